@@ -1,0 +1,55 @@
+# make demo       from a fresh machine to a checked, drawn, compiled and trained Transformer; results in out/
+# make test       what CI runs: style, types, layers, the wheel, the tests
+# make test-all   the slow tests too
+# make lint       style, types and layers alone
+# make docs       rewrite what is generated in docs/
+#
+# Each target makes .venv with what it needs (.ci/venv says how, and which variables it heeds).
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+.PHONY: demo test test-all lint docs wheel smoke clean
+
+JOBS ?= 2
+PY := .venv/bin/python
+SETUP := .ci/venv pyproject.toml constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+demo: .venv/demo.stamp
+	$(PY) -P examples/demo.py
+
+test: lint smoke
+	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS)
+
+test-all: lint smoke
+	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) -m ""
+
+# mypy and import-linter see the package only as installed: an editable install hides the folders from them.
+lint: wheel
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	MYPYPATH=.venv/wheel .venv/bin/mypy --cache-dir .venv/mypy -p attnc
+	PYTHONPATH=.venv/wheel .venv/bin/lint-imports --no-logo --cache-dir .venv/import-linter
+
+wheel: .venv/dev.stamp
+	rm -rf build .venv/dist .venv/wheel
+	$(PY) -m build --wheel --outdir .venv/dist . > .venv/build.log 2>&1 || { cat .venv/build.log; exit 1; }
+	$(PY) -m pip install -qq --no-deps --target .venv/wheel .venv/dist/attnc-*.whl
+
+# The wheel as a stranger gets it: in an environment of its own, without torch, away from the repository.
+smoke: wheel
+	.ci/smoke .venv/dist/attnc-*.whl
+
+docs: .venv/dev.stamp
+	$(PY) docs/generate.py
+
+.venv/demo.stamp: $(SETUP)
+	.ci/venv demo
+
+.venv/dev.stamp: $(SETUP)
+	.ci/venv dev
+
+clean:
+	rm -rf .venv build out *.egg-info

@@ -1,0 +1,73 @@
+"""Names in generated code: ASCII identifiers, never a Python keyword, a module we import, or another thing's name."""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+# What `nn.Module` itself uses as attributes (dir(nn.Module()) of torch 2.13, without dunders); a size stored under one
+# of these would break the module. Kept as text, so that emitting source does not import torch.
+MODULE_ATTRIBUTES = frozenset(
+    """T_destination add_module apply bfloat16 buffers call_super_init children compile cpu cuda double dump_patches
+    eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu load_state_dict
+    modules mtia named_buffers named_children named_modules named_parameters parameters register_backward_hook
+    register_buffer register_forward_hook register_forward_pre_hook register_full_backward_hook
+    register_full_backward_pre_hook register_load_state_dict_post_hook register_load_state_dict_pre_hook
+    register_module register_parameter register_state_dict_post_hook register_state_dict_pre_hook requires_grad_
+    set_extra_state set_submodule share_memory state_dict to to_empty train training type xpu zero_grad""".split()
+)
+
+# The builtins that generated code calls; a variable `input` or `id` may well be called that.
+_BUILTINS = """ValueError TypeError IndexError abs all any bool dict enumerate float int isinstance len list max min next
+    range str sum super tuple zip print property""".split()
+_RESERVED = (
+    frozenset(keyword.kwlist)
+    | frozenset(keyword.softkwlist)
+    | frozenset(_BUILTINS)
+    | frozenset("self cls torch np math F nn w at found batch Tensor Float Int Bool Captured NamedTuple".split())
+)
+
+
+def is_identifier(name: str) -> bool:
+    """Whether `name` is an ASCII identifier; anything else must never reach generated code."""
+    return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
+
+
+def camel(name: str) -> str:
+    """`feed_forward` -> `FeedForward`: the name of a class."""
+    parts = [part for part in name.split("_") if part]
+    return "".join(part[0].upper() + part[1:] for part in parts) or "Block"
+
+
+class Namer:
+    """Gives each thing of one scope a name of its own: the wish, else the wish with `_`, else with a number."""
+
+    def __init__(self, reserved: frozenset[str] = frozenset()) -> None:
+        self._taken: set[str] = set(reserved)
+        self._counts: dict[str, int] = {}
+
+    def reserve(self, name: str) -> None:
+        self._taken.add(name)
+
+    def free(self, name: str) -> None:
+        """Makes a name that `give` gave available again: what bore it is read no more."""
+        self._taken.discard(name)
+
+    def is_taken(self, name: str) -> bool:
+        return name in self._taken
+
+    def give(self, wish: str) -> str:
+        if not is_identifier(wish):
+            raise ValueError(f"{wish!r} is not an ASCII identifier")
+        if wish.startswith("__"):  # in a class, Python would mangle it
+            wish = wish.lstrip("_") or "value"
+        name = wish if wish not in _RESERVED else wish + "_"
+        if name in self._taken:
+            # Numbers only rise, so that n values of one name cost n steps, not n squared.
+            number = self._counts.get(wish, 1)
+            while name in self._taken:
+                number += 1
+                name = f"{wish}_{number}"
+            self._counts[wish] = number
+        self._taken.add(name)
+        return name

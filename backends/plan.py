@@ -1,0 +1,366 @@
+"""Which classes (or functions) the generated file has: block instances of equal structure share one.
+
+Two instances are equal in structure if they differ in nothing but sizes of axes, values of consts, which axes are thin,
+over which axes of their callers they lift, and whether their values carry data. One class then serves both: sizes and
+consts are parameters, lifted axes are leading dimensions like the batch, and a thin axis is a dimension of size 1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ..compiler.axes import Axis
+from ..compiler.graph import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    IndexInto,
+    Node,
+    Parameter,
+    Positions,
+    Repeat,
+    Role,
+    Scalar,
+    Value,
+    Weight,
+)
+from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, evaluate
+from .names import Namer, camel
+
+
+def operands(node: Node) -> tuple[Value, ...]:
+    """The values that a node reads, in order, its mask last."""
+    match node:
+        case Apply():
+            return node.operands if node.mask is None else (*node.operands, node.mask)
+        case Call() | Repeat():
+            return node.args
+        case _:
+            return ()
+
+
+def results(node: Node) -> tuple[Value, ...]:
+    """The values that a node makes."""
+    return node.outs if isinstance(node, Call | Repeat) else (node.out,)
+
+
+def children(node: Node) -> tuple[Graph, ...]:
+    """The graphs nested in a node."""
+    match node:
+        case Call():
+            return (node.graph,)
+        case Repeat():
+            return node.bodies
+        case _:
+            return ()
+
+
+def static_axes(static: Static) -> Iterator[Axis]:
+    """The axes whose sizes a static number hangs on."""
+    match static:
+        case SizeOf(axis):
+            yield axis
+        case Arith(_, args):
+            for arg in args:
+                yield from static_axes(arg)
+        case _:
+            return
+
+
+@dataclass(slots=True)
+class _Form:
+    """The structure of one graph, and its axes and consts in canonical order."""
+
+    key: str
+    axes: tuple[Axis, ...]
+    consts: tuple[Const, ...]
+
+
+class _Canon:
+    """Numbers axes, consts and values of one graph in order of first mention."""
+
+    def __init__(self, lifted: frozenset[Axis]) -> None:
+        self.lifted = lifted
+        self.axes: dict[Axis, int] = {}
+        self.consts: dict[Const, int] = {}
+        self.values: dict[int, int] = {}
+
+    def axis(self, axis: Axis) -> object:
+        if axis in self.lifted:
+            return "lifted"
+        if axis not in self.axes:
+            self.axes[axis] = len(self.axes)
+        return self.axes[axis]
+
+    def const(self, const: Const) -> int:
+        return self.consts.setdefault(const, len(self.consts))
+
+    def static(self, static: Static) -> object:
+        match static:
+            case Literal(value):
+                return (type(value).__name__, repr(value))
+            case SizeOf(axis):
+                return ("size", self.axis(axis))
+            case ConstOf(const):
+                return ("const", self.const(const))
+            case Arith(op, args):
+                return (op, *(self.static(arg) for arg in args))
+
+    def value(self, value: Value) -> object:
+        return self.values[value.id]
+
+    def new(self, value: Value) -> object:
+        """Registers a value; what of it decides the code: its element, and whether it is a number or a float64 table."""
+        self.values[value.id] = len(self.values)
+        element = value.type.element
+        kind = ("index", self.axis(element.axis)) if isinstance(element, IndexInto) else element.value
+        real = element is Scalar.REAL
+        return (kind, value.role is Role.CONSTANT, real and value.role <= Role.TABLE, value.name)
+
+    def core(self, axes: tuple[Axis, ...]) -> object:
+        return tuple(self.axis(axis) for axis in axes if axis not in self.lifted)
+
+    def weight(self, weight: Weight) -> object:
+        init = weight.init
+        return (
+            weight.name,
+            tuple(tuple(self.axis(axis) for axis in dim) for dim in weight.dims),
+            (init.kind, init.args, self.core(init.fan_in), self.core(init.fan_out)),
+            weight.frozen,
+        )
+
+
+@dataclass(eq=False, slots=True)
+class InputState:
+    """What all calls of a class agree on about one argument; joined over the call sites until nothing changes."""
+
+    thin: set[Axis] = field(default_factory=set)
+    lead: int | None = None  # see layout.NONE, SOME, FULL; None before the first call
+    in_range: bool = True  # an index proved to lie within its axis, at every call
+
+
+@dataclass(frozen=True, slots=True)
+class OutputState:
+    """What a class returns: its axes in memory order, which may be of size 1, and which arguments it depends on."""
+
+    axes: tuple[Axis, ...]
+    thin: frozenset[Axis]
+    lead: int
+    number: str | None  # the Python expression, if it is a number rather than an array
+    needs: frozenset[int]
+    in_range: bool
+
+
+@dataclass(eq=False)
+class Plan:
+    """One class or function of the generated file.
+
+    graph: the first instance; its axes and consts are the class's own.
+    instances: the corresponding axes and consts of every instance, each a mapping from those of `graph`.
+    """
+
+    name: str
+    key: str
+    graph: Graph
+    lifted: frozenset[Axis]
+    axes: tuple[Axis, ...]
+    consts: tuple[Const, ...]
+    instances: list[tuple[Mapping[Axis, Axis], Mapping[Const, Const]]]
+    is_root: bool
+    captured: frozenset[int]  # ids of values to record
+    on_path: bool = False  # it, or something nested in it, records values
+    # Filled while emitting, and joined until nothing changes:
+    inputs: list[InputState] = field(default_factory=list)
+    outputs: list[OutputState | None] = field(default_factory=list)
+    sizes: dict[Axis, None] = field(default_factory=dict)  # axes whose sizes are parameters when it is built
+    numbers: dict[Const, None] = field(default_factory=dict)  # consts that are
+    extents: dict[Axis, None] = field(default_factory=dict)  # widths that callers must pass, for want of an argument
+    wants_device: bool = False
+    wants_dtype: bool = False
+    late: dict[Const, None] = field(default_factory=dict)  # consts that callers pass at each call (shared repeats)
+
+    def state(self) -> object:
+        """All that other classes see of this one: when no class's state changes any more, the text is final."""
+        return (
+            [(frozenset(i.thin), i.lead, i.in_range) for i in self.inputs],
+            list(self.outputs),
+            list(self.sizes), list(self.numbers), list(self.extents), list(self.late), self.wants_device, self.wants_dtype,
+        )  # fmt: skip
+
+    def static_size(self, axis: Axis) -> bool:
+        """Whether every instance knows the size at build time."""
+        return all(axes.get(axis, axis).extent is not None for axes, _ in self.instances)
+
+    def least(self, axis: Axis) -> int | None:
+        """The smallest size of an axis over all instances, if all know it."""
+        sizes = [axes.get(axis, axis).extent for axes, _ in self.instances]
+        return min(size for size in sizes if size is not None) if None not in sizes else None
+
+    def follows_formula(self, axis: Axis) -> bool:
+        """Whether the size of the axis is its formula over axes of this class, in every instance."""
+        if axis.size is None or not set(static_axes(axis.size)) <= set(self.axes) or _has_const(axis.size):
+            return False
+        for axes, _ in self.instances:
+            own = axes.get(axis, axis)
+            if own.size is None:
+                return False
+            if own.extent is None:
+                continue
+            try:
+                if evaluate(_exact(own.size)) != own.extent:
+                    return False
+            except (ArithmeticError, ValueError):
+                return False
+        return True
+
+    def same_family(self, a: Axis, b: Axis) -> bool:
+        """Whether two axes are copies of one another in every instance, so that their extents are equal (D4)."""
+        return all(axes.get(a, a).family == axes.get(b, b).family for axes, _ in self.instances)
+
+
+def _has_const(static: Static) -> bool:
+    match static:
+        case ConstOf():
+            return True
+        case Arith(_, args):
+            return any(_has_const(arg) for arg in args)
+        case _:
+            return False
+
+
+def _exact(static: Static) -> Static:
+    """In the size of an axis `/` divides exactly (D1)."""
+    match static:
+        case Arith(op, args):
+            return Arith("//" if op == "/" else op, tuple(_exact(arg) for arg in args))
+        case _:
+            return static
+
+
+class Program:
+    """All classes of a model, callees before callers, the root last."""
+
+    def __init__(self, root: Graph, captured: Mapping[int, frozenset[int]] | None = None) -> None:
+        """captured: for `id(graph)`, the ids of its values to record."""
+        self.root = root
+        self._captured = dict(captured or {})
+        self._forms: dict[int, _Form] = {}
+        self._on_path: dict[int, bool] = {}
+        self.plans: list[Plan] = []
+        self._by_key: dict[str, Plan] = {}
+        self._by_graph: dict[int, Plan] = {}
+        self._names = Namer()
+        self.bindings: dict[int, tuple[dict[Axis, Axis], dict[Const, Const]]] = {}  # the class's own -> the instance's
+        self._keep: list[Graph] = []  # ids stay valid while their graphs live
+        self._visit(root, frozenset(), "")
+        for plan in self.plans:
+            plan.name = self._names.give(plan.name)
+
+    def plan(self, graph: Graph) -> Plan:
+        return self._by_graph[id(graph)]
+
+    def _visit(self, graph: Graph, lifted: frozenset[Axis], parent: str) -> None:
+        if id(graph) in self._forms:
+            return
+        lifted = lifted | frozenset(graph.lifted)
+        name = parent + camel(graph.name) if graph.kind == "repeat" else camel(graph.name)
+        for node in graph.nodes:
+            for child in children(node):
+                self._visit(child, lifted if isinstance(node, Repeat) else frozenset(), name)
+        form = self._form(graph, lifted)
+        self._forms[id(graph)] = form
+        self._keep.append(graph)
+        plan = self._by_key.get(form.key)
+        if plan is None:
+            captured = self._captured.get(id(graph), frozenset())
+            plan = Plan(name, form.key, graph, lifted, form.axes, form.consts, [], graph is self.root, captured)
+            plan.on_path = bool(captured) or any(self.plan(c).on_path for n in graph.nodes for c in children(n))
+            plan.inputs = [InputState() for _ in graph.inputs]
+            plan.outputs = [None] * len(graph.outputs)
+            self._by_key[form.key] = plan
+            self.plans.append(plan)
+        binding = (dict(zip(plan.axes, form.axes, strict=True)), dict(zip(plan.consts, form.consts, strict=True)))
+        plan.instances.append(binding)
+        self.bindings[id(graph)] = binding
+        self._by_graph[id(graph)] = plan
+
+    def _form(self, graph: Graph, lifted: frozenset[Axis]) -> _Form:
+        canon = _Canon(lifted)
+        parts: list[object] = [graph.kind, graph.name, graph is self.root]
+        parts += [canon.axis(axis) for axis in graph.axes]
+        parts += [(canon.const(const), const.name) for const in graph.consts]
+        for item in graph.inputs:
+            parts.append((item.name, canon.new(item.value), canon.core(item.value.type.axes), repr(item.default)))
+        for node in graph.nodes:
+            parts.append(self._node(canon, node))
+        for output in graph.outputs:
+            parts.append((output.name, canon.value(output.value), canon.core(output.axes)))
+        for number in sorted(self._captured.get(id(graph), ())):
+            parts.append(("captured", canon.values[number]))
+        # What decides the code about an axis: its name and kind, whether weights over it have a bound, its formula.
+        for axis in list(canon.axes):
+            formula = None
+            if axis.size is not None and set(static_axes(axis.size)) <= set(canon.axes) and not _has_const(axis.size):
+                formula = canon.static(axis.size)
+            parts.append((axis.name, axis.kind.value, axis.bound is not None, formula))
+        parts += [const.name for const in canon.consts]
+        key = hashlib.sha256(repr(parts).encode()).hexdigest()
+        return _Form(key, tuple(canon.axes), tuple(canon.consts))
+
+    def _node(self, canon: _Canon, node: Node) -> object:
+        match node:
+            case Constant():
+                return ("constant", canon.static(node.value), canon.new(node.out))
+            case Positions():
+                return ("positions", canon.axis(node.axis), canon.new(node.out))
+            case Parameter():
+                return ("parameter", canon.weight(node.weight), canon.new(node.out))
+            case Apply():
+                return (
+                    node.op,
+                    tuple(canon.value(v) for v in node.operands),
+                    tuple(canon.axis(a) for a in node.axes),
+                    tuple(canon.axis(a) for a in node.made),
+                    tuple(canon.axis(a) for a in node.each),
+                    None if node.mask is None else canon.value(node.mask),
+                    tuple((name, canon.static(value)) for name, value in sorted(node.options.items())),
+                    node.name,
+                    tuple(canon.weight(weight) for weight in node.weights),
+                    canon.new(node.out),
+                )
+            case Call():
+                form = self._forms[id(node.graph)]
+                place = {axis: number for number, axis in enumerate(form.axes)}
+                order = {const: number for number, const in enumerate(form.consts)}
+                return (
+                    "call",
+                    form.key,
+                    node.name,
+                    tuple(canon.value(v) for v in node.args),
+                    tuple((place[a], canon.axis(b)) for a, b in node.axes if a in place),
+                    tuple((order[c], canon.static(s)) for c, s in node.consts if c in order),
+                    tuple(canon.new(v) for v in node.outs),
+                )
+            case Repeat():
+                index = None if node.index is None else canon.const(node.index)
+                bodies = []
+                for body in node.bodies:
+                    form = self._forms[id(body)]
+                    bodies.append(
+                        (form.key, tuple(canon.axis(a) for a in form.axes), tuple(canon.const(c) for c in form.consts))
+                    )
+                return (
+                    "repeat",
+                    node.name,
+                    canon.static(node.count),
+                    node.shared,
+                    index,
+                    tuple(bodies),
+                    node.variant if len(node.bodies) > 1 else (),
+                    tuple(canon.value(v) for v in node.args),
+                    node.carried,
+                    tuple(canon.new(v) for v in node.outs),
+                )

@@ -1,0 +1,137 @@
+"""Bounds of integer values, to prove that an index lies within its axis: intervals between linear forms in sizes.
+
+`|t| - 1 - t` lies in 0 .. |t| - 1 because t does; `max(t - 1, 0)` because max and min are known; `k % 32` likewise. What
+cannot be proved is checked when the code runs (LANGUAGE D5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..compiler.axes import Axis
+from ..compiler.static import Arith, Literal, SizeOf, Static, evaluate
+
+Linear = Mapping[Axis | None, int]  # coefficients of sizes; None is the constant term
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """low <= value <= high; None where nothing is known."""
+
+    low: Linear | None
+    high: Linear | None
+
+
+ANY = Interval(None, None)
+
+
+def constant(value: int) -> Linear:
+    return {None: value}
+
+
+def add(a: Linear | None, b: Linear | None, times: int = 1) -> Linear | None:
+    """a + times * b."""
+    if a is None or b is None:
+        return None
+    total = dict(a)
+    for axis, factor in b.items():
+        total[axis] = total.get(axis, 0) + times * factor
+    return {axis: factor for axis, factor in total.items() if factor or axis is None}
+
+
+class Bounds:
+    """Interval arithmetic of one class. `same` names the axis that stands for a family, `least` a size's lower bound."""
+
+    def __init__(self, same: Callable[[Axis], Axis], least: Callable[[Axis], int]) -> None:
+        self._same = same
+        self._least = least
+
+    def size(self, axis: Axis) -> Linear:
+        return {self._same(axis): 1, None: 0}
+
+    def positions(self, axis: Axis) -> Interval:
+        """Indices of an axis: 0 .. |axis| - 1."""
+        return Interval(constant(0), add(self.size(axis), constant(-1)))
+
+    def static(self, static: Static) -> Interval:
+        form = self._linear(static)
+        return Interval(form, form)
+
+    def _linear(self, static: Static) -> Linear | None:
+        match static:
+            case Literal(value):
+                return constant(value) if isinstance(value, int) else None
+            case SizeOf(axis):
+                return self.size(axis)
+            case Arith("+" | "-" as op, (a, b)):
+                return add(self._linear(a), self._linear(b), 1 if op == "+" else -1)
+            case _:
+                try:
+                    value = evaluate(static)
+                except (ArithmeticError, ValueError):
+                    return None
+                return constant(value) if isinstance(value, int) else None
+
+    def at_most(self, a: Linear | None, b: Linear | None) -> bool:
+        """Whether a <= b for all sizes, as far as this can tell."""
+        gap = add(b, a, -1)
+        if gap is None:
+            return False
+        total = 0
+        for axis, factor in gap.items():
+            if axis is None:
+                total += factor
+            elif factor > 0:
+                total += factor * self._least(axis)
+            elif factor < 0:
+                return False
+        return total >= 0
+
+    def within(self, value: Interval, axis: Axis) -> bool:
+        """Whether the value is surely an index of the axis."""
+        return self.at_most(constant(0), value.low) and self.at_most(value.high, self.positions(axis).high)
+
+    def union(self, a: Interval, b: Interval) -> Interval:
+        return Interval(self._less(a.low, b.low), self._more(a.high, b.high))
+
+    def _less(self, a: Linear | None, b: Linear | None) -> Linear | None:
+        return a if self.at_most(a, b) else b if self.at_most(b, a) else None
+
+    def _more(self, a: Linear | None, b: Linear | None) -> Linear | None:
+        return b if self.at_most(a, b) else a if self.at_most(b, a) else None
+
+    def apply(self, op: str, args: list[Interval]) -> Interval:
+        """The interval of a pointwise op on integers."""
+        if op == "+" or op == "-":
+            a, b = args
+            if op == "+":
+                return Interval(add(a.low, b.low), add(a.high, b.high))
+            return Interval(add(a.low, b.high, -1), add(a.high, b.low, -1))
+        if op == "neg":
+            return Interval(add(constant(0), args[0].high, -1), add(constant(0), args[0].low, -1))
+        if op in ("maximum", "minimum"):
+            found = args[0]
+            for other in args[1:]:
+                found = self._extreme(op, found, other)
+            return found
+        if op == "clamp":
+            return self._extreme("minimum", self._extreme("maximum", args[0], args[1]), args[2])
+        if op == "%":
+            if self.at_most(constant(1), args[1].low):
+                return Interval(constant(0), add(args[1].high, constant(-1)))
+            return ANY
+        if op == "select":
+            return self.union(args[1], args[2])
+        if op == "abs":
+            return args[0] if self.at_most(constant(0), args[0].low) else Interval(constant(0), None)
+        if op == "int":
+            return args[0]
+        return ANY
+
+    def _extreme(self, op: str, a: Interval, b: Interval) -> Interval:
+        if op == "maximum":  # at least each lower bound; at most the larger of the upper ones
+            low = a.low if b.low is None else b.low if a.low is None else self._more(a.low, b.low) or a.low
+            return Interval(low, self._more(a.high, b.high))
+        high = a.high if b.high is None else b.high if a.high is None else self._less(a.high, b.high) or a.high
+        return Interval(self._less(a.low, b.low), high)

@@ -1,0 +1,107 @@
+"""Static numbers as Python expressions: `sqrt(|key|)` becomes `math.sqrt(self.key)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from ..compiler.axes import Axis
+from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static
+
+# How tightly Python's operators bind; an operand that binds less is put in parentheses.
+TERNARY, OR, AND, NOT, COMPARE, BITOR, BITAND, SUM, TERM, UNARY, POWER, ATOM = 0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13
+
+_BINARY: dict[str, tuple[str, int, int, int]] = {  # Python's spelling, its level, the levels wanted left and right
+    "+": ("+", SUM, SUM, TERM),
+    "-": ("-", SUM, SUM, TERM),
+    "*": ("*", TERM, TERM, UNARY),
+    "/": ("/", TERM, TERM, UNARY),
+    "//": ("//", TERM, TERM, UNARY),
+    "%": ("%", TERM, TERM, UNARY),
+    "^": ("**", POWER, ATOM, ATOM),
+    "<=": ("<=", COMPARE, SUM, SUM),
+    ">=": (">=", COMPARE, SUM, SUM),
+    "<": ("<", COMPARE, SUM, SUM),
+    ">": (">", COMPARE, SUM, SUM),
+    "==": ("==", COMPARE, SUM, SUM),
+    "!=": ("!=", COMPARE, SUM, SUM),
+    "and": ("and", AND, NOT, NOT),
+    "or": ("or", OR, AND, AND),
+}
+_CALLS = {
+    "abs": "abs({})", "floor": "math.floor({})", "ceil": "math.ceil({})", "sqrt": "math.sqrt({})",
+    "exp": "math.exp({})", "log": "math.log({})", "sin": "math.sin({})", "cos": "math.cos({})",
+    "tanh": "math.tanh({})", "erf": "math.erf({})", "max": "max({})", "min": "min({})", "maximum": "max({})",
+    "minimum": "min({})", "int": "int({})",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """An expression of Python and how tightly its outermost operator binds."""
+
+    text: str
+    level: int = ATOM
+
+    def at(self, level: int) -> str:
+        """The text, in parentheses where something of `level` is wanted and this binds less."""
+        return self.text if self.level >= level else f"({self.text})"
+
+
+def number(value: int | float | bool) -> Code:
+    """A literal. Infinities and NaN have no literal in Python."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return Code("math.nan") if value != value else Code("math.inf" if value > 0 else "-math.inf", UNARY)
+    return Code(repr(value), ATOM if value >= 0 else UNARY)
+
+
+def binary(op: str, left: Code, right: Code) -> Code:
+    """`left op right` with the parentheses that it needs."""
+    spelling, level, left_level, right_level = _BINARY[op]
+    return Code(f"{left.at(left_level)} {spelling} {right.at(right_level)}", level)
+
+
+def apply(op: str, codes: list[Code]) -> Code:
+    """An operation on Python numbers."""
+    if op == "neg":
+        return Code(f"-{codes[0].at(UNARY)}", UNARY)
+    if op == "not":
+        return Code(f"not {codes[0].at(NOT)}", NOT)
+    if op == "rsqrt":
+        return Code(f"1 / math.sqrt({codes[0].text})", TERM)
+    if op == "relu":
+        return Code(f"max({codes[0].text}, 0)")
+    if op == "clamp":
+        return Code(f"min(max({codes[0].text}, {codes[1].text}), {codes[2].text})")
+    if op == "sigmoid":
+        return Code(f"1 / (1 + math.exp(-{codes[0].at(UNARY)}))", TERM)
+    if op == "select":
+        return Code(f"{codes[1].at(OR)} if {codes[0].at(OR)} else {codes[2].text}", TERNARY)
+    if op in _BINARY:
+        code = codes[0]
+        for other in codes[1:]:
+            code = binary(op, code, other)
+        return code
+    if op in _CALLS:
+        return Code(_CALLS[op].format(", ".join(code.text for code in codes)))
+    raise NotImplementedError(f"{op!r} of numbers known at build time")
+
+
+def static_code(static: Static, size: Callable[[Axis], str], const: Callable[[Const], str], exact: bool = False) -> Code:
+    """A static number as Python. `size` and `const` say how this scope calls a size or a const.
+
+    exact: `/` divides without remainder (sizes of axes, D1), so that the result stays an int.
+    """
+    match static:
+        case Literal(value):
+            return number(value)
+        case SizeOf(axis):
+            return Code(size(axis))
+        case ConstOf(which):
+            return Code(const(which))
+        case Arith(op, args):
+            codes = [static_code(arg, size, const, exact) for arg in args]
+            return apply("//" if op == "/" and exact else op, codes)
+        case _:
+            assert_never(static)

@@ -1,0 +1,84 @@
+"""Makes one graph, node by node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Optional
+
+from ..dsl.source import Span
+from .axes import Axis
+from .graph import Constant, IndexInto, Input, Node, Positions, Role, Type, Value
+from .wires import Range, Wire, static_element
+from .static import Arith, Literal, SizeOf
+
+if TYPE_CHECKING:
+    from .body import Body
+
+
+@dataclass(eq=False)
+class Builder:
+    """`parent` is the graph around the body of a repeat: values of it that the body reads become inputs."""
+
+    parent: Optional[Builder] = None
+    nodes: list[Node] = field(default_factory=list)
+    inputs: list[Input] = field(default_factory=list)
+    outside: list[Wire] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
+    names: dict[str, Span] = field(default_factory=dict)  # of what owns weights (D11)
+    splits: dict[frozenset[int], tuple[Axis, tuple[Axis, ...], Span]] = field(default_factory=dict)
+    _next: int = 0
+    _taken: dict[int, Value] = field(default_factory=dict)
+    _positions: dict[int, Value] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Builder:
+        return self if self.parent is None else self.parent.root
+
+    def value(self, type: Type, role: Role, span: Span | None, name: str | None = None) -> Value:
+        self._next += 1
+        return Value(self._next, type, role, name, span)
+
+    def input(self, name: str, type: Type, role: Role, span: Span) -> Wire:
+        value = self.value(type, role, span, name)
+        self.inputs.append(Input(name, value))
+        return Wire(type, role, span, value, home=self)
+
+    def take(self, wire: Wire) -> Value:
+        """The wire as a value of this graph: constants are made here, values of the graph around enter as inputs."""
+        if wire.value is None:
+            assert wire.static is not None
+            out = self.value(Type(static_element(wire.static), ()), Role.CONSTANT, wire.span)
+            self.nodes.append(Constant(wire.static, out))
+            return out
+        if wire.home is self:
+            return wire.value
+        assert self.parent is not None
+        outer = self.parent.take(wire)
+        if outer.id not in self._taken:
+            value = self.value(outer.type, outer.role, outer.span, outer.name)
+            self.inputs.append(Input(outer.name or f"outer{outer.id}", value))
+            self.outside.append(wire)
+            self._taken[outer.id] = value
+        return self._taken[outer.id]
+
+    def positions(self, axis: Axis, span: Span) -> Wire:
+        """The axis as its own index: `seq[seq]`."""
+        type = Type(IndexInto(axis), (axis,))
+        if axis.id not in self._positions:
+            out = self.value(type, Role.TABLE, span, None)
+            self.nodes.append(Positions(axis, out))
+            self._positions[axis.id] = out
+        limits = Range(Literal(0), Arith("-", (SizeOf(axis), Literal(1))), True)
+        return Wire(type, Role.TABLE, span, self._positions[axis.id], range=limits, home=self)
+
+    def own(self, name: str, span: Span, body: Body) -> None:
+        """Something named `name` owns weights here: a second one is an error (D11)."""
+        if name in self.names:
+            body.report(
+                "E0217",
+                f"two things here own weights under the name `{name}`",
+                span,
+                "the second",
+                related=[(self.names[name], "the first")],
+                help=f"give one of them a label: `{span.text.split('(')[0].split('[')[0].split('.')[0]}.other_{name}...`",
+            )
+        self.names[name] = span

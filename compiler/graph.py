@@ -1,0 +1,247 @@
+"""The typed graph: what the checker proves, and all that analyses, rewrites, backends and diagrams read.
+
+A `Graph` is one block instance (or model, or the body of a repeat): inputs, nodes in order, outputs. Every `Value`
+is made once. Blocks and repeats stay nested: a `Call` or a `Repeat` node holds the graph of its body, and equal calls
+hold the *same* graph object.
+
+Axes. A type is a set of axes (D2); `Type.axes` keeps an order for show only: as written, or as made. In a block's
+graph the axes are the block's own parameters and locals; a `Call` says which axis of the caller each stands for. Axes
+of the caller over which a call lifts appear in the callee's graph as they are (`Graph.lifted`).
+
+A *thin* axis of a type is one that the value formally has but does not vary along: an argument that lacks an axis of
+its formal (a padding mask `[k]` for a formal `bool[q, k]`). Checks treat it as absent; a backend may keep a dimension
+of size 1 for it, so that one class serves both kinds of call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+from ..dsl.source import Span
+from .axes import Axis
+from .static import Const, Static
+
+
+class Scalar(Enum):
+    """What the elements are, unless they are indices."""
+
+    REAL = "real"
+    BOOL = "bool"
+    INT = "int"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInto:
+    """Elements are indices into this axis (D2: `vocab[seq]`)."""
+
+    axis: Axis
+
+
+Element = Scalar | IndexInto
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """An element kind and a set of axes; `axes` in order of writing or making; `thin` is a subset of `axes`."""
+
+    element: Element
+    axes: tuple[Axis, ...]
+    thin: frozenset[Axis] = frozenset()
+
+
+class Role(IntEnum):
+    """What a value hangs on. A result's role is the largest of its operands'."""
+
+    CONSTANT = 0  # numbers known at build time, or sizes: no axes
+    TABLE = 1  # indices of axes (positions, masks): no weights, no data. Computed in float64
+    WEIGHT = 2  # learned parameters
+    DATA = 3  # a model's inputs: carries the leading batch axes
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One wire: made once, read many times. `name` is the spec's variable, where it has one."""
+
+    id: int  # unique and rising within its graph
+    type: Type = field(compare=False)
+    role: Role = field(compare=False)
+    name: str | None = field(compare=False)
+    span: Span | None = field(compare=False, repr=False)
+
+
+# -- weights -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """How a weight begins. `kind`: normal(std), uniform(bound), zeros, ones, constant(c), xavier, or default.
+
+    `default` is what torch gives the same layer: uniform in +-1/sqrt(fan_in) for `linear`, normal(1) for `embed`.
+    """
+
+    kind: str
+    args: tuple[float, ...] = ()
+    fan_in: tuple[Axis, ...] = ()
+    fan_out: tuple[Axis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A stored array. `dims` has one tuple of axes per stored dimension, flattened in that order (D2).
+
+    `name` is relative to the graph that owns it: `Q.weight`, `norm.bias`, `E`.
+    """
+
+    name: str
+    dims: tuple[tuple[Axis, ...], ...]
+    init: Init
+    frozen: bool
+    span: Span | None = field(compare=False, repr=False)
+
+
+# -- nodes -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number known at build time (or a size known at run time): no axes."""
+
+    value: Static
+    out: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """An axis standing for its index (D5): 0, 1, ..., |axis| - 1."""
+
+    axis: Axis
+    out: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A `param`: a named weight, stored as written."""
+
+    weight: Weight
+    out: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An op of the table (`compiler/ops`).
+
+    axes:    what stands in brackets, what the op acts on: contracted, reduced, normalised, eaten by `linear`.
+    made:    what stands behind the arrow: axes born here (`linear`, `split`, `merge`, `concat`, `rename`, `gather`).
+    each:    what stands before a colon: `linear[expert: a -> b]`.
+    mask:    the mask of `x where m`, for the ops that take one.
+    options: static keyword arguments (`eps`, `p`, `smoothing`, `bias` as a truth value).
+    name:    a learned op's name (D11), else None.
+    weights: its weights, in the order of the op's row.
+    """
+
+    op: str
+    operands: tuple[Value, ...]
+    out: Value
+    axes: tuple[Axis, ...] = ()
+    made: tuple[Axis, ...] = ()
+    each: tuple[Axis, ...] = ()
+    mask: Value | None = None
+    options: Mapping[str, Static] = field(default_factory=dict)
+    name: str | None = None
+    weights: tuple[Weight, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A block called. `outs[i]` is the i-th result in the caller's axes.
+
+    name:  the path it adds to weight names; "" for a call of a model (D11). Calls with one `name` in a graph are calls
+           of one shared set of weights (`share`), or of blocks without weights.
+    args:  one per input of `graph`, in order.
+    axes:  (axis of the callee, axis of the caller that it stands for).
+    consts: (const of the callee, what it is given in the caller's terms).
+    """
+
+    graph: Graph
+    name: str
+    args: tuple[Value, ...]
+    outs: tuple[Value, ...]
+    axes: tuple[tuple[Axis, Axis], ...]
+    consts: tuple[tuple[Const, Static], ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`repeat layers { x = f(x) }` (D10). The bodies' axes are those of the graph around.
+
+    bodies:  the distinct bodies; `variant[i]` says which one pass i runs. One body, unless a static `if` in it hangs
+             on the index.
+    carried: values going round: `args[:carried]` are their initial values, matching the bodies' first inputs and all
+             of their outputs, in order. `args[carried:]` enter from outside, the same in every pass.
+    outs:    the carried values after the last pass.
+    index:   the const that stands for the pass's number in the bodies, if it is used.
+    """
+
+    name: str
+    count: Static
+    shared: bool
+    index: Const | None
+    bodies: tuple[Graph, ...]
+    variant: tuple[int, ...]
+    args: tuple[Value, ...]
+    carried: int
+    outs: tuple[Value, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Node = Constant | Positions | Parameter | Apply | Call | Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of a graph. `default` is the constant that stands in for it when it is not given (models only)."""
+
+    name: str
+    value: Value
+    default: Static | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One result. `value.type` may have lost or gained nothing: its axes are `axes`, in declared (memory) order.
+
+    `name` is None where a single result has no name. `lifted` axes come first in memory.
+    """
+
+    name: str | None
+    value: Value
+    axes: tuple[Axis, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """One block instance, model, or body of a repeat.
+
+    kind:    "block", "model" or "repeat".
+    axes:    its axis parameters, explicit ones first, then those of the file that it mentions, then its own.
+    params:  how many of `axes` are parameters (the rest are its own: `depth pair = d / 2`, with `size` formulas).
+    consts:  its const parameters.
+    lifted:  axes of callers over which this instance lifts; they come first in the memory order of its values.
+    weights: `param`s and weights of learned ops that it owns itself, in order (nested ones are in the nested graphs).
+    """
+
+    name: str
+    kind: str
+    axes: tuple[Axis, ...]
+    params: int
+    consts: tuple[Const, ...]
+    lifted: tuple[Axis, ...]
+    inputs: tuple[Input, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Output, ...]
+    doc: str = ""
+    span: Span | None = field(default=None, repr=False)

@@ -1,0 +1,618 @@
+"""Files as modules: their axes, consts and blocks, and what `use` brings in (LANGUAGE D13).
+
+A file is loaded once for each set of declarations that its importers put in place of its own: `use std.attention:
+multihead, model` in a file that declares `model` makes the library's `model` that file's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+
+from ..dsl import syntax as s
+from ..dsl.files import FileProblem, read
+from ..dsl.parse import parse
+from ..dsl.source import Source, Span
+from .axes import Axis, Kind
+from .names import did_you_mean, nearest
+from .ops import OPS
+from .session import Reporter, Session
+from .sizes import Inexact, inexact_division, largest
+from .static import OPERATIONS, Arith, Const, ConstOf, Literal, Number, SizeOf, Static, evaluate
+
+ELEMENTS = frozenset({"bool", "int", "real"})
+
+
+@dataclass(frozen=True, eq=False)
+class BlockDef:
+    """A block or model as declared, with the module that gives its names their meaning."""
+
+    decl: s.BlockDecl
+    module: Module = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.decl.name.text
+
+    @property
+    def is_model(self) -> bool:
+        return self.decl.keyword == "model"
+
+
+@dataclass(eq=False)
+class Module:
+    """One file, under one set of overriding declarations."""
+
+    source: Source
+    file: s.File
+    path: Path | None
+    library: bool
+    axes: dict[str, Axis] = field(default_factory=dict)
+    consts: dict[str, Const] = field(default_factory=dict)
+    blocks: dict[str, BlockDef] = field(default_factory=dict)
+    ops: dict[str, s.OpDecl] = field(default_factory=dict)
+    configs: dict[str, s.ConfigDecl] = field(default_factory=dict)
+    own: list[BlockDef] = field(default_factory=list)
+    places: dict[str, Span] = field(default_factory=dict)  # where each name was declared or used
+    read: set[str] = field(default_factory=set)  # file-level names that something mentions
+    missing: set[str] = field(default_factory=set)  # names of files that could not be read: nothing is known of them
+
+
+Override = Axis | Const
+
+
+@dataclass
+class Loader:
+    """Loads modules, each once; `settings` replace sizes and consts of the main file."""
+
+    session: Session
+    settings: Mapping[str, Number]
+    config: str | None = None
+    modules: dict[tuple[str, tuple[tuple[str, int], ...]], Module] = field(default_factory=dict)
+    loading: list[str] = field(default_factory=list)
+
+    def load(
+        self, source: Source, path: Path | None, library: bool, overrides: Mapping[str, Override], main: bool = False
+    ) -> Module:
+        """The module of a source; raises nothing for a user's mistake: diagnostics go to the session."""
+        key = (str(path or source.name), tuple(sorted((name, item.id) for name, item in overrides.items())))
+        if key in self.modules:
+            return self.modules[key]
+        file, problems = parse(source)
+        for problem in problems:
+            self.session.add(problem)
+        module = Module(source, file, path, library)
+        self.modules[key] = module
+        self.loading.append(source.name)
+        _Declarations(self, module, overrides, self.settings if main else {}, self.config if main else None).run()
+        self.loading.pop()
+        return module
+
+    def library_names(self) -> dict[str, str]:
+        """The blocks of the standard library, and the file of each, for the help of an unknown name."""
+        found: dict[str, str] = {}
+        for item in sorted((resources.files("attnc.compiler") / "std").iterdir(), key=lambda item: item.name):
+            if item.name.endswith(".attn"):
+                for line in item.read_text(encoding="utf-8").splitlines():
+                    if line.startswith("block "):
+                        found.setdefault(line[6:].split("[")[0].split("(")[0].strip(), f"std.{item.name[:-5]}")
+        return found
+
+    def resolve(self, use: s.UseDecl, module: Module) -> tuple[Source, Path | None, bool] | None:
+        """The file that a `use` names."""
+        names = [part.text for part in use.path]
+        span = use.path[0].span.to(use.path[-1].span)
+        if names[0] == "std":
+            root = resources.files("attnc.compiler") / "std"
+            found = root.joinpath(*names[1:-1], f"{names[-1]}.attn") if len(names) > 1 else root
+            if len(names) > 1 and found.is_file():
+                name = f"std/{'/'.join(names[1:])}.attn"
+                return Source(name, found.read_text(encoding="utf-8")), None, True
+            known = [f"std.{item.name[:-5]}" for item in sorted(root.iterdir(), key=lambda i: i.name)
+                     if item.name.endswith(".attn")]  # fmt: skip
+            near = nearest(".".join(names), known)
+            self.session.report(
+                "E0209",
+                f"the standard library has no file `{'.'.join(names)}`",
+                span,
+                help=f"did you mean `{near}`?" if near else f"it has {', '.join(known)}",
+                fix=[(span, near)] if near else [],
+            )
+            return None
+        if module.library or module.path is None:
+            self.session.report(
+                "E0209",
+                f"`use {'.'.join(names)}` has no folder to look in",
+                span,
+                help="a text that is no file finds only `std.*`; give `base=` the folder of the other files",
+            )
+            return None
+        path = module.path.parent.joinpath(*names[:-1], f"{names[-1]}.attn")
+        try:
+            return read(path), path, False
+        except FileProblem as problem:
+            near = nearest(names[-1], [p.stem for p in sorted(path.parent.glob("*.attn"))] if path.parent.is_dir() else [])
+            self.session.report(
+                "E0209",
+                f"cannot read `{'.'.join(names)}`: {problem}",
+                span,
+                help=f"did you mean `{near}`?" if near else f"`use a.b` reads a/b.attn beside {module.source.name}",
+            )
+            return None
+
+
+@dataclass
+class _Declarations:
+    """Reads the declarations of one module, in any order: a size may use a name declared further down."""
+
+    loader: Loader
+    module: Module
+    overrides: Mapping[str, Override]
+    settings: Mapping[str, Number]
+    config: str | None = None
+    pending: dict[str, s.AxisDecl | s.ConstDecl] = field(default_factory=dict)
+    active: list[str] = field(default_factory=list)
+
+    @property
+    def session(self) -> Session:
+        return self.loader.session
+
+    def run(self) -> None:
+        module = self.module
+        uses: list[s.UseDecl] = []
+        for item in module.file.items:
+            match item:
+                case s.AxisDecl() | s.ConstDecl():
+                    if self._declare(item.name):
+                        self.pending[item.name.text] = item
+                case s.BlockDecl():
+                    if self._declare(item.name, callee=True):
+                        block = BlockDef(item, module)
+                        module.blocks[item.name.text] = block
+                        module.own.append(block)
+                case s.OpDecl():
+                    if self._declare(item.name, callee=True):
+                        module.ops[item.name.text] = item
+                case s.ConfigDecl():
+                    if item.name.text in module.configs:
+                        self._twice(item.name, module.configs[item.name.text].name.span)
+                    module.configs[item.name.text] = item
+                case s.UseDecl():
+                    uses.append(item)
+                case s.ParamDecl():
+                    self.session.report(
+                        "E0214",
+                        f"param `{item.name.text}` stands outside a block or model",
+                        item.span,
+                        help="move it into the block or model that owns this weight; its path in the state dict starts there",
+                    )
+        self._configure()
+        for name in list(self.pending):
+            self._axis_or_const(name)
+        for use in uses:
+            self._use(use)
+        for config in module.configs.values():
+            for setting in config.settings:
+                if setting.name.text not in module.axes and setting.name.text not in module.consts:
+                    self.session.report(
+                        "E0601",
+                        f"config `{config.name.text}` sets `{setting.name.text}`, which this file does not declare",
+                        setting.name.span,
+                        help=did_you_mean(setting.name.text, [*module.axes, *module.consts]),
+                    )
+
+    def _configure(self) -> None:
+        """A config replaces declared sizes and consts by its own; `settings` then replace both."""
+        chosen = self.module.configs.get(self.config or "")
+        for setting in chosen.settings if chosen else ():
+            decl = self.pending.get(setting.name.text)
+            if isinstance(decl, s.AxisDecl):
+                self.pending[setting.name.text] = replace(decl, size=setting.value, bounded=False, like=None)
+            elif isinstance(decl, s.ConstDecl):
+                self.pending[setting.name.text] = replace(decl, value=setting.value)
+            elif isinstance(setting.value, s.Number | s.Truth):
+                self.settings = {setting.name.text: setting.value.value, **self.settings}
+
+    def _declare(self, name: s.Ident, callee: bool = False) -> bool:
+        places = self.module.places
+        if name.text in ELEMENTS:
+            self.session.report("E0204", f"`{name.text}` is the name of an element kind", name.span, help="choose another name")
+            return False
+        if callee and name.text in OPS:
+            self.session.report(
+                "E0204", f"`{name.text}` is the name of an op", name.span, help=f"choose another name, such as `my_{name.text}`"
+            )
+            return False
+        if name.text in places:
+            self._twice(name, places[name.text])
+            return False
+        places[name.text] = name.span
+        return True
+
+    def _twice(self, name: s.Ident, first: Span) -> None:
+        self.session.report(
+            "E0204",
+            f"`{name.text}` is declared twice",
+            name.span,
+            "declared again here",
+            related=[(first, "first declared here")],
+            help="rename one of the two",
+        )
+
+    # -- axes and consts -----------------------------------------------------------------------------------------
+
+    def _axis_or_const(self, name: str) -> None:
+        decl = self.pending.get(name)
+        if decl is None or name in self.module.axes or name in self.module.consts:
+            return
+        if name in self.active:
+            chain = [*self.active[self.active.index(name) :], name]
+            self.session.report(
+                "E0208", f"`{name}` is declared by way of itself: {' -> '.join(chain)}", decl.name.span, help="give one of them a number"
+            )
+            return
+        override = self.overrides.get(name)
+        if override is not None:
+            self._override(decl, override)
+            return
+        self.active.append(name)
+        if isinstance(decl, s.AxisDecl):
+            self.module.axes[name] = self._axis(decl)
+        else:
+            self.module.consts[name] = self._const(decl)
+        self.active.pop()
+
+    def _override(self, decl: s.AxisDecl | s.ConstDecl, item: Override) -> None:
+        name = decl.name.text
+        if isinstance(item, Axis):
+            if not isinstance(decl, s.AxisDecl) or decl.kind != item.kind.value:
+                kind = decl.kind if isinstance(decl, s.AxisDecl) else "const"
+                self.session.report(
+                    "E0213",
+                    f"`{name}` is a {item.kind.value} here but a {kind} in {self.module.source.name}",
+                    item.span,
+                    related=[(decl.name.span, f"a {kind} here")],
+                    help=f"declare it as a {kind}, or import it under another name: `use ...: {name} as other`",
+                )
+            self.module.axes[name] = item
+        elif isinstance(decl, s.AxisDecl):
+            self.session.report("E0213", f"`{name}` is a const here but a {decl.kind} in the file that it is used from", decl.name.span)
+            self.module.axes[name] = self._axis(decl)
+        else:
+            self.module.consts[name] = item
+
+    def _axis(self, decl: s.AxisDecl) -> Axis:
+        name, kind = decl.name.text, Kind(decl.kind)
+        label = decl.display.text if decl.display else name
+        setting = self.settings.get(name)
+        original: Axis | None = None
+        if decl.like:
+            self._axis_or_const(decl.like.text)
+            original = self.module.axes.get(decl.like.text)
+            if original is None:
+                self._unknown(decl.like)
+            elif original.kind is not kind:
+                self.session.report(
+                    "E0213",
+                    f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}: a copy has the kind of its original",
+                    decl.span,
+                    related=[(original.span, f"`{original.name}` is declared here")],
+                    help=f"write `{original.kind.value} {name} like {original.name}`",
+                )
+        extent: int | None = None
+        size: Static | None = None
+        bound: int | None = None
+        formula: Static | None = None  # how it hangs on other axes of the file
+        if original is not None:
+            extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
+        elif setting is not None:
+            extent = self._positive(setting, decl.name, "it is set from outside")
+        elif decl.size is not None:
+            formula = self.size_static(decl.size)
+            if formula is not None:
+                extent, size, bound = self._sized(decl, formula)
+        if kind is Kind.DEPTH and decl.bounded:
+            self.session.report(
+                "E0207", f"depth `{name}` is bounded, but a depth's size is known", decl.span, help="write `=`, or declare a width"
+            )
+        axis = self.session.axis(
+            name, kind, label=label, extent=extent, size=size, bound=bound,
+            family=original.family if original else None, span=decl.name.span,
+        )  # fmt: skip
+        if formula is not None and not decl.bounded:
+            self.session.formulas[axis.id] = formula
+        return axis
+
+    def _sized(self, decl: s.AxisDecl, formula: Static) -> tuple[int | None, Static | None, int | None]:
+        """Extent, run-time formula and bound of an axis with a size."""
+        assert decl.size is not None
+        value = checked_size(self.session, formula, self._blame(formula, decl.size.span), decl.name.text, formula_span=decl.size.span)
+        if decl.bounded:
+            return None, None, value
+        if value is not None:
+            return value, None, None
+        if decl.kind == "width" and any(axis.is_width for axis in _axes_in(formula)):
+            return None, formula, largest(formula)
+        return None, formula, None
+
+    def _blame(self, formula: Static, span: Span) -> Span:
+        """The place to point at if a size does not work out: the user's own declaration rather than the library's."""
+        if not self.module.library:
+            return span
+        theirs = [axis.span for axis in _axes_in(formula) if axis.span is not None and axis.span.source is not self.module.source]
+        return theirs[-1] if theirs else span
+
+    def _const(self, decl: s.ConstDecl) -> Const:
+        name = decl.name.text
+        if name in self.settings:
+            return self.session.const(name, self.settings[name])
+        formula = self.number_static(decl.value)
+        if formula is None:
+            return self.session.const(name, None)
+        const = self.session.const(name, checked_number(self.session, formula, decl.value.span))
+        if not isinstance(formula, Literal):
+            self.session.const_formulas[const.id] = formula
+        return const
+
+    def _positive(self, value: Number, name: s.Ident, note: str) -> int | None:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            self.session.report(
+                "E0207", f"the size of `{name.text}` is {value}, but a size is a whole number of 1 or more", name.span, notes=[note]
+            )
+            return None
+        return value
+
+    def size_static(self, expr: s.Expr) -> Static | None:
+        return size_static(expr, self._lookup, self.session)
+
+    def number_static(self, expr: s.Expr) -> Static | None:
+        return size_static(expr, self._lookup, self.session, exact=False)
+
+    def _lookup(self, name: s.Ident) -> Static | None:
+        self._axis_or_const(name.text)
+        self.module.read.add(name.text)
+        if name.text in self.module.axes:
+            return SizeOf(self.module.axes[name.text])
+        if name.text in self.module.consts:
+            return ConstOf(self.module.consts[name.text])
+        if name.text not in self.active:
+            self._unknown(name)
+        return None
+
+    def _unknown(self, name: s.Ident) -> None:
+        known = [*self.pending, *self.module.axes, *self.module.consts]
+        near = nearest(name.text, known)
+        self.session.report(
+            "E0201",
+            f"no axis or const is named `{name.text}`",
+            name.span,
+            help=did_you_mean(name.text, known),
+            fix=[(name.span, near)] if near else [],
+        )
+
+    # -- use -----------------------------------------------------------------------------------------------------
+
+    def _use(self, use: s.UseDecl) -> None:
+        session, module = self.session, self.module
+        found = self.loader.resolve(use, module)
+        if found is None:
+            self._stub(use)
+            return
+        source, path, library = found
+        if source.name in self.loader.loading:
+            chain = [*self.loader.loading[self.loader.loading.index(source.name) :], source.name]
+            session.report(
+                "E0210",
+                f"these files use each other in a circle: {' -> '.join(chain)}",
+                use.span,
+                help="move what both need into a third file",
+            )
+            self._stub(use)
+            return
+        overrides: dict[str, Override] = {}
+        for used in use.names:
+            local = (used.rename or used.name).text
+            if local in module.axes:
+                overrides[used.name.text] = module.axes[local]
+            elif local in module.consts:
+                overrides[used.name.text] = module.consts[local]
+        other = self.loader.load(source, path, library, overrides)
+        set_here = self._set_here(use, other, overrides)
+        if set_here:
+            other = self.loader.load(source, path, library, overrides | set_here)
+        for used in use.names:
+            self._bring(used, other, overrides)
+
+    def _set_here(self, use: s.UseDecl, other: Module, overrides: Mapping[str, Override]) -> dict[str, Override]:
+        """`--set heads=4` where `heads` comes from the used file: it gets this number there."""
+        found: dict[str, Override] = {}
+        for used in use.names:
+            name, local = used.name.text, (used.rename or used.name).text
+            if name in overrides or local not in self.settings:
+                continue
+            value = self.settings[local]
+            if name in other.axes:
+                old = other.axes[name]
+                extent = self._positive(value, used.name, "it is set from outside")
+                found[name] = self.session.axis(old.name, old.kind, label=old.label, extent=extent, span=old.span)
+            elif name in other.consts:
+                found[name] = self.session.const(name, value)
+        return found
+
+    def _stub(self, use: s.UseDecl) -> None:
+        """Keep the names of a file that could not be read known, so that nothing else is said about them."""
+        for used in use.names:
+            self.module.places.setdefault((used.rename or used.name).text, used.span)
+            self.module.read.add((used.rename or used.name).text)
+            self.module.missing.add((used.rename or used.name).text)
+
+    def _bring(self, used: s.Used, other: Module, overrides: Mapping[str, Override]) -> None:
+        module, name, ident = self.module, used.name.text, used.rename or used.name
+        local = ident.text
+        if name in other.blocks:
+            if local in module.places:
+                self._twice(ident, module.places[local])
+            else:
+                module.places[local] = ident.span
+                module.blocks[local] = other.blocks[name]
+        elif name in other.axes or name in other.consts:
+            module.read.add(local)
+            if name in overrides:
+                return
+            if local in module.places:
+                self.session.report(
+                    "E0212",
+                    f"`{local}` comes from two files",
+                    ident.span,
+                    related=[(module.places[local], "and from here")],
+                    help=f"declare `{local}` in this file (its declaration then holds in both), or rename one: `{name} as other`",
+                )
+                return
+            module.places[local] = ident.span
+            if name in other.axes:
+                module.axes[local] = other.axes[name]
+            else:
+                module.consts[local] = other.consts[name]
+        elif name in other.missing:
+            module.missing.add(local)
+        else:
+            known = [*other.blocks, *other.axes, *other.consts]
+            near = nearest(name, known)
+            self.session.report(
+                "E0211",
+                f"{other.source.name} has no `{name}`",
+                used.name.span,
+                help=did_you_mean(name, known) or f"it has {', '.join(known)}",
+                fix=[(used.name.span, near)] if near else [],
+            )
+            module.places.setdefault(local, ident.span)
+            module.missing.add(local)
+
+
+def is_missing(module: Module, name: str) -> bool:
+    """Whether the name comes from a file that could not be read, so that nothing is to be said about it."""
+    return name in module.missing
+
+
+def _axes_in(static: Static) -> list[Axis]:
+    match static:
+        case SizeOf(axis):
+            return [axis]
+        case Arith(_, args):
+            return [axis for arg in args for axis in _axes_in(arg)]
+        case _:
+            return []
+
+
+# -- static expressions as written -------------------------------------------------------------------------------
+
+Lookup = Callable[[s.Ident], Static | None]
+
+_BINARY = frozenset({"+", "-", "*", "/", "%", "^"})
+_FUNCTIONS = {"ceil": 1, "floor": 1, "sqrt": 1, "min": 2, "max": 2, "abs": 1, "exp": 1, "log": 1}
+
+
+def size_static(expr: s.Expr, lookup: Lookup, session: Reporter, *, exact: bool = True) -> Static | None:
+    """An expression in a declaration, where an axis's name is its size. None after a reported mistake.
+
+    exact: `/` must leave no remainder (sizes), except right inside `ceil` and `floor`.
+    """
+
+    def again(part: s.Expr, exact: bool = exact) -> Static | None:
+        return size_static(part, lookup, session, exact=exact)
+
+    match expr:
+        case s.Number(value) | s.Truth(value):
+            return Literal(value)
+        case s.Name(text, span):
+            return lookup(s.Ident(text, span))
+        case s.SizeOf(axis):
+            return lookup(axis)
+        case s.Unary("-", operand):
+            inner = again(operand)
+            return None if inner is None else Arith("neg", (inner,))
+        case s.Binary(op, left, right) if op in _BINARY or (not exact and op in OPERATIONS):
+            a, b = again(left), again(right)
+            if a is None or b is None:
+                return None
+            return Arith("//" if op == "/" and exact else op, (a, b))
+        case s.Unary("not", operand) if not exact:
+            inner = again(operand)
+            return None if inner is None else Arith("not", (inner,))
+        case s.Call(callee, None, None, arguments) if callee.text in _FUNCTIONS:
+            if len(arguments) != _FUNCTIONS[callee.text] or any(argument.name for argument in arguments):
+                session.report("E0207", f"`{callee.text}` takes {_FUNCTIONS[callee.text]} number(s)", expr.span)
+                return None
+            inner_exact = exact and callee.text not in ("ceil", "floor")
+            parts = [again(argument.value, inner_exact) for argument in arguments]
+            if any(part is None for part in parts):
+                return None
+            return Arith(callee.text, tuple(part for part in parts if part is not None))
+        case _:
+            session.report(
+                "E0207",
+                "this is no number known at build time",
+                expr.span,
+                help="a size or const is made of numbers, sizes and consts with + - * / % ^, ceil(a / b) and floor(a / b)",
+            )
+            return None
+
+
+def checked_number(session: Reporter, formula: Static, span: Span) -> Number | None:
+    """Evaluate; arithmetic that has no value is reported."""
+    try:
+        value = evaluate(formula)
+    except ZeroDivisionError:
+        session.report("E0207", "this divides by zero", span)
+        return None
+    except (ValueError, OverflowError, TypeError):
+        session.report("E0207", "this has no value", span)
+        return None
+    if isinstance(value, complex) or (isinstance(value, float) and value != value):
+        session.report("E0207", "this has no value", span)
+        return None
+    if isinstance(value, int) and value.bit_length() > 62:
+        session.report("E0207", "this number is too large", span)
+        return None
+    return value
+
+
+def checked_size(
+    session: Reporter, formula: Static, span: Span, name: str, *, formula_span: Span | None = None
+) -> int | None:
+    """The value of a size where it is known: a whole number of 1 or more, divisions exact; else reported and None.
+
+    `span` is the place to point at, `formula_span` where the formula stands, if that is elsewhere.
+    """
+    formula_span = formula_span or span
+    related = [(formula_span, f"`{name}` is declared here")] if formula_span != span else []
+    left = inexact_safely(formula)
+    if left:
+        session.report(
+            "E0206",
+            f"`{name}`: {left.dividend} / {left.divisor} leaves a remainder of {left.dividend % left.divisor}",
+            span,
+            f"{left.dividend} does not divide by {left.divisor}",
+            related=related,
+            help="choose sizes that divide"
+            + ("" if related else f", or say which way to round: `ceil({span.text})` or `floor({span.text})`"),
+        )
+        return None
+    value = checked_number(session, formula, span)
+    if value is None:
+        return None
+    if isinstance(value, float) and value == int(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        session.report("E0207", f"the size of `{name}` is {value}, but a size is a whole number of 1 or more", span, related=related)
+        return None
+    return value
+
+
+def inexact_safely(formula: Static) -> Inexact | None:
+    try:
+        return inexact_division(formula)
+    except (ArithmeticError, ValueError, TypeError):
+        return None

@@ -1,0 +1,49 @@
+"""Names: which are refused for weights, and which are near a misspelt one."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+# What `torch.nn.Module` keeps for itself (`dir(nn.Module())`, public names): a weight of such a name could not be
+# a module's attribute. Kept as text because checking never imports torch; a test compares it with torch's.
+_MODULE = """
+T_destination add_module apply bfloat16 buffers call_super_init children compile cpu cuda double dump_patches eval
+extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu load_state_dict modules mtia
+named_buffers named_children named_modules named_parameters parameters register_backward_hook register_buffer
+register_forward_hook register_forward_pre_hook register_full_backward_hook register_full_backward_pre_hook
+register_load_state_dict_post_hook register_load_state_dict_pre_hook register_module register_parameter
+register_state_dict_post_hook register_state_dict_pre_hook requires_grad_ set_extra_state set_submodule share_memory
+state_dict to to_empty train training type xpu zero_grad
+"""
+RESERVED = frozenset(_MODULE.split())
+
+
+def is_reserved(name: str) -> bool:
+    """Whether no part of a weight's path may bear this name."""
+    return name in RESERVED or keyword.iskeyword(name) or name.startswith("_")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was most likely meant, or None."""
+    pool = sorted(set(known) - {name})
+    for candidate in pool:
+        if candidate.lower() == name.lower():
+            return candidate
+    found = get_close_matches(name, pool, n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean `x`?`, or the empty string."""
+    near = nearest(name, known)
+    return f"did you mean `{near}`?" if near else ""
+
+
+def listed(names: Iterable[str], last: str = "and") -> str:
+    """`a`, `b` and `c`."""
+    quoted = [f"`{name}`" for name in names]
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"

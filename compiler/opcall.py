@@ -1,0 +1,280 @@
+"""One use of an op: what its type rule reads, and the ways in which a rule answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..dsl.source import Span
+from .axes import Axis
+from .graph import Apply, IndexInto, Init, Role, Scalar, Type, Weight
+from .names import listed
+from .ops.table import Op
+from .static import OPERATIONS, Arith, Literal, SizeOf, Static, evaluate
+from .wires import Range, Wire, show, static_element
+
+if TYPE_CHECKING:
+    from .body import Body
+
+_STATIC_NAMES = {"maximum": "max", "minimum": "min"}
+
+
+@dataclass
+class OpCall:
+    """axes, made, each: the brackets, resolved, with the span of each; options: given or default; name: of a learned op."""
+
+    body: Body
+    op: Op
+    shown: str  # the op as the user wrote it
+    span: Span
+    bracket_span: Span
+    operands: list[Wire]
+    spans: list[Span]
+    axes: list[Axis] = field(default_factory=list)
+    axis_spans: list[Span] = field(default_factory=list)
+    made: list[Axis] = field(default_factory=list)
+    made_spans: list[Span] = field(default_factory=list)
+    each: list[Axis] = field(default_factory=list)
+    each_spans: list[Span] = field(default_factory=list)
+    mask: Wire | None = None
+    mask_span: Span | None = None
+    options: dict[str, Static] = field(default_factory=dict)
+    init: Init | None = None
+    name: str | None = None
+
+    # -- answers -------------------------------------------------------------------------------------------------
+
+    def fail(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        label: str = "",
+        *,
+        related: Iterable[tuple[Span | None, str]] = (),
+        notes: Iterable[str] = (),
+        help: str = "",
+        fix: Iterable[tuple[Span, str]] = (),
+    ) -> None:
+        """Report a mistake; a rule returns this call's None."""
+        self.body.report(code, message, span, label, related=related, notes=notes, help=help, fix=fix)
+
+    def make(
+        self,
+        type: Type,
+        *,
+        role: Role = Role.CONSTANT,
+        mark: frozenset[Axis] = frozenset(),
+        range: Range | None = None,
+        weights: tuple[Weight, ...] = (),
+        product_of: tuple[Axis, ...] = (),
+    ) -> Wire | None:
+        """The result: a node of the graph, or static arithmetic where all operands are static."""
+        statics = [wire.static for wire in self.operands]
+        name = _STATIC_NAMES.get(self.op.name, self.op.name)
+        if name in OPERATIONS and all(static is not None for static in statics):
+            return self.body.static(Arith(name, tuple(s for s in statics if s is not None)), self.span)
+        wires = [*self.operands, *([self.mask] if self.mask else [])]
+        role = max(role, *(wire.role for wire in wires)) if wires else role
+        builder = self.body.builder
+        operands = tuple(builder.take(wire) for wire in self.operands)
+        mask = builder.take(self.mask) if self.mask else None
+        out = builder.value(type, role, self.span)
+        builder.nodes.append(
+            Apply(
+                self.op.name,
+                operands,
+                out,
+                tuple(self.axes),
+                tuple(self.made),
+                tuple(self.each),
+                mask,
+                dict(self.options),
+                self.name if weights else None,
+                weights,
+                self.span,
+            )
+        )
+        if weights and self.name:
+            builder.own(self.name, self.span, self.body)
+        keeps_mark = self.op.name in ("dropout", "split", "merge", "broadcast")
+        return Wire(
+            type, role, self.span, out, mark, None, range,
+            loose=keeps_mark and self.operands[0].loose, product_of=product_of, home=builder,
+        )  # fmt: skip
+
+    # -- questions that several rules ask ------------------------------------------------------------------------
+
+    def truth(self, option: str) -> bool:
+        return bool(evaluate(self.options[option]))
+
+    def numbers(self) -> bool:
+        """Every operand is a number, not a truth value and no index."""
+        for wire, span in zip(self.operands, self.spans, strict=True):
+            if wire.is_bool:
+                self.fail(
+                    "E0304", f"`{self.shown}` needs numbers, but this is {show(wire)}", span, help="write `select(m, 1, 0)` for 1 and 0"
+                )
+                return False
+            if isinstance(wire.element, IndexInto) and wire.role > Role.TABLE:
+                self.fail(
+                    "E0304",
+                    f"`{self.shown}` needs numbers, but this is {show(wire)}: indices into `{wire.element.axis.name}`",
+                    span,
+                    help=f"look them up: `E[{wire.element.axis.name} = ids]` or `embed`",
+                )
+                return False
+        return True
+
+    def one_axis(self) -> bool:
+        if len(self.axes) == 1:
+            return True
+        self.fail("E0318", f"`{self.shown}` acts on one axis, but {len(self.axes)} stand here", self.bracket_span)
+        return False
+
+    def lacks(self, wire: Wire, axis: Axis, operand_span: Span, message: str, axis_span: Span) -> None:
+        """The operand has no such axis: say what it has, and which copy of the axis was likely meant."""
+        copies = [other for other in wire.axes if other.family == axis.family]
+        same_name = [other for other in wire.axes if other.name == axis.name]
+        help = ""
+        fix: list[tuple[Span, str]] = []
+        if same_name:
+            help = f"this `{axis.name}` is another axis of the same name: declare it once and name it in the `use`"
+        elif copies:
+            help = f"it has `{copies[0].name}`, a copy of `{axis.name}`: write `{copies[0].name}` here, or rename: `x[{copies[0].name} as {axis.name}]`"
+            fix = [(axis_span, copies[0].name)]
+        elif wire.axes:
+            help = f"it has {listed(other.name for other in wire.axes)}"
+        related = [(operand_span, f"this is {show(wire)}")]
+        if wire.span != operand_span:
+            related.append((wire.span, "it comes from here"))
+        self.fail("E0301", message, axis_span, f"no `{axis.name}` in {show(wire)}", related=related, help=help, fix=fix)
+
+    def families(self, a: Axis, b: Axis) -> None:
+        """Two indices that do not compare (D5)."""
+        self.fail(
+            "E0306",
+            f"`{a.name}` and `{b.name}` are not copies of one axis: their indices do not compare",
+            self.span,
+            related=[(a.span, f"`{a.name}` is declared here"), (b.span, f"`{b.name}` is declared here")],
+            help=f"if they are two copies of one axis, declare it: `{b.kind.value} {b.name} like {a.name}`; "
+            f"`int({a.name})` forgets the axis on purpose",
+        )
+
+    def wrong_table(self, ids: Wire, vocab: Axis, span: Span) -> None:
+        assert isinstance(ids.element, IndexInto)
+        other = ids.element.axis
+        self.fail(
+            "E0312",
+            f"these are indices into `{other.name}`, but the table is over `{vocab.name}`",
+            span,
+            f"this is {show(ids)}",
+            related=[(vocab.span, f"`{vocab.name}` is declared here"), (other.span, f"`{other.name}` is declared here")],
+            help=f"use a table over `{other.name}`, or correct the type of the indices to `{vocab.name}[..]`",
+        )
+
+    def may_broadcast(self, start: int = 0, ignore: frozenset[Axis] = frozenset(), always: bool = False) -> bool:
+        """D7: of two operands that both carry data, one may lack a depth of the other, never a width."""
+        if not self.body.frame.judge:
+            return True
+        carrying = [
+            (wire, span)
+            for wire, span in zip(self.operands[start:], self.spans[start:], strict=True)
+            if wire.role is Role.DATA and (wire.is_number or always)
+        ]
+        for wire, span in carrying:
+            for other, other_span in carrying:
+                for axis in other.axes:
+                    if axis.is_width and not wire.has(axis) and axis not in ignore:
+                        return self._another_width(wire, span, other, other_span, axis)
+        return True
+
+    def _another_width(self, wire: Wire, span: Span, other: Wire, other_span: Span, axis: Axis) -> bool:
+        foreign = [a for a in wire.axes if a.is_width and not other.has(a) and a.family != axis.family]
+        copies = [a for a in wire.axes if a.family == axis.family]
+        if copies:
+            help = f"`{copies[0].name}` is another copy of `{axis.name}`: rename it, `x[{copies[0].name} as {axis.name}]`"
+        elif foreign:
+            help = f"is this the right stream? it runs along `{foreign[0].name}`, not along `{axis.name}`"
+        else:
+            help = f"if the same value for every `{axis.name}` is meant, write `broadcast[{axis.name}]({span.text})`"
+        fix = [] if copies or foreign else [(span, f"broadcast[{axis.name}]({span.text})")]
+        self.fail(
+            "E0305",
+            f"`{self.shown}` would spread {show(wire)} over every item of the width `{axis.name}`",
+            self.span,
+            related=[(span, f"this is {show(wire)}: no `{axis.name}`"), (other_span, f"this is {show(other)}")],
+            help=help,
+            fix=fix,
+        )
+        return False
+
+    def check_marks(self) -> None:
+        """D6: a `dot` that averages must average over the axis along which its weights sum to one."""
+        contracted = set(self.axes)
+        for position, wire in enumerate(self.operands):
+            others = [other for index, other in enumerate(self.operands) if index != position]
+            if not wire.mark or wire.mark & contracted or not others:
+                continue
+            if any(other.mark & contracted or other.loose for other in others):
+                continue
+            if all(other.role <= Role.WEIGHT for other in others):
+                continue
+            over, by = listed(a.name for a in sorted(wire.mark, key=lambda a: a.id)), listed(a.name for a in self.axes)
+            place = self.spans[position]
+            made = self.body.normalised_at(wire)
+            shared = [axis for axis in self.axes if wire.has(axis)]
+            help = "normalise over the axis you average over"
+            fix: list[tuple[Span, str]] = []
+            if made is not None and len(made[1]) == len(self.axes) == 1 and shared:
+                fix = [(made[1][0], self.axes[0].name)]
+            self.body.report(
+                "E0307",
+                f"{'`' + place.text + '`' if place.text.isidentifier() else 'this operand'} sums to one over {over}, "
+                f"but this `dot` averages over {by}",
+                self.span,
+                f"averaged over {by} here",
+                related=[(made[0] if made else wire.span, f"normalised over {over} here")],
+                help=help + "; if it is meant, say `raw(...)`",
+                fix=fix,
+                deep=True,
+            )
+
+    def check_scale(self, a: Wire, b: Wire) -> None:
+        """Warn of scores divided by the root of a size that was not contracted."""
+        if not a.product_of or b.static is None:
+            return
+        match b.static:
+            case Arith("sqrt", (SizeOf(axis),)) if axis not in a.product_of:
+                names = listed(x.name for x in a.product_of)
+                self.body.report(
+                    "W0504",
+                    f"this scales by the size of `{axis.name}`, but the products are summed over {names}",
+                    self.spans[1],
+                    related=[(a.span, f"summed over {names} here")],
+                    help=f"the usual scale is sqrt(|{a.product_of[0].name}|)",
+                    warning=True,
+                )
+
+    def remember_split(self, axis: Axis, parts: tuple[Axis, ...]) -> None:
+        self.body.builder.root.splits[frozenset(a.id for a in parts)] = (axis, parts, self.span)
+
+    def check_merge(self) -> bool:
+        """Axes split from one axis go back to it only in the order of the split."""
+        found = self.body.builder.root.splits.get(frozenset(axis.id for axis in self.axes))
+        if found is None or found[0] != self.made[0] or found[1] == tuple(self.axes):
+            return True
+        order = ", ".join(axis.name for axis in found[1])
+        written = ", ".join(axis.name for axis in self.axes)
+        first, last = self.axis_spans[0], self.axis_spans[-1]
+        self.fail(
+            "E0317",
+            f"`{found[0].name}` was split into [{order}], but is merged back from [{written}]: that shuffles its items",
+            first.to(last),
+            related=[(found[2], f"split into [{order}] here")],
+            help=f"write `merge[{order} -> {found[0].name}]`; a wanted shuffle names another axis",
+            fix=[(first.to(last), order)],
+        )
+        return False
+

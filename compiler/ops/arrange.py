@@ -1,0 +1,193 @@
+"""Ops that move items about without computing: broadcast, split, merge, concat; and dropout, index, the loss.
+
+`x[a as b]` and `x[a = e]` have rows too (`rename`, `gather`), though they are written as brackets on a value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..graph import IndexInto, Scalar, Type
+from ..sizes import provably_different
+from ..static import Arith, Number, SizeOf, Static, evaluate
+from ..wires import show, union
+from .table import Brackets, Op, Option
+
+if TYPE_CHECKING:
+    from ..opcall import OpCall
+    from ..wires import Wire
+
+
+def broadcast(call: OpCall) -> Wire | None:
+    """The operand, the same for every index of the axes in brackets."""
+    x = call.operands[0]
+    for axis, span in zip(call.made, call.made_spans, strict=True):
+        if x.has(axis):
+            return call.fail("E0302", f"this has `{axis.name}` already: it is {show(x)}", span, help="leave the broadcast out")
+    axes = (*(a for a in call.made if a not in x.type.axes), *x.type.axes)
+    return call.make(Type(x.element, axes, x.type.thin - set(call.made)), mark=x.mark, range=x.range)
+
+
+def _sizes(call: OpCall, whole: SizeOf, parts: Static, wording: str) -> bool:
+    """Sizes that cannot agree are an error; what hangs on run-time widths is checked at run time."""
+    a, b = evaluate(whole), evaluate(parts)
+    if provably_different(whole, parts):
+        values = f": {a} is not {b}" if a is not None and b is not None else ""
+        call.fail("E0316", f"`{call.shown}`: {wording}{values}", call.bracket_span, help="check the declared sizes of these axes")
+        return False
+    return True
+
+
+def split(call: OpCall) -> Wire | None:
+    """a = b * |c| + c: one axis as several. It may change the kind."""
+    x = call.operands[0]
+    if not call.one_axis():
+        return None
+    axis = call.axes[0]
+    if not x.has(axis):
+        return call.lacks(x, axis, call.spans[0], f"`split` splits `{axis.name}`, which its operand lacks", call.axis_spans[0])
+    for made, span in zip(call.made, call.made_spans, strict=True):
+        if x.has(made) and made != axis:
+            return call.fail("E0302", f"the result would have `{made.name}` twice", span)
+    product: Static = SizeOf(call.made[0])
+    for made in call.made[1:]:
+        product = Arith("*", (product, SizeOf(made)))
+    wording = f"|{axis.name}| must be {' * '.join(f'|{made.name}|' for made in call.made)}"
+    if not _sizes(call, SizeOf(axis), product, wording):
+        return None
+    call.remember_split(axis, tuple(call.made))
+    axes = tuple(new for old in x.type.axes for new in (call.made if old == axis else (old,)))
+    mark = (x.mark - {axis}) | set(call.made) if axis in x.mark else x.mark
+    return call.make(Type(x.element, axes, x.type.thin), mark=frozenset(mark), range=x.range)
+
+
+def merge(call: OpCall) -> Wire | None:
+    """Several axes as one, the first the slowest. Axes split from one axis go back to it only in that order (D: merge)."""
+    x = call.operands[0]
+    if len(call.made) != 1:
+        return call.fail("E0318", "`merge` makes one axis", call.bracket_span, help="write `merge[b, c -> a](x)`")
+    made = call.made[0]
+    for axis, span in zip(call.axes, call.axis_spans, strict=True):
+        if not x.has(axis):
+            return call.lacks(x, axis, call.spans[0], f"`merge` joins `{axis.name}`, which its operand lacks", span)
+    if x.has(made) and made not in call.axes:
+        return call.fail("E0302", f"the result would have `{made.name}` twice", call.made_spans[0])
+    product: Static = SizeOf(call.axes[0])
+    for axis in call.axes[1:]:
+        product = Arith("*", (product, SizeOf(axis)))
+    wording = f"|{made.name}| must be {' * '.join(f'|{axis.name}|' for axis in call.axes)}"
+    if not _sizes(call, SizeOf(made), product, wording) or not call.check_merge():
+        return None
+    place = x.type.axes.index(call.axes[0])
+    rest = [axis for axis in x.type.axes if axis not in call.axes]
+    before = sum(axis in rest for axis in x.type.axes[:place])
+    axes = (*rest[:before], made, *rest[before:])
+    mark = x.mark
+    if mark & set(call.axes):
+        mark = (mark - set(call.axes)) | {made} if set(call.axes) <= mark else frozenset()
+    return call.make(Type(x.element, axes, x.type.thin), mark=frozenset(mark), range=x.range)
+
+
+def concat(call: OpCall) -> Wire | None:
+    """Operands one after the other along an axis: `concat[a, b -> c](x, y)`, one axis for each operand."""
+    if len(call.made) != 1 or len(call.axes) != len(call.operands):
+        return call.fail(
+            "E0318", f"`concat` takes one axis for each operand and makes one: {len(call.axes)} axes, {len(call.operands)} operands",
+            call.bracket_span, help="write `concat[a, b -> c](x, y)`",
+        )  # fmt: skip
+    made = call.made[0]
+    for axis, span, wire, place in zip(call.axes, call.axis_spans, call.operands, call.spans, strict=True):
+        if not wire.has(axis):
+            return call.lacks(wire, axis, place, f"`concat` joins along `{axis.name}`, which this operand lacks", span)
+        if wire.element != call.operands[0].element and not (wire.is_number and call.operands[0].is_number):
+            return call.fail("E0304", f"`concat` joins {show(call.operands[0])} and {show(wire)}: different kinds of elements", place)
+        for other in call.operands:
+            if other.has(made) and made not in call.axes:
+                return call.fail("E0302", f"the result would have `{made.name}` twice", call.made_spans[0])
+    total: Static = SizeOf(call.axes[0])
+    for axis in call.axes[1:]:
+        total = Arith("+", (total, SizeOf(axis)))
+    if not _sizes(call, SizeOf(made), total, f"|{made.name}| must be {' + '.join(f'|{a.name}|' for a in call.axes)}"):
+        return None
+    if not call.may_broadcast(ignore=frozenset(call.axes)):
+        return None
+    axes, thin = union(call.operands)
+    joined = set(call.axes)
+    first = next(i for i, axis in enumerate(axes) if axis in joined)
+    kept = [axis for axis in axes if axis not in joined]
+    kept.insert(sum(axis not in joined for axis in axes[:first]), made)
+    element = Scalar.REAL if any(wire.element is Scalar.REAL for wire in call.operands) else call.operands[0].element
+    return call.make(Type(element, tuple(kept), thin - joined))
+
+
+def dropout(call: OpCall) -> Wire | None:
+    """x with each item left out with probability p and the rest scaled by 1 / (1 - p), in training only."""
+    if not call.numbers():
+        return None
+    x = call.operands[0]
+    return call.make(Type(Scalar.REAL, x.type.axes, x.type.thin), mark=x.mark)
+
+
+def index(call: OpCall) -> Wire | None:
+    """An int as an index into an axis; checked."""
+    i = call.operands[0]
+    if i.element is not Scalar.INT:
+        return call.fail("E0304", f"`index` makes an index of an int, but this is {show(i)}", call.spans[0])
+    if len(call.made) != 1:
+        return call.fail("E0318", "`index` makes an index into one axis", call.bracket_span, help="write `index[a](i)`")
+    return call.make(Type(IndexInto(call.made[0]), i.type.axes, i.type.thin), range=i.range)
+
+
+def cross_entropy(call: OpCall) -> Wire | None:
+    """Minus the log-probability of each target under softmax over the axis in brackets (nats)."""
+    if not call.one_axis():
+        return None
+    logits, ids = call.operands
+    vocab = call.axes[0]
+    if not logits.has(vocab):
+        return call.lacks(logits, vocab, call.spans[0], f"`cross_entropy` acts on `{vocab.name}`, which the logits lack", call.axis_spans[0])
+    if not isinstance(ids.element, IndexInto):
+        return call.fail("E0304", f"the targets of `cross_entropy` are indices into `{vocab.name}`, but this is {show(ids)}", call.spans[1])
+    if ids.element.axis.family != vocab.family:
+        return call.wrong_table(ids, vocab, call.spans[1])
+    if not call.may_broadcast(ignore=frozenset({vocab}), always=True):
+        return None
+    axes, thin = union(call.operands)
+    return call.make(Type(Scalar.REAL, tuple(a for a in axes if a != vocab), thin))
+
+
+def written_elsewhere(call: OpCall) -> Wire | None:
+    """`rename` and `gather` are written as brackets on a value."""
+    raise AssertionError(call.op.name)
+
+
+def _share(value: Number) -> str | None:
+    return None if 0 <= value < 1 else "it must be at least 0 and less than 1"
+
+
+ROWS: tuple[Op, ...] = (
+    Op("rename", "arrange", "x[a as b]", "The same values along another copy of the axis (D4).",
+       "width a\nwidth b like a\nblock f(x: [a]) -> [b] {\n    return x[a as b]\n}\n", written_elsewhere, Brackets.MAP, glyph="rename"),
+    Op("gather", "arrange", "x[a = e]", "The items of x at the indices e along a; axes that e shares with x align (D5).",
+       "width seq\ndepth vocab = 9, model = 4\nblock f(E: [vocab, model], ids: vocab[seq]) -> [seq, model] {\n    return E[vocab = ids]\n}\n",
+       written_elsewhere, Brackets.MAP, operands=("x", "e"), glyph="gather"),
+    Op("broadcast", "arrange", "broadcast[w](x)", "x, the same for every index of the axes in brackets.",
+       "width w\nblock f(x: []) -> [w] {\n    return broadcast[w](x)\n}\n", broadcast, Brackets.MADE, glyph="broadcast"),
+    Op("split", "arrange", "split[a -> b, c](x)", "One axis as several: a = b * |c| + c.",
+       "depth a = 6, b = 2, c = 3\nblock f(x: [a]) -> [b, c] {\n    return split[a -> b, c](x)\n}\n", split, Brackets.MAP, glyph="bar"),
+    Op("merge", "arrange", "merge[b, c -> a](x)", "Several axes as one: a = b * |c| + c.",
+       "depth a = 6, b = 2, c = 3\nblock f(x: [b, c]) -> [a] {\n    return merge[b, c -> a](x)\n}\n", merge, Brackets.MAP, glyph="bar"),
+    Op("concat", "arrange", "concat[a, b -> c](x, y)", "One after the other along an axis.",
+       "depth a = 2, b = 3, c = 5\nblock f(x: [a], y: [b]) -> [c] {\n    return concat[a, b -> c](x, y)\n}\n",
+       concat, Brackets.MAP, operands=("x", "y"), variadic=True, glyph="concat"),
+    Op("index", "order", "index[a](i)", "An int as an index into an axis, checked.",
+       "width seq\ndepth a = 9\nblock f(i: int[seq]) -> a[seq] {\n    return index[a](i)\n}\n", index, Brackets.MADE, operands=("i",)),
+    Op("dropout", "random", "dropout(x, 0.1)", "Leaves items out with probability p in training (Srivastava et al. 2014); else x.",
+       "block f(x: []) -> [] {\n    return dropout(x, 0.1)\n}\n", dropout, positional=1, glyph="dropout",
+       options=(Option("p", None, "the probability of leaving an item out", _share),)),
+    Op("cross_entropy", "loss", "cross_entropy[vocab](logits, ids)",
+       "Minus the log-probability of each target, in nats; `smoothing` spreads that share evenly over all classes (Szegedy 2016).",
+       "width seq\ndepth vocab = 9\nblock f(logits: [seq, vocab], ids: vocab[seq]) -> [seq] {\n    return cross_entropy[vocab](logits, ids)\n}\n",
+       cross_entropy, Brackets.ACTS, operands=("logits", "ids"), glyph="loss",
+       options=(Option("smoothing", 0.0, "label smoothing", _share),)),
+)  # fmt: skip

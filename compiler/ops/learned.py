@@ -1,0 +1,141 @@
+"""Ops that own weights. Learned maps act on depth, or on a width whose size is fixed (D9); D11 says how they are named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..graph import IndexInto, Init, Role, Scalar, Type, Weight
+from ..static import Number
+from ..wires import show
+from .table import Brackets, Op, Option
+
+if TYPE_CHECKING:
+    from ..axes import Axis
+    from ..opcall import OpCall
+    from ..wires import Wire
+
+
+def _positive(value: Number) -> str | None:
+    return None if value > 0 else "it must be more than 0"
+
+
+def _fixed(call: OpCall, axes: list[Axis], spans: list[object]) -> bool:
+    """Every axis has a size known at build time."""
+    for axis, span in zip(axes, spans, strict=True):
+        if axis.is_width and axis.extent is None:
+            call.fail(
+                "E0310",
+                f"`{call.shown}` would learn weights over the width `{axis.name}`, whose size is not fixed",
+                span,  # type: ignore[arg-type]
+                "varies from input to input",
+                related=[(axis.span, f"`{axis.name}` is declared here")],
+                help=f"fix it: `width {axis.name} = 4096`; or did you mean to act on a depth?",
+            )
+            return False
+    return True
+
+
+def linear(call: OpCall) -> Wire | None:
+    """x [.., eaten] -> [.., made]: weight (made, eaten) as `nn.Linear` stores it, bias (made)."""
+    x = call.operands[0]
+    for axis, span in zip(call.axes, call.axis_spans, strict=True):
+        if not x.has(axis):
+            return call.lacks(x, axis, call.spans[0], f"`linear` maps `{axis.name}`, which its operand lacks", span)
+    if not call.numbers():
+        return None
+    ok = _fixed(call, call.axes, call.axis_spans) and _fixed(call, call.made, call.made_spans)
+    if not ok or not _fixed(call, call.each, call.each_spans):
+        return None
+    left = [axis for axis in x.type.axes if axis not in call.axes]
+    for axis, span in zip([*call.made, *call.each], [*call.made_spans, *call.each_spans], strict=True):
+        if axis in left and axis not in call.each:
+            return call.fail(
+                "E0302", f"the result would have `{axis.name}` twice", span, f"`x` keeps its `{axis.name}`",
+                help=f"map it too: `linear[{axis.name}, ... -> ...]`, or make a copy: `{axis.kind.value} other like {axis.name}`",
+            )  # fmt: skip
+    each = tuple(call.each)
+    eaten, made = tuple(call.axes), tuple(call.made)
+    init = call.init or Init("default", (), eaten, made)
+    weights = [Weight(f"{call.name}.weight", (*((a,) for a in each), made, eaten), _fans(init, eaten, made), False, call.span)]
+    if call.truth("bias"):
+        bias = Init("zeros") if call.init else Init("default", (), eaten, made)
+        weights.append(Weight(f"{call.name}.bias", (*((a,) for a in each), made), bias, False, call.span))
+    axes = (*left, *(a for a in each if a not in left), *made)
+    thin = (x.type.thin - set(call.axes)) - set(each)
+    return call.make(Type(Scalar.REAL, axes, thin), role=Role.WEIGHT, weights=tuple(weights))
+
+
+def _fans(init: Init, fan_in: tuple[Axis, ...], fan_out: tuple[Axis, ...]) -> Init:
+    return Init(init.kind, init.args, fan_in, fan_out)
+
+
+def embed(call: OpCall) -> Wire | None:
+    """ids `vocab[..]` -> [.., model]: the rows of a learned table."""
+    if not call.one_axis() or not _fixed(call, call.axes, call.axis_spans) or not _fixed(call, call.made, call.made_spans):
+        return None
+    ids, vocab = call.operands[0], call.axes[0]
+    if not isinstance(ids.element, IndexInto):
+        return call.fail(
+            "E0304", f"`embed` looks up indices, but this is {show(ids)}", call.spans[0],
+            help=f"its type should be `{vocab.name}[..]`: indices into `{vocab.name}`",
+        )  # fmt: skip
+    if ids.element.axis.family != vocab.family:
+        return call.wrong_table(ids, vocab, call.spans[0])
+    for axis, span in zip(call.made, call.made_spans, strict=True):
+        if axis in ids.type.axes:
+            return call.fail("E0302", f"the result would have `{axis.name}` twice", span)
+    init = call.init or Init("normal", (1.0,))
+    weight = Weight(f"{call.name}.weight", ((vocab,), tuple(call.made)), _fans(init, (vocab,), tuple(call.made)), False, call.span)
+    return call.make(Type(Scalar.REAL, (*ids.type.axes, *call.made), ids.type.thin), role=Role.WEIGHT, weights=(weight,))
+
+
+def norm(call: OpCall) -> Wire | None:
+    """layernorm and rmsnorm: over the axes in brackets, with a learned scale (and bias)."""
+    x = call.operands[0]
+    for axis, span in zip(call.axes, call.axis_spans, strict=True):
+        if not x.has(axis):
+            return call.lacks(x, axis, call.spans[0], f"`{call.shown}` normalises `{axis.name}`, which its operand lacks", span)
+    if not call.numbers():
+        return None
+    dims = tuple((axis,) for axis in call.axes)
+    weights = []
+    if call.truth("scale"):
+        weights.append(Weight(f"{call.name}.weight", dims, call.init or Init("ones"), False, call.span))
+    if call.op.name == "layernorm" and call.truth("bias"):
+        weights.append(Weight(f"{call.name}.bias", dims, Init("zeros"), False, call.span))
+    if weights and not _fixed(call, call.axes, call.axis_spans):
+        return None
+    role = Role.WEIGHT if weights else Role.CONSTANT
+    return call.make(Type(Scalar.REAL, x.type.axes, x.type.thin), role=role, weights=tuple(weights))
+
+
+_BIAS = Option("bias", True, "whether it has a bias")
+ROWS: tuple[Op, ...] = (
+    Op(
+        "linear", "learned", "linear[model -> heads, key](x)",
+        "A learned linear map of the axes before the arrow to those behind it, for each index of all other axes. Axes before "
+        "a colon, `linear[expert: a -> b]`, have weights of their own.",
+        "width seq\ndepth model = 8, inner = 16\nblock f(x: [seq, model]) -> [seq, inner] {\n    return linear.up[model -> inner](x)\n}\n",
+        linear, brackets=Brackets.MAP, options=(_BIAS,), learned=True, glyph="linear",
+    ),
+    Op(
+        "embed", "learned", "embed[vocab -> model](ids)", "The learned vector of each index.",
+        "width seq\ndepth vocab = 100, model = 8\nblock f(ids: vocab[seq]) -> [seq, model] {\n    return embed.E[vocab -> model](ids)\n}\n",
+        embed, brackets=Brackets.MAP, operands=("ids",), learned=True, glyph="embed",
+    ),
+    Op(
+        "layernorm", "learned", "layernorm[model](x)",
+        "x minus its mean, divided by its standard deviation over the axes in brackets, times a learned scale, plus a learned "
+        "bias (Ba et al. 2016).",
+        "width seq\ndepth model = 8\nblock f(x: [seq, model]) -> [seq, model] {\n    return layernorm.norm[model](x)\n}\n",
+        norm, brackets=Brackets.ACTS, learned=True, positional=1, glyph="norm",
+        options=(Option("eps", 1e-5, "added to the variance", _positive), Option("scale", True, "whether it has a scale"), _BIAS),
+    ),
+    Op(
+        "rmsnorm", "learned", "rmsnorm[model](x)",
+        "x divided by its root mean square over the axes in brackets, times a learned scale (Zhang and Sennrich 2019).",
+        "width seq\ndepth model = 8\nblock f(x: [seq, model]) -> [seq, model] {\n    return rmsnorm.norm[model](x)\n}\n",
+        norm, brackets=Brackets.ACTS, learned=True, positional=1, glyph="norm",
+        options=(Option("eps", 1e-6, "added to the mean square", _positive), Option("scale", True, "whether it has a scale")),
+    ),
+)  # fmt: skip

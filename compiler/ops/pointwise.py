@@ -1,0 +1,300 @@
+"""Ops that work element by element: arithmetic, comparisons, truth, functions. Results have the union of the axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..graph import IndexInto, Scalar, Type
+from ..sizes import at_most
+from ..static import Arith, Literal, Static
+from ..wires import Range, show, union
+from .table import Op
+
+if TYPE_CHECKING:
+    from ..opcall import OpCall
+    from ..wires import Wire
+
+
+def _numbers(call: OpCall) -> bool:
+    """Every operand is a number (an index counts)."""
+    for wire, span in zip(call.operands, call.spans, strict=True):
+        if wire.is_bool:
+            call.fail(
+                "E0304",
+                f"`{call.shown}` needs numbers, but this is {show(wire)}",
+                span,
+                help="choose between two values by a truth value with `select(condition, x, y)`",
+            )
+            return False
+    return True
+
+
+def function(call: OpCall) -> Wire | None:
+    """real -> real, element by element."""
+    if not _numbers(call):
+        return None
+    if any(isinstance(wire.element, IndexInto) and wire.role > 1 for wire in call.operands):
+        wire = next(wire for wire in call.operands if isinstance(wire.element, IndexInto))
+        call.fail(
+            "E0304",
+            f"`{call.shown}` needs numbers, but this is {show(wire)}: indices",
+            call.spans[0],
+            help="look the index up in a table, `E[vocab = ids]`, or say `int(i)` to use it as a number",
+        )
+        return None
+    axes, thin = union(call.operands)
+    return call.make(Type(Scalar.REAL, axes, thin))
+
+
+def keep(call: OpCall) -> Wire | None:
+    """Like its operand: int stays int, an index becomes an int."""
+    if not _numbers(call):
+        return None
+    real = any(wire.element is Scalar.REAL for wire in call.operands)
+    axes, thin = union(call.operands)
+    return call.make(Type(Scalar.REAL if real else Scalar.INT, axes, thin))
+
+
+def whole(call: OpCall) -> Wire | None:
+    """floor and ceil: an int."""
+    if not _numbers(call):
+        return None
+    axes, thin = union(call.operands)
+    return call.make(Type(Scalar.INT, axes, thin))
+
+
+def to_int(call: OpCall) -> Wire | None:
+    """An index as a plain int: it forgets what it is an index into."""
+    wire = call.operands[0]
+    if wire.element is Scalar.REAL or wire.is_bool:
+        call.fail("E0304", f"`int` needs an index, but this is {show(wire)}", call.spans[0], help="round a real with floor or ceil")
+        return None
+    return call.make(Type(Scalar.INT, wire.type.axes, wire.type.thin), range=wire.range)
+
+
+def arithmetic(call: OpCall) -> Wire | None:
+    """`+ - * / % ^`: D5 for indices, D7 for what may be broadcast."""
+    if not _numbers(call):
+        return None
+    a, b = call.operands
+    op = call.op.name
+    axes, thin = union(call.operands)
+    element: object = Scalar.REAL
+    ia, ib = isinstance(a.element, IndexInto), isinstance(b.element, IndexInto)
+    if op in "+-" and (ia or ib):
+        if ia and ib:
+            assert isinstance(a.element, IndexInto) and isinstance(b.element, IndexInto)
+            if a.element.axis.family != b.element.axis.family:
+                return call.families(a.element.axis, b.element.axis)
+            element = Scalar.INT
+        elif ia and b.element is Scalar.INT:
+            element = a.element
+        elif ib and a.element is Scalar.INT:
+            element = b.element if op == "+" else Scalar.INT
+    elif op in "+-*%" and a.element is not Scalar.REAL and b.element is not Scalar.REAL:
+        element = Scalar.INT
+    elif op == "^" and a.element is Scalar.INT and b.element is Scalar.INT and b.static is not None:
+        element = Scalar.INT
+    if Scalar.REAL in (a.element, b.element):
+        element = Scalar.REAL
+    if op == "/":
+        element = Scalar.REAL
+    if not call.may_broadcast():
+        return None
+    assert isinstance(element, Scalar | IndexInto)
+    product = a.product_of if op in "*/" and b.static is not None else ()
+    wire = call.make(Type(element, axes, thin), range=_range(op, a, b), product_of=product)
+    if op == "/" and wire is not None:
+        call.check_scale(a, b)
+    return wire
+
+
+def _range(op: str, a: Wire, b: Wire) -> Range | None:
+    x, y = a.range, b.range
+    if op == "%" and y is not None and y.low == y.high and a.element is not Scalar.REAL:
+        return Range(Literal(0), Arith("-", (y.high, Literal(1))), False)
+    if x is None or y is None:
+        return None
+    tight = x.tight and y.tight and not set(a.axes) & set(b.axes)
+    if op == "+":
+        return Range(Arith("+", (x.low, y.low)), Arith("+", (x.high, y.high)), tight)
+    if op == "-":
+        return Range(Arith("-", (x.low, y.high)), Arith("-", (x.high, y.low)), tight)
+    return None
+
+
+def extreme(call: OpCall) -> Wire | None:
+    """max and min without brackets: element by element, of two or more. Indices of one family give an index."""
+    if not _numbers(call):
+        return None
+    axes, thin = union(call.operands)
+    indices = [wire.element for wire in call.operands if isinstance(wire.element, IndexInto)]
+    element: Scalar | IndexInto = Scalar.INT
+    if any(wire.element is Scalar.REAL for wire in call.operands):
+        element = Scalar.REAL
+    elif indices:
+        for other in indices[1:]:
+            if other.axis.family != indices[0].axis.family:
+                return call.families(indices[0].axis, other.axis)
+        element = indices[0]
+    if not call.may_broadcast():
+        return None
+    return call.make(Type(element, axes, thin), range=_extreme_range(call.op.name, call.operands))
+
+
+def _extreme_range(op: str, wires: list[Wire]) -> Range | None:
+    """max(e, 0) is at least 0, and at most what e is at most if that is no less than 0."""
+    ranges = [wire.range for wire in wires]
+    if len(ranges) != 2 or ranges[0] is None or ranges[1] is None:
+        return None
+    x, y = ranges[0], ranges[1]
+
+    def pick(a: Static, b: Static) -> Static:
+        if at_most(b, a):
+            return a if op == "maximum" else b
+        if at_most(a, b):
+            return b if op == "maximum" else a
+        return Arith("max" if op == "maximum" else "min", (a, b))
+
+    return Range(pick(x.low, y.low), pick(x.high, y.high), False)
+
+
+def clamp(call: OpCall) -> Wire | None:
+    """x kept between two numbers."""
+    if not _numbers(call):
+        return None
+    x, low, high = call.operands
+    axes, thin = union(call.operands)
+    element = x.element
+    if element is not Scalar.REAL and Scalar.REAL in (low.element, high.element):
+        element = Scalar.REAL
+    found = Range(low.range.low, high.range.high, False) if low.range and high.range else None
+    if not call.may_broadcast():
+        return None
+    return call.make(Type(element, axes, thin), range=found)
+
+
+def compare(call: OpCall) -> Wire | None:
+    """Comparisons give truth values and broadcast freely (D7); indices compare within a family (D5)."""
+    a, b = call.operands
+    ia, ib = isinstance(a.element, IndexInto), isinstance(b.element, IndexInto)
+    if ia and ib:
+        assert isinstance(a.element, IndexInto) and isinstance(b.element, IndexInto)
+        if a.element.axis.family != b.element.axis.family:
+            return call.families(a.element.axis, b.element.axis)
+    elif a.is_bool != b.is_bool:
+        wire, span = (a, call.spans[0]) if a.is_bool else (b, call.spans[1])
+        call.fail("E0304", f"`{call.shown}` compares numbers, but this is {show(wire)}", span, help="combine truth values with and, or, not")
+        return None
+    elif a.is_bool and call.op.name not in ("==", "!="):
+        call.fail("E0304", f"`{call.shown}` compares numbers, but these are truth values", call.spans[0], help="use ==, !=, and, or, not")
+        return None
+    axes, thin = union(call.operands)
+    return call.make(Type(Scalar.BOOL, axes, thin))
+
+
+def truth(call: OpCall) -> Wire | None:
+    """and, or, not."""
+    for wire, span in zip(call.operands, call.spans, strict=True):
+        if not wire.is_bool:
+            call.fail("E0304", f"`{call.shown}` needs truth values, but this is {show(wire)}", span, help="compare it: `x > 0`")
+            return None
+    axes, thin = union(call.operands)
+    return call.make(Type(Scalar.BOOL, axes, thin))
+
+
+def select(call: OpCall) -> Wire | None:
+    """select(c, x, y): x where c holds, else y."""
+    c, x, y = call.operands
+    if not c.is_bool:
+        call.fail("E0304", f"`select` chooses by a truth value, but this is {show(c)}", call.spans[0], help="compare it: `x > 0`")
+        return None
+    if x.is_bool != y.is_bool:
+        call.fail("E0304", f"`select` chooses between {show(x)} and {show(y)}: a number and a truth value", call.spans[2])
+        return None
+    element = x.element
+    if x.element != y.element and not x.is_bool:
+        elements = (x.element, y.element)
+        indices = [e for e in elements if isinstance(e, IndexInto)]
+        if len(indices) == 2 and indices[0].axis.family != indices[1].axis.family:
+            return call.families(indices[0].axis, indices[1].axis)
+        element = Scalar.REAL if Scalar.REAL in elements else indices[0] if indices else Scalar.INT
+    if not call.may_broadcast(1):
+        return None
+    found = None
+    if x.range and y.range:
+        r = _extreme_range("minimum", [x, y]), _extreme_range("maximum", [x, y])
+        found = Range(r[0].low, r[1].high, False) if r[0] and r[1] else None
+    axes, thin = union(call.operands)
+    return call.make(Type(element, axes, thin), range=found)
+
+
+def _op(name: str, usage: str, doc: str, rule: object, torch: str, numpy: str, *names: str, glyph: str = "function", **more: object) -> Op:
+    operands = names or ("x",)
+    example = more.pop("example", None) or f"block f(x: []) -> [] {{\n    return {usage}\n}}\n"
+    return Op(name, "pointwise", usage, doc, str(example), rule, operands=operands, torch=torch, numpy=numpy, glyph=glyph, **more)  # type: ignore[arg-type]
+
+
+def _binary(name: str, doc: str, rule: object, torch: str, numpy: str, glyph: str) -> Op:
+    boolean = rule in (compare, truth)
+    result = "bool[]" if boolean else "[]"
+    kind = "bool[]" if rule is truth else "[]"
+    return _op(
+        name, f"x {name} y", doc, rule, torch, numpy, "x", "y", glyph=glyph,
+        example=f"block f(x: {kind}, y: {kind}) -> {result} {{\n    return x {name} y\n}}\n",
+    )  # fmt: skip
+
+
+ROWS: tuple[Op, ...] = (
+    _binary("+", "Sum.", arithmetic, "{0} + {1}", "{0} + {1}", "add"),
+    _binary("-", "Difference.", arithmetic, "{0} - {1}", "{0} - {1}", "subtract"),
+    _binary("*", "Product, element by element.", arithmetic, "{0} * {1}", "{0} * {1}", "multiply"),
+    _binary("/", "Quotient: always real.", arithmetic, "{0} / {1}", "{0} / {1}", "divide"),
+    _binary("%", "Remainder, with the sign of the divisor.", arithmetic, "{0} % {1}", "{0} % {1}", "function"),
+    _binary("^", "Power.", arithmetic, "{0} ** {1}", "{0} ** {1}", "function"),
+    _op("neg", "-x", "Negation.", keep, "-{0}", "-{0}"),
+    _binary("<=", "At most.", compare, "{0} <= {1}", "{0} <= {1}", "predicate"),
+    _binary(">=", "At least.", compare, "{0} >= {1}", "{0} >= {1}", "predicate"),
+    _binary("<", "Less.", compare, "{0} < {1}", "{0} < {1}", "predicate"),
+    _binary(">", "Greater.", compare, "{0} > {1}", "{0} > {1}", "predicate"),
+    _binary("==", "Equal.", compare, "{0} == {1}", "{0} == {1}", "predicate"),
+    _binary("!=", "Unequal.", compare, "{0} != {1}", "{0} != {1}", "predicate"),
+    _binary("and", "Both.", truth, "{0} & {1}", "{0} & {1}", "predicate"),
+    _binary("or", "Either.", truth, "{0} | {1}", "{0} | {1}", "predicate"),
+    _op("not", "not x", "The opposite.", truth, "~{0}", "~{0}", glyph="predicate",
+        example="block f(x: bool[]) -> bool[] {\n    return not x\n}\n"),
+    _op("select", "select(c, x, y)", "x where the truth value c holds, else y.", select,
+        "torch.where({0}, {1}, {2})", "np.where({0}, {1}, {2})", "c", "x", "y", glyph="select",
+        example="block f(c: bool[], x: [], y: []) -> [] {\n    return select(c, x, y)\n}\n"),
+    _op("exp", "exp(x)", "e to the power x.", function, "torch.exp({0})", "np.exp({0})"),
+    _op("log", "log(x)", "Natural logarithm.", function, "torch.log({0})", "np.log({0})"),
+    _op("sqrt", "sqrt(x)", "Square root.", function, "torch.sqrt({0})", "np.sqrt({0})"),
+    _op("rsqrt", "rsqrt(x)", "1 / sqrt(x).", function, "torch.rsqrt({0})", "1 / np.sqrt({0})"),
+    _op("sin", "sin(x)", "Sine of radians.", function, "torch.sin({0})", "np.sin({0})"),
+    _op("cos", "cos(x)", "Cosine of radians.", function, "torch.cos({0})", "np.cos({0})"),
+    _op("tanh", "tanh(x)", "Hyperbolic tangent.", function, "torch.tanh({0})", "np.tanh({0})"),
+    _op("sigmoid", "sigmoid(x)", "1 / (1 + exp(-x)).", function, "torch.sigmoid({0})", "sigmoid({0})"),
+    _op("erf", "erf(x)", "The error function.", function, "torch.erf({0})", "erf({0})"),
+    _op("relu", "relu(x)", "max(x, 0).", function, "F.relu({0})", "np.maximum({0}, 0)"),
+    _op("gelu", "gelu(x)", "x times the normal distribution function of x, exact (Hendrycks and Gimpel 2016).", function,
+        "F.gelu({0})", "gelu({0})"),
+    _op("gelu_tanh", "gelu_tanh(x)", "GELU by its tanh approximation (Hendrycks and Gimpel 2016), as GPT-2 has it.", function,
+        'F.gelu({0}, approximate="tanh")', "gelu_tanh({0})"),
+    _op("silu", "silu(x)", "x sigmoid(x), also called swish.", function, "F.silu({0})", "silu({0})"),
+    _op("abs", "abs(x)", "Absolute value; of an index or int, an int.", keep, "torch.abs({0})", "np.abs({0})"),
+    _op("floor", "floor(x)", "The whole number at or below x.", whole, "torch.floor({0}).long()", "np.floor({0}).astype(np.int64)",
+        example="block f(x: []) -> int[] {\n    return floor(x)\n}\n"),
+    _op("ceil", "ceil(x)", "The whole number at or above x.", whole, "torch.ceil({0}).long()", "np.ceil({0}).astype(np.int64)",
+        example="block f(x: []) -> int[] {\n    return ceil(x)\n}\n"),
+    _op("clamp", "clamp(x, low, high)", "x, but at least low and at most high.", clamp,
+        "torch.clamp({0}, {1}, {2})", "np.clip({0}, {1}, {2})", "x", "low", "high",
+        example="block f(x: []) -> [] {\n    return clamp(x, -1, 1)\n}\n"),
+    _op("maximum", "max(x, y, ...)", "The largest, element by element (without brackets).", extreme,
+        "torch.maximum({0}, {1})", "np.maximum({0}, {1})", "x", "y", variadic=True,
+        example="block f(x: [], y: []) -> [] {\n    return max(x, y)\n}\n"),
+    _op("minimum", "min(x, y, ...)", "The smallest, element by element (without brackets).", extreme,
+        "torch.minimum({0}, {1})", "np.minimum({0}, {1})", "x", "y", variadic=True,
+        example="block f(x: [], y: []) -> [] {\n    return min(x, y)\n}\n"),
+    _op("int", "int(i)", "An index as a plain number: it forgets its axis, on purpose.", to_int, "{0}", "{0}",
+        example="width seq\nblock f(x: [seq]) -> int[seq] {\n    return int(seq)\n}\n"),
+)  # fmt: skip

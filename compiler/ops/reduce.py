@@ -1,0 +1,175 @@
+"""Ops that contract, reduce or normalise: what stands in brackets is what they act on, all other axes lift (D3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..graph import IndexInto, Role, Scalar, Type
+from ..wires import show, union
+from .table import Brackets, Op, Option
+
+if TYPE_CHECKING:
+    from ..axes import Axis
+    from ..opcall import OpCall
+    from ..wires import Wire
+
+
+def dot(call: OpCall) -> Wire | None:
+    """Multiply, aligned on shared axes, and sum over the axes in brackets (D7); check the marks (D6)."""
+    ok = True
+    for axis, span in zip(call.axes, call.axis_spans, strict=True):
+        holders = [wire for wire in call.operands if wire.has(axis)]
+        if len(call.operands) > 1 and len(holders) < len(call.operands):
+            for wire, place in zip(call.operands, call.spans, strict=True):
+                if not wire.has(axis):
+                    call.lacks(wire, axis, place, f"`dot` contracts `{axis.name}`, which this operand lacks", span)
+                    ok = False
+                    break
+        elif not holders:
+            call.lacks(call.operands[0], axis, call.spans[0], f"`dot` contracts `{axis.name}`, which its operand lacks", span)
+            ok = False
+    for wire, place in zip(call.operands, call.spans, strict=True):
+        if wire.is_bool or (isinstance(wire.element, IndexInto) and wire.role > Role.TABLE):
+            call.fail("E0304", f"`dot` multiplies numbers, but this is {show(wire)}", place, help="write `select(m, 1, 0)` for a mask")
+            ok = False
+    if not ok:
+        return None
+    call.check_marks()
+    axes, thin = _contracted(call)
+    kept = tuple(axis for axis in axes if axis not in call.axes)
+    return call.make(Type(Scalar.REAL, kept, thin - set(call.axes)), product_of=tuple(call.axes))
+
+
+def _contracted(call: OpCall) -> tuple[tuple[Axis, ...], frozenset[Axis]]:
+    """The union in the order that a product is read in: the first operand's axes, then what the others add."""
+    axes: dict[Axis, None] = {}
+    for wire in call.operands:
+        axes.update(dict.fromkeys(wire.type.axes))
+    return tuple(axes), union(call.operands)[1]
+
+
+def _present(call: OpCall) -> bool:
+    """The operand has every axis that the op acts on, and the mask at least one.
+
+    A number may take the axis from its mask: `sum[k](1 where m)` counts.
+    """
+    x = call.operands[0]
+    for axis, span in zip(call.axes, call.axis_spans, strict=True):
+        if x.role < Role.DATA and call.mask is not None and call.mask.has(axis):
+            continue
+        if not x.has(axis):
+            call.lacks(x, axis, call.spans[0], f"`{call.shown}` acts on `{axis.name}`, which its operand lacks", span)
+            return False
+    if call.mask is not None and not any(call.mask.has(axis) for axis in call.axes):
+        names = ", ".join(axis.name for axis in call.axes)
+        call.fail(
+            "E0309",
+            f"the mask is {show(call.mask)}: it does not say which items of `{names}` to leave out",
+            call.mask_span or call.span,
+            f"has no axis `{names}`",
+            related=[(call.axis_spans[0], f"`{call.shown}` acts on `{names}`")],
+            help=f"a mask of `{call.shown}[{names}]` has the axis `{names}`",
+        )
+        return False
+    return True
+
+
+def _masked(call: OpCall, kept: tuple[Axis, ...], element: Scalar | IndexInto, **more: object) -> Wire | None:
+    """The result's type: the mask's axes join the operand's."""
+    x = call.operands[0]
+    wires = [x] if call.mask is None else [x, call.mask]
+    axes, thin = union(wires)
+    if call.mask is None or set(call.mask.type.axes) <= set(x.type.axes):
+        axes = x.type.axes
+    gone = set(call.axes) - set(kept)
+    return call.make(Type(element, tuple(a for a in axes if a not in gone), thin - gone), **more)  # type: ignore[arg-type]
+
+
+def reduce(call: OpCall) -> Wire | None:
+    """sum, mean, max, min, logsumexp: the axes in brackets go."""
+    x = call.operands[0]
+    if not call.numbers() or not _present(call):
+        return None
+    name = call.op.name
+    element: Scalar | IndexInto = Scalar.REAL
+    if name in ("max", "min"):
+        element = x.element
+    elif name in ("sum", "cumsum") and x.element is Scalar.INT:
+        element = Scalar.INT
+    return _masked(call, (), element)
+
+
+def running(call: OpCall) -> Wire | None:
+    """cumsum: the axis stays."""
+    if not call.numbers() or not call.one_axis() or not _present(call):
+        return None
+    x = call.operands[0]
+    element = Scalar.INT if x.element is Scalar.INT else Scalar.REAL
+    return call.make(Type(element, x.type.axes, x.type.thin))
+
+
+def quantify(call: OpCall) -> Wire | None:
+    """any, all: truth values over the axes in brackets."""
+    x = call.operands[0]
+    if not x.is_bool:
+        call.fail("E0304", f"`{call.shown}` needs truth values, but this is {show(x)}", call.spans[0], help="compare it: `x > 0`")
+        return None
+    return _masked(call, (), Scalar.BOOL) if _present(call) else None
+
+
+def argmax(call: OpCall) -> Wire | None:
+    """The index of the largest: an index into the axis in brackets."""
+    if not call.numbers() or not call.one_axis() or not _present(call):
+        return None
+    return _masked(call, (), IndexInto(call.axes[0]))
+
+
+def normalise(call: OpCall) -> Wire | None:
+    """softmax sums to one over its axes and carries that mark (D6); log_softmax and l2norm keep the axes."""
+    if not call.numbers() or not _present(call):
+        return None
+    mark = frozenset(call.axes) if call.op.name == "softmax" else frozenset()
+    return _masked(call, tuple(call.axes), Scalar.REAL, mark=mark)
+
+
+def _row(name: str, group: str, usage: str, doc: str, example: str, rule: object, glyph: str, **more: object) -> Op:
+    return Op(name, group, usage, doc, example, rule, brackets=Brackets.ACTS, glyph=glyph, **more)  # type: ignore[arg-type]
+
+
+def _reduction(name: str, doc: str, rule: object = reduce, kind: str = "", result: str = "[q]", masked: bool = True) -> Op:
+    example = f"width q, k\nblock f(x: {kind}[q, k]) -> {result} {{\n    return {name}[k](x)\n}}\n"
+    return _row(name, "reduce", f"{name}[k](x)", doc, example, rule, "reduce", masked=masked)
+
+
+ROWS: tuple[Op, ...] = (
+    _row(
+        "dot", "contract", "dot[d](Q, K)",
+        "Multiply and sum over the axes in brackets; other axes that operands share are aligned, the rest is outer.",
+        "width q, k\ndepth d = 8\nblock f(Q: [q, d], K: [k, d]) -> [q, k] {\n    return dot[d](Q, K)\n}\n",
+        dot, "contract", operands=("x",), variadic=True,
+    ),
+    _reduction("sum", "Sum over the axes in brackets. Over nothing at all: 0."),
+    _reduction("mean", "Mean over the axes in brackets (of what the mask keeps). Over nothing at all: 0."),
+    _reduction("max", "The largest over the axes in brackets."),
+    _reduction("min", "The smallest over the axes in brackets."),
+    _reduction("logsumexp", "log of the sum of exp over the axes in brackets, without overflow."),
+    _reduction("any", "Whether any holds over the axes in brackets.", quantify, "bool", "bool[q]"),
+    _reduction("all", "Whether all hold over the axes in brackets.", quantify, "bool", "bool[q]"),
+    _reduction("argmax", "The index of the largest: an index into the axis in brackets.", argmax, result="k[q]"),
+    _reduction("cumsum", "Running sum along one axis.", running, result="[q, k]", masked=False),
+    _row(
+        "softmax", "normalise", "softmax[k](s where m)",
+        "exp(s), scaled to sum to one over the axes in brackets; what the mask leaves out weighs exactly 0.",
+        "width q, k\nblock f(s: [q, k], m: bool[q, k]) -> [q, k] {\n    return softmax[k](s where m)\n}\n",
+        normalise, "softmax", masked=True,
+    ),
+    _row(
+        "log_softmax", "normalise", "log_softmax[k](s)", "The logarithm of softmax, without overflow.",
+        "width q, k\nblock f(s: [q, k]) -> [q, k] {\n    return log_softmax[k](s)\n}\n", normalise, "softmax", masked=True,
+    ),
+    _row(
+        "l2norm", "normalise", "l2norm[d](x)", "x divided by its Euclidean length over the axes in brackets.",
+        "width q\ndepth d = 8\nblock f(x: [q, d]) -> [q, d] {\n    return l2norm[d](x)\n}\n", normalise, "norm",
+        options=(Option("eps", 1e-12, "the length is at least this", lambda v: None if v >= 0 else "it must not be negative"),),
+    ),
+)  # fmt: skip

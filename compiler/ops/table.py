@@ -1,0 +1,67 @@
+"""What a row of the op table is. Each op lives in one row: its form, its type rule, its page, its templates, its glyph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from ..static import Number
+
+if TYPE_CHECKING:
+    from ..opcall import OpCall
+    from ..wires import Wire
+
+Rule = Callable[["OpCall"], "Wire | None"]
+
+
+class Brackets(Enum):
+    """What stands in an op's brackets."""
+
+    NONE = "no brackets"
+    ACTS = "the axes it acts on"
+    MAP = "axes it eats, an arrow, axes it makes"
+    MADE = "the axes it makes"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A keyword argument known at build time. `check` gives a complaint about a value, or None."""
+
+    name: str
+    default: Number | None  # None: it must be given
+    doc: str
+    check: Callable[[Number], str | None] = lambda value: None
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One row.
+
+    usage:    how it is written, for messages and docs.
+    operands: names of its operands, which may be given by name; `most` is None where it takes any number from
+              `len(operands)` up.
+    options:  static keyword arguments; `positional` of them may follow the operands without a name.
+    masked:   takes `x where m`.
+    learned:  owns weights, so it has a name (D11).
+    torch, numpy: expression templates over `{0}`, `{1}`, ... for pointwise ops; "" where the backend has a function.
+    glyph:    the name under which the diagrams draw it.
+    """
+
+    name: str
+    group: str
+    usage: str
+    doc: str
+    example: str
+    rule: Rule
+    brackets: Brackets = Brackets.NONE
+    operands: tuple[str, ...] = ("x",)
+    variadic: bool = False
+    options: tuple[Option, ...] = ()
+    positional: int = 0
+    masked: bool = False
+    learned: bool = False
+    torch: str = ""
+    numpy: str = ""
+    glyph: str = "function"

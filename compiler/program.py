@@ -1,0 +1,167 @@
+"""A file, checked: from its text to its diagnostics and the typed graphs of its blocks and models."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..dsl import syntax as s
+from ..dsl.diagnostic import AttnError, Diagnostic, Severity, error
+from ..dsl.source import Source, Span
+from .axes import Axis
+from .blocks import Checker, called_blocks
+from .graph import Graph
+from .modules import BlockDef, Loader, Module
+from .names import did_you_mean, nearest
+from .session import Session
+from .static import Number
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A checked file. `models` and `blocks` are the names of its own; `diagnostics` are in the order of the text."""
+
+    source: Source
+    diagnostics: tuple[Diagnostic, ...]
+    models: tuple[str, ...]
+    blocks: tuple[str, ...]
+    config: str | None
+    sizes: Mapping[str, Number]
+    axes: Mapping[str, Axis]
+    _graphs: Mapping[str, Graph | None]
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity is Severity.ERROR)
+
+    def graph(self, name: str) -> Graph:
+        """The typed graph of a block or model of the file.
+
+        Raises AttnError if the file has a mistake, KeyError if it has no such block.
+        """
+        if self.errors:
+            raise AttnError(self.errors)
+        graph = self._graphs[name]
+        assert graph is not None
+        return graph
+
+
+def build(
+    source: Source,
+    *,
+    base: Path | None = None,
+    config: str | None = None,
+    sizes: Mapping[str, Number] | None = None,
+) -> Program:
+    """Check a text. `base` is the folder in which `use` looks (default: that of the source's name, if it is a file).
+
+    `config` picks one of the file's configs; `sizes` then replace sizes and consts of the file, and sizes of axis
+    parameters of blocks that are not called by others. Raises nothing for a user's mistake: see `diagnostics`.
+    """
+    with _deep_recursion():
+        return _Build(source, base, config, dict(sizes or {})).run()
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Expressions nest as deep as the parser lets them, which is more than Python's default limit allows for."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+@dataclass
+class _Build:
+    source: Source
+    base: Path | None
+    config: str | None
+    sizes: dict[str, Number]
+
+    def run(self) -> Program:
+        session = Session()
+        path = self._path()
+        loader = Loader(session, self.sizes, config=self.config)
+        module = loader.load(self.source, path, library=False, overrides={}, main=True)
+        self._settings(session, module)
+        blocks = [block for m in loader.modules.values() if not m.library for block in m.own]
+        everything = [block for m in loader.modules.values() for block in m.own]
+        checker = Checker(session, called=called_blocks(everything), generic_sizes=self.sizes, library=loader.library_names())
+        for block in blocks:
+            checker.check_alone(block)
+        for alone in list(checker.alone.values()):
+            for problem, _ in alone.problems:
+                session.add(problem)
+        if not module.own and not session.errors:
+            span = Span(self.source, 0, 0)
+            session.report("E0219", f"{self.source.name} declares no block and no model", span,
+                           help="write `model name(x: [seq, depth]) -> [seq, depth] { ... }`")  # fmt: skip
+        for block in blocks:
+            self._causal(session, block)
+        if not session.errors:
+            _unused_axes(session, loader)
+        graphs = {block.name: checker.alone[block].graph for block in module.own}
+        return Program(
+            self.source,
+            tuple(sorted(session.diagnostics, key=lambda d: _order(d, self.source))),
+            tuple(block.name for block in module.own if block.is_model),
+            tuple(block.name for block in module.own if not block.is_model),
+            self.config,
+            self.sizes,
+            module.axes,
+            graphs,
+        )
+
+    def _path(self) -> Path | None:
+        if self.base is not None:
+            return self.base / "text.attn"
+        path = Path(self.source.name)
+        return path if path.is_file() else None
+
+    def _settings(self, session: Session, module: Module) -> None:
+        """Unknown names in `--set` and `--config`."""
+        generics = {g.name.text for block in module.own for g in block.decl.generics}
+        known = [*module.axes, *module.consts, *generics]
+        for name in self.sizes:
+            if name not in known:
+                near = nearest(name, known)
+                help = f"did you mean `{near}`?" if near else f"it has {', '.join(known)}" if known else ""
+                session.add(error("E0601", f"{self.source.name} has no axis or const `{name}` to set", None, help=help))
+        if self.config is not None and self.config not in module.configs:
+            help = did_you_mean(self.config, module.configs) or (f"it has {', '.join(module.configs)}" if module.configs else "it has none")
+            session.add(error("E0602", f"{self.source.name} has no config `{self.config}`", None, help=help))
+
+    def _causal(self, session: Session, block: BlockDef) -> None:
+        for result in block.decl.results:
+            for axis in result.causal:
+                if axis.text not in block.module.axes and axis.text not in {g.name.text for g in block.decl.generics}:
+                    known = [*block.module.axes, *(g.name.text for g in block.decl.generics)]
+                    session.report("E0201", f"no axis is named `{axis.text}`", axis.span, help=did_you_mean(axis.text, known))
+                    continue
+                session.report("W0501", "causality not verified", axis.span, f"`causal {axis.text}` is taken on trust",
+                               notes=["the proof is not built yet in this version"], warning=True)  # fmt: skip
+
+
+def _unused_axes(session: Session, loader: Loader) -> None:
+    """File-level axes and consts that nothing mentions."""
+    for module in loader.modules.values():
+        if module.library:
+            continue
+        for item in module.file.items:
+            if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in module.read:
+                what = "const" if isinstance(item, s.ConstDecl) else item.kind
+                session.report("W0503", f"{what} `{item.name.text}` is never used", item.name.span, help="delete it", warning=True)
+
+
+def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:
+    if found.span is None:
+        return (0, "", 0, found.code)
+    return (1 if found.span.source is main else 2, found.span.source.name, found.span.start, found.code)
+
+
+__all__ = ["Program", "build", "replace"]

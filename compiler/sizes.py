@@ -1,0 +1,200 @@
+"""Arithmetic over sizes: exact division, and polynomials that prove two sizes equal or different."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .axes import Axis
+from .static import Arith, Const, ConstOf, Literal, SizeOf, Static, evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class Inexact:
+    """A division in a size that leaves a remainder: `dividend / divisor`."""
+
+    dividend: int
+    divisor: int
+
+
+def inexact_division(static: Static) -> Inexact | None:
+    """The first exact division (`//`) whose known sides do not divide."""
+    if not isinstance(static, Arith):
+        return None
+    for arg in static.args:
+        found = inexact_division(arg)
+        if found:
+            return found
+    if static.op == "//":
+        a, b = (evaluate(arg) for arg in static.args)
+        if isinstance(a, int) and isinstance(b, int) and b and a % b:
+            return Inexact(a, b)
+    return None
+
+
+def substitute(static: Static, axes: dict[int, Axis], consts: dict[int, Static]) -> Static:
+    """The same expression over other axes and consts (maps from ids; what they lack stays)."""
+    match static:
+        case Literal():
+            return static
+        case SizeOf(axis):
+            return SizeOf(axes.get(axis.id, axis))
+        case ConstOf(const):
+            return consts.get(const.id, static)
+        case Arith(op, args):
+            return Arith(op, tuple(substitute(arg, axes, consts) for arg in args))
+
+
+def mentions(static: Static) -> tuple[set[int], set[int]]:
+    """The ids of the axes and of the consts in an expression."""
+    match static:
+        case Literal():
+            return set(), set()
+        case SizeOf(axis):
+            return {axis.id}, set()
+        case ConstOf(const):
+            return set(), {const.id}
+        case Arith(_, args):
+            axes: set[int] = set()
+            consts: set[int] = set()
+            for arg in args:
+                a, c = mentions(arg)
+                axes |= a
+                consts |= c
+            return axes, consts
+
+
+Monomial = tuple[object, ...]
+Poly = dict[Monomial, Fraction]
+
+
+def poly(static: Static) -> Poly:
+    """A size as a polynomial over the free sizes. Copies of an axis are one unknown; what is not polynomial is opaque."""
+    match static:
+        case Literal(value):
+            return _constant(Fraction(value))
+        case SizeOf(axis):
+            if axis.extent is not None:
+                return _constant(Fraction(axis.extent))
+            if axis.size is not None:
+                return poly(axis.size)
+            return {(("axis", axis.family),): Fraction(1)}
+        case ConstOf(const):
+            return _const(const)
+        case Arith("+", (a, b)):
+            return _add(poly(a), poly(b), 1)
+        case Arith("-", (a, b)):
+            return _add(poly(a), poly(b), -1)
+        case Arith("neg", (a,)):
+            return _add({}, poly(a), -1)
+        case Arith("*", (a, b)):
+            return _multiply(poly(a), poly(b))
+        case Arith("/" | "//", (a, b)):
+            divisor = as_constant(poly(b))
+            if divisor:
+                return {key: value / divisor for key, value in poly(a).items()}
+    known = None
+    try:
+        known = evaluate(static)
+    except (ArithmeticError, ValueError):
+        pass
+    if isinstance(known, int | float):
+        return _constant(Fraction(known))
+    assert isinstance(static, Arith)
+    return {((static.op, *(tuple(sorted(poly(arg).items(), key=repr)) for arg in static.args)),): Fraction(1)}
+
+
+def _constant(value: Fraction) -> Poly:
+    return {(): value} if value else {}
+
+
+def _const(const: Const) -> Poly:
+    if const.value is not None:
+        return _constant(Fraction(const.value))
+    return {(("const", const.id),): Fraction(1)}
+
+
+def _add(a: Poly, b: Poly, sign: int) -> Poly:
+    out = dict(a)
+    for key, value in b.items():
+        out[key] = out.get(key, Fraction(0)) + sign * value
+        if not out[key]:
+            del out[key]
+    return out
+
+
+def _multiply(a: Poly, b: Poly) -> Poly:
+    out: Poly = {}
+    for left, x in a.items():
+        for right, y in b.items():
+            key = tuple(sorted(left + right, key=repr))
+            out[key] = out.get(key, Fraction(0)) + x * y
+    return {key: value for key, value in out.items() if value}
+
+
+def as_constant(p: Poly) -> Fraction | None:
+    """The number that the polynomial is, where it is one."""
+    if not p:
+        return Fraction(0)
+    return p[()] if set(p) == {()} else None
+
+
+def never_negative(p: Poly) -> bool:
+    """Whether the polynomial is at least 0 whatever the sizes, all sizes being at least 1. Sufficient, not necessary."""
+    # Each monomial is at least 1, so what is positive can pay for a negative constant term.
+    constant = p.get((), Fraction(0))
+    others = [value for key, value in p.items() if key]
+    return all(value >= 0 for value in others) and constant + sum(others) >= 0
+
+
+def difference(a: Static, b: Static) -> Poly:
+    """a - b."""
+    return _add(poly(a), poly(b), -1)
+
+
+def at_most(a: Static, b: Static) -> bool:
+    """Whether a <= b whatever the sizes, as far as can be seen."""
+    match a:
+        case Arith("max", parts):
+            return all(at_most(part, b) for part in parts)
+        case Arith("min", parts) if any(at_most(part, b) for part in parts):
+            return True
+    match b:
+        case Arith("min", parts):
+            return all(at_most(a, part) for part in parts)
+        case Arith("max", parts) if any(at_most(a, part) for part in parts):
+            return True
+    return never_negative(difference(b, a))
+
+
+def provably_different(a: Static, b: Static) -> bool:
+    """Whether no choice of the free sizes (each at least 1) makes the two equal, as far as can be seen."""
+    d = difference(a, b)
+    return bool(d) and (_positive(d) or _positive(_add({}, d, -1)))
+
+
+def _positive(p: Poly) -> bool:
+    return never_negative(_add(p, _constant(Fraction(1)), -1))
+
+
+def largest(static: Static) -> int | None:
+    """The largest value of a derived width whose parts are bounded; None where they are not.
+
+    Right for what only grows with its parts: sums, products, quotients by constants.
+    """
+    match static:
+        case SizeOf(axis):
+            return axis.extent if axis.extent is not None else axis.bound
+        case Arith("+" | "*" | "//" | "/" | "floor" | "ceil" | "max" | "min", args):
+            parts = []
+            for index, arg in enumerate(args):
+                fixed = static.op in ("/", "//") and index == 1
+                part = evaluate(arg) if fixed else largest(arg)
+                if part is None:
+                    return None
+                parts.append(Literal(part))
+            value = evaluate(Arith(static.op, tuple(parts)))
+            return int(value) if value is not None else None
+        case _:
+            value = evaluate(static)
+            return int(value) if value is not None else None

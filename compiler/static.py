@@ -1,0 +1,115 @@
+"""Numbers known at build time: literals, sizes, consts, and arithmetic over them, kept symbolic.
+
+A static expression keeps its form so that generated code can say `math.sqrt(self.key)` rather than `8.0`, and so that
+a derived width (`chunks = seq / 64`) can be computed when its extent is known at last. `evaluate` gives the number
+where it is known now.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .axes import Axis
+
+Number = int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A named number of a block: a const parameter, a file's const, or a repeat's index.
+
+    `value` is None while it is not known: a const parameter checked on its own, or the index of a repeat.
+    """
+
+    id: int
+    name: str = field(compare=False)
+    value: Number | None = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    value: Number
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    """`|a|`, and `a` in a declaration."""
+
+    axis: Axis
+
+
+@dataclass(frozen=True, slots=True)
+class ConstOf:
+    const: Const
+
+
+@dataclass(frozen=True, slots=True)
+class Arith:
+    """`op` is one of OPERATIONS: `+ - * / ^ %`, comparisons, and/or/not, `//` (exact), neg, floor, sqrt, ..."""
+
+    op: str
+    args: tuple[Static, ...]
+
+
+Static = Literal | SizeOf | ConstOf | Arith
+
+
+def _power(a: Number, b: Number) -> Number:
+    return a**b  # type: ignore[no-any-return]
+
+
+OPERATIONS: dict[str, Callable[..., Number]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "^": _power,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "not": lambda a: not a,
+    "neg": lambda a: -a,
+    "abs": abs,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "sqrt": math.sqrt,
+    "rsqrt": lambda a: 1 / math.sqrt(a),
+    "exp": math.exp,
+    "log": math.log,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tanh": math.tanh,
+    "max": max,
+    "min": min,
+}
+
+
+def evaluate(static: Static) -> Number | None:
+    """The number, or None where it hangs on a size or const not known yet.
+
+    Raises ZeroDivisionError, ValueError or OverflowError as Python's arithmetic does; the checker turns them into
+    diagnostics where the expression is written.
+    """
+    match static:
+        case Literal(value):
+            return value
+        case SizeOf(axis):
+            return axis.extent
+        case ConstOf(const):
+            return const.value
+        case Arith(op, args):
+            values = [evaluate(arg) for arg in args]
+            if any(value is None for value in values):
+                return None
+            return OPERATIONS[op](*values)

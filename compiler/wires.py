@@ -1,0 +1,121 @@
+"""Values as the checker sees them: a type, and what else is known while checking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..dsl.source import Span
+from .axes import Axis
+from .graph import Element, IndexInto, Role, Scalar, Type, Value
+from .static import Arith, ConstOf, Literal, SizeOf, Static, evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bounds of an integer value: `low <= value <= high`. `tight`: both are reached, whatever else happens."""
+
+    low: Static
+    high: Static
+    tight: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A value while a body is being checked.
+
+    mark:   axes over which it sums to one (D6); empty if it carries no mark.
+    static: its expression, if it is a number known at build time (or a size); `value` is then made on demand.
+    loose:  the mark is not known here (an argument of a block checked on its own), so D6 waits for the call.
+    """
+
+    type: Type
+    role: Role
+    span: Span
+    value: Value | None = None
+    mark: frozenset[Axis] = frozenset()
+    static: Static | None = None
+    range: Range | None = None
+    loose: bool = False
+    product_of: tuple[Axis, ...] = ()  # the axes that the `dot` it comes from contracted
+    home: object = None  # the builder of the graph that `value` belongs to
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes that it varies along: thin ones are absent."""
+        thin = self.type.thin
+        return tuple(axis for axis in self.type.axes if axis not in thin) if thin else self.type.axes
+
+    @property
+    def element(self) -> Element:
+        return self.type.element
+
+    def has(self, axis: Axis) -> bool:
+        return axis in self.type.axes and axis not in self.type.thin
+
+    @property
+    def is_number(self) -> bool:
+        return self.element in (Scalar.REAL, Scalar.INT)
+
+    @property
+    def is_bool(self) -> bool:
+        return self.element is Scalar.BOOL
+
+
+def static_element(static: Static) -> Scalar:
+    """The element kind of a static expression."""
+    match static:
+        case Literal(value):
+            return Scalar.BOOL if isinstance(value, bool) else Scalar.INT if isinstance(value, int) else Scalar.REAL
+        case SizeOf():
+            return Scalar.INT
+        case ConstOf(const):
+            return Scalar.INT if const.value is None else static_element(Literal(const.value))
+        case Arith(op, args):
+            if op in ("<=", ">=", "<", ">", "==", "!=", "and", "or", "not"):
+                return Scalar.BOOL
+            if op in ("floor", "ceil", "//"):
+                return Scalar.INT
+            if op in ("+", "-", "*", "%", "neg", "abs", "max", "min"):
+                kinds = {static_element(arg) for arg in args}
+                return Scalar.INT if kinds == {Scalar.INT} else Scalar.REAL
+            if op == "^":
+                value = _known(static)
+                return Scalar.INT if isinstance(value, int) else Scalar.REAL
+            return Scalar.REAL
+
+
+def _known(static: Static) -> object:
+    try:
+        return evaluate(static)
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+
+
+def show_axes(axes: tuple[Axis, ...]) -> str:
+    return f"[{', '.join(axis.name for axis in axes)}]"
+
+
+def show_type(type: Type) -> str:
+    """As the language writes it: `[q, model]`, `bool[q, k]`, `vocab[seq]`."""
+    axes = tuple(axis for axis in type.axes if axis not in type.thin)
+    match type.element:
+        case IndexInto(axis):
+            return axis.name + show_axes(axes)
+        case Scalar.REAL:
+            return show_axes(axes)
+        case kind:
+            return kind.value + show_axes(axes)
+
+
+def show(wire: Wire) -> str:
+    return show_type(wire.type)
+
+
+def union(wires: tuple[Wire, ...] | list[Wire]) -> tuple[tuple[Axis, ...], frozenset[Axis]]:
+    """Axes of a pointwise result, the longest operand's first, and which of them are thin in all operands."""
+    ordered = sorted(wires, key=lambda wire: -len(wire.type.axes))
+    axes: dict[Axis, None] = {}
+    for wire in ordered:
+        axes.update(dict.fromkeys(wire.type.axes))
+    thin = frozenset(axis for axis in axes if not any(wire.has(axis) for wire in wires))
+    return tuple(axes), thin

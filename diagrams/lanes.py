@@ -1,0 +1,162 @@
+"""A y for every wire in every column: order and gaps hold, and wires bend as little as can be.
+
+The sum of |dy| over neighbouring columns is what is made small: with it a wire bends once or not at all, where squares
+would smear a bend over all columns. A greedy does it: join variables that want one height, heaviest first, while the
+order among joined groups stays free of circles; place groups as high as they go; then sweep, each group to the
+weighted median of its neighbours. Some starts with shaken weights; the best counts. On attention and Transformer
+figures this reached what linear programming did.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+Gap = tuple[int, int, float]  # y[b] - y[a] >= gap
+Pull = tuple[int, int, float]  # weight of |y[a] - y[b]|
+Tie = tuple[int, int, float]  # y[b] - y[a] == offset
+
+_STARTS = 10
+_SWEEPS = 16
+_EFFORT = 3000  # variables times starts, about
+
+
+def place(n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie] = ()) -> list[float]:
+    """Heights in points, downwards, of `n` variables; the least is 0."""
+    if n == 0:
+        return []
+    best: tuple[float, list[float]] | None = None
+    for start in range(max(2, min(_STARTS, _EFFORT // n))):
+        y = _once(n, gaps, pulls, ties, start)
+        cost = sum(w * abs(y[a] - y[b]) for a, b, w in pulls)
+        if best is None or cost < best[0] - 1e-6:
+            best = cost, y
+    assert best is not None
+    low = min(best[1])
+    return [v - low for v in best[1]]
+
+
+class _Groups:
+    """Variables joined at fixed offsets, and the order among the groups."""
+
+    def __init__(self, n: int, gaps: Sequence[Gap]) -> None:
+        self.parent = list(range(n))
+        self.offset = [0.0] * n  # to the parent
+        self.after: list[dict[int, float]] = [{} for _ in range(n)]
+        self.before: list[dict[int, float]] = [{} for _ in range(n)]
+        for a, b, gap in gaps:
+            self.after[a][b] = max(gap, self.after[a].get(b, gap))
+            self.before[b][a] = self.after[a][b]
+        self.member = [1 << i for i in range(n)]
+        self.below = self._closure(n)
+
+    def _closure(self, n: int) -> list[int]:
+        """The variables below each, as bit sets."""
+        left = [len(self.before[i]) for i in range(n)]
+        order = [i for i in range(n) if not left[i]]
+        for i in order:
+            for j in self.after[i]:
+                left[j] -= 1
+                if not left[j]:
+                    order.append(j)
+        below = [0] * n
+        for i in reversed(order):
+            bits = 0
+            for j in self.after[i]:
+                bits |= below[j] | (1 << j)
+            below[i] = bits
+        return below
+
+    def find(self, a: int) -> tuple[int, float]:
+        """(its group, its offset in it)."""
+        offset = 0.0
+        while self.parent[a] != a:
+            offset += self.offset[a]
+            a = self.parent[a]
+        return a, offset
+
+    def join(self, a: int, b: int, offset: float, *, must: bool = False) -> bool:
+        """y[b] = y[a] + offset from now on, unless that would close a circle."""
+        (p, at_a), (q, at_b) = self.find(a), self.find(b)
+        if p == q:
+            return False
+        if not must and (self.below[p] & self.member[q] or self.below[q] & self.member[p]):
+            return False
+        shift = at_a + offset - at_b  # of q against p
+        self.parent[q], self.offset[q] = p, shift
+        for v, gap in self.after[q].items():
+            self.before[v].pop(q, None)
+            if v != p:
+                gap = max(gap + shift, self.after[p].get(v, -1e9))
+                self.after[p][v] = self.before[v][p] = gap
+        for v, gap in self.before[q].items():
+            self.after[v].pop(q, None)
+            if v != p:
+                gap = max(gap - shift, self.before[p].get(v, -1e9))
+                self.before[p][v] = self.after[v][p] = gap
+        self.after[q], self.before[q] = {}, {}
+        self.member[p] |= self.member[q]
+        both = self.member[p]
+        below = (self.below[p] | self.below[q]) & ~both
+        self.below[p] = below
+        for u in range(len(self.parent)):
+            if self.parent[u] == u and self.below[u] & both:
+                self.below[u] |= below | both
+        return True
+
+
+def _once(n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie], start: int) -> list[float]:
+    groups = _Groups(n, gaps)
+    for a, b, offset in ties:
+        groups.join(a, b, offset, must=True)
+    shaken = random.Random(start)
+    shake = 0.0 if start < 2 else shaken.choice((0.0, 0.5, 1.0))
+    order = list(pulls)
+    if start == 1:
+        order.reverse()
+    elif start > 1:
+        shaken.shuffle(order)
+    weight = [w * (1 + shake * (shaken.random() - 0.5)) for _, _, w in order]
+    for k in sorted(range(len(order)), key=lambda k: -weight[k]):
+        a, b, w = order[k]
+        if w >= 0.5:
+            groups.join(a, b, 0.0)
+    roots = [i for i in range(n) if groups.parent[i] == i]
+    found = [groups.find(i) for i in range(n)]
+    left = {i: len(groups.before[i]) for i in roots}
+    down = [i for i in roots if not left[i]]
+    for i in down:
+        for j in groups.after[i]:
+            left[j] -= 1
+            if not left[j]:
+                down.append(j)
+    y = dict.fromkeys(roots, 0.0)
+    for i in down:
+        y[i] = max((y[p] + gap for p, gap in groups.before[i].items()), default=0.0)
+    near: dict[int, list[tuple[int, float, float]]] = {i: [] for i in roots}  # (other, offset wanted, weight)
+    for a, b, w in pulls:
+        (p, at_a), (q, at_b) = found[a], found[b]
+        if p != q:
+            near[p].append((q, at_b - at_a, w))
+            near[q].append((p, at_a - at_b, w))
+    for sweep in range(_SWEEPS):
+        moved = False
+        for u in down if sweep % 2 else reversed(down):
+            if not near[u]:
+                continue
+            wanted = sorted((y[v] + offset, w) for v, offset, w in near[u])
+            half, total = sum(w for _, w in wanted) / 2, 0.0
+            aim = wanted[-1][0]
+            for value, w in wanted:
+                total += w
+                if total >= half:
+                    aim = value
+                    break
+            low = max((y[p] + gap for p, gap in groups.before[u].items()), default=-1e9)
+            high = min((y[q] - gap for q, gap in groups.after[u].items()), default=1e9)
+            aim = min(max(aim, low), max(high, low))
+            if abs(aim - y[u]) > 1e-9:
+                y[u], moved = aim, True
+        if not moved:
+            break
+    return [y[p] + offset for p, offset in found]

@@ -1,0 +1,168 @@
+"""Which calls are drawn open, and how: in line (no more than their contents) or as a tinted region with a title.
+
+Unless told, a figure opens what is structure (a block that holds a repeat) and what is glue (a few glyphs, hardly
+anything learned), both in line; and a small figure opens its smallest blocks as regions while it stays small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from enum import Enum
+
+from ..compiler.graph import Apply, Call, Graph, Repeat, Role, Scalar, Value
+from .table import is_silent
+
+GLUE = 4  # glyphs at most, and
+LEARNED = 1  # learned ones at most
+SMALL = 10  # glyphs that a figure may grow to by opening blocks that nobody asked for
+
+
+class How(Enum):
+    CLOSED = "a box"
+    INLINE = "its contents"
+    REGION = "its contents, tinted, with a title"
+
+
+class UnknownBlock(ValueError):
+    """A name to open that no call in the diagram has."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        self.name, self.known = name, known
+        super().__init__(f"no block `{name}` to open; this diagram has {', '.join(known) if known else 'no calls'}")
+
+
+class Opening:
+    """How each call under `graph` is drawn. `open`: names of blocks or labels; `depth`: levels of calls to open."""
+
+    def __init__(self, graph: Graph, open: Collection[str] = (), depth: int | None = None) -> None:
+        self.open = tuple(open)
+        self.depth = depth
+        self.sizes: dict[int, tuple[int, int]] = {}
+        self.holds: dict[int, bool] = {}
+        self.named: dict[int, frozenset[str]] = {}
+        self.grown: set[int] = set()
+        known = sorted(self._names(graph))
+        for name in self.open:
+            if name not in known:
+                raise UnknownBlock(name, known)
+        if depth is None and not self.open:
+            self._grow(graph)
+
+    def how(self, call: Call, level: int) -> How:
+        names = self._own(call)
+        if any(name in names or name in self._names(call.graph) for name in self.open):
+            return How.REGION
+        if self.depth is not None:
+            return How.REGION if level < self.depth else How.CLOSED
+        if self._structure(call.graph) or self._glue(call.graph):
+            return How.REGION if id(call) in self.grown else How.INLINE
+        return How.REGION if id(call) in self.grown else How.CLOSED
+
+    # -- what there is
+
+    def _own(self, call: Call) -> frozenset[str]:
+        return frozenset({call.graph.name, *call.name.split(".")} - {""})
+
+    def _names(self, graph: Graph) -> frozenset[str]:
+        """The names of every call under it."""
+        if id(graph) not in self.named:
+            found: set[str] = set()
+            for node in graph.nodes:
+                for inner in _bodies(node):
+                    found |= self._names(inner)
+                if isinstance(node, Call):
+                    found |= self._own(node)
+            self.named[id(graph)] = frozenset(found)
+        return self.named[id(graph)]
+
+    def _structure(self, graph: Graph) -> bool:
+        if id(graph) not in self.holds:
+            self.holds[id(graph)] = any(
+                isinstance(node, Repeat) or (isinstance(node, Call) and self._structure(node.graph))
+                for node in graph.nodes
+            )
+        return self.holds[id(graph)]
+
+    def _glue(self, graph: Graph) -> bool:
+        glyphs, learned = self._size(graph)
+        return glyphs <= GLUE and learned <= LEARNED
+
+    def _size(self, graph: Graph) -> tuple[int, int]:
+        """(glyphs, learned glyphs) of a body whose blocks are closed, unless they are structure."""
+        if id(graph) not in self.sizes:
+            glyphs = learned = 0
+            for node in graph.nodes:
+                match node:
+                    case Apply() if is_drawn(node):
+                        glyphs += 1
+                        learned += bool(node.weights)
+                    case Call():
+                        inner = self._size(node.graph)
+                        if self._structure(node.graph):
+                            glyphs, learned = glyphs + inner[0], learned + inner[1]
+                        else:
+                            glyphs, learned = glyphs + 1, learned + (inner[1] > 0)
+                    case Repeat():
+                        inner = self._size(node.bodies[0])
+                        glyphs, learned = glyphs + inner[0] + 1, learned + inner[1]
+            self.sizes[id(graph)] = glyphs, learned
+        return self.sizes[id(graph)]
+
+    def _grow(self, graph: Graph) -> None:
+        """Open the smallest blocks of a small figure."""
+        total = self._size(graph)[0]
+        front = list(_calls(graph))
+        while front:
+            front.sort(key=lambda call: self._size(call.graph)[0])
+            call = front.pop(0)
+            size = self._size(call.graph)[0]
+            if total - 1 + size > SMALL:
+                return
+            total += size - 1
+            self.grown.add(id(call))
+            front.extend(_calls(call.graph))
+
+
+def is_drawn(node: Apply) -> bool:
+    """Whether an op gets a glyph of its own, near enough to count by."""
+    if node.out.role <= Role.TABLE or is_silent(node.op):
+        return False
+    scalar_operand = node.op in ("*", "/") and any(v.role is Role.CONSTANT for v in node.operands)
+    return node.out.type.element is not Scalar.BOOL and not scalar_operand
+
+
+def _bodies(node: object) -> tuple[Graph, ...]:
+    if isinstance(node, Call):
+        return (node.graph,)
+    return node.bodies if isinstance(node, Repeat) else ()
+
+
+def _calls(graph: Graph) -> Iterator[Call]:
+    """The calls of a body and of its repeats."""
+    for node in graph.nodes:
+        if isinstance(node, Call):
+            yield node
+        elif isinstance(node, Repeat):
+            yield from _calls(node.bodies[0])
+
+
+def uses(graph: Graph) -> dict[int, int]:
+    """How often each value (by id) is read."""
+    count: dict[int, int] = {}
+
+    def read(value: Value) -> None:
+        count[value.id] = count.get(value.id, 0) + 1
+
+    for node in graph.nodes:
+        match node:
+            case Apply():
+                for value in node.operands:
+                    read(value)
+                if node.mask is not None:
+                    read(node.mask)
+            case Call() | Repeat():
+                for value in node.args:
+                    read(value)
+    for output in graph.outputs:
+        read(output.value)
+    return count

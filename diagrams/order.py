@@ -1,0 +1,178 @@
+"""Which tensor lies above which, column by column.
+
+Steps want their operands side by side. What is free is where copies, parameters and late inputs go: a copy lies under
+what it was copied from, the one read first on top; swaps that save crossings are then tried one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+
+from .scene import Kind, Section, Step, Tensor
+
+_WORK = 60_000  # tensors moved by all trials together; beyond that the first order stands
+
+
+@dataclass(slots=True)
+class Stack:
+    """Tensors from top to bottom in one column: as its steps find them, and as they leave them."""
+
+    found: list[Tensor] = field(default_factory=list)
+    left: list[Tensor] = field(default_factory=list)
+
+
+def order_of(columns: Sequence[Sequence[Step]]) -> list[Stack]:
+    """One stack for each column."""
+    copies = [s for column in columns for s in column if s.kind is Kind.COPY and len(s.outs) > 1]
+    reader = {id(t): s for column in columns for s in column for t in s.ins}
+    place = {id(s): j for j, column in enumerate(columns) for s in column}
+    for copy in copies:  # read first on top; the same reader's operands in its own order
+        copy.outs.sort(key=lambda t: _rank(t, reader, place))
+    free = [s for column in columns for s in column if s.kind is Kind.SOURCE and place[id(s)] > 0]
+    choice: dict[int, tuple[int, ...]] = {}
+    best, cost = _simulate(columns, reader, choice)
+    size = sum(len(s.left) for s in best)
+    budget = _WORK
+    for _ in range(3):
+        improved = False
+        for step in (*copies, *free):
+            if budget < 0 or cost < 1e-9:
+                break
+            options: list[tuple[int, ...]]
+            if step.kind is Kind.SOURCE:
+                options = [(0,), (1,)]
+            elif len(step.outs) <= 3:
+                options = list(permutations(range(len(step.outs))))
+            else:
+                plain = tuple(range(len(step.outs)))
+                options = [plain, plain[::-1], *(plain[k:] + plain[:k] for k in range(1, len(plain)))]
+            had = choice.get(id(step))
+            for option in options:
+                if option == had:
+                    continue
+                budget -= size
+                trial = {**choice, id(step): option}
+                stacks, found = _simulate(columns, reader, trial)
+                if found < cost - 1e-9:
+                    best, cost, choice, improved = stacks, found, trial, True
+        if not improved:
+            break
+    return best
+
+
+def _rank(tensor: Tensor, reader: Mapping[int, Step], place: Mapping[int, int]) -> tuple[int, int, int]:
+    step = reader[id(tensor)]
+    at = next(i for i, t in enumerate(step.ins) if t is tensor)
+    again = step.kind is Kind.COPY and len(step.outs) > 1  # what is copied again goes beneath
+    return (1 if again else 0, place[id(step)], at)
+
+
+def _simulate(
+    columns: Sequence[Sequence[Step]], reader: Mapping[int, Step], choice: Mapping[int, tuple[int, ...]]
+) -> tuple[list[Stack], float]:
+    """The stacks that follow from the choices, and what their crossings cost."""
+    stack: list[Tensor] = []
+    scope: dict[int, Section | None] = {}
+    stacks: list[Stack] = []
+    cost = 0.0
+    for column in columns:
+        for step in column:
+            if len(step.ins) > 1:
+                cost += _gather(stack, step)
+            if step.kind is Kind.SINK:
+                want = {id(t): i for i, t in enumerate(step.ins)}
+                target = sorted(stack, key=lambda t: want.get(id(t), -1))
+                cost += _crossings(stack, target)
+                stack[:] = target
+        here = Stack(list(stack))
+        for step in column:
+            inside = step.border if step.kind is Kind.ENTER else step.section
+            outs = list(step.outs)
+            if step.kind is Kind.COPY and len(outs) > 1:
+                order = choice.get(id(step))
+                if order is not None:
+                    cost += 0.3 * (order != tuple(range(len(outs))))
+                    outs = [outs[k] for k in order]
+            for tensor in outs:
+                scope[id(tensor)] = inside
+            if step.kind is Kind.SOURCE:
+                _insert(stack, step, reader, scope, above=choice.get(id(step), (0,))[0] == 1)
+                cost += 0.3 * choice.get(id(step), (0,))[0]
+                continue
+            if not step.ins:
+                stack.extend(outs)
+                continue
+            if step.kind in (Kind.ENTER, Kind.EXIT):
+                swap = {id(a): b for a, b in zip(step.ins, step.outs, strict=True)}
+                stack[:] = [swap.get(id(t), t) for t in stack]
+                continue
+            ids = {id(t) for t in step.ins}
+            at = next(i for i, t in enumerate(stack) if id(t) in ids)
+            stack[:] = [t for t in stack if id(t) not in ids]
+            stack[at:at] = outs
+        here.left = list(stack)
+        stacks.append(here)
+    return stacks, cost
+
+
+def _weight(tensor: Tensor) -> int:
+    return max(1, len(tensor.axes))
+
+
+def _gather(stack: list[Tensor], step: Step) -> float:
+    """Bring a step's operands side by side, by the cheapest move; returns the crossings' cost."""
+    ids = {id(t) for t in step.ins}
+    places = [i for i, t in enumerate(stack) if id(t) in ids]
+    if places[-1] - places[0] == len(places) - 1:
+        return 0.0
+    group = [stack[i] for i in places]
+    best: tuple[float, list[Tensor]] | None = None
+    for anchor in places:
+        target = [t for t in stack[:anchor] if id(t) not in ids] + group
+        target += [t for t in stack[anchor:] if id(t) not in ids]
+        cost = float(_crossings(stack, target))
+        if best is None or cost < best[0]:
+            best = cost, target
+    assert best is not None
+    stack[:] = best[1]
+    return best[0]
+
+
+def _crossings(old: Sequence[Tensor], new: Sequence[Tensor]) -> int:
+    """How many wires cross when the stack is rearranged."""
+    place = {id(t): i for i, t in enumerate(new)}
+    total = 0
+    for i, a in enumerate(old):
+        for b in old[i + 1 :]:
+            if place[id(a)] > place[id(b)]:
+                total += _weight(a) * _weight(b)
+    return total
+
+
+def _insert(
+    stack: list[Tensor],
+    step: Step,
+    reader: Mapping[int, Step],
+    scope: Mapping[int, Section | None],
+    *,
+    above: bool,
+) -> None:
+    """A new tensor: next to what it will meet; else at the bottom of its section."""
+    tensor = step.outs[0]
+    seen = {id(t) for t in reader[id(tensor)].ins if t is not tensor}
+    spots = [i for i, t in enumerate(stack) if id(t) in seen]
+    if spots:
+        stack.insert(spots[0] if above else spots[-1] + 1, tensor)
+        return
+    section = scope[id(tensor)]
+    if section is not None:
+        mine = [i for i, t in enumerate(stack) if (s := scope[id(t)]) is not None and s.inside(section)]
+        if mine:
+            stack.insert(mine[0] if above else mine[-1] + 1, tensor)
+            return
+    if above:
+        stack.insert(0, tensor)
+    else:
+        stack.append(tensor)

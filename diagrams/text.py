@@ -1,0 +1,95 @@
+"""Rich text: runs of roman, italic or bold characters on, above or below the line.
+
+Widths are estimates: boxes and superscripts are placed by them, and nothing else hangs on a font.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MACRON = "\u0304"
+_NARROW = frozenset("ijltfrI.,;:|!'()[] ")
+_WIDE = frozenset("mwMW")
+_SMALL = 0.72  # size of a sub- or superscript
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Characters of one style. `shift`: 1 superscript, 0 on the line, -1 subscript."""
+
+    text: str
+    style: str = ""  # "", "i" or "b"
+    shift: int = 0
+
+
+Rich = tuple[Run, ...]
+
+
+def roman(text: str) -> Rich:
+    return (Run(text),) if text else ()
+
+
+def italic(text: str) -> Rich:
+    return (Run(text, "i"),) if text else ()
+
+
+def bold(text: str) -> Rich:
+    return (Run(text, "b"),) if text else ()
+
+
+def raised(rich: Rich) -> Rich:
+    """The same runs as a superscript; what was raised stays so."""
+    return tuple(Run(run.text, run.style, 1) for run in rich)
+
+
+def plain(rich: Rich) -> str:
+    return "".join(run.text for run in rich)
+
+
+def joined(rich: Iterable[Run]) -> Rich:
+    """Neighbours of one style as one run."""
+    out: list[Run] = []
+    for run in rich:
+        if out and (out[-1].style, out[-1].shift) == (run.style, run.shift):
+            out[-1] = Run(out[-1].text + run.text, run.style, run.shift)
+        elif run.text:
+            out.append(run)
+    return tuple(out)
+
+
+def _advance(character: str) -> float:
+    if character in (MACRON, "\u0305"):
+        return 0.0
+    if character in _NARROW:
+        return 0.33
+    if character in _WIDE:
+        return 0.83
+    if character.isupper():
+        return 0.7
+    return 0.52
+
+
+def width(rich: Rich, size: float) -> float:
+    """About how wide the text is, in points."""
+    total = 0.0
+    for run in rich:
+        scale = size * (_SMALL if run.shift else 1.0) * (1.1 if run.style == "b" else 1.0)
+        total += scale * sum(map(_advance, run.text))
+    return total
+
+
+def shifted(run: Run, size: float) -> tuple[float, float]:
+    """(font size, how far its middle is raised) of a run in text of this size."""
+    if run.shift == 0:
+        return size, 0.0
+    return size * _SMALL, size * (0.36 if run.shift > 0 else -0.24)
+
+
+def axis_label(label: str, *, is_width: bool) -> Rich:
+    """An axis' name as its wire bears it: italic, a width with a macron, what follows an underscore below the line."""
+    base, _, sub = label.partition("_")
+    if is_width:
+        base = (base + MACRON) if len(base) == 1 else "".join(c + "\u0305" for c in base)
+    base_runs = (Run(base, "i"),)
+    return (*base_runs, Run(sub.replace("_", " "), "i", -1)) if sub else base_runs

@@ -1,0 +1,69 @@
+"""Colours, pens and sizes. Lengths and font sizes are in points of the unscaled drawing.
+
+A row is scaled to fit the page, down to where the smallest text is `LEAST` points on paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FONT = "CMU Serif,Latin Modern Roman,Times"
+
+PITCH = 25.0  # between the wires of one tensor
+ABOVE_DASH = 11.0  # a tensor's last wire to the dashed line beneath it
+BELOW_DASH = 21.0  # the dashed line to the next tensor's first wire: room for its label
+LANE = 20.0  # a wire to an elementwise op's lane of its own
+
+AXIS = 13.0  # font sizes
+NAME = 18.0
+GLYPH = 14.5
+BLOCK = 12.0
+CAPTION = 10.0
+TITLE = 15.0
+COUNT = 15.0
+
+LEAST = 7.0  # points on paper, of CAPTION, the smallest font
+PAGE = 5.5 * 72
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """What colours the kinds of wires and the tints of glyphs get. Colour never says anything alone."""
+
+    ink: str
+    width: str
+    depth: str
+    learned: str
+    norm: str
+    reduce: str
+    masked: str
+    kept: str
+    block: tuple[str, ...]
+    region: tuple[str, ...]
+
+
+COLOR = Theme(
+    ink="#1A1A1A",
+    width="#0072B2",
+    depth="#B34700",
+    learned="#DDE6E1",
+    norm="#F2FBFB",
+    reduce="#FFF3C9",
+    masked="#8C8C8C",
+    kept="#F8DCE9",
+    block=("#FBE3C8", "#DCEEF8", "#E2D6F1", "#E4EFD3", "#F7DADA", "#EDE7DB"),
+    region=("#E9E6F4", "#E2F0F8", "#FCF0DF", "#EAF3E0"),
+)
+MONO = Theme(
+    ink="#1A1A1A",
+    width="#1A1A1A",
+    depth="#1A1A1A",
+    learned="#EDEDED",
+    norm="#FFFFFF",
+    reduce="#FFFFFF",
+    masked="#8C8C8C",
+    kept="#FFFFFF",
+    block=("#F4F4F4",),
+    region=("#F3F3F3", "#E9E9E9"),
+)
+THEMES = {"color": COLOR, "mono": MONO}

@@ -1,0 +1,60 @@
+"""Write what is generated in docs/: errors.md from the catalogue, ops.md from the op table, the pictures from examples.
+
+    make docs
+
+`tests/test_docs.py` sees that errors.md and ops.md are current.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+import attnc
+
+DOCS = Path(__file__).parent
+EXAMPLES = DOCS.parent / "examples"
+NOTE = "<!-- Written by docs/generate.py (`make docs`): do not edit. -->\n"
+
+
+def ops() -> str:
+    """One section for each group of the table, one entry for each op."""
+    from attnc.compiler.ops import OPS
+
+    lines = ["# The ops", "", NOTE, "One row of `compiler/ops/` each. All axes that an op does not name lift."]
+    for group, rows in groupby(OPS.values(), key=lambda op: op.group):
+        lines += ["", f"## {group.capitalize()}"]
+        for op in rows:
+            lines += ["", f"### `{op.usage}`", "", op.doc]
+            if op.options:
+                lines += ["", "| option | default | |", "|---|---|---|"]
+                for option in op.options:
+                    default = "must be given" if option.default is None else f"`{str(option.default).lower()}`"
+                    lines.append(f"| `{option.name}` | {default} | {option.doc} |")
+            lines += ["", "```attn", op.example.rstrip("\n"), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def errors() -> str:
+    """One section for each code."""
+    from attnc.dsl import catalogue
+
+    lines = ["# The errors", "", NOTE, "`attnc explain CODE` prints one of these."]
+    for code in catalogue.codes():
+        lines += ["", catalogue.explain(code) or ""]
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"ops.md": ops, "errors.md": errors}
+
+
+def pictures() -> Iterator[tuple[str, attnc.Model]]:
+    yield "transformer.svg", attnc.load(EXAMPLES / "transformer.attn").model("transformer")
+
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
+    for name, model in pictures():
+        model.draw().save(DOCS / "pictures" / name)

@@ -1,0 +1,91 @@
+"""A diagnostic is data: what is wrong, where, why, and what to write instead. `render` draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from .source import Span
+
+
+class Severity(Enum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A span with a few words under its carets."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the span by the text (an empty span inserts)."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that a machine may apply: they are known to mend the mistake, or its likeliest cause."""
+
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One mistake. `span` is the primary place, `label` the words under it; `related` says where things came from."""
+
+    code: str
+    severity: Severity
+    message: str
+    span: Span | None
+    label: str = ""
+    related: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: str = ""
+    fix: Fix | None = None
+
+
+def error(
+    code: str,
+    message: str,
+    span: Span | None,
+    label: str = "",
+    *,
+    related: Iterable[tuple[Span | None, str]] = (),
+    notes: Iterable[str] = (),
+    help: str = "",
+    fix: Sequence[tuple[Span, str]] = (),
+    severity: Severity = Severity.ERROR,
+) -> Diagnostic:
+    """Shorthand: labels and edits as pairs; a related place without a span is left out."""
+    return Diagnostic(
+        code,
+        severity,
+        message,
+        span,
+        label,
+        tuple(Label(at, text) for at, text in related if at is not None),
+        tuple(notes),
+        help,
+        Fix(tuple(Edit(at, text) for at, text in fix)) if fix else None,
+    )
+
+
+class AttnError(Exception):
+    """The spec is wrong. `diagnostics` holds every mistake found, in the order of the text."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        from .render import render_all
+
+        return "\n" + render_all(self.diagnostics)

@@ -1,0 +1,457 @@
+"""Syntax errors in words: what was found, what was expected, and what the writer may have meant.
+
+The parser says which terminals it would have taken (`accepts`); here they become words. Then a list of small rules is
+asked, in order, whether they know the slip; the first that does adds a help, and a fix where that is certain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+from .diagnostic import Diagnostic, error
+from .layout import ITEM_WORDS, STATEMENT_WORDS, Piece
+from .source import Source, Span
+
+RESERVED = frozenset((*STATEMENT_WORDS, "and", "else", "false", "not", "or", "scan", "true", "where"))
+"""Words that are no names anywhere. (The terminal NAME of grammar.lark excludes the same; a test compares.)"""
+
+_COMPARISONS = frozenset(("LESSEQUAL", "GREATEREQUAL", "EQUALS", "DIFFERS", "LESS", "GREATER"))
+_ARITHMETIC = frozenset(("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CARET"))
+_OPERATORS = _COMPARISONS | _ARITHMETIC | {"AND", "OR", "_WHERE", "PIPE"}
+_EXPRESSION = frozenset(("NAME", "INT", "FLOAT", "TRUE", "FALSE", "BAR", "LPAR", "MINUS", "NOT", "SCAN"))
+_STATEMENT = frozenset(("NAME", "RETURN", "EXPECT", "SHARE", "REPEAT", "IF", "PARAM", "WIDTH", "DEPTH", "CONST"))
+_ITEM = frozenset(("USE", "WIDTH", "DEPTH", "CONST", "PARAM", "CONFIG", "OP", "BLOCK", "MODEL"))
+_SUFFIXES = frozenset(("LPAR", "LSQB", "DOT"))
+_WORDS = {"NAME": "a name", "INT": "a number", "FLOAT": "a number", "STRING": 'a text such as `"module:function"`'}
+_SIGNS = {
+    "LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}", "BAR": "|", "EQUAL": "=",
+    "LESSEQUAL": "<=", "COMMA": ",", "COLON": ":", "DOT": ".", "TILDE": "~", "PIPE": "|>", "ARROW": "->", "MINUS": "-",
+}  # fmt: skip
+
+# What other languages call our words.
+_ITEM_ALIASES = {
+    "def": "block", "fn": "block", "func": "block", "function": "block", "layer": "block", "class": "model",
+    "module": "model", "network": "model", "import": "use", "from": "use", "include": "use", "dim": "depth",
+    "axis": "depth", "let": "const", "var": "const", "end": "",
+}  # fmt: skip
+_STATEMENT_ALIASES = {"for": "repeat", "while": "repeat", "loop": "repeat", "yield": "return", "assert": "expect"}
+_DOUBLES = frozenset(("->", "|>", "==", "<=", ">=", "!="))
+_BEGINNING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+[A-Za-z_]")
+_FIRST_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LAST = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9A-Za-z_.]*|->|\|>|[<>=!]=|\S)\Z")
+
+
+def begins_item(text: str, at: int) -> bool:
+    """Whether a line begins a top-level item, or was meant to."""
+    found = _BEGINNING.match(text, at)
+    return found is not None and (found[1] in ITEM_WORDS or bool(_meant(found[1], ITEM_WORDS, _ITEM_ALIASES)))
+
+
+def stand_in(text: str, heads: bool, first: bool) -> str | None:
+    """What may stand in the place of a faulty line, so that the rest of its item can be read; None: nothing."""
+    found = _FIRST_WORD.match(text)
+    word = found.group() if found else ""
+    if not first:
+        if not heads:
+            return ""
+        if word in ("else", "elif", "elseif"):
+            return "else if 0" if word == "else" and re.search(r"\bif\b", text) else "else"
+        return "if 0"
+    meant = word if word in ITEM_WORDS else _meant(word, ITEM_WORDS, _ITEM_ALIASES)
+    if heads and meant in ("block", "model"):
+        return "block _()"
+    return "config _" if heads and meant == "config" else None
+
+
+def offset(unexpected: UnexpectedToken | UnexpectedCharacters, text: str) -> int:
+    """Where in the item's text the parser gave up."""
+    at = len(text)
+    if isinstance(unexpected, UnexpectedCharacters) or unexpected.token.type != "$END":
+        at = unexpected.pos_in_stream if unexpected.pos_in_stream is not None else at
+    # The parser takes `==` for `=` and `=` where it can do nothing with `==`.
+    return at - 1 if text[at - 1 : at + 1] in _DOUBLES and at else at
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What the rules look at."""
+
+    found: str  # the text found, "" at the end of the line
+    kind: str  # its terminal
+    accepts: frozenset[str]
+    span: Span  # of what was found
+    before: str  # the text of the item up to it
+    previous: str  # the last token of `before`
+    line: str  # the logical line up to it
+    values: list[Any]  # the parser's stack: tokens and finished nodes
+    newline: bool  # whether a newline stands between the previous token and this one
+
+    @property
+    def previous_span(self) -> Span:
+        end = self.span.start - len(self.gap)
+        return Span(self.span.source, end - len(self.previous), end)
+
+    @property
+    def gap(self) -> str:
+        return self.before[len(self.before.rstrip()) :]
+
+    @property
+    def first(self) -> str:
+        word = _FIRST_WORD.match(self.line)
+        return word.group() if word else ""
+
+    @property
+    def after_expression(self) -> bool:
+        return {"PLUS", "STAR"} <= self.accepts
+
+    @property
+    def opener(self) -> str:
+        """The innermost bracket that is open here."""
+        stack = []
+        for sign in re.findall(r"[][(){}]", self.before):
+            if sign in "([{":
+                stack.append(sign)
+            elif stack:
+                stack.pop()
+        return stack[-1] if stack else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What a rule says; what it leaves empty is filled in from the words for found and expected."""
+
+    help: str = ""
+    code: str = "E0101"
+    message: str = ""
+    label: str = ""
+    span: Span | None = None
+    fix: tuple[tuple[Span, str], ...] = ()
+
+
+def explain(
+    unexpected: UnexpectedToken | UnexpectedCharacters, source: Source, text: str, piece: Piece, at: int, item: str
+) -> Diagnostic:
+    """The diagnostic for an error of the parser at the offset `at` of the source; `item` is the text it was reading."""
+    parser = unexpected.interactive_parser
+    accepts = frozenset(parser.accepts())  # type: ignore[no-untyped-call]
+    kind = unexpected.token.type if isinstance(unexpected, UnexpectedToken) else ""
+    before = item[: at - piece.start]
+    if kind in ("$END", "_NL"):  # point right after the last token, not after the comment behind it
+        before = before.rstrip()
+        span = Span(source, piece.start + len(before), piece.start + len(before))
+        found = ""
+    else:
+        length = 2 if text[at : at + 2] in _DOUBLES else len(getattr(unexpected, "token", "?"))
+        span = Span(source, at, min(at + length, piece.end))
+        found = span.text
+    last = _LAST.search(before.rstrip())
+    start = piece.line_at(at).start - piece.start
+    gap = source.text[piece.start + len(before.rstrip()) : at]
+    place = _Place(
+        found,
+        kind,
+        accepts,
+        span,
+        before,
+        last.group() if last else "",
+        before[start:],
+        list(parser.parser_state.value_stack),
+        "\n" in gap,
+    )
+    what = f"`{found}`" if found else "the end of the line"
+    if kind == "NAME":
+        what = f"the name `{found}`"
+    elif found in RESERVED:
+        what = f"the word `{found}`"
+    wanted = _listed(_words(place))
+    for rule in _RULES:
+        finding = rule(place)
+        if finding is not None:
+            break
+    else:
+        finding = _Finding()
+    return error(
+        finding.code,
+        finding.message or f"expected {wanted}, found {what}",
+        finding.span or span,
+        finding.label or ("" if finding.message else f"expected {wanted}"),
+        help=finding.help,
+        fix=finding.fix,
+    )
+
+
+# -- words
+
+
+def _words(place: _Place) -> list[str]:
+    """What would have been right, as words for a sentence."""
+    accepts = set(place.accepts)
+    words = []
+    if accepts >= _ITEM:
+        return ["`block`, `model` or a declaration"]
+    if accepts >= _STATEMENT:
+        words.append("a statement")
+        accepts -= _STATEMENT | {"_NL"}
+    if accepts >= {"NAME", "INT", "LPAR"}:
+        words.append("an expression")
+        accepts -= _EXPRESSION
+    if place.after_expression:
+        words.append("an operator")
+        accepts -= _OPERATORS | _SUFFIXES
+    words += sorted({_WORDS[kind] for kind in accepts if kind in _WORDS})
+    accepts -= _WORDS.keys()
+    ends = accepts & {"_NL", "$END"}
+    accepts -= ends
+    words += [f"`{_spelling(kind)}`" for kind in sorted(accepts, key=_spelling)]
+    if ends:
+        words.append("the end of the line")
+    return words
+
+
+def _spelling(kind: str) -> str:
+    return _SIGNS.get(kind, kind.strip("_").lower())
+
+
+def _listed(words: list[str]) -> str:
+    return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words) or "nothing more"
+
+
+def _meant(word: str, known: Iterable[str], aliases: dict[str, str]) -> str:
+    """The word that was meant by a misspelt or a foreign one, or ""."""
+    if word in aliases:
+        return aliases[word]
+    return _nearest(word.lower(), tuple(known))
+
+
+@lru_cache(1000)
+def _nearest(word: str, known: tuple[str, ...]) -> str:
+    return next(iter(get_close_matches(word, known, 1, 0.72)), "")
+
+
+# -- rules, the most specific first
+
+
+def _chain(place: _Place) -> _Finding | None:
+    if place.kind not in _COMPARISONS or "AND" not in place.accepts or len(place.values) < 3:
+        return None
+    left, sign, middle = place.values[-3:]
+    if getattr(sign, "type", "") not in _COMPARISONS:
+        return None
+    again = middle.span.text
+    return _Finding(
+        code="E0109",
+        message="comparisons do not chain",
+        label="a second comparison",
+        help=f"write `{left.span.text} {sign} {again} and {again} {place.found} ...`",
+        fix=((Span(middle.span.source, middle.span.end, middle.span.end), f" and {again}"),),
+    )
+
+
+def _equals(place: _Place) -> _Finding | None:
+    if place.found == "==" and place.kind == "EQUAL":  # the first half was taken for `=`
+        fix = ((place.span, "="),)
+        return _Finding(
+            "a value is bound with one `=`", message="expected `=`, found `==`", label="expected `=`", fix=fix
+        )
+    if place.found == "=" and "EQUALS" in place.accepts:
+        inside = place.opener in ("(", "[") or place.first == "if"
+        return _Finding("two values are compared with `==`", fix=((place.span, "=="),) if inside else ())
+    if place.found == "=" and place.after_expression:
+        return _Finding("to compare, write `==`")
+    return None
+
+
+def _item_begins(place: _Place) -> _Finding | None:
+    if not place.accepts >= _ITEM or "RETURN" in place.accepts:
+        return None
+    word = place.found
+    if word in RESERVED or re.match(r"[ \t]*(?:=(?!=)|,|:[ \t]*\w*\[)", place.span.source.text[place.span.end :]):
+        return _Finding(
+            code="E0106",
+            message="a statement stands outside of any block",
+            help="move it into a `block` or a `model`; a number that is used in many places is a `const`",
+        )
+    if place.kind != "NAME":
+        return None
+    meant = _meant(word, ITEM_WORDS, _ITEM_ALIASES)
+    return _Finding(
+        code="E0106",
+        message=f"`{word}` begins nothing that the language knows",
+        label=f"expected {_listed(_words(place))}",
+        help=f"write `{meant}`" if meant else f"a file is made of {_listed([f'`{each}`' for each in ITEM_WORDS])}",
+        fix=((place.span, meant),) if meant and word not in _ITEM_ALIASES else (),
+    )
+
+
+def _item_word_as_name(place: _Place) -> _Finding | None:
+    alone = place.before.strip() == place.previous and place.found in ("=", "as", "like", "<=")
+    if alone and place.previous in ITEM_WORDS and place.previous not in RESERVED:
+        return _Finding(f"an axis is declared by its kind: `depth {place.previous} = ...`")
+    return None
+
+
+def _else_if(place: _Place) -> _Finding | None:
+    if place.found in ("elif", "elseif", "elsif") and place.previous == "}":
+        return _Finding("write `else if`", fix=((place.span, "else if"),))
+    return None
+
+
+def _statement_begins(place: _Place) -> _Finding | None:
+    """A line of a body begins with a name, and what follows binds nothing."""
+    if not {"EQUAL", "COLON", "COMMA"} <= place.accepts or place.line.strip() != place.previous:
+        return None
+    word, span = place.previous, place.previous_span
+    if word in ("block", "model", "use", "config", "op") and place.kind == "NAME":
+        return _Finding("it stands at the top of a file", "E0106", f"`{word}` begins no statement", span=span)
+    if place.found in ("(", "[", ".") and place.gap == "":
+        rest = place.span.source.text[place.span.start :].split("\n", 1)[0]
+        if place.found == "[" and re.match(r"\[[^]]*\][ \t]*=(?!=)", rest):
+            return _Finding(
+                "bind a new name: `select(condition, new, old)` changes some of the items",
+                "E0110",
+                "a value cannot be changed in place",
+            )
+        return _Finding(f"write `y = {word}{place.found}...`, or return it", "E0110", "a statement must bind its value")
+    if place.kind == "NAME" or place.found in ("-", "(") or place.found in RESERVED or place.kind in ("INT", "FLOAT"):
+        meant = _meant(word, STATEMENT_WORDS, _STATEMENT_ALIASES)
+        if meant:
+            fix = ((span, meant),) if word not in _STATEMENT_ALIASES else ()
+            return _Finding(f"write `{meant}`", "E0106", f"`{word}` begins no statement", span=span, fix=fix)
+        return _Finding("a statement reads `name = value`")
+    if place.kind in _OPERATORS | {"_NL", "$END", "RBRACE"}:
+        return _Finding(f"write `y = {word} ...`, or return it", "E0110", "a statement must bind its value", span=span)
+    return None
+
+
+def _reserved(place: _Place) -> _Finding | None:
+    word, span = "", None
+    if place.found in RESERVED and "NAME" in place.accepts and "INT" not in place.accepts:
+        word, span = place.found, place.span
+    elif place.previous in RESERVED and place.found in ("=", ":") and place.line.strip() == place.previous:
+        word, span = place.previous, place.previous_span
+    if not word:
+        return None
+    return _Finding(
+        f"take another name, such as `{word}_`", "E0108", f"`{word}` is a word of the language, not a name", span=span
+    )
+
+
+def _body(place: _Place) -> _Finding | None:
+    if "LBRACE" not in place.accepts:
+        return None
+    if place.found == ":":
+        return _Finding("a body stands in braces: `{` here, and `}` after its last statement")
+    if place.found == "[" and "ARROW" in place.accepts:
+        return _Finding("a result is written `-> [axis, ...]`", fix=((place.span, "-> ["),))
+    return None
+
+
+def _signature(place: _Place) -> _Finding | None:
+    """Mistakes in types and in what a block takes."""
+    name = place.previous
+    if place.accepts == {"COLON"} and place.found in (",", ")", "]", "="):
+        if place.opener == "[":
+            return _Finding(f"say what it is: `{name}: width`, `{name}: depth` or `{name}: const`")
+        return _Finding(f"every input has a type: `{name}: [axis, ...]`")
+    if place.accepts == {"LSQB"} or (place.accepts == {"NAME", "LSQB"} and place.found):
+        return _Finding("a type lists its axes: `[seq, model]`, `bool[q, k]`, or `[]` for a single number")
+    if place.found == ":" and "EQUAL" in place.accepts and (len(place.accepts) == 1 or place.first in ITEM_WORDS):
+        return _Finding(f"write `{name} = ...`", fix=((place.span, " ="),) if place.gap == "" else ())
+    if place.first == "use" and place.found in ("import", "as") and "COLON" in place.accepts:
+        return _Finding("write `use path: name, other as alias`")
+    return None
+
+
+def _where_twice(place: _Place) -> _Finding | None:
+    if place.kind == "_WHERE" and "OR" in place.accepts and "PIPE" not in place.accepts:
+        return _Finding("join the two masks with `and`")
+    return None
+
+
+def _after_pipe(place: _Place) -> _Finding | None:
+    if "PIPE" in place.accepts and not place.after_expression and place.kind in _OPERATORS:
+        return _Finding(f"put the pipe in brackets: `(x |> f) {place.found} ...`")
+    if place.kind == "PIPE" and "OR" in place.accepts:
+        return _Finding("put what the pipe begins with in brackets: `(...) |> f`")
+    return None
+
+
+def _brackets(place: _Place) -> _Finding | None:
+    """Brackets hold names of axes."""
+    if place.opener != "[" or "NAME" not in place.accepts or "INT" in place.accepts:
+        return None
+    if place.kind in ("INT", "MINUS"):
+        return _Finding(
+            "brackets hold names of axes: declare `depth name = size`; one item of an axis is `x[axis = 0]`"
+        )
+    if place.found == ":":
+        return _Finding("brackets hold names of axes: `x[axis = e]` picks by an index")
+    if place.found == "]" and place.previous == "[":
+        return _Finding("name the axes that it acts on, or leave the brackets away")
+    return None
+
+
+def _called(place: _Place) -> _Finding | None:
+    if place.kind == "LPAR" and place.previous in (")", "]") and place.after_expression:
+        return _Finding("only a name is called: bind the value first")
+    if {"LPAR", "LSQB"} == place.accepts and re.search(r"\.[ \t]*\w+\Z", place.before.rstrip()):
+        return _Finding(f"`.{place.previous}` labels the weights of a call: `linear.{place.previous}[a -> b](x)`")
+    if place.accepts == {"LPAR"} and place.previous == "]":
+        return _Finding("give its operand: `(x)`; without one it can only stand after `|>`")
+    return None
+
+
+def _ternary(place: _Place) -> _Finding | None:
+    if place.found == "if" and place.after_expression:
+        return _Finding("choose between values with `select(condition, yes, no)`")
+    if place.found == "not" and place.accepts >= {"NAME", "INT", "LPAR"}:
+        return _Finding("put it in brackets: `(not ...)`")
+    return None
+
+
+def _comma(place: _Place) -> _Finding | None:
+    """Two things side by side."""
+    if place.found == "," and place.opener == "(" and "RPAR" in place.accepts:
+        return _Finding("there are no tuples: `a, b = f(x)` takes two results, `return a, b` gives two")
+    if "COMMA" not in place.accepts or place.kind not in _EXPRESSION | {"LSQB"}:
+        return None
+    if place.opener in ("(", "[") and (place.newline or not place.after_expression):
+        at = place.previous_span.end
+        return _Finding("separate the two with a comma", fix=((Span(place.span.source, at, at), ","),))
+    if place.first in ("width", "depth", "const") and not place.after_expression:
+        at = place.previous_span.end
+        return _Finding("separate the two with a comma", fix=((Span(place.span.source, at, at), ","),))
+    if place.opener == "(" and place.kind == "NAME":
+        return _Finding("separate the two with a comma, or join them with an operator")
+    return None
+
+
+def _text(place: _Place) -> _Finding | None:
+    return _Finding("text is the target of an `op` alone") if place.kind == "STRING" else None
+
+
+_RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
+    _chain,
+    _item_begins,
+    _item_word_as_name,
+    _else_if,
+    _reserved,
+    _equals,
+    _statement_begins,
+    _body,
+    _signature,
+    _where_twice,
+    _after_pipe,
+    _brackets,
+    _called,
+    _ternary,
+    _comma,
+    _text,
+)

@@ -1,0 +1,439 @@
+"""Where statements and items end: one pass over the raw text, before the grammar sees it.
+
+The grammar is spared what is hard to say in LALR(1): which newlines end a statement. Here comments, and newlines that
+end nothing, are overwritten by spaces (every offset stays what it was), the text is cut into top-level items, and what
+only a look at the whole text can tell is reported: brackets that do not match, and characters of no token.
+
+A newline is ignored inside `( )` and `[ ]`, after a comma or an operator, after `{`, and before anything that no
+statement can begin with: an operator, `->`, `|>`, `=`, `~`, `{`, `where`, `and`, `or`, `else`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from . import slips
+from .diagnostic import Diagnostic, error
+from .source import Source, Span
+from .syntax import Comment
+
+MAX_DEPTH = 100
+"""Brackets deeper than this are refused: nobody reads them, and tools that walk the tree may recurse."""
+
+ITEM_WORDS = ("use", "width", "depth", "const", "param", "config", "op", "block", "model")
+STATEMENT_WORDS = ("return", "repeat", "if", "share", "expect", "param", "width", "depth", "const")
+
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t]+)
+    | (?P<newline>\r?\n)
+    | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
+    | (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.]))
+    | (?P<misnumber>\.?[0-9](?:[0-9A-Za-z_.]|(?<=[0-9.][eE])[+-])*)
+    | (?P<slip>{slips})
+    | (?P<open>[(\[{])
+    | (?P<close>[)\]}])
+    | (?P<operator>->|\|>|<=|>=|==|!=|[-+*/^%<>=,~])
+    | (?P<other>[:.|])
+    | (?P<comment>\#[^\n]*)
+    | (?P<string>"[^"\n]*")
+    | (?P<bad>.)
+    """.replace("{slips}", slips.PATTERN),
+    re.VERBOSE | re.DOTALL,
+)
+_JOINS = frozenset(("where", "and", "or", "else"))  # a line that begins so goes on with the one before
+_HANGS = frozenset(("where", "and", "or", "not"))  # a line that ends so goes on with the next
+_ITEM = re.compile(rf"(?:{'|'.join(ITEM_WORDS)})[ \t]+[A-Za-z_]")
+_OUTER_ITEM = re.compile(r"(?:(?:block|model|op|config)[ \t]+[A-Za-z_][A-Za-z0-9_]*[ \t]*[\[({]|use[ \t]+[A-Za-z_])")
+_STATEMENT = re.compile(rf"(?:{'|'.join(STATEMENT_WORDS)})(?![A-Za-z0-9_])")
+_WORD = re.compile(r"\w+")
+_QUOTED = re.compile(r"'[^'\n]*'")
+_CLOSER = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One logical line: a statement, or the head of a block up to its `{`."""
+
+    start: int
+    end: int
+    heads: bool
+
+
+@dataclass(slots=True)
+class Piece:
+    """One top-level item and its logical lines. `bad`: lines with a mistake that is reported already. `broken`: its
+    braces do not match, or it is what is left of something reported; there is no use in parsing it."""
+
+    start: int
+    end: int
+    lines: list[Line]
+    bad: list[Line]
+    broken: bool = False
+
+    def line_at(self, offset: int) -> Line:
+        """The logical line that an offset lies in, or right after."""
+        return self.lines[max(0, bisect_right(self.lines, offset, key=lambda line: line.start) - 1)]
+
+
+@dataclass(slots=True)
+class Layout:
+    """What the pass found. `text` is the source with everything blanked that the grammar need not see."""
+
+    text: str
+    pieces: list[Piece]
+    comments: tuple[Comment, ...]
+    problems: list[Diagnostic]
+
+
+@dataclass(slots=True)
+class _Open:
+    """An open bracket. `torn`: the end of the first line inside that looks like the end of its statement, if any."""
+
+    character: str
+    at: int
+    indent: int
+    torn: int | None = None
+
+
+def lay_out(source: Source, limit: int = 20) -> Layout:
+    """Read the layout of a file; after `limit` problems the rest of the text is left alone."""
+    return _Pass(source, limit).run()
+
+
+class _Pass:
+    """The state of the one pass: a scanner that may step back to where a bracket should have been closed."""
+
+    def __init__(self, source: Source, limit: int) -> None:
+        self.source = source
+        self.text = source.text
+        self.limit = limit
+        self.at = 0
+        self.stack: list[_Open] = []
+        self.blanks: list[tuple[int, int]] = []
+        self.comments: list[Comment] = []
+        self.problems: list[Diagnostic] = []
+        self.bad: list[int] = []  # offsets in logical lines that are not worth parsing
+        self.spoilt: list[int] = []  # offsets in items that are not worth parsing
+        self.askew: list[tuple[int, int]] = []  # `{` and `}` that belong together, at different indents
+        self.lines: list[Line] = []
+        self.pieces: list[Piece] = []
+        self.newlines: list[int] = []  # those since the last token
+        self.line: int | None = None  # where the logical line began
+        self.piece: int | None = None  # where the item began
+        self.last = ""  # the last token, and its kind and end
+        self.last_kind = ""
+        self.last_end = 0
+        self.indent = 0  # of the line that the logical line began on
+        self.row = 0  # where the line at hand begins
+        self.steps = 0  # how often the scanner stepped back
+
+    def run(self) -> Layout:
+        text, match = self.text, _TOKEN.match
+        size = len(text)
+        while self.at < size and len(self.problems) < self.limit:
+            found = match(text, self.at)
+            assert found is not None  # the last branch takes anything
+            kind, start, end = found.lastgroup, self.at, found.end()
+            assert kind is not None
+            self.at = end
+            if kind == "space":
+                continue
+            if kind == "newline":
+                self.newlines.append(start)
+                self.row = end
+                continue
+            if kind == "comment":
+                self.comments.append(Comment(found.group().rstrip("\r"), Span(self.source, start, end)))
+                self.blanks.append((start, end))
+                continue
+            token = found.group()
+            if self.newlines and not self._after_newlines(kind, token, start):
+                continue  # stepped back
+            if self.line is None:
+                self.line = start
+                self.indent = self.indent if self.text[self.row : start].strip(" \t") else start - self.row
+                if self.piece is None:
+                    self.piece = start
+            if kind == "open":
+                if not self._opened(token, start):
+                    continue
+            elif kind == "close":
+                if not self._closed(token, start):
+                    continue
+            elif kind == "slip" or kind == "bad" or kind == "misnumber":
+                end = self.at = self._slipped(kind, token, start)
+            self.last, self.last_kind, self.last_end = token, kind, end
+        if len(self.problems) < self.limit:
+            while any(opened.character != "{" for opened in self.stack) and not self._unclosed(size):
+                return self.run()
+            self._unclosed_braces()
+            self._end_piece()
+        return self._finish()
+
+    # -- newlines
+
+    def _after_newlines(self, kind: str, token: str, start: int) -> bool:
+        """Decide what the newlines before this token mean. False: the scanner stepped back, the token is not read."""
+        text, stack = self.text, self.stack
+        inside = bool(stack) and stack[-1].character != "{"
+        hangs = (
+            self.last_kind == "operator"
+            or self.last in ("{", "(", "[", "\\")
+            or (self.last_kind == "word" and self.last in _HANGS)
+        )
+        joins = kind == "operator" or token in ("{", "}", ")", "]") or (kind == "word" and token in _JOINS)
+        # Words that begin a statement or an item do so wherever a line begins with them, whatever stands before.
+        begins = begins_item = False
+        if kind == "word" and self.last != ":":
+            begins_item = _ITEM.match(text, start) is not None and (
+                not stack
+                or stack[0].character != "{"
+                or (start - self.row <= stack[0].indent and _OUTER_ITEM.match(text, start) is not None)
+            )
+            begins = begins_item or _STATEMENT.match(text, start) is not None
+        if inside:
+            if begins and not self._unclosed(start):
+                return False
+            if not begins:
+                if not hangs and not joins and stack[-1].torn is None:
+                    stack[-1].torn = self.last_end
+                self._blank_newlines()
+                return True
+        if begins_item:
+            self._unclosed_braces()
+        if (hangs or joins) and not (begins and self.last != "{"):
+            self._blank_newlines()
+        else:
+            self._end_line(heads=False)
+            if not stack:
+                self._end_piece()
+            self.newlines.clear()
+        return True
+
+    def _blank_newlines(self) -> None:
+        self.blanks.extend((at, at + 2 if self.text[at] == "\r" else at + 1) for at in self.newlines)
+        self.newlines.clear()
+
+    def _end_line(self, heads: bool) -> None:
+        if self.line is not None:
+            self.lines.append(Line(self.line, self.last_end, heads))
+            self.line = None
+
+    def _end_piece(self) -> None:
+        self._end_line(heads=False)
+        if self.piece is not None:
+            self.pieces.append(Piece(self.piece, self.last_end, self.lines, []))
+            self.piece, self.lines = None, []
+
+    # -- brackets
+
+    def _opened(self, token: str, start: int) -> bool:
+        if token == "{":
+            if self.stack and self.stack[-1].character != "{" and not self._unclosed(start):
+                return False
+            self._end_line(heads=True)
+        self.stack.append(_Open(token, start, self.indent))
+        if len(self.stack) == MAX_DEPTH + 1 and (not self.spoilt or self.spoilt[-1] < (self.piece or 0)):
+            self.spoilt.append(start)
+            self.problems.append(
+                error(
+                    "E0107",
+                    f"brackets are nested more than {MAX_DEPTH} deep",
+                    Span(self.source, start, start + 1),
+                    "one too many",
+                    help="name an inner value, or move it into a block",
+                )
+            )
+        return True
+
+    def _closed(self, token: str, start: int) -> bool:
+        stack = self.stack
+        if token == "}":
+            if stack and stack[-1].character != "{" and not self._unclosed(start):
+                return False
+            if not stack:
+                self._stray(token, start)
+                return True
+            opened = stack.pop()
+            self._end_line(heads=False)
+            if start - self.row != opened.indent and not self.text[self.row : start].strip(" \t"):
+                self.askew.append((opened.at, start))
+            return True
+        inner = len(stack)  # the bracket that this one closes, no further out than the next `{`
+        while inner and stack[inner - 1].character != "{":
+            inner -= 1
+            if _CLOSER[stack[inner].character] == token:
+                if inner + 1 < len(stack) and not self._unclosed(start, inner + 1):
+                    return False
+                stack.pop()
+                return True
+        if not stack or stack[-1].character == "{":
+            self._stray(token, start)
+            return True
+        opened = stack.pop()
+        closer = _CLOSER[opened.character]
+        self.bad.append(start)
+        self.problems.append(
+            error(
+                "E0102",
+                f"`{opened.character}` is closed by `{token}`",
+                Span(self.source, start, start + 1),
+                f"`{closer}` closes it",
+                related=[(Span(self.source, opened.at, opened.at + 1), "opened here")],
+                help=f"write `{closer}`",
+                fix=[(Span(self.source, start, start + 1), closer)],
+            )
+        )
+        return True
+
+    def _stray(self, token: str, start: int) -> None:
+        related = []
+        if token == "}":
+            if self.piece is not None:
+                self.spoilt.append(start)
+            for piece in reversed(self.pieces):  # what stands between the last item and this `}` was meant to be inside
+                if _ITEM.match(self.text, piece.start):
+                    if self.text[piece.end - 1] == "}":
+                        related = [(Span(self.source, piece.end - 1, piece.end), "everything was closed here already")]
+                    break
+                piece.broken = True
+        else:
+            self.bad.append(start)
+        opener = next(key for key, closer in _CLOSER.items() if closer == token)
+        self.problems.append(
+            error(
+                "E0102",
+                f"this `{token}` closes nothing",
+                Span(self.source, start, start + 1),
+                f"no `{opener}` is open here",
+                related=related,
+                help=f"delete it, or open a `{opener}` before",
+            )
+        )
+
+    def _unclosed(self, here: int, outermost: int | None = None) -> bool:
+        """Report the round and square brackets that are open (from `outermost` on). False: the scanner stepped back."""
+        stack = self.stack
+        if outermost is None:
+            outermost = len(stack)
+            while outermost and stack[outermost - 1].character != "{":
+                outermost -= 1
+        group = stack[outermost:]
+        torn = [opened for opened in group if opened.torn is not None] if self.steps < self.limit else []
+        end, open_there = self.last_end, group
+        if torn:
+            first = torn[0]
+            assert first.torn is not None
+            end = first.torn
+            open_there = group[: group.index(first) + 1]
+        opened = open_there[-1]
+        closers = "".join(_CLOSER[each.character] for each in reversed(open_there))
+        self.bad.append(opened.at)
+        del stack[outermost:]
+        if torn:
+            self._step_back(end)
+        self.problems.append(
+            error(
+                "E0102",
+                f"`{opened.character}` is never closed",
+                Span(self.source, opened.at, opened.at + 1),
+                "opened here",
+                related=[(Span(self.source, end - 1, end), f"`{closers}` is missing after this")],
+                help=f"write `{closers}`",
+                fix=[(Span(self.source, end, end), closers)],
+            )
+        )
+        return not torn
+
+    def _step_back(self, to: int) -> None:
+        """Forget what was read after an offset, and read it again."""
+        self.steps += 1
+        self.at = self.last_end = to
+        self.row = self.text.rfind("\n", 0, to) + 1
+        self.last, self.last_kind = "", ""
+        self.newlines.clear()
+        self.comments = [each for each in self.comments if each.span.start < to]
+        self.blanks = [each for each in self.blanks if each[0] < to]
+        self.problems = [each for each in self.problems if each.span is not None and each.span.start < to]
+        self.bad = [each for each in self.bad if each < to]
+        self.spoilt = [each for each in self.spoilt if each < to]
+
+    def _unclosed_braces(self) -> None:
+        braces = [opened for opened in self.stack if opened.character == "{"]
+        self.stack.clear()
+        if not braces:
+            return
+        at, related = braces[-1].at, []
+        askew = next(((opened, closed) for opened, closed in self.askew if opened > braces[0].at), None)
+        if askew is not None and len(braces) == 1:
+            at = askew[0]
+            related = [(Span(self.source, askew[1], askew[1] + 1), "by its indentation this one closes an outer `{`")]
+        self.spoilt.append(braces[0].at)
+        self.problems.append(
+            error(
+                "E0102",
+                "`{` is never closed",
+                Span(self.source, at, at + 1),
+                "opened here",
+                related=related,
+                help="write `}` on a line of its own after the last statement",
+            )
+        )
+
+    # -- characters
+
+    def _slipped(self, kind: str, token: str, start: int) -> int:
+        """Report what is no token; returns where it ends."""
+        code, end = "E0103", start + len(token)
+        if kind == "misnumber":
+            code, slip = "E0105", slips.number_slip(token)
+        elif token == '"':
+            line_end = self.text.find("\n", start)
+            end = len(self.text) if line_end < 0 else line_end
+            code, slip = "E0104", slips.Slip("this text is never closed", 'write `"` at its end, on the same line')
+        else:
+            word = _WORD.match(self.text, start)
+            if word is not None and kind == "bad":
+                end = word.end()
+                if self.last_kind == "word" and self.last_end == start:
+                    start -= len(self.last)
+            elif token == "'":
+                quoted = _QUOTED.match(self.text, start)
+                end = end if quoted is None else quoted.end()
+            elif token in ("//", "/*") and self.line == start:  # a comment as other languages write it
+                line_end = self.text.find("\n", start)
+                end = len(self.text) if line_end < 0 else line_end
+            slip = slips.slip(token if word is None or kind != "bad" else self.text[start:end])
+        self.bad.append(start)
+        span = Span(self.source, start, end)
+        mend = [(span, slip.instead)] if slip.instead is not None else ()
+        self.problems.append(error(code, slip.message, span, help=slip.help, fix=mend))
+        return end
+
+    # -- the end
+
+    def _finish(self) -> Layout:
+        for piece in self.pieces:
+            if _within(self.spoilt, piece):
+                piece.broken = True
+            piece.bad = [piece.line_at(at) for at in _within(self.bad, piece)]
+        return Layout(blank(self.text, self.blanks), self.pieces, tuple(self.comments), self.problems)
+
+
+def _within(offsets: list[int], piece: Piece) -> list[int]:
+    return [at for at in offsets if piece.start <= at < piece.end] if offsets else offsets
+
+
+def blank(text: str, stretches: list[tuple[int, int]]) -> str:
+    """The text with stretches overwritten by spaces, so that every other offset stays."""
+    parts: list[str] = []
+    done = 0
+    for start, end in sorted(stretches):
+        if end > done:
+            start = max(start, done)
+            parts += (text[done:start], " " * (end - start))
+            done = end
+    parts.append(text[done:])
+    return "".join(parts).replace("\r", " ")

@@ -1,0 +1,132 @@
+"""Text to syntax tree. All mistakes of a file are found in one run, and none of them raises.
+
+layout.py cuts the file into items and logical lines; each item is parsed on its own. Where one fails, its faulty line
+is blanked (a faulty head is put right) and the item is parsed again for what else is wrong; it is then left out of the
+tree. The number of errors is limited, so the work is too.
+
+Reserved words: `and const depth else expect false if not or param repeat return scan share true where width`. The other
+words of the language (`as block causal config frozen in like model op shared use`) are names wherever the grammar does
+not ask for them: an axis may be called `model`.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from functools import cache
+
+from lark import Lark
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+from . import expected
+from .diagnostic import Diagnostic
+from .layout import Layout, Line, Piece, lay_out
+from .source import Source, Span
+from .syntax import AxisDecl, Comment, ConstDecl, File, Item
+from .tables import load_parser
+from .tree import Builder, Refused
+
+MAX_ERRORS = 20
+
+_lock = threading.Lock()  # one parser, and one builder that its callbacks are bound to
+
+
+@cache
+def _parser() -> tuple[Lark, Builder]:
+    builder = Builder()
+    return load_parser(builder), builder
+
+
+def parse(source: Source) -> tuple[File, list[Diagnostic]]:
+    """The syntax tree of a file, and what is wrong with its syntax, in the order of the text.
+
+    An item with a mistake is left out of the tree. After 20 mistakes the rest of the file is not looked at.
+    """
+    layout = lay_out(source, MAX_ERRORS)
+    problems = list(layout.problems)
+    docs = _docs(source, layout)
+    items: list[Item] = []
+    astray = False  # the lines after a broken item that begin none are its rest
+    with _lock:
+        for piece, doc in zip(layout.pieces, docs, strict=True):
+            begins = expected.begins_item(layout.text, piece.start)
+            if piece.broken or (astray and not begins):
+                astray = True
+                continue
+            if len(problems) >= MAX_ERRORS and not piece.bad:
+                break
+            node, found = _item(source, layout, piece, doc, MAX_ERRORS - len(problems))
+            problems += found
+            astray = node is None
+            if isinstance(node, tuple):  # one line may declare many axes
+                items += node
+            elif node is not None:
+                items.append(node)
+    problems.sort(key=lambda problem: (problem.span.start, problem.span.end) if problem.span else (0, 0))
+    if len(problems) >= MAX_ERRORS:
+        last = problems[MAX_ERRORS - 1]
+        del problems[MAX_ERRORS:]
+        problems[-1] = replace(last, notes=(*last.notes, "the rest of the file was not looked at"))
+    return File(tuple(items), layout.comments, Span(source, 0, len(source.text))), problems
+
+
+def _item(
+    source: Source, layout: Layout, piece: Piece, doc: str, limit: int
+) -> tuple[Item | tuple[AxisDecl | ConstDecl, ...] | None, list[Diagnostic]]:
+    """Parse one item; None if anything in it is wrong."""
+    parser, builder = _parser()
+    builder.source, builder.base, builder.doc = source, piece.start, doc
+    text = layout.text[piece.start : piece.end]
+    problems: list[Diagnostic] = []
+    done: set[int] = set()
+    for line in piece.bad:
+        mended = _without(text, piece, line, done)
+        if mended is None:
+            return None, problems
+        text = mended
+    while True:
+        try:
+            node = parser.parse(text)
+        except Refused as refusal:
+            problem = refusal.diagnostic
+            at = problem.span.start if problem.span is not None else piece.start
+        except (UnexpectedToken, UnexpectedCharacters) as unexpected:
+            at = piece.start + expected.offset(unexpected, text)
+            problem = expected.explain(unexpected, source, layout.text, piece, at, text)
+        else:
+            return (None if done or problems else node), problems  # type: ignore[return-value]
+        if len(problems) >= limit:
+            return None, problems
+        problems.append(problem)
+        mended = _without(text, piece, piece.line_at(at), done)
+        if mended is None:
+            return None, problems
+        text = mended
+
+
+def _without(text: str, piece: Piece, line: Line, done: set[int]) -> str | None:
+    """The item's text without a faulty line, or with a head in its place; None if that would not help."""
+    start, end = line.start - piece.start, line.end - piece.start
+    stand_in = expected.stand_in(text[start:end], line.heads, start == 0)
+    if stand_in is None or line.start in done or len(stand_in) > end - start:
+        return None
+    done.add(line.start)
+    return text[:start] + stand_in.ljust(end - start) + text[end:]
+
+
+def _docs(source: Source, layout: Layout) -> list[str]:
+    """For each item the comment right above it."""
+    whole_lines: dict[int, Comment] = {}
+    for comment in layout.comments:
+        line, column = source.position(comment.span.start)
+        if not source.text[comment.span.start - column + 1 : comment.span.start].strip(" \t"):
+            whole_lines[line] = comment
+    docs = []
+    for piece in layout.pieces:
+        line = source.position(piece.start)[0] - 1 if whole_lines else 0
+        above: list[str] = []
+        while line in whole_lines:
+            above.append(whole_lines[line].text[1:].removeprefix(" ").rstrip())
+            line -= 1
+        docs.append("\n".join(reversed(above)))
+    return docs

@@ -1,0 +1,367 @@
+"""The syntax tree of an `.attn` file: what was written, before any meaning is given to it.
+
+Every node is frozen and carries the span of its text, which takes no part in equality: two files that differ in
+layout alone have equal trees. Unions at the end list all statements and all expressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .source import Span
+
+
+def _span() -> Span:
+    """A field for the node's place in the text."""
+    return field(compare=False, repr=False)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Ident:
+    """A name as written at one place."""
+
+    text: str
+    span: Span = _span()
+
+
+# -- expressions -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A variable, an axis standing for its index, or a const."""
+
+    text: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """`3` (int) or `0.1`, `1e-5` (float)."""
+
+    value: int | float
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """`true` or `false`."""
+
+    value: bool
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    """`|key|`: the size of an axis."""
+
+    axis: Ident
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`-x` or `not x`."""
+
+    op: str
+    operand: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """`+ - * / ^ %`, comparisons `<= >= == != < >`, and `and`, `or`. `op_span` is the operator's place."""
+
+    op: str
+    left: Expr
+    right: Expr
+    span: Span = _span()
+    op_span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """`x where m`: x, of which an op is to see what the mask keeps."""
+
+    value: Expr
+    mask: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class BracketItem:
+    """One entry in brackets: `a`, `a as b` (rename) or `a = e` (gather, or a named parameter)."""
+
+    name: Ident
+    rename: Ident | None
+    value: Expr | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Brackets:
+    """`[a, b]`, `[a -> b, c]`, `[e: a -> b]`. `result` is None without an arrow."""
+
+    each: tuple[Ident, ...]
+    items: tuple[BracketItem, ...]
+    result: tuple[Ident, ...] | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """`e` or `name = e` in a call."""
+
+    name: Ident | None
+    value: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`callee.label[brackets](arguments)`: an op, a block, or a shared block. A pipe `x |> f(y)` is `f(x, y)`.
+
+    `scan` holds the axis of `scan[seq] cell(...)`.
+    """
+
+    callee: Ident
+    label: Ident | None
+    brackets: Brackets | None
+    arguments: tuple[Argument, ...]
+    span: Span = _span()
+    scan: Ident | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`x[a as b]` or `x[a = e]`: brackets on a value, not followed by arguments."""
+
+    value: Expr
+    brackets: Brackets
+    span: Span = _span()
+
+
+Expr = Name | Number | Truth | SizeOf | Unary | Binary | Where | Call | Index
+
+
+# -- types -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TypeExpr:
+    """`[seq, model]`, `bool[q, k]`, `int[seq]`, or `vocab[seq]` (an index into the axis vocab). `element` None: real."""
+
+    element: Ident | None
+    axes: tuple[Ident, ...]
+    span: Span = _span()
+
+
+# -- declarations ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AxisDecl:
+    """`depth model as m = 512`, `width past like target`, `width seq <= 1024`. `bounded`: `<=` rather than `=`."""
+
+    kind: str  # "width" | "depth"
+    name: Ident
+    display: Ident | None
+    like: Ident | None
+    size: Expr | None
+    bounded: bool
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ConstDecl:
+    """`const layers = 6`."""
+
+    name: Ident
+    value: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ParamDecl:
+    """`param E: [vocab, model] ~ normal(0.02) frozen`."""
+
+    name: Ident
+    type: TypeExpr
+    init: Call | None  # `~ normal(0.02)` as a call; `~ zeros` is a call without arguments
+    frozen: bool
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`model = 1024` in a config."""
+
+    name: Ident
+    value: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigDecl:
+    """`config big { model = 1024, heads = 16 }`."""
+
+    name: Ident
+    settings: tuple[Setting, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """`a` or `a as b` in a `use`."""
+
+    name: Ident
+    rename: Ident | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class UseDecl:
+    """`use std.attention: multihead, model`. Without a colon `names` is empty."""
+
+    path: tuple[Ident, ...]
+    names: tuple[Used, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Generic:
+    """An axis (or const) parameter of a block: `k: width like q`, `n: const = 3`. `kind`: width, depth, const."""
+
+    name: Ident
+    kind: str
+    like: Ident | None
+    default: Expr | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Formal:
+    """`mask: bool[q, k] = true`."""
+
+    name: Ident
+    type: TypeExpr
+    default: Expr | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One result: its name where it has one, its type, and the axes that it is to be causal along."""
+
+    name: Ident | None
+    type: TypeExpr
+    causal: tuple[Ident, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDecl:
+    """`block f[q: width](x: [q]) -> [q] { ... }`; a `model` likewise. `doc` is the comment right above it."""
+
+    keyword: str  # "block" | "model"
+    name: Ident
+    generics: tuple[Generic, ...]
+    formals: tuple[Formal, ...]
+    results: tuple[Result, ...]
+    body: tuple[Statement, ...]
+    doc: str
+    span: Span = _span()
+    head: Span = _span()  # from the keyword to the results, for messages about the signature
+
+
+@dataclass(frozen=True, slots=True)
+class OpDecl:
+    """`op f[a: width](x: [a]) -> [a] = "module:function"`: a primitive of the user's own."""
+
+    name: Ident
+    generics: tuple[Generic, ...]
+    formals: tuple[Formal, ...]
+    results: tuple[Result, ...]
+    target: str
+    doc: str
+    span: Span = _span()
+    target_span: Span = _span()
+
+
+# -- statements --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`x = e`, `x: type = e`, `a, _ = e`."""
+
+    targets: tuple[Ident, ...]
+    type: TypeExpr | None
+    value: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    values: tuple[Expr, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """`expect x: [seq, model]`: a checked comment."""
+
+    name: Ident
+    type: TypeExpr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """`share f = block_name`: one set of weights for many calls."""
+
+    name: Ident
+    block: Ident
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`repeat.label i in layers shared { ... }`."""
+
+    label: Ident | None
+    index: Ident | None
+    count: Expr
+    shared: bool
+    body: tuple[Statement, ...]
+    span: Span = _span()
+    head: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """Static `if`: decided at build time, both branches checked."""
+
+    condition: Expr
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+    span: Span = _span()
+
+
+Statement = Assign | Return | Expect | Share | Repeat | If | ParamDecl | AxisDecl | ConstDecl
+Item = UseDecl | AxisDecl | ConstDecl | ParamDecl | ConfigDecl | BlockDecl | OpDecl
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment with its `#`, kept for the formatter."""
+
+    text: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    items: tuple[Item, ...]
+    comments: tuple[Comment, ...] = field(compare=False)
+    span: Span = _span()

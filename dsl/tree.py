@@ -1,0 +1,408 @@
+"""From the grammar's constructs to the syntax tree: one short method per rule of grammar.lark.
+
+The parser calls these from the leaves up while it reads, so nothing here recurses, however long a sum is. What does
+nest to the right (signs, powers, `else if`) is counted and refused beyond MAX_DEPTH, as brackets are in layout.py.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from lark import Token
+
+from .diagnostic import Diagnostic, error
+from .layout import MAX_DEPTH
+from .source import Source, Span
+from .syntax import (
+    Argument,
+    Assign,
+    AxisDecl,
+    Binary,
+    BlockDecl,
+    BracketItem,
+    Brackets,
+    Call,
+    ConfigDecl,
+    ConstDecl,
+    Expect,
+    Expr,
+    Formal,
+    Generic,
+    Ident,
+    If,
+    Index,
+    Name,
+    Number,
+    OpDecl,
+    ParamDecl,
+    Repeat,
+    Result,
+    Return,
+    Setting,
+    Share,
+    SizeOf,
+    Statement,
+    Truth,
+    TypeExpr,
+    Unary,
+    Used,
+    UseDecl,
+    Where,
+)
+
+MAX_DIGITS = 18
+"""A whole number of more digits does not fit an int64, the largest index of any backend."""
+
+
+class Refused(Exception):
+    """The text fits the grammar, and is refused all the same."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+        super().__init__(diagnostic.message)
+
+
+class _Ended(NamedTuple):
+    """A list of nodes, and where its text ends."""
+
+    nodes: tuple[Any, ...]
+    end: int
+
+
+class Builder:
+    """Callbacks for Lark; `source`, `base` (offset of the item's text) and `doc` are set before each item."""
+
+    source: Source
+    base: int
+    doc: str
+
+    def __init__(self) -> None:
+        self.deepest: tuple[object, int] = (None, 0)  # the newest node that nests to the right, and how deep it is
+
+    # -- places
+
+    def between(self, start: int, end: int) -> Span:
+        """The span of offsets in the item's text."""
+        return Span(self.source, self.base + start, self.base + end)
+
+    def over(self, token: Token) -> Span:
+        """The span of a token."""
+        start = self.base + (token.start_pos or 0)
+        return Span(self.source, start, start + len(token))
+
+    def ident(self, token: Token) -> Ident:
+        return Ident(token.value, self.over(token))
+
+    def maybe(self, token: Token | None) -> Ident | None:
+        return None if token is None else self.ident(token)
+
+    def onwards(self, start: Token | Any, end: int) -> Span:
+        """From a token or node to an absolute offset."""
+        first = self.base + (start.start_pos or 0) if isinstance(start, Token) else _first(start)
+        return Span(self.source, first, end)
+
+    def sink(self, node: object, inner: object, span: Span) -> None:
+        """Count how deep a node nests to the right; `span` is the place to blame."""
+        depth = self.deepest[1] + 1 if self.deepest[0] is inner else 1
+        if depth > MAX_DEPTH:
+            raise Refused(
+                error(
+                    "E0107",
+                    f"this nests more than {MAX_DEPTH} deep",
+                    span,
+                    "one too many",
+                    help="name an inner value, or move it into a block",
+                )
+            )
+        self.deepest = (node, depth)
+
+    # -- items
+
+    def use(self, parts: list[Any]) -> UseDecl:
+        keyword, path, *names = parts
+        last = names[-1] if names else path[-1]
+        return UseDecl(path, tuple(names), self.onwards(keyword, last.span.end))
+
+    def path(self, parts: list[Token]) -> tuple[Ident, ...]:
+        return tuple(map(self.ident, parts))
+
+    def used(self, parts: list[Any]) -> Used:
+        name, rename = self.ident(parts[0]), self.maybe(parts[1])
+        return Used(name, rename, name.span.to((rename or name).span))
+
+    def axes(self, parts: list[Any]) -> tuple[AxisDecl, ...]:
+        return tuple(replace(axis, kind=parts[0].value) for axis in parts[1:])
+
+    def axis(self, parts: list[Any]) -> AxisDecl:
+        name, display, like = self.ident(parts[0]), self.maybe(parts[1]), self.maybe(parts[2])
+        relation, size = parts[3], parts[4]
+        last = size or like or display or name
+        return AxisDecl("", name, display, like, size, relation == "<=", name.span.to(last.span))
+
+    def consts(self, parts: list[Any]) -> tuple[ConstDecl, ...]:
+        return tuple(parts[1:])
+
+    def const(self, parts: list[Any]) -> ConstDecl:
+        name = self.ident(parts[0])
+        return ConstDecl(name, parts[1], name.span.to(parts[1].span))
+
+    def param(self, parts: list[Any]) -> ParamDecl:
+        keyword, name, type, init, frozen = parts
+        end = self.over(frozen).end if frozen is not None else (init or type).span.end
+        return ParamDecl(self.ident(name), type, init, frozen is not None, self.onwards(keyword, end))
+
+    def init(self, parts: list[Any]) -> Call:
+        name, _, arguments, closer = parts
+        return self._call(name, name, None, None, arguments, closer)
+
+    def config(self, parts: list[Any]) -> ConfigDecl:
+        keyword, name, *settings, closer = parts
+        return ConfigDecl(self.ident(name), tuple(settings), self.onwards(keyword, self.over(closer).end))
+
+    def setting(self, parts: list[Any]) -> Setting:
+        name = self.ident(parts[0])
+        return Setting(name, parts[1], name.span.to(parts[1].span))
+
+    def op(self, parts: list[Any]) -> OpDecl:
+        keyword, name, generics, formals, results, target = parts
+        place = self.over(target)
+        span = self.onwards(keyword, place.end)
+        return OpDecl(
+            self.ident(name), generics or (), formals.nodes, results.nodes, target.value[1:-1], self.doc, span, place
+        )
+
+    def block(self, parts: list[Any]) -> BlockDecl:
+        keyword, name, generics, formals, results, body = parts
+        head = self.onwards(keyword, (results or formals).end)
+        span = self.onwards(keyword, body.end)
+        outputs = results.nodes if results else ()
+        return BlockDecl(
+            keyword.value, self.ident(name), generics or (), formals.nodes, outputs, body.nodes, self.doc, span, head
+        )
+
+    def generics(self, parts: list[Any]) -> tuple[Generic, ...]:
+        return tuple(parts[:-1])
+
+    def generic(self, parts: list[Any]) -> Generic:
+        name, kind, like, default = self.ident(parts[0]), parts[1], self.maybe(parts[2]), parts[3]
+        last = default or like
+        end = self.over(kind).end if last is None else last.span.end
+        return Generic(name, kind.value, like, default, name.span.to(Span(self.source, end, end)))
+
+    def formals(self, parts: list[Any]) -> _Ended:
+        return _Ended(tuple(parts[:-1]), self.over(parts[-1]).end)
+
+    def formal(self, parts: list[Any]) -> Formal:
+        name, type, default = self.ident(parts[0]), parts[1], parts[2]
+        return Formal(name, type, default, name.span.to((default or type).span))
+
+    def single(self, parts: list[Result]) -> _Ended:
+        return _Ended((parts[0],), parts[0].span.end)
+
+    several = formals
+
+    def result(self, parts: list[Any]) -> Result:
+        type, causal = parts
+        return Result(None, type, causal or (), type.span.to(causal[-1].span if causal else type.span))
+
+    def named(self, parts: list[Any]) -> Result:
+        name, type, causal = self.ident(parts[0]), parts[1], self.maybe(parts[2])
+        return Result(name, type, (causal,) if causal else (), name.span.to((causal or type).span))
+
+    def type(self, parts: list[Any]) -> TypeExpr:
+        element, opener, axes, closer = parts
+        start = (opener if element is None else element).start_pos
+        return TypeExpr(self.maybe(element), axes or (), self.between(start, closer.end_pos))
+
+    names = path
+
+    # -- statements
+
+    def body(self, parts: list[Any]) -> _Ended:
+        statements: list[Statement] = []
+        for part in parts[:-1]:
+            if isinstance(part, tuple):  # one line may declare many axes
+                statements += part
+            else:
+                statements.append(part)
+        return _Ended(tuple(statements), self.over(parts[-1]).end)
+
+    def assign(self, parts: list[Any]) -> Assign:
+        name, type, value = parts
+        return Assign((self.ident(name),), type, value, self.onwards(name, value.span.end))
+
+    def unpack(self, parts: list[Any]) -> Assign:
+        *names, value = parts
+        return Assign(tuple(map(self.ident, names)), None, value, self.onwards(names[0], value.span.end))
+
+    def returns(self, parts: list[Any]) -> Return:
+        return Return(tuple(parts[1:]), self.onwards(parts[0], parts[-1].span.end))
+
+    def expect(self, parts: list[Any]) -> Expect:
+        return Expect(self.ident(parts[1]), parts[2], self.onwards(parts[0], parts[2].span.end))
+
+    def share(self, parts: list[Any]) -> Share:
+        name, block = self.ident(parts[1]), self.ident(parts[-1])
+        return Share(name, block, self.onwards(parts[0], block.span.end))
+
+    def repeat(self, parts: list[Any]) -> Repeat:
+        keyword, label, index, count, shared, body = parts
+        head = self.onwards(keyword, self.over(shared).end if shared is not None else count.span.end)
+        span = self.onwards(keyword, body.end)
+        return Repeat(self.maybe(label), self.maybe(index), count, shared is not None, body.nodes, span, head)
+
+    def conditional(self, parts: list[Any]) -> If:
+        keyword, condition, body, other = parts
+        chained = isinstance(other, If)
+        otherwise = () if other is None else (other,) if chained else other.nodes
+        end = body.end if other is None else other.span.end if chained else other.end
+        span = self.onwards(keyword, end)
+        node = If(condition, body.nodes, otherwise, span)
+        if chained:
+            self.sink(node, other, self.over(keyword))
+        return node
+
+    # -- expressions
+
+    def name(self, parts: list[Token]) -> Name:
+        return Name(parts[0].value, self.over(parts[0]))
+
+    def integer(self, parts: list[Token]) -> Number:
+        span = self.over(parts[0])
+        if len(parts[0]) > MAX_DIGITS and len(parts[0].lstrip("0")) > MAX_DIGITS:
+            raise Refused(error("E0105", "this number is too large", span, f"more than {MAX_DIGITS} digits"))
+        return Number(int(parts[0]), span)
+
+    def real(self, parts: list[Token]) -> Number:
+        value, span = float(parts[0]), self.over(parts[0])
+        if math.isinf(value):
+            raise Refused(error("E0105", "this number is too large", span, "beyond a 64-bit float"))
+        return Number(value, span)
+
+    def truth(self, parts: list[Token]) -> Truth:
+        return Truth(parts[0].value == "true", self.over(parts[0]))
+
+    def size(self, parts: list[Token]) -> SizeOf:
+        return SizeOf(self.ident(parts[1]), self.over(parts[0]).to(self.over(parts[2])))
+
+    def paren(self, parts: list[Any]) -> Expr:
+        # No node of its own, but the span grows by the brackets, so that what encloses it has its true ends.
+        return replace(parts[1], span=self.over(parts[0]).to(self.over(parts[2])))  # type: ignore[no-any-return]
+
+    def unary(self, parts: list[Any]) -> Unary:
+        token, operand = parts
+        node = Unary(token.value, operand, self.onwards(token, operand.span.end))
+        self.sink(node, operand, self.over(token))
+        return node
+
+    def binary(self, parts: list[Any]) -> Binary:
+        left, token, right = parts
+        node = Binary(token.value, left, right, left.span.to(right.span), self.over(token))
+        if token.type == "CARET":
+            self.sink(node, right, node.op_span)
+        return node
+
+    def where(self, parts: list[Any]) -> Where:
+        return Where(parts[0], parts[1], self.onwards(parts[0], parts[1].span.end))
+
+    def pipe(self, parts: list[Any]) -> Call:
+        value, call = parts
+        first = Argument(None, value, self.onwards(value, value.span.end))
+        return replace(call, arguments=(first, *call.arguments))  # type: ignore[no-any-return]
+
+    def stage(self, parts: list[Any]) -> Call:
+        name, label, brackets, _, arguments, closer = parts
+        return self._call(name, name, label, brackets, arguments, closer)
+
+    call = stage
+
+    def scan(self, parts: list[Any]) -> Call:
+        keyword, axis, name, label, brackets, _, arguments, closer = parts
+        return self._call(keyword, name, label, brackets, arguments, closer, self.ident(axis))
+
+    def _call(
+        self,
+        start: Token,
+        name: Token,
+        label: Token | None,
+        brackets: Brackets | None,
+        arguments: tuple[Argument, ...] | None,
+        closer: Token | None,
+        scan: Ident | None = None,
+    ) -> Call:
+        if closer is not None:
+            end = self.over(closer).end
+        elif brackets is not None:
+            end = brackets.span.end
+        else:
+            end = self.over(name if label is None else label).end
+        return Call(self.ident(name), self.maybe(label), brackets, arguments or (), self.onwards(start, end), scan)
+
+    def args(self, parts: list[Argument]) -> tuple[Argument, ...]:
+        return tuple(parts)
+
+    def arg(self, parts: list[Any]) -> Argument:
+        name, value = parts[0], parts[-1]
+        if name is None:
+            return Argument(None, value, self.onwards(value, value.span.end))
+        return Argument(self.ident(name), value, self.onwards(name, value.span.end))
+
+    def index_name(self, parts: list[Any]) -> Index:
+        return self.index([self.name(parts), parts[1]])
+
+    def index(self, parts: list[Any]) -> Index:
+        value, brackets = parts
+        return Index(value, brackets, value.span.to(brackets.span))
+
+    def brackets(self, parts: list[Any]) -> Brackets:
+        opener, first, second, result, closer = parts
+        each: tuple[Ident, ...] = ()
+        items = first
+        if second is not None:
+            for item in first:
+                if item.rename is not None or item.value is not None:
+                    raise Refused(
+                        error(
+                            "E0101",
+                            "only names of axes stand before the `:`",
+                            item.span,
+                            "not a plain name",
+                            help="the axes before `:` get weights of their own: `linear[expert: a -> b](x)`",
+                        )
+                    )
+            each, items = tuple(item.name for item in first), second
+        return Brackets(each, items, result, self.between(opener.start_pos, closer.end_pos))
+
+    bracketed = args
+
+    def item(self, parts: list[Token]) -> BracketItem:
+        name = self.ident(parts[0])
+        return BracketItem(name, None, None, name.span)
+
+    def item_as(self, parts: list[Token]) -> BracketItem:
+        name, rename = map(self.ident, parts)
+        return BracketItem(name, rename, None, name.span.to(rename.span))
+
+    def item_is(self, parts: list[Any]) -> BracketItem:
+        name = self.ident(parts[0])
+        return BracketItem(name, None, parts[-1], name.span.to(parts[-1].span))
+
+
+def _first(node: Expr) -> int:
+    """Where an expression begins in the text: for a pipe that is before its call's own span."""
+    start = node.span.start
+    while isinstance(node, (Call, Where, Binary)):
+        if isinstance(node, Binary):
+            inner = node.left
+        elif isinstance(node, Where):
+            inner = node.value
+        elif node.arguments:
+            inner = node.arguments[0].value
+        else:
+            break
+        if inner.span.start >= start:
+            break
+        node, start = inner, inner.span.start
+    return start

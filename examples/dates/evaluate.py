@@ -1,0 +1,116 @@
+"""Greedy decoding, exact match, and the agreement of two backends.
+
+Everything here takes a `Predict`: the compiled model, from PyTorch or from NumPy, as a plain function of arrays.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .data import BEGIN, END, PAD, STYLES, Dates, Pair
+
+# source_ids [batch, source], target_ids [batch, target], real [batch, source] -> logits [batch, target, english]
+Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+LONGEST = 40  # steps of decoding before giving up; the longest English date has 29 characters
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a model wrote for some sources. ids: [batch, step], PAD after the END; logits: [batch, step, english]."""
+
+    ids: np.ndarray
+    logits: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """bool [batch, step]: the steps up to each row's END, and the END."""
+        ends = self.ids == END
+        return ends.cumsum(axis=1) - ends == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A model's answers to the held-out pairs, one `Decoded` per style, in the order of `pairs_of`."""
+
+    decoded: Mapping[str, Decoded]
+    right: Mapping[str, int]  # exact matches, token by token, up to the END
+    count: Mapping[str, int]
+    mistakes: tuple[tuple[Pair, str], ...]
+    seconds: float
+
+    @property
+    def exact_match(self) -> float:
+        """The share of all pairs answered exactly, from 0 to 1."""
+        return sum(self.right.values()) / sum(self.count.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two models' answers to the same sources are apart."""
+
+    same_ids: bool
+    difference: float  # the largest difference of logits, in units of `spread`; infinite where the ids differ
+    spread: float  # the standard deviation of the logits
+
+
+def greedy(predict: Predict, source_ids: np.ndarray, *, longest: int = LONGEST) -> Decoded:
+    """Take the likeliest character again and again, until every row has its END: no constraint, nothing mended after.
+
+    Each step runs the whole model over the whole prefix, which is slow and simple.
+    """
+    real = source_ids != PAD
+    prefix = np.full((len(source_ids), 1), BEGIN, dtype=np.int64)
+    steps: list[np.ndarray] = []
+    done = np.zeros(len(source_ids), dtype=bool)
+    while len(steps) < longest and not done.all():
+        steps.append(predict(source_ids, prefix, real)[:, -1])
+        chosen = np.where(done, PAD, steps[-1].argmax(axis=-1))
+        prefix = np.concatenate([prefix, chosen[:, None]], axis=1)
+        done |= chosen == END
+    return Decoded(prefix[:, 1:], np.stack(steps, axis=1))
+
+
+def pairs_of(dates: Dates, style: str) -> list[Pair]:
+    """The held-out pairs of one style."""
+    return [pair for pair in dates.held_out if pair.style == style]
+
+
+def judge(predict: Predict, dates: Dates) -> Judged:
+    """Decode all held-out dates and compare with what CLDR says, exactly. Style by style, so that little is padding."""
+    decoded, right, count, mistakes = {}, {}, {}, []
+    start = time.perf_counter()
+    for style in STYLES:
+        pairs = pairs_of(dates, style)
+        batch = dates.encode(pairs)
+        decoded[style] = greedy(predict, batch["source_ids"])
+        answers = rows(decoded[style].ids, decoded[style].counts)
+        wanted = rows(batch["target_ids"], batch["kept"])
+        wrong = [index for index in range(len(pairs)) if answers[index] != wanted[index]]
+        right[style], count[style] = len(pairs) - len(wrong), len(pairs)
+        mistakes += [(pairs[index], dates.english.decode(answers[index])) for index in wrong]
+    return Judged(decoded, right, count, tuple(mistakes), time.perf_counter() - start)
+
+
+def rows(ids: np.ndarray, kept: np.ndarray) -> list[list[int]]:
+    """The kept ids of each row."""
+    return [row[which].tolist() for row, which in zip(ids, kept, strict=True)]
+
+
+def agreement(one: Mapping[str, Decoded], other: Mapping[str, Decoded]) -> Agreement:
+    """Compare the ids, and the logits of all steps that count: those up to each row's END."""
+    same_ids = all(np.array_equal(one[style].ids, other[style].ids) for style in one)
+    logits = np.concatenate([answer.logits[answer.counts] for answer in one.values()])
+    spread = float(logits.std())
+    if not same_ids:
+        return Agreement(False, float("inf"), spread)
+    twins = np.concatenate([answer.logits[answer.counts] for answer in other.values()])
+    return Agreement(True, float(np.abs(logits - twins).max()) / spread, spread)
+
+
+def translate(predict: Predict, dates: Dates, typed: str) -> str:
+    """The English for one typed German date. Raises DateError where it cannot be read."""
+    answer = greedy(predict, np.array([dates.read(typed)], dtype=np.int64))
+    return dates.english.decode(answer.ids[0])

@@ -1,0 +1,31 @@
+"""How the dates are learned, and the trained model as a function of arrays."""
+
+import attnc
+import numpy as np
+import torch
+import training
+from torch import nn
+
+from .data import Dates, batches
+from .evaluate import Predict
+
+STEPS = 2000
+BATCH = 64
+
+
+def fit(spec: attnc.Spec, dates: Dates, *, steps: int, seed: int) -> tuple[nn.Module, training.Trained]:
+    """Train the `loss` model; give back `translate`, which has the same weights, and how the training went."""
+    loss = spec.model("loss").torch(seed=seed)
+    torch.manual_seed(seed)  # for what a spec may draw while training, as dropout does
+    trained = training.train(loss, batches(dates, size=BATCH, seed=seed), steps=steps)
+    return spec.model("translate").torch(weights=loss.state_dict()).eval(), trained
+
+
+def from_torch(module: nn.Module) -> Predict:
+    """A compiled PyTorch model as a function of arrays."""
+
+    def predict(source_ids: np.ndarray, target_ids: np.ndarray, real: np.ndarray) -> np.ndarray:
+        with torch.inference_mode():
+            return module(*map(torch.from_numpy, (source_ids, target_ids, real))).numpy()
+
+    return predict

@@ -1,0 +1,366 @@
+"""The command line: `attnc check | draw | compile | summary | explain`.
+
+Diagnostics go to stderr, what was asked for to stdout. Exit status: 0 clean, 1 the spec is wrong, 2 it could not run.
+Nothing but the standard library is imported before a command needs it: `attnc check` loads lark, never NumPy or torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from . import __version__
+from .dsl.diagnostic import AttnError, Diagnostic, Severity
+from .spec import Model, Size, Spec, load, suggestion
+
+CLEAN, WRONG, COULD_NOT_RUN = 0, 1, 2
+INTERRUPTED = 130  # what a shell reports of a command ended by Ctrl-C
+
+UNKNOWN_SETTING, UNKNOWN_CONFIG = "E0601", "E0602"  # without a span: of the command line
+
+
+COMMANDS = ("check", "draw", "compile", "summary", "explain")
+
+
+class CannotRun(Exception):
+    """One line for the user; exit status 2."""
+
+
+# -- the command line ----------------------------------------------------------------------------------------------
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, saying one line about a mistake, with near names."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = re.match(r"argument COMMAND: invalid choice: '(.*?)'", message)
+        if unknown:
+            message = f"no command `{unknown[1]}`{suggestion(unknown[1], COMMANDS)}"
+        raise CannotRun(f"{message} (see `{self.prog} -h`)")
+
+
+def parser() -> Parser:
+    top = Parser(
+        prog="attnc",
+        description="Check, draw and compile attention architectures written in the .attn language.",
+        epilog="Exit status: 0 clean, 1 the spec is wrong, 2 it could not run. Diagnostics go to stderr.",
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"attnc {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], text: str) -> Parser:
+        about = " ".join((run.__doc__ or "").split())
+        made: Parser = commands.add_parser(name, help=text, description=about, allow_abbrev=False)
+        made.set_defaults(run=run)
+        return made
+
+    def target(made: Parser) -> None:
+        made.add_argument("target", metavar="FILE[:NAME]", help="a spec, and which of its models or blocks")
+
+    def sizes(made: Parser) -> None:
+        made.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            type=setting,
+            help="give a depth, fixed width or const this value; may be repeated",
+        )
+        made.add_argument("--config", metavar="NAME", help="use this `config` of the spec")
+
+    made = command("check", check, "report every mistake in specs")
+    made.add_argument("files", nargs="+", metavar="FILE", help="a spec (.attn)")
+    sizes(made)
+    made.add_argument("--json", action="store_true", help="print the diagnostics to stdout as JSON")
+
+    made = command("draw", draw, "draw a neural-circuit diagram")
+    target(made)
+    made.add_argument(
+        "-o", dest="out", metavar="OUT", help="a .svg, .pdf, .png or .dot file; without it, DOT on stdout"
+    )
+    how = made.add_mutually_exclusive_group()
+    how.add_argument(
+        "--open",
+        metavar="BLOCK,...",
+        type=names,
+        default=(),
+        help="draw these blocks from the inside, the others as boxes",
+    )
+    how.add_argument("--depth", type=depth, metavar="N", help="open N levels of blocks")
+    sizes(made)
+
+    made = command("compile", emit, "write PyTorch or NumPy code")
+    target(made)
+    made.add_argument("--to", required=True, choices=("torch", "numpy"), help="what the code is to use")
+    made.add_argument("-o", dest="out", metavar="OUT", help="a .py file; without it, stdout")
+    sizes(made)
+
+    made = command("summary", summary, "list every weight")
+    target(made)
+    sizes(made)
+
+    made = command("explain", explain, "explain the code of an error, with a wrong and a right program")
+    made.add_argument("code", metavar="CODE", help="such as E0307")
+    return top
+
+
+def setting(text: str) -> tuple[str, Size]:
+    """`NAME=VALUE`; the value is an int, a float, `true` or `false`."""
+    name, equals, value = text.partition("=")
+    if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise argparse.ArgumentTypeError(f"`{text}` is not NAME=VALUE")
+    if value in ("true", "false"):
+        return name, value == "true"
+    if re.fullmatch(r"[+-]?[0-9]+", value):
+        return name, int(value)
+    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", value):
+        return name, float(value)
+    raise argparse.ArgumentTypeError(f"in `{text}`, `{value}` is not a number, true or false")
+
+
+def names(text: str) -> tuple[str, ...]:
+    found = tuple(name.strip() for name in text.split(","))
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a list of block names with commas between")
+    return found
+
+
+def depth(text: str) -> int:
+    if not re.fullmatch(r"[0-9]+", text):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number of levels (0 or more)")
+    return int(text)
+
+
+# -- commands ------------------------------------------------------------------------------------------------------
+
+
+def check(args: argparse.Namespace) -> int:
+    """Report every mistake in the specs, in one run. Warnings do not change the exit status."""
+    status = CLEAN
+    found: list[Diagnostic] = []
+    for file in args.files:
+        try:
+            diagnostics: Sequence[Diagnostic] = open_spec(file, args).warnings
+        except AttnError as wrong:
+            diagnostics = wrong.diagnostics
+            status = max(status, WRONG)
+        except OSError as problem:
+            complain(str(problem))
+            status = COULD_NOT_RUN
+            continue
+        found += diagnostics
+        if not args.json:
+            report(diagnostics)
+            say(f"{file}: {tally(diagnostics)}")
+    if args.json:
+        import json
+
+        from .dsl.render import to_json
+
+        print(json.dumps(to_json(found), indent=2))
+    return status
+
+
+def draw(args: argparse.Namespace) -> int:
+    """Draw the neural-circuit diagram of a model or a block, as SVG, PDF, PNG or DOT by the ending of OUT. All but
+    DOT need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
+    """
+    if args.out is not None:
+        writable(args.out)
+    model = open_model(args)
+    diagram = model.draw(open=args.open, depth=args.depth)
+    if args.out is None:
+        sys.stdout.write(diagram.dot)
+    else:
+        diagram.save(args.out)
+    return CLEAN
+
+
+def emit(args: argparse.Namespace) -> int:
+    """Write a model or a block as stand-alone Python: it needs torch (or NumPy) and jaxtyping, not attnc."""
+    if args.out is not None:
+        writable(args.out)
+    text = open_model(args).source(args.to)
+    if args.out is None:
+        sys.stdout.write(text)
+    else:
+        write(args.out, text)
+    return CLEAN
+
+
+def summary(args: argparse.Namespace) -> int:
+    """List every weight of a model or a block: its path, axes, shape, init and number of parameters; and the total."""
+    print("\n".join(table(open_model(args))))
+    return CLEAN
+
+
+def explain(args: argparse.Namespace) -> int:
+    """Explain the code of an error or a warning, with a wrong and a right program."""
+    from .dsl import catalogue
+
+    page = catalogue.explain(args.code.upper())
+    if page is None:
+        raise CannotRun(f"no error has the code `{args.code}` (codes look like E0307)")
+    print(page.rstrip("\n"))
+    return CLEAN
+
+
+# -- what commands share -------------------------------------------------------------------------------------------
+
+
+def open_spec(file: str, args: argparse.Namespace) -> Spec:
+    """Read and check one file, with `--set` and `--config`.
+
+    Raises AttnError if it is wrong, OSError if it cannot be read, CannotRun for a setting or config it does not have.
+    """
+    try:
+        return load(file, config=args.config, sizes=dict(args.set))
+    except AttnError as wrong:
+        for found in wrong.diagnostics:
+            if found.span is None and found.code in (UNKNOWN_SETTING, UNKNOWN_CONFIG):
+                raise CannotRun(found.message + (f" ({found.help})" if found.help else "")) from None
+        raise
+
+
+def open_model(args: argparse.Namespace) -> Model:
+    """The model or block that `FILE[:NAME]` names. Raises as `open_spec` does."""
+    file, name = split(args.target)
+    spec = open_spec(file, args)
+    report(spec.warnings)
+    name = name or the_only(spec)
+    if name in spec.blocks:
+        return spec.block(name)
+    try:
+        return spec.model(name)
+    except LookupError:
+        known = spec.models + spec.blocks
+        raise CannotRun(f"{file} has no model or block `{name}`{suggestion(name, known)}") from None
+
+
+def split(target: str) -> tuple[str, str | None]:
+    """`FILE` or `FILE:NAME`. A file may have colons in its path: what exists as it stands is a file."""
+    file, colon, name = target.rpartition(":")
+    if colon and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and not os.path.exists(target):
+        return file, name
+    return target, None
+
+
+def the_only(spec: Spec) -> str:
+    """The only model, else the only block; raises CannotRun with the names if the choice is open."""
+    for names in (spec.models, spec.blocks):
+        if len(names) == 1:
+            return names[0]
+        if names:
+            listed = ", ".join(spec.models + spec.blocks)
+            raise CannotRun(f"which one of {spec.name}? write {spec.name}:NAME; it has {listed}")
+    raise CannotRun(f"{spec.name} has no model and no block")
+
+
+def tally(diagnostics: Sequence[Diagnostic]) -> str:
+    """`ok`, or `2 errors, 1 warning`."""
+    parts = []
+    for severity in Severity:
+        n = sum(found.severity is severity for found in diagnostics)
+        if n:
+            parts.append(f"{n} {severity.value}{'' if n == 1 else 's'}")
+    return ", ".join(parts) or "ok"
+
+
+def table(model: Model) -> list[str]:
+    """The weights of a model as lines of aligned text, and the total."""
+    rows = [("path", "axes", "shape", "init", "parameters")]
+    for path, weight in model.weights.items():
+        rows.append((path, str(weight), "", "", ""))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+# -- output --------------------------------------------------------------------------------------------------------
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def complain(message: str) -> None:
+    say(f"attnc: {message}")
+
+
+def report(diagnostics: Sequence[Diagnostic]) -> None:
+    """Render diagnostics to stderr, in colour on a terminal (unless NO_COLOR is set)."""
+    if diagnostics:
+        from .dsl.render import render_all
+
+        colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        sys.stderr.write(render_all(diagnostics, colour=colour).rstrip("\n") + "\n\n")
+
+
+def writable(out: str) -> None:
+    """Say early that an output cannot be written, rather than after the work is done."""
+    path = Path(out)
+    if path.is_dir():
+        raise CannotRun(f"{out} is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise CannotRun(f"cannot write {out}: there is no folder {path.parent}")
+
+
+def write(out: str, text: str) -> None:
+    """Write the whole text or nothing: into a file beside `out`, then renamed. Raises CannotRun."""
+    path = Path(out).resolve()  # a link stays a link
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        if path.exists() and not path.is_file():  # a device, such as /dev/stdout
+            path.write_text(text, encoding="utf-8")
+            return
+        try:
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as problem:
+        raise CannotRun(f"cannot write {out}: {problem.strerror or problem}") from None
+
+
+# -- the edge ------------------------------------------------------------------------------------------------------
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit status. Every exception ends here, as one line."""
+    try:
+        args = parser().parse_args(argv)
+        status: int = args.run(args)
+        sys.stdout.flush()
+        return status
+    except AttnError as wrong:
+        report(wrong.diagnostics)
+        return WRONG
+    except BrokenPipeError:
+        # Whoever read our output has gone. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return COULD_NOT_RUN
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (CannotRun, OSError) as problem:
+        complain(str(problem))
+        return COULD_NOT_RUN
+    except SystemExit as done:  # -h, --version
+        return done.code if isinstance(done.code, int) else COULD_NOT_RUN
+    except Exception as bug:
+        if os.environ.get("ATTNC_DEBUG") == "1":
+            raise
+        complain(
+            f"internal error: {type(bug).__name__}: {bug}. Please report it with the spec; "
+            "ATTNC_DEBUG=1 shows where it happened"
+        )
+        return COULD_NOT_RUN
+
+
+def entry() -> None:
+    """The console script."""
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""What all tests share: golden files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="rewrite golden files instead of comparing with them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--update") and os.environ.get("CI"):
+        raise pytest.UsageError("--update is refused in CI: golden files are rewritten by people, who read the diff")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """`golden(path, text)`: the text is what the file says. `pytest --update` makes it so.
+
+    A relative path starts at the folder of the test file.
+    """
+
+    def compare(path: Path, text: str) -> None:
+        path = request.path.parent / path
+        if request.config.getoption("--update"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        assert path.exists(), f"no golden file {path}; `pytest --update` writes it"
+        assert text == path.read_text(encoding="utf-8"), f"{path} differs; `pytest --update` rewrites it: read the diff"
+
+    return compare

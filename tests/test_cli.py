@@ -1,0 +1,430 @@
+"""The command line, in a process of its own where it matters: exit status, streams, files, imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attnc import __version__
+from attnc.cli import CLEAN, COULD_NOT_RUN, WRONG, main, setting, split
+
+GOOD = """\
+use std.attention: multihead, model, heads
+
+width target
+width past like target
+depth model = 16, heads = 4
+const layers = 3
+config big { model = 32, heads = 8 }
+
+block layer(x: [target, model]) -> [target, model] {
+    return x + multihead.self[target, past](x, x[target as past], mask = past <= target)
+}
+
+model net(x: [target, model]) -> [target, model] {
+    repeat layers {
+        x = layer(x)
+    }
+    return x
+}
+"""
+MISSPELT = GOOD.replace("return x + multihead", "return x + multihed")
+UNCLOSED = GOOD.replace("mask = past <= target)", "mask = past <= target")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own, with a good spec in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.attn").write_text(GOOD)
+    return tmp_path
+
+
+def files(place: Path) -> set[str]:
+    return {path.name for path in place.iterdir()}
+
+
+def run(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """attnc in a process of its own."""
+    command = [sys.executable, "-m", "attnc", *args]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=60)
+
+
+def fails(capsys: pytest.CaptureFixture[str], *args: str, status: int = COULD_NOT_RUN) -> str:
+    """attnc must fail with this status, saying so on stderr alone; the message."""
+    assert main(args) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err
+    assert "Traceback" not in err
+    assert "internal error" not in err
+    return err
+
+
+def one_line(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    message = fails(capsys, *args)
+    assert re.fullmatch(r"attnc: [^\n]+\n", message), message
+    return message
+
+
+# -- check ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_good_spec_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "good.attn"]) == CLEAN
+    assert capsys.readouterr() == ("", "good.attn: ok\n")
+
+
+def test_every_file_is_checked(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "wrong.attn").write_text(MISSPELT)
+    err = fails(capsys, "check", "wrong.attn", "good.attn", status=WRONG)
+    assert "multihed" in err
+    assert "`multihead`" in err
+    assert err.endswith("wrong.attn: 1 error\ngood.attn: ok\n")
+
+
+def test_not_readable_outweighs_wrong(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "wrong.attn").write_text(MISSPELT)
+    err = fails(capsys, "check", "missing.attn", "wrong.attn", status=COULD_NOT_RUN)
+    assert "missing.attn" in err
+    assert "multihed" in err
+
+
+def test_json_goes_to_stdout(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "wrong.attn").write_text(MISSPELT)
+    assert main(["check", "--json", "wrong.attn", "good.attn"]) == WRONG
+    out, err = capsys.readouterr()
+    assert err == ""
+    (found,) = json.loads(out)
+    assert found["severity"] == "error"
+    assert main(["check", "--json", "good.attn"]) == CLEAN
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_a_warning_does_not_fail(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "causal.attn").write_text(
+        GOOD.replace("[target, model] {\n    repeat", "[target, model] causal target {\n    repeat")
+    )
+    assert main(["check", "causal.attn"]) == CLEAN
+    err = capsys.readouterr().err
+    assert "causality not verified" in err
+    assert err.endswith("causal.attn: 1 warning\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("misspelt", MISSPELT.encode()),
+        ("unclosed", UNCLOSED.encode()),
+        ("axis", GOOD.replace("target as past", "targt as past").encode()),
+        ("argument", GOOD.replace("x = layer(x)", "x = layer()").encode()),
+        ("heads", GOOD.replace("heads = 4", "heads = 5").encode()),
+        ("nonsense", b"%%%%"),
+        ("brace", b"model {"),
+    ],
+)
+def test_a_wrong_spec(capsys: pytest.CaptureFixture[str], place: Path, name: str, content: bytes) -> None:
+    (place / f"{name}.attn").write_bytes(content)
+    err = fails(capsys, "check", f"{name}.attn", status=WRONG)
+    assert re.search(rf"--> {name}.attn:\d+:\d+", err)
+    for command in (["draw"], ["compile", "--to", "torch"], ["summary"]):
+        fails(capsys, *command, f"{name}.attn", status=WRONG)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"# only a comment\n"])
+def test_an_empty_file_is_said_to_be_empty(capsys: pytest.CaptureFixture[str], place: Path, content: bytes) -> None:
+    (place / "empty.attn").write_bytes(content)
+    status = main(["check", "empty.attn"])
+    assert status in (CLEAN, WRONG)
+    assert "empty" in capsys.readouterr().err
+    fails(capsys, "draw", "empty.attn", status=WRONG if status else COULD_NOT_RUN)
+
+
+@pytest.mark.parametrize("command", [["check"], ["draw"], ["compile", "--to", "numpy"], ["summary"]])
+def test_a_file_that_cannot_be_read(capsys: pytest.CaptureFixture[str], place: Path, command: list[str]) -> None:
+    (place / "binary.attn").write_bytes(bytes(range(256)))
+    (place / "folder.attn").mkdir()
+    for file in ("missing.attn", "binary.attn", "folder.attn"):
+        assert file in one_line(capsys, *command, file)
+
+
+# -- sizes ---------------------------------------------------------------------------------------------------------
+
+
+def test_set_and_config(capsys: pytest.CaptureFixture[str]) -> None:
+    def total(*args: str) -> int:
+        assert main(["summary", "good.attn", *args]) == CLEAN
+        last = capsys.readouterr().out.splitlines()[-1]
+        return int(last.replace(",", "").split()[1])
+
+    assert total() == 3 * 4 * 16 * 16
+    assert total("--set", "layers=1") == 4 * 16 * 16
+    assert total("--config", "big") == 3 * 4 * 32 * 32
+    assert total("--config", "big", "--set", "layers=1", "--set", "heads=2") == 4 * 32 * 32
+
+
+@pytest.mark.parametrize(
+    "text", ["layers", "=3", "layers=", "layers=three", "2x=3", "layers=1_0", "layers=nan", "a b=1"]
+)
+def test_a_set_that_is_not_one(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    assert f"`{text}`" in one_line(capsys, "check", "good.attn", "--set", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("n=3", 3), ("n=-3", -3), ("n=0.5", 0.5), ("n=1e-5", 1e-5), ("n=.5", 0.5), ("n=true", True), ("n=false", False)],
+)
+def test_a_set(text: str, value: float) -> None:
+    got = setting(text)
+    assert got == ("n", value)
+    assert type(got[1]) is type(value)
+
+
+def test_a_set_or_config_of_something_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "`layers`" in one_line(capsys, "check", "good.attn", "--set", "layrs=3")
+    assert "`big`" in one_line(capsys, "check", "good.attn", "--config", "bigg")
+
+
+def test_a_set_that_breaks_the_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    err = fails(capsys, "check", "good.attn", "--set", "heads=5", status=WRONG)
+    assert "16" in err
+    assert "5" in err
+    fails(capsys, "check", "good.attn", "--set", "layers=2.5", status=WRONG)
+    fails(capsys, "check", "good.attn", "--set", "model=-16", status=WRONG)
+
+
+# -- FILE[:NAME] ---------------------------------------------------------------------------------------------------
+
+
+def test_a_name_is_what_follows_the_last_colon(place: Path) -> None:
+    assert split("good.attn:net") == ("good.attn", "net")
+    assert split("missing.attn:net") == ("missing.attn", "net")
+    assert split("a:b/good.attn") == ("a:b/good.attn", None)
+    (place / "odd:name").write_text(GOOD)
+    assert split("odd:name") == ("odd:name", None)
+    assert split("odd:name:net") == ("odd:name", "net")
+
+
+def test_the_only_model_needs_no_name(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    assert main(["summary", "good.attn"]) == CLEAN
+    one = capsys.readouterr().out
+    assert main(["summary", "good.attn:net"]) == CLEAN
+    assert capsys.readouterr().out == one
+    (place / "block.attn").write_text(GOOD[: GOOD.index("model net")])
+    assert main(["summary", "block.attn"]) == CLEAN
+
+
+def test_an_open_choice_lists_the_names(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "two.attn").write_text(GOOD + GOOD[GOOD.index("model net") :].replace("net", "other"))
+    message = one_line(capsys, "summary", "two.attn")
+    assert "net, other" in message
+
+
+def test_an_unknown_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean `layer`?" in one_line(capsys, "draw", "good.attn:layr")
+
+
+# -- output --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_code_goes_to_stdout_or_a_file(capsys: pytest.CaptureFixture[str], place: Path, to: str) -> None:
+    assert main(["compile", "good.attn", "--to", to]) == CLEAN
+    text = capsys.readouterr().out
+    assert __version__ in text
+    assert main(["compile", "good.attn", "--to", to, "-o", "code.py"]) == CLEAN
+    assert capsys.readouterr().out == ""
+    assert (place / "code.py").read_text() == text
+    assert files(place) == {"good.attn", "code.py"}
+
+
+def test_a_picture_goes_to_a_file(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    for out, start in (("a.svg", b"<?xml"), ("a.pdf", b"%PDF"), ("a.png", b"\x89PNG"), ("a.dot", b"")):
+        assert main(["draw", "good.attn", "-o", out]) == CLEAN
+        assert (place / out).read_bytes().startswith(start)
+    assert files(place) == {"good.attn", "a.svg", "a.pdf", "a.png", "a.dot"}
+    capsys.readouterr()
+    assert main(["draw", "good.attn"]) == CLEAN
+    assert capsys.readouterr().out == (place / "a.dot").read_text()
+
+
+def test_blocks_open(capsys: pytest.CaptureFixture[str]) -> None:
+    def dot(*args: str) -> str:
+        assert main(["draw", "good.attn", *args]) == CLEAN
+        return capsys.readouterr().out
+
+    assert dot("--depth", "0") != dot("--depth", "1")
+    assert dot("--open", "layer") != dot("--depth", "0")
+    assert "`layer`" in one_line(capsys, "draw", "good.attn", "--open", "layr")
+    one_line(capsys, "draw", "good.attn", "--open", "layer", "--depth", "1")
+    one_line(capsys, "draw", "good.attn", "--depth", "-1")
+
+
+@pytest.mark.parametrize("command", [["draw", "-o", "{}.svg"], ["compile", "--to", "torch", "-o", "{}.py"]])
+def test_output_that_cannot_be_written(capsys: pytest.CaptureFixture[str], place: Path, command: list[str]) -> None:
+    def failing(stem: str) -> str:
+        return one_line(capsys, *(part.format(stem) for part in command), "good.attn")
+
+    assert "nowhere" in failing("nowhere/out")
+    suffix = command[-1][2:]
+    (place / f"folder{suffix}").mkdir()
+    assert f"folder{suffix}" in failing("folder")
+    assert files(place) == {"good.attn", f"folder{suffix}"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "closed").mkdir(mode=0o500)
+    assert "closed" in one_line(capsys, "compile", "good.attn", "--to", "torch", "-o", "closed/a.py")
+
+
+def test_a_picture_of_an_unknown_kind(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    for out in ("picture.jpeg", "picture"):
+        message = one_line(capsys, "draw", "good.attn", "-o", out)
+        assert all(kind in message for kind in (".svg", ".pdf", ".png", ".dot"))
+    assert files(place) == {"good.attn"}
+
+
+def test_an_existing_file_survives_a_failure(
+    capsys: pytest.CaptureFixture[str], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "old.svg").write_text("old")
+    monkeypatch.setenv("PATH", str(place))
+    message = one_line(capsys, "draw", "good.attn", "-o", "old.svg")
+    assert "dot" in message
+    assert "Graphviz" in message
+    assert (place / "old.svg").read_text() == "old"
+    assert files(place) == {"good.attn", "old.svg"}
+    assert main(["draw", "good.attn", "-o", "new.dot"]) == CLEAN  # DOT needs no Graphviz
+
+
+def test_a_link_and_permissions_survive(place: Path) -> None:
+    (place / "real.py").write_text("old")
+    (place / "link.py").symlink_to("real.py")
+    assert main(["compile", "good.attn", "--to", "numpy", "-o", "link.py"]) == CLEAN
+    assert (place / "link.py").is_symlink()
+    assert (place / "real.py").read_text() != "old"
+    umask = os.umask(0)
+    os.umask(umask)
+    assert (place / "real.py").stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_a_device_is_written_not_replaced() -> None:
+    done = run("compile", "good.attn", "--to", "numpy", "-o", "/dev/stdout")
+    assert done.returncode == CLEAN
+    assert done.stdout == run("compile", "good.attn", "--to", "numpy").stdout
+    assert Path("/dev/stdout").is_symlink()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "attnc", "compile", "good.attn", "--to", "numpy"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == COULD_NOT_RUN
+    assert re.fullmatch(r"attnc: .*No space left.*\n", done.stderr)
+
+
+def test_a_broken_pipe_is_quiet() -> None:
+    command = [sys.executable, "-m", "attnc", "compile", "good.attn", "--to", "numpy"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(writer)
+    assert done.stderr == ""
+
+
+def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("attnc.cli.load", lambda *args, **kwargs: signal.raise_signal(signal.SIGINT))
+    assert main(["check", "good.attn"]) == 128 + signal.SIGINT
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def broken(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("what is this?")
+
+    monkeypatch.delenv("ATTNC_DEBUG", raising=False)
+    monkeypatch.setattr("attnc.cli.load", broken)
+    assert main(["check", "good.attn"]) == COULD_NOT_RUN
+    assert re.fullmatch(r"attnc: internal error: RuntimeError: what is this\?.*\n", capsys.readouterr().err)
+    monkeypatch.setenv("ATTNC_DEBUG", "1")
+    with pytest.raises(RuntimeError):
+        main(["check", "good.attn"])
+
+
+def test_no_colour_where_nobody_sees_it(place: Path) -> None:
+    (place / "wrong.attn").write_text(MISSPELT)
+    assert "\x1b" not in run("check", "wrong.attn").stderr
+    if script := shutil.which("script"):  # util-linux: gives the command a terminal
+        command = [script, "-qec", f"{sys.executable} -m attnc check wrong.attn", "/dev/null"]
+        env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
+        assert b"\x1b" in subprocess.run(command, stdout=subprocess.PIPE, env=env, timeout=60).stdout
+        assert (
+            b"\x1b"
+            not in subprocess.run(command, stdout=subprocess.PIPE, env=env | {"NO_COLOR": "1"}, timeout=60).stdout
+        )
+
+
+# -- the rest ------------------------------------------------------------------------------------------------------
+
+
+def test_summary_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", "good.attn", "--set", "layers=1"]) == CLEAN
+    out = capsys.readouterr().out
+    assert "layers.0.layer.self.Q.weight" in out
+    assert "1,024" in out.splitlines()[-1]
+
+
+def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "e0601"]) == CLEAN
+    assert "E0601" in capsys.readouterr().out
+    assert "E9999" in one_line(capsys, "explain", "E9999")
+
+
+def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    for args in (
+        [],
+        ["draw"],
+        ["check"],
+        ["compile", "good.attn"],
+        ["compile", "good.attn", "--to", "jax"],
+        ["draw", "--x"],
+    ):
+        one_line(capsys, *args)
+    assert "did you mean `check`?" in one_line(capsys, "chek", "good.attn")
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == CLEAN
+    assert capsys.readouterr().out == f"attnc {__version__}\n"
+    for args in ([], ["check"], ["draw"], ["compile"], ["summary"], ["explain"]):
+        assert main([*args, "--help"]) == CLEAN
+        assert "usage: attnc" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "absent"),
+    [
+        (["check"], ["torch", "numpy", "jaxtyping", "graphviz", "safetensors", "rich"]),
+        (["summary"], ["torch"]),
+        (["draw", "-o", "a.svg"], ["torch"]),
+        (["compile", "--to", "torch"], ["torch"]),
+        (["compile", "--to", "numpy"], ["torch"]),
+    ],
+    ids=lambda value: value[0],
+)
+def test_what_is_imported(command: list[str], absent: list[str]) -> None:
+    """`check` is quick because it loads lark alone; only running a model needs torch."""
+    code = f"import sys; from attnc.cli import main; assert main({[*command, 'good.attn']}) == 0; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert loaded & set(absent) == set()

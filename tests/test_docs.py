@@ -1,0 +1,100 @@
+"""What README.md and docs/ show is true: specs check, Python runs, commands print what is printed there.
+
+Fences of a page are taken in order and share a folder, which holds a copy of `examples/`, and a Python namespace:
+
+    ```attn           checks without errors; a first line `# name.attn` also saves it for what follows
+    ```attn E0307     must give exactly this error (or these, with spaces between)
+    ```python         runs
+    ```console        lines `$ attnc ...` run, and what is shown under them is what they print; a line `...` stands for
+                      any lines; other commands (`git`, `make`) are not run
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import runpy
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import attnc
+from attnc.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@dataclass(frozen=True)
+class Fence:
+    language: str
+    info: tuple[str, ...]
+    text: str
+    line: int
+
+
+def fences(page: str) -> Iterator[Fence]:
+    for found in re.finditer(r"^```(\w+)([^\n]*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        yield Fence(found[1], tuple(found[2].split()), found[3], page.count("\n", 0, found.start()) + 1)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_page_is_true(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "__docs__"}
+    for fence in fences(page.read_text(encoding="utf-8")):
+        where = f"{page.name}:{fence.line}"
+        match fence.language:
+            case "attn":
+                check_spec(fence, where)
+            case "python":
+                exec(compile("\n" * fence.line + fence.text, str(page), "exec"), namespace)
+            case "console":
+                check_console(fence, where)
+
+
+def check_spec(fence: Fence, where: str) -> None:
+    name = re.match(r"# (\w+\.attn)\b", fence.text)
+    if name:
+        Path(name[1]).write_text(fence.text, encoding="utf-8")
+    try:
+        attnc.loads(fence.text, name=where, base=Path.cwd())
+        codes = []
+    except attnc.AttnError as wrong:
+        codes = [found.code for found in wrong.diagnostics if found.severity is attnc.Severity.ERROR]
+        assert fence.info, str(wrong)
+    assert codes == list(fence.info), where
+
+
+def check_console(fence: Fence, where: str) -> None:
+    for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", fence.text, re.MULTILINE):
+        if not command.startswith("attnc "):
+            continue
+        stream = io.StringIO()
+        with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+            main(shlex.split(command, comments=True)[1:])
+        if shown.strip():
+            pattern = re.escape(shown.rstrip()).replace(r"\.\.\.\n", "(.*\n)*?").replace("\n\\.\\.\\.", "(\n.*)*")
+            assert re.fullmatch(pattern, stream.getvalue().rstrip()), f"{where}: {command} prints\n{stream.getvalue()}"
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+GENERATED = runpy.run_path(str(ROOT / "docs" / "generate.py"))["PAGES"]
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generated_pages_are_current(name: str, golden: Callable[[Path, str], None]) -> None:
+    golden(ROOT / "docs" / name, GENERATED[name]())
