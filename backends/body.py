@@ -36,7 +36,7 @@ from . import ranges
 from .names import Namer
 from .plan import InputState, OutputState, Plan, Program, operands, results
 from .ranges import ANY, Interval
-from .static_code import ATOM, Code, apply, number, static_code
+from .static_code import ATOM, TERM, Code, apply, number, static_code
 
 NONE, SOME, FULL = 0, 1, 2  # leading dimensions: surely none; perhaps some, perhaps of size 1; all, as long as any value's
 WIDTH = 120  # of a line of generated code
@@ -180,6 +180,9 @@ class Body(ABC):
 
     @abstractmethod
     def size_code(self, axis: Axis) -> str: ...
+
+    @abstractmethod
+    def point(self, op: str, vals: list[Val], out: Value) -> Code: ...
 
     @abstractmethod
     def const_code(self, const: Const) -> str: ...
@@ -392,12 +395,23 @@ class Body(ABC):
             if all(part is not None for part in parts):
                 sizes = lambda part: (self._find_extent(part) or Code("")).at(ATOM)  # noqa: E731
                 code = static_code(axis.size, sizes, self.const_code, exact=True)
-                return self._read_extent(axis, code.text, self.prologue if self._early(axis.size) else self.lines)
+                where = self.prologue if self._early(axis.size) else self.lines
+                for above, below in _quotients(axis.size):
+                    self._check_division(axis, static_code(above, sizes, self.const_code, exact=True),
+                                         static_code(below, sizes, self.const_code, exact=True), where)  # fmt: skip
+                return self._read_extent(axis, code.text, where)
         for copy in copies:
             for val in self.env.values():
                 if not val.number and val.has(copy) and is_path(val.text) and self._alive(val):
                     return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.lines)
         return None
+
+    def _check_division(self, axis: Axis, above: Code, below: Code, where: list[str]) -> None:
+        """The size of an axis divides exactly (D1), or the input is refused."""
+        space = self.indent if where is self.lines else ""
+        text = f"{axis.name} = {above.text} / {below.text} does not divide: "
+        where.append(f"{space}if {above.at(TERM)} % {below.at(ATOM)}:")
+        where.append(f'{space}    raise ValueError(f"{self.graph.name}: {text}{{{above.text}}} / {{{below.text}}}")')
 
     def _early(self, size: Static) -> bool:
         """Whether a derived extent can be computed at the top of the body."""
@@ -568,6 +582,20 @@ class Body(ABC):
             dtype = f"{near.text}.dtype" if near else self.dtype
         names = x.names if table else x.names | frozenset(n for v in like for n in v.names)
         return replace(x, code=Code(self.cast(x.atom, dtype)), kind="real", table=table, bounds=ANY, names=names)
+
+    def pointwise(self, node: Apply, vals: list[Val]) -> Val:
+        """An op done for each index: operands are aligned, and made reals of one type where the result is real."""
+        op, out = node.op, node.out
+        order = self.union_order(vals, out)
+        if kind_of(out) == "real":
+            skip = 1 if op == "select" else 0
+            vals = [*vals[:skip], *(self.real(val, is_table(out), vals) for val in vals[skip:])]
+        power = vals[1].text if op == "^" and vals[1].number else ""
+        vals = [self.align(val, order, short=True) for val in vals]
+        if power in ("2", "3"):  # far faster than `**` (SPEED.md), and the same number
+            x = self.named(vals[0])
+            return self.combine([x, vals[1]], Code(" * ".join([x.text] * int(power)), TERM), order, out)
+        return self.combine(vals, self.point(op, vals, out), order, out)
 
     # -- nodes --------------------------------------------------------------------------------------------------
 
@@ -881,10 +909,10 @@ class Body(ABC):
         lifted = frozenset(graph.lifted)
         self._late(plan, graph, consts)
         if any(state is None for state in plan.outputs):  # the first call: learn first what the callee returns
+            written = len(self.lines)
             self._arguments(node, plan, graph, to_caller, self._spread(node, graph, lifted, to_caller), full=False)
-            self.lines, kept = [], self.lines
+            del self.lines[written:]
             self.file.emit(plan)
-            self.lines = kept
         spread = self._spread(node, graph, lifted, to_caller)
         vals = self._arguments(node, plan, graph, to_caller, spread, full=False)
         keywords = self.keywords(plan, graph, to_caller, consts)
@@ -948,13 +976,13 @@ class Body(ABC):
             self._late(plan, body, {})
         vals: list[Val] = []
         for plan, body in zip(plans, node.bodies, strict=True):
-            lines = self.lines
-            vals = self._arguments(node, plan, body, identity, spread, full=True)
+            written = len(self.lines)
+            found = self._arguments(node, plan, body, identity, spread, full=True)
+            if vals:  # all bodies take the same arguments
+                del self.lines[written:]
+            vals = vals or found
             if any(state is None for state in plan.outputs):
-                self.lines = []
                 self.file.emit(plan)
-            self.lines = lines if body is not node.bodies[-1] else self.lines
-            self.lines = lines
         # The carried values of all bodies are alike: what one pass returns, the next one takes.
         for _ in range(2):
             for plan in plans:
@@ -977,7 +1005,7 @@ class Body(ABC):
         targets: list[str] = []
         for out, (text, _) in zip(node.outs, before, strict=True):
             wish = out.name or "x"
-            reuse = is_path(text) and not self.namer.is_taken(text)
+            reuse = text.isidentifier() and not self.namer.is_taken(text)
             if reuse:
                 self.namer.reserve(text)
             targets.append(text if reuse else self.namer.give(wish))
@@ -1058,6 +1086,17 @@ def _sizes(static: Static) -> list[Axis]:
             return []
 
 
+def _quotients(static: Static) -> list[tuple[Static, Static]]:
+    """Numerator and denominator of each division that must be exact."""
+    match static:
+        case Arith(op, args) if op in ("/", "//"):
+            return [(args[0], args[1]), *(pair for arg in args for pair in _quotients(arg))]
+        case Arith(op, args) if op not in ("floor", "ceil"):
+            return [pair for arg in args for pair in _quotients(arg)]
+        case _:
+            return []
+
+
 def _consts(static: Static) -> list[Const]:
     match static:
         case ConstOf(const):
@@ -1113,7 +1152,8 @@ def _outer_call(line: str) -> tuple[int, int, list[int]] | None:
         elif character in ")]}":
             depth -= 1
             if depth == 0 and line[start] == "(" and " for " not in line[start:place]:
-                best = (start, place, commas)
+                called = start > 0 and (line[start - 1].isalnum() or line[start - 1] in "_])")
+                best = (start, place, commas) if called or commas else best
         elif character == "," and depth == 1:
             commas.append(place)
     return best

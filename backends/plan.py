@@ -176,6 +176,7 @@ class Plan:
     inputs: list[InputState] = field(default_factory=list)
     outputs: list[OutputState | None] = field(default_factory=list)
     sizes: dict[Axis, None] = field(default_factory=dict)  # axes whose sizes are parameters when it is built
+    sizes_bound: dict[Axis, None] = field(default_factory=dict)  # bounded widths whose bound is
     numbers: dict[Const, None] = field(default_factory=dict)  # consts that are
     extents: dict[Axis, None] = field(default_factory=dict)  # widths that callers must pass, for want of an argument
     wants_device: bool = False
@@ -187,7 +188,7 @@ class Plan:
         return (
             [(frozenset(i.thin), i.lead, i.in_range) for i in self.inputs],
             list(self.outputs),
-            list(self.sizes), list(self.numbers), list(self.extents), list(self.late), self.wants_device, self.wants_dtype,
+            list(self.sizes), list(self.sizes_bound), list(self.numbers), list(self.extents), list(self.late), self.wants_device, self.wants_dtype,
         )  # fmt: skip
 
     def static_size(self, axis: Axis) -> bool:
@@ -235,6 +236,8 @@ def _exact(static: Static) -> Static:
     """In the size of an axis `/` divides exactly (D1)."""
     match static:
         case Arith(op, args):
+            if op in ("floor", "ceil"):  # what they round may well be a fraction
+                return static
             return Arith("//" if op == "/" else op, tuple(_exact(arg) for arg in args))
         case _:
             return static

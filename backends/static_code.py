@@ -101,7 +101,7 @@ def static_code(static: Static, size: Callable[[Axis], str], const: Callable[[Co
         case ConstOf(which):
             return Code(const(which))
         case Arith(op, args):
-            codes = [static_code(arg, size, const, exact) for arg in args]
+            codes = [static_code(arg, size, const, exact and op not in ("floor", "ceil")) for arg in args]
             return apply("//" if op == "/" and exact else op, codes)
         case _:
             assert_never(static)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Constant, IndexInto, Input, Node, Positions, Role, Type, Value
-from .wires import Range, Wire, static_element
 from .static import Arith, Literal, SizeOf
+from .wires import Range, Wire, static_element
 
 if TYPE_CHECKING:
-    from .body import Body
+    from .scope import Scope
 
 
 @dataclass(eq=False)
 class Builder:
     """`parent` is the graph around the body of a repeat: values of it that the body reads become inputs."""
 
-    parent: Optional[Builder] = None
+    parent: Builder | None = None
     nodes: list[Node] = field(default_factory=list)
     inputs: list[Input] = field(default_factory=list)
     outside: list[Wire] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
@@ -70,7 +71,7 @@ class Builder:
         limits = Range(Literal(0), Arith("-", (SizeOf(axis), Literal(1))), True)
         return Wire(type, Role.TABLE, span, self._positions[axis.id], range=limits, home=self)
 
-    def own(self, name: str, span: Span, body: Body) -> None:
+    def own(self, name: str, span: Span, body: Scope) -> None:
         """Something named `name` owns weights here: a second one is an error (D11)."""
         if name in self.names:
             body.report(
@@ -79,6 +80,6 @@ class Builder:
                 span,
                 "the second",
                 related=[(self.names[name], "the first")],
-                help=f"give one of them a label: `{span.text.split('(')[0].split('[')[0].split('.')[0]}.other_{name}...`",
+                help=f"give one of them a label: `{re.split(r'[^A-Za-z0-9_]', span.text)[0]}.other ...`",
             )
         self.names[name] = span

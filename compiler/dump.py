@@ -49,7 +49,9 @@ def _one(graph: Graph) -> str:
             case Repeat():
                 args = ", ".join(f"%{arg.id}" for arg in node.args)
                 shared = " shared" if node.shared else ""
-                lines.append(f"  {', '.join(map(_value, node.outs))} = repeat.{node.name} {show_static(node.count)}{shared} ({args}) carrying {node.carried}")
+                lines.append(
+                    f"  {', '.join(map(_value, node.outs))} = repeat.{node.name} {show_static(node.count)}{shared} ({args}) carrying {node.carried}"
+                )
     for output in graph.outputs:
         lines.append(f"  out {output.name or ''}%{output.value.id} {show_axes(output.axes)}")
     return "\n".join(lines) + "\n"

@@ -133,7 +133,9 @@ class Loader:
         try:
             return read(path), path, False
         except FileProblem as problem:
-            near = nearest(names[-1], [p.stem for p in sorted(path.parent.glob("*.attn"))] if path.parent.is_dir() else [])
+            near = nearest(
+                names[-1], [p.stem for p in sorted(path.parent.glob("*.attn"))] if path.parent.is_dir() else []
+            )
             self.session.report(
                 "E0209",
                 f"cannot read `{'.'.join(names)}`: {problem}",
@@ -218,11 +220,16 @@ class _Declarations:
     def _declare(self, name: s.Ident, callee: bool = False) -> bool:
         places = self.module.places
         if name.text in ELEMENTS:
-            self.session.report("E0204", f"`{name.text}` is the name of an element kind", name.span, help="choose another name")
+            self.session.report(
+                "E0204", f"`{name.text}` is the name of an element kind", name.span, help="choose another name"
+            )
             return False
         if callee and name.text in OPS:
             self.session.report(
-                "E0204", f"`{name.text}` is the name of an op", name.span, help=f"choose another name, such as `my_{name.text}`"
+                "E0204",
+                f"`{name.text}` is the name of an op",
+                name.span,
+                help=f"choose another name, such as `my_{name.text}`",
             )
             return False
         if name.text in places:
@@ -250,7 +257,10 @@ class _Declarations:
         if name in self.active:
             chain = [*self.active[self.active.index(name) :], name]
             self.session.report(
-                "E0208", f"`{name}` is declared by way of itself: {' -> '.join(chain)}", decl.name.span, help="give one of them a number"
+                "E0208",
+                f"`{name}` is declared by way of itself: {' -> '.join(chain)}",
+                decl.name.span,
+                help="give one of them a number",
             )
             return
         override = self.overrides.get(name)
@@ -278,7 +288,9 @@ class _Declarations:
                 )
             self.module.axes[name] = item
         elif isinstance(decl, s.AxisDecl):
-            self.session.report("E0213", f"`{name}` is a const here but a {decl.kind} in the file that it is used from", decl.name.span)
+            self.session.report(
+                "E0213", f"`{name}` is a const here but a {decl.kind} in the file that it is used from", decl.name.span
+            )
             self.module.axes[name] = self._axis(decl)
         else:
             self.module.consts[name] = item
@@ -315,7 +327,10 @@ class _Declarations:
                 extent, size, bound = self._sized(decl, formula)
         if kind is Kind.DEPTH and decl.bounded:
             self.session.report(
-                "E0207", f"depth `{name}` is bounded, but a depth's size is known", decl.span, help="write `=`, or declare a width"
+                "E0207",
+                f"depth `{name}` is bounded, but a depth's size is known",
+                decl.span,
+                help="write `=`, or declare a width",
             )
         axis = self.session.axis(
             name, kind, label=label, extent=extent, size=size, bound=bound,
@@ -328,7 +343,9 @@ class _Declarations:
     def _sized(self, decl: s.AxisDecl, formula: Static) -> tuple[int | None, Static | None, int | None]:
         """Extent, run-time formula and bound of an axis with a size."""
         assert decl.size is not None
-        value = checked_size(self.session, formula, self._blame(formula, decl.size.span), decl.name.text, formula_span=decl.size.span)
+        value = checked_size(
+            self.session, formula, self._blame(formula, decl.size.span), decl.name.text, formula_span=decl.size.span
+        )
         if decl.bounded:
             return None, None, value
         if value is not None:
@@ -341,7 +358,11 @@ class _Declarations:
         """The place to point at if a size does not work out: the user's own declaration rather than the library's."""
         if not self.module.library:
             return span
-        theirs = [axis.span for axis in _axes_in(formula) if axis.span is not None and axis.span.source is not self.module.source]
+        theirs = [
+            axis.span
+            for axis in _axes_in(formula)
+            if axis.span is not None and axis.span.source is not self.module.source
+        ]
         return theirs[-1] if theirs else span
 
     def _const(self, decl: s.ConstDecl) -> Const:
@@ -359,7 +380,10 @@ class _Declarations:
     def _positive(self, value: Number, name: s.Ident, note: str) -> int | None:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             self.session.report(
-                "E0207", f"the size of `{name.text}` is {value}, but a size is a whole number of 1 or more", name.span, notes=[note]
+                "E0207",
+                f"the size of `{name.text}` is {value}, but a size is a whole number of 1 or more",
+                name.span,
+                notes=[note],
             )
             return None
         return value
@@ -606,7 +630,12 @@ def checked_size(
     if isinstance(value, float) and value == int(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        session.report("E0207", f"the size of `{name}` is {value}, but a size is a whole number of 1 or more", span, related=related)
+        session.report(
+            "E0207",
+            f"the size of `{name}` is {value}, but a size is a whole number of 1 or more",
+            span,
+            related=related,
+        )
         return None
     return value
 

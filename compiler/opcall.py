@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from ..dsl.source import Span
 from .axes import Axis
-from .graph import Apply, IndexInto, Init, Role, Scalar, Type, Weight
+from .graph import Apply, IndexInto, Init, Role, Type, Weight
 from .names import listed
 from .ops.table import Op
-from .static import OPERATIONS, Arith, Literal, SizeOf, Static, evaluate
-from .wires import Range, Wire, show, static_element
+from .static import OPERATIONS, Arith, SizeOf, Static, evaluate
+from .wires import Range, Wire, show
 
 if TYPE_CHECKING:
-    from .body import Body
+    from .expressions import Expressions
 
 _STATIC_NAMES = {"maximum": "max", "minimum": "min"}
 
@@ -24,7 +24,7 @@ _STATIC_NAMES = {"maximum": "max", "minimum": "min"}
 class OpCall:
     """axes, made, each: the brackets, resolved, with the span of each; options: given or default; name: of a learned op."""
 
-    body: Body
+    body: Expressions
     op: Op
     shown: str  # the op as the user wrote it
     span: Span
@@ -56,9 +56,10 @@ class OpCall:
         notes: Iterable[str] = (),
         help: str = "",
         fix: Iterable[tuple[Span, str]] = (),
-    ) -> None:
-        """Report a mistake; a rule returns this call's None."""
+    ) -> Wire | None:
+        """Report a mistake; the answer is that there is no result."""
         self.body.report(code, message, span, label, related=related, notes=notes, help=help, fix=fix)
+        return None
 
     def make(
         self,
@@ -114,7 +115,10 @@ class OpCall:
         for wire, span in zip(self.operands, self.spans, strict=True):
             if wire.is_bool:
                 self.fail(
-                    "E0304", f"`{self.shown}` needs numbers, but this is {show(wire)}", span, help="write `select(m, 1, 0)` for 1 and 0"
+                    "E0304",
+                    f"`{self.shown}` needs numbers, but this is {show(wire)}",
+                    span,
+                    help="write `select(m, 1, 0)` for 1 and 0",
                 )
                 return False
             if isinstance(wire.element, IndexInto) and wire.role > Role.TABLE:
@@ -133,7 +137,7 @@ class OpCall:
         self.fail("E0318", f"`{self.shown}` acts on one axis, but {len(self.axes)} stand here", self.bracket_span)
         return False
 
-    def lacks(self, wire: Wire, axis: Axis, operand_span: Span, message: str, axis_span: Span) -> None:
+    def lacks(self, wire: Wire, axis: Axis, operand_span: Span, message: str, axis_span: Span) -> Wire | None:
         """The operand has no such axis: say what it has, and which copy of the axis was likely meant."""
         copies = [other for other in wire.axes if other.family == axis.family]
         same_name = [other for other in wire.axes if other.name == axis.name]
@@ -149,11 +153,13 @@ class OpCall:
         related = [(operand_span, f"this is {show(wire)}")]
         if wire.span != operand_span:
             related.append((wire.span, "it comes from here"))
-        self.fail("E0301", message, axis_span, f"no `{axis.name}` in {show(wire)}", related=related, help=help, fix=fix)
+        return self.fail(
+            "E0301", message, axis_span, f"no `{axis.name}` in {show(wire)}", related=related, help=help, fix=fix
+        )
 
-    def families(self, a: Axis, b: Axis) -> None:
+    def families(self, a: Axis, b: Axis) -> Wire | None:
         """Two indices that do not compare (D5)."""
-        self.fail(
+        return self.fail(
             "E0306",
             f"`{a.name}` and `{b.name}` are not copies of one axis: their indices do not compare",
             self.span,
@@ -162,15 +168,18 @@ class OpCall:
             f"`int({a.name})` forgets the axis on purpose",
         )
 
-    def wrong_table(self, ids: Wire, vocab: Axis, span: Span) -> None:
+    def wrong_table(self, ids: Wire, vocab: Axis, span: Span) -> Wire | None:
         assert isinstance(ids.element, IndexInto)
         other = ids.element.axis
-        self.fail(
+        return self.fail(
             "E0312",
             f"these are indices into `{other.name}`, but the table is over `{vocab.name}`",
             span,
             f"this is {show(ids)}",
-            related=[(vocab.span, f"`{vocab.name}` is declared here"), (other.span, f"`{other.name}` is declared here")],
+            related=[
+                (vocab.span, f"`{vocab.name}` is declared here"),
+                (other.span, f"`{other.name}` is declared here"),
+            ],
             help=f"use a table over `{other.name}`, or correct the type of the indices to `{vocab.name}[..]`",
         )
 
@@ -194,7 +203,9 @@ class OpCall:
         foreign = [a for a in wire.axes if a.is_width and not other.has(a) and a.family != axis.family]
         copies = [a for a in wire.axes if a.family == axis.family]
         if copies:
-            help = f"`{copies[0].name}` is another copy of `{axis.name}`: rename it, `x[{copies[0].name} as {axis.name}]`"
+            help = (
+                f"`{copies[0].name}` is another copy of `{axis.name}`: rename it, `x[{copies[0].name} as {axis.name}]`"
+            )
         elif foreign:
             help = f"is this the right stream? it runs along `{foreign[0].name}`, not along `{axis.name}`"
         else:
@@ -277,4 +288,3 @@ class OpCall:
             fix=[(first.to(last), order)],
         )
         return False
-

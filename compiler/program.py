@@ -12,8 +12,9 @@ from ..dsl import syntax as s
 from ..dsl.diagnostic import AttnError, Diagnostic, Severity, error
 from ..dsl.source import Source, Span
 from .axes import Axis
-from .blocks import Checker, called_blocks
+from .blocks import Checker
 from .graph import Graph
+from .mentions import called_blocks
 from .modules import BlockDef, Loader, Module
 from .names import did_you_mean, nearest
 from .session import Session
@@ -91,7 +92,9 @@ class _Build:
         self._settings(session, module)
         blocks = [block for m in loader.modules.values() if not m.library for block in m.own]
         everything = [block for m in loader.modules.values() for block in m.own]
-        checker = Checker(session, called=called_blocks(everything), generic_sizes=self.sizes, library=loader.library_names())
+        checker = Checker(
+            session, called=called_blocks(everything), generic_sizes=self.sizes, library=loader.library_names()
+        )
         for block in blocks:
             checker.check_alone(block)
         for alone in list(checker.alone.values()):
@@ -133,7 +136,9 @@ class _Build:
                 help = f"did you mean `{near}`?" if near else f"it has {', '.join(known)}" if known else ""
                 session.add(error("E0601", f"{self.source.name} has no axis or const `{name}` to set", None, help=help))
         if self.config is not None and self.config not in module.configs:
-            help = did_you_mean(self.config, module.configs) or (f"it has {', '.join(module.configs)}" if module.configs else "it has none")
+            help = did_you_mean(self.config, module.configs) or (
+                f"it has {', '.join(module.configs)}" if module.configs else "it has none"
+            )
             session.add(error("E0602", f"{self.source.name} has no config `{self.config}`", None, help=help))
 
     def _causal(self, session: Session, block: BlockDef) -> None:
@@ -141,7 +146,9 @@ class _Build:
             for axis in result.causal:
                 if axis.text not in block.module.axes and axis.text not in {g.name.text for g in block.decl.generics}:
                     known = [*block.module.axes, *(g.name.text for g in block.decl.generics)]
-                    session.report("E0201", f"no axis is named `{axis.text}`", axis.span, help=did_you_mean(axis.text, known))
+                    session.report(
+                        "E0201", f"no axis is named `{axis.text}`", axis.span, help=did_you_mean(axis.text, known)
+                    )
                     continue
                 session.report("W0501", "causality not verified", axis.span, f"`causal {axis.text}` is taken on trust",
                                notes=["the proof is not built yet in this version"], warning=True)  # fmt: skip
@@ -155,7 +162,9 @@ def _unused_axes(session: Session, loader: Loader) -> None:
         for item in module.file.items:
             if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in module.read:
                 what = "const" if isinstance(item, s.ConstDecl) else item.kind
-                session.report("W0503", f"{what} `{item.name.text}` is never used", item.name.span, help="delete it", warning=True)
+                session.report(
+                    "W0503", f"{what} `{item.name.text}` is never used", item.name.span, help="delete it", warning=True
+                )
 
 
 def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:

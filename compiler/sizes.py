@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -94,10 +95,8 @@ def poly(static: Static) -> Poly:
             if divisor:
                 return {key: value / divisor for key, value in poly(a).items()}
     known = None
-    try:
+    with suppress(ArithmeticError, ValueError):
         known = evaluate(static)
-    except (ArithmeticError, ValueError):
-        pass
     if isinstance(known, int | float):
         return _constant(Fraction(known))
     assert isinstance(static, Arith)
@@ -140,7 +139,7 @@ def as_constant(p: Poly) -> Fraction | None:
 
 
 def never_negative(p: Poly) -> bool:
-    """Whether the polynomial is at least 0 whatever the sizes, all sizes being at least 1. Sufficient, not necessary."""
+    """Whether the polynomial is at least 0 whatever the sizes, each size being at least 1 (sufficient only)."""
     # Each monomial is at least 1, so what is positive can pay for a negative constant term.
     constant = p.get((), Fraction(0))
     others = [value for key, value in p.items() if key]

@@ -59,7 +59,7 @@ Static = Literal | SizeOf | ConstOf | Arith
 
 
 def _power(a: Number, b: Number) -> Number:
-    return a**b  # type: ignore[no-any-return]
+    return a**b
 
 
 OPERATIONS: dict[str, Callable[..., Number]] = {
@@ -113,3 +113,33 @@ def evaluate(static: Static) -> Number | None:
             if any(value is None for value in values):
                 return None
             return OPERATIONS[op](*values)
+
+
+def axes_in(static: Static) -> list[Axis]:
+    """The axes whose sizes an expression reads, in order."""
+    match static:
+        case SizeOf(axis):
+            return [axis]
+        case Arith(_, args):
+            return [axis for arg in args for axis in axes_in(arg)]
+        case _:
+            return []
+
+
+def consts_in(static: Static) -> list[Const]:
+    """The consts that an expression reads, in order."""
+    match static:
+        case ConstOf(const):
+            return [const]
+        case Arith(_, args):
+            return [const for arg in args for const in consts_in(arg)]
+        case _:
+            return []
+
+
+def known(static: Static) -> Number | None:
+    """`evaluate`, and None for what has no value: that is reported where it is written."""
+    try:
+        return evaluate(static)
+    except (ArithmeticError, ValueError, TypeError):
+        return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Element, IndexInto, Role, Scalar, Type, Value
-from .static import Arith, ConstOf, Literal, SizeOf, Static, evaluate
+from .static import Arith, ConstOf, Literal, SizeOf, Static, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class Wire:
 def static_element(static: Static) -> Scalar:
     """The element kind of a static expression."""
     match static:
-        case Literal(value):
-            return Scalar.BOOL if isinstance(value, bool) else Scalar.INT if isinstance(value, int) else Scalar.REAL
+        case Literal(number):
+            return Scalar.BOOL if isinstance(number, bool) else Scalar.INT if isinstance(number, int) else Scalar.REAL
         case SizeOf():
             return Scalar.INT
         case ConstOf(const):
@@ -79,16 +79,8 @@ def static_element(static: Static) -> Scalar:
                 kinds = {static_element(arg) for arg in args}
                 return Scalar.INT if kinds == {Scalar.INT} else Scalar.REAL
             if op == "^":
-                value = _known(static)
-                return Scalar.INT if isinstance(value, int) else Scalar.REAL
+                return Scalar.INT if isinstance(known(static), int) else Scalar.REAL
             return Scalar.REAL
-
-
-def _known(static: Static) -> object:
-    try:
-        return evaluate(static)
-    except (ArithmeticError, ValueError, TypeError):
-        return None
 
 
 def show_axes(axes: tuple[Axis, ...]) -> str:
@@ -103,8 +95,8 @@ def show_type(type: Type) -> str:
             return axis.name + show_axes(axes)
         case Scalar.REAL:
             return show_axes(axes)
-        case kind:
-            return kind.value + show_axes(axes)
+        case Scalar() as kind:
+            return str(kind.value) + show_axes(axes)
 
 
 def show(wire: Wire) -> str:
@@ -119,3 +111,10 @@ def union(wires: tuple[Wire, ...] | list[Wire]) -> tuple[tuple[Axis, ...], froze
         axes.update(dict.fromkeys(wire.type.axes))
     thin = frozenset(axis for axis in axes if not any(wire.has(axis) for wire in wires))
     return tuple(axes), thin
+
+
+def fits(have: Element, want: Element) -> bool:
+    """Whether elements of one kind may stand for another: an int for a real, an index for one into a copy."""
+    if isinstance(have, IndexInto) and isinstance(want, IndexInto):
+        return have.axis.family == want.axis.family
+    return have == want or (have is Scalar.INT and want is Scalar.REAL)

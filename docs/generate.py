@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from textwrap import dedent
 
 import attnc
 
@@ -38,11 +39,13 @@ def ops() -> str:
 
 def errors() -> str:
     """One section for each code."""
-    from attnc.dsl import catalogue
+    from attnc.dsl.catalogue import CATALOGUE
 
     lines = ["# The errors", "", NOTE, "`attnc explain CODE` prints one of these."]
-    for code in catalogue.codes():
-        lines += ["", catalogue.explain(code) or ""]
+    for entry in CATALOGUE.values():
+        lines += ["", f"## {entry.code}: {entry.title}", "", dedent(entry.explanation).strip()]
+        for head, info, program in (("Wrong:", f" {entry.code}", entry.wrong), ("Right:", "", entry.right)):
+            lines += ["", head, "", f"```attn{info}", program.strip("\n"), "```"]
     return "\n".join(lines) + "\n"
 
 

@@ -22,6 +22,9 @@ from .syntax import Comment
 MAX_DEPTH = 100
 """Brackets deeper than this are refused: nobody reads them, and tools that walk the tree may recurse."""
 
+MAX_REREAD = 4_000_000
+"""How many characters may be read again, in all, to see what follows a bracket that was not closed."""
+
 ITEM_WORDS = ("use", "width", "depth", "const", "param", "config", "op", "block", "model")
 STATEMENT_WORDS = ("return", "repeat", "if", "share", "expect", "param", "width", "depth", "const")
 
@@ -153,7 +156,8 @@ class _Pass:
                 continue  # stepped back
             if self.line is None:
                 self.line = start
-                self.indent = self.indent if self.text[self.row : start].strip(" \t") else start - self.row
+                if self.last_end <= self.row:  # the first token of its line of text
+                    self.indent = start - self.row
                 if self.piece is None:
                     self.piece = start
             if kind == "open":
@@ -258,7 +262,7 @@ class _Pass:
                 return True
             opened = stack.pop()
             self._end_line(heads=False)
-            if start - self.row != opened.indent and not self.text[self.row : start].strip(" \t"):
+            if start - self.row != opened.indent and self.last_end <= self.row:
                 self.askew.append((opened.at, start))
             return True
         inner = len(stack)  # the bracket that this one closes, no further out than the next `{`
@@ -321,7 +325,8 @@ class _Pass:
             while outermost and stack[outermost - 1].character != "{":
                 outermost -= 1
         group = stack[outermost:]
-        torn = [opened for opened in group if opened.torn is not None] if self.steps < self.limit else []
+        affordable = self.steps < self.limit and self.steps * len(self.text) < MAX_REREAD
+        torn = [opened for opened in group if opened.torn is not None] if affordable else []
         end, open_there = self.last_end, group
         if torn:
             first = torn[0]
@@ -329,7 +334,7 @@ class _Pass:
             end = first.torn
             open_there = group[: group.index(first) + 1]
         opened = open_there[-1]
-        closers = "".join(_CLOSER[each.character] for each in reversed(open_there))
+        closers = "".join(_CLOSER[each.character] for each in reversed(open_there[-MAX_DEPTH:]))
         self.bad.append(opened.at)
         del stack[outermost:]
         if torn:

@@ -390,19 +390,9 @@ class Builder:
         return BracketItem(name, None, parts[-1], name.span.to(parts[-1].span))
 
 
-def _first(node: Expr) -> int:
-    """Where an expression begins in the text: for a pipe that is before its call's own span."""
-    start = node.span.start
-    while isinstance(node, (Call, Where, Binary)):
-        if isinstance(node, Binary):
-            inner = node.left
-        elif isinstance(node, Where):
-            inner = node.value
-        elif node.arguments:
-            inner = node.arguments[0].value
-        else:
-            break
-        if inner.span.start >= start:
-            break
-        node, start = inner, inner.span.start
+def _first(node: Any) -> int:
+    """Where an expression begins: a pipe does so before its call's own span, which is that of the last stage."""
+    start: int = node.span.start
+    if isinstance(node, Call) and node.arguments:
+        return min(start, node.arguments[0].span.start)
     return start

@@ -88,7 +88,8 @@ def test_every_file_is_checked(capsys: pytest.CaptureFixture[str], place: Path) 
     err = fails(capsys, "check", "wrong.attn", "good.attn", status=WRONG)
     assert "multihed" in err
     assert "`multihead`" in err
-    assert err.endswith("wrong.attn: 1 error\ngood.attn: ok\n")
+    assert "good.attn: ok\n" in err
+    assert err.endswith("1 error\n")
 
 
 def test_not_readable_outweighs_wrong(capsys: pytest.CaptureFixture[str], place: Path) -> None:
@@ -116,7 +117,7 @@ def test_a_warning_does_not_fail(capsys: pytest.CaptureFixture[str], place: Path
     assert main(["check", "causal.attn"]) == CLEAN
     err = capsys.readouterr().err
     assert "causality not verified" in err
-    assert err.endswith("causal.attn: 1 warning\n")
+    assert err.endswith("1 warning\n")
 
 
 @pytest.mark.parametrize(
@@ -142,10 +143,8 @@ def test_a_wrong_spec(capsys: pytest.CaptureFixture[str], place: Path, name: str
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"# only a comment\n"])
 def test_an_empty_file_is_said_to_be_empty(capsys: pytest.CaptureFixture[str], place: Path, content: bytes) -> None:
     (place / "empty.attn").write_bytes(content)
-    status = main(["check", "empty.attn"])
-    assert status in (CLEAN, WRONG)
-    assert "empty" in capsys.readouterr().err
-    fails(capsys, "draw", "empty.attn", status=WRONG if status else COULD_NOT_RUN)
+    for command in ("check", "draw", "summary"):
+        assert "empty.attn declares no block and no model" in fails(capsys, command, "empty.attn", status=WRONG)
 
 
 @pytest.mark.parametrize("command", [["check"], ["draw"], ["compile", "--to", "numpy"], ["summary"]])

@@ -6,7 +6,7 @@ Fences of a page are taken in order and share a folder, which holds a copy of `e
     ```attn E0307     must give exactly this error (or these, with spaces between)
     ```python         runs
     ```console        lines `$ attnc ...` run, and what is shown under them is what they print; a line `...` stands for
-                      any lines; other commands (`git`, `make`) are not run
+                      any lines; `sed` is run too, other commands (`git`, `make`) are not
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import re
 import runpy
 import shlex
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,14 +76,22 @@ def check_spec(fence: Fence, where: str) -> None:
 
 def check_console(fence: Fence, where: str) -> None:
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", fence.text, re.MULTILINE):
-        if not command.startswith("attnc "):
+        words = shlex.split(command, comments=True)
+        if words[0] == "sed":
+            subprocess.run(command, shell=True, check=True)
+        if words[0] != "attnc":
             continue
         stream = io.StringIO()
         with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
-            main(shlex.split(command, comments=True)[1:])
-        if shown.strip():
-            pattern = re.escape(shown.rstrip()).replace(r"\.\.\.\n", "(.*\n)*?").replace("\n\\.\\.\\.", "(\n.*)*")
-            assert re.fullmatch(pattern, stream.getvalue().rstrip()), f"{where}: {command} prints\n{stream.getvalue()}"
+            status = main(words[1:])
+        printed = stream.getvalue()
+        if shown:
+            pattern = "".join(
+                r"(.*\n)*" if line == "..." else rf"{re.escape(line)} *\n" for line in shown.rstrip().split("\n")
+            )
+            assert re.fullmatch(pattern, printed), f"{where}: {command} prints\n{printed}"
+        else:
+            assert status == 0, f"{where}: {command} fails:\n{printed}"
 
 
 def test_links_lead_somewhere() -> None:

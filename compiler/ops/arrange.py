@@ -23,7 +23,9 @@ def broadcast(call: OpCall) -> Wire | None:
     x = call.operands[0]
     for axis, span in zip(call.made, call.made_spans, strict=True):
         if x.has(axis):
-            return call.fail("E0302", f"this has `{axis.name}` already: it is {show(x)}", span, help="leave the broadcast out")
+            return call.fail(
+                "E0302", f"this has `{axis.name}` already: it is {show(x)}", span, help="leave the broadcast out"
+            )
     axes = (*(a for a in call.made if a not in x.type.axes), *x.type.axes)
     return call.make(Type(x.element, axes, x.type.thin - set(call.made)), mark=x.mark, range=x.range)
 
@@ -33,7 +35,12 @@ def _sizes(call: OpCall, whole: SizeOf, parts: Static, wording: str) -> bool:
     a, b = evaluate(whole), evaluate(parts)
     if provably_different(whole, parts):
         values = f": {a} is not {b}" if a is not None and b is not None else ""
-        call.fail("E0316", f"`{call.shown}`: {wording}{values}", call.bracket_span, help="check the declared sizes of these axes")
+        call.fail(
+            "E0316",
+            f"`{call.shown}`: {wording}{values}",
+            call.bracket_span,
+            help="check the declared sizes of these axes",
+        )
         return False
     return True
 
@@ -45,7 +52,9 @@ def split(call: OpCall) -> Wire | None:
         return None
     axis = call.axes[0]
     if not x.has(axis):
-        return call.lacks(x, axis, call.spans[0], f"`split` splits `{axis.name}`, which its operand lacks", call.axis_spans[0])
+        return call.lacks(
+            x, axis, call.spans[0], f"`split` splits `{axis.name}`, which its operand lacks", call.axis_spans[0]
+        )
     for made, span in zip(call.made, call.made_spans, strict=True):
         if x.has(made) and made != axis:
             return call.fail("E0302", f"the result would have `{made.name}` twice", span)
@@ -100,7 +109,9 @@ def concat(call: OpCall) -> Wire | None:
         if not wire.has(axis):
             return call.lacks(wire, axis, place, f"`concat` joins along `{axis.name}`, which this operand lacks", span)
         if wire.element != call.operands[0].element and not (wire.is_number and call.operands[0].is_number):
-            return call.fail("E0304", f"`concat` joins {show(call.operands[0])} and {show(wire)}: different kinds of elements", place)
+            return call.fail(
+                "E0304", f"`concat` joins {show(call.operands[0])} and {show(wire)}: different kinds of elements", place
+            )
         for other in call.operands:
             if other.has(made) and made not in call.axes:
                 return call.fail("E0302", f"the result would have `{made.name}` twice", call.made_spans[0])
@@ -145,9 +156,19 @@ def cross_entropy(call: OpCall) -> Wire | None:
     logits, ids = call.operands
     vocab = call.axes[0]
     if not logits.has(vocab):
-        return call.lacks(logits, vocab, call.spans[0], f"`cross_entropy` acts on `{vocab.name}`, which the logits lack", call.axis_spans[0])
+        return call.lacks(
+            logits,
+            vocab,
+            call.spans[0],
+            f"`cross_entropy` acts on `{vocab.name}`, which the logits lack",
+            call.axis_spans[0],
+        )
     if not isinstance(ids.element, IndexInto):
-        return call.fail("E0304", f"the targets of `cross_entropy` are indices into `{vocab.name}`, but this is {show(ids)}", call.spans[1])
+        return call.fail(
+            "E0304",
+            f"the targets of `cross_entropy` are indices into `{vocab.name}`, but this is {show(ids)}",
+            call.spans[1],
+        )
     if ids.element.axis.family != vocab.family:
         return call.wrong_table(ids, vocab, call.spans[1])
     if not call.may_broadcast(ignore=frozenset({vocab}), always=True):

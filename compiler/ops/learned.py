@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...dsl.source import Span
 from ..graph import IndexInto, Init, Role, Scalar, Type, Weight
 from ..static import Number
 from ..wires import show
@@ -19,14 +21,14 @@ def _positive(value: Number) -> str | None:
     return None if value > 0 else "it must be more than 0"
 
 
-def _fixed(call: OpCall, axes: list[Axis], spans: list[object]) -> bool:
+def _fixed(call: OpCall, axes: list[Axis], spans: Sequence[Span]) -> bool:
     """Every axis has a size known at build time."""
     for axis, span in zip(axes, spans, strict=True):
         if axis.is_width and axis.extent is None:
             call.fail(
                 "E0310",
                 f"`{call.shown}` would learn weights over the width `{axis.name}`, whose size is not fixed",
-                span,  # type: ignore[arg-type]
+                span,
                 "varies from input to input",
                 related=[(axis.span, f"`{axis.name}` is declared here")],
                 help=f"fix it: `width {axis.name} = 4096`; or did you mean to act on a depth?",
@@ -56,7 +58,9 @@ def linear(call: OpCall) -> Wire | None:
     each = tuple(call.each)
     eaten, made = tuple(call.axes), tuple(call.made)
     init = call.init or Init("default", (), eaten, made)
-    weights = [Weight(f"{call.name}.weight", (*((a,) for a in each), made, eaten), _fans(init, eaten, made), False, call.span)]
+    weights = [
+        Weight(f"{call.name}.weight", (*((a,) for a in each), made, eaten), _fans(init, eaten, made), False, call.span)
+    ]
     if call.truth("bias"):
         bias = Init("zeros") if call.init else Init("default", (), eaten, made)
         weights.append(Weight(f"{call.name}.bias", (*((a,) for a in each), made), bias, False, call.span))
@@ -71,7 +75,11 @@ def _fans(init: Init, fan_in: tuple[Axis, ...], fan_out: tuple[Axis, ...]) -> In
 
 def embed(call: OpCall) -> Wire | None:
     """ids `vocab[..]` -> [.., model]: the rows of a learned table."""
-    if not call.one_axis() or not _fixed(call, call.axes, call.axis_spans) or not _fixed(call, call.made, call.made_spans):
+    if (
+        not call.one_axis()
+        or not _fixed(call, call.axes, call.axis_spans)
+        or not _fixed(call, call.made, call.made_spans)
+    ):
         return None
     ids, vocab = call.operands[0], call.axes[0]
     if not isinstance(ids.element, IndexInto):
@@ -85,8 +93,12 @@ def embed(call: OpCall) -> Wire | None:
         if axis in ids.type.axes:
             return call.fail("E0302", f"the result would have `{axis.name}` twice", span)
     init = call.init or Init("normal", (1.0,))
-    weight = Weight(f"{call.name}.weight", ((vocab,), tuple(call.made)), _fans(init, (vocab,), tuple(call.made)), False, call.span)
-    return call.make(Type(Scalar.REAL, (*ids.type.axes, *call.made), ids.type.thin), role=Role.WEIGHT, weights=(weight,))
+    weight = Weight(
+        f"{call.name}.weight", ((vocab,), tuple(call.made)), _fans(init, (vocab,), tuple(call.made)), False, call.span
+    )
+    return call.make(
+        Type(Scalar.REAL, (*ids.type.axes, *call.made), ids.type.thin), role=Role.WEIGHT, weights=(weight,)
+    )
 
 
 def norm(call: OpCall) -> Wire | None:
@@ -94,7 +106,9 @@ def norm(call: OpCall) -> Wire | None:
     x = call.operands[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         if not x.has(axis):
-            return call.lacks(x, axis, call.spans[0], f"`{call.shown}` normalises `{axis.name}`, which its operand lacks", span)
+            return call.lacks(
+                x, axis, call.spans[0], f"`{call.shown}` normalises `{axis.name}`, which its operand lacks", span
+            )
     if not call.numbers():
         return None
     dims = tuple((axis,) for axis in call.axes)

@@ -8,7 +8,7 @@ from ..graph import IndexInto, Scalar, Type
 from ..sizes import at_most
 from ..static import Arith, Literal, Static
 from ..wires import Range, show, union
-from .table import Op
+from .table import Op, Rule
 
 if TYPE_CHECKING:
     from ..opcall import OpCall
@@ -67,7 +67,12 @@ def to_int(call: OpCall) -> Wire | None:
     """An index as a plain int: it forgets what it is an index into."""
     wire = call.operands[0]
     if wire.element is Scalar.REAL or wire.is_bool:
-        call.fail("E0304", f"`int` needs an index, but this is {show(wire)}", call.spans[0], help="round a real with floor or ceil")
+        call.fail(
+            "E0304",
+            f"`int` needs an index, but this is {show(wire)}",
+            call.spans[0],
+            help="round a real with floor or ceil",
+        )
         return None
     return call.make(Type(Scalar.INT, wire.type.axes, wire.type.thin), range=wire.range)
 
@@ -80,20 +85,20 @@ def arithmetic(call: OpCall) -> Wire | None:
     op = call.op.name
     axes, thin = union(call.operands)
     element: object = Scalar.REAL
-    ia, ib = isinstance(a.element, IndexInto), isinstance(b.element, IndexInto)
+    ia = a.element if isinstance(a.element, IndexInto) else None
+    ib = b.element if isinstance(b.element, IndexInto) else None
     if op in "+-" and (ia or ib):
         if ia and ib:
-            assert isinstance(a.element, IndexInto) and isinstance(b.element, IndexInto)
-            if a.element.axis.family != b.element.axis.family:
-                return call.families(a.element.axis, b.element.axis)
+            if ia.axis.family != ib.axis.family:
+                return call.families(ia.axis, ib.axis)
             element = Scalar.INT
         elif ia and b.element is Scalar.INT:
             element = a.element
         elif ib and a.element is Scalar.INT:
             element = b.element if op == "+" else Scalar.INT
-    elif op in "+-*%" and a.element is not Scalar.REAL and b.element is not Scalar.REAL:
-        element = Scalar.INT
-    elif op == "^" and a.element is Scalar.INT and b.element is Scalar.INT and b.static is not None:
+    elif (op in "+-*%" and a.element is not Scalar.REAL and b.element is not Scalar.REAL) or (
+        op == "^" and a.element is Scalar.INT and b.element is Scalar.INT and b.static is not None
+    ):
         element = Scalar.INT
     if Scalar.REAL in (a.element, b.element):
         element = Scalar.REAL
@@ -177,17 +182,27 @@ def clamp(call: OpCall) -> Wire | None:
 def compare(call: OpCall) -> Wire | None:
     """Comparisons give truth values and broadcast freely (D7); indices compare within a family (D5)."""
     a, b = call.operands
-    ia, ib = isinstance(a.element, IndexInto), isinstance(b.element, IndexInto)
+    ia = a.element if isinstance(a.element, IndexInto) else None
+    ib = b.element if isinstance(b.element, IndexInto) else None
     if ia and ib:
-        assert isinstance(a.element, IndexInto) and isinstance(b.element, IndexInto)
-        if a.element.axis.family != b.element.axis.family:
-            return call.families(a.element.axis, b.element.axis)
+        if ia.axis.family != ib.axis.family:
+            return call.families(ia.axis, ib.axis)
     elif a.is_bool != b.is_bool:
         wire, span = (a, call.spans[0]) if a.is_bool else (b, call.spans[1])
-        call.fail("E0304", f"`{call.shown}` compares numbers, but this is {show(wire)}", span, help="combine truth values with and, or, not")
+        call.fail(
+            "E0304",
+            f"`{call.shown}` compares numbers, but this is {show(wire)}",
+            span,
+            help="combine truth values with and, or, not",
+        )
         return None
     elif a.is_bool and call.op.name not in ("==", "!="):
-        call.fail("E0304", f"`{call.shown}` compares numbers, but these are truth values", call.spans[0], help="use ==, !=, and, or, not")
+        call.fail(
+            "E0304",
+            f"`{call.shown}` compares numbers, but these are truth values",
+            call.spans[0],
+            help="use ==, !=, and, or, not",
+        )
         return None
     axes, thin = union(call.operands)
     return call.make(Type(Scalar.BOOL, axes, thin))
@@ -197,7 +212,12 @@ def truth(call: OpCall) -> Wire | None:
     """and, or, not."""
     for wire, span in zip(call.operands, call.spans, strict=True):
         if not wire.is_bool:
-            call.fail("E0304", f"`{call.shown}` needs truth values, but this is {show(wire)}", span, help="compare it: `x > 0`")
+            call.fail(
+                "E0304",
+                f"`{call.shown}` needs truth values, but this is {show(wire)}",
+                span,
+                help="compare it: `x > 0`",
+            )
             return None
     axes, thin = union(call.operands)
     return call.make(Type(Scalar.BOOL, axes, thin))
@@ -207,10 +227,17 @@ def select(call: OpCall) -> Wire | None:
     """select(c, x, y): x where c holds, else y."""
     c, x, y = call.operands
     if not c.is_bool:
-        call.fail("E0304", f"`select` chooses by a truth value, but this is {show(c)}", call.spans[0], help="compare it: `x > 0`")
+        call.fail(
+            "E0304",
+            f"`select` chooses by a truth value, but this is {show(c)}",
+            call.spans[0],
+            help="compare it: `x > 0`",
+        )
         return None
     if x.is_bool != y.is_bool:
-        call.fail("E0304", f"`select` chooses between {show(x)} and {show(y)}: a number and a truth value", call.spans[2])
+        call.fail(
+            "E0304", f"`select` chooses between {show(x)} and {show(y)}: a number and a truth value", call.spans[2]
+        )
         return None
     element = x.element
     if x.element != y.element and not x.is_bool:
@@ -229,13 +256,34 @@ def select(call: OpCall) -> Wire | None:
     return call.make(Type(element, axes, thin), range=found)
 
 
-def _op(name: str, usage: str, doc: str, rule: object, torch: str, numpy: str, *names: str, glyph: str = "function", **more: object) -> Op:
-    operands = names or ("x",)
-    example = more.pop("example", None) or f"block f(x: []) -> [] {{\n    return {usage}\n}}\n"
-    return Op(name, "pointwise", usage, doc, str(example), rule, operands=operands, torch=torch, numpy=numpy, glyph=glyph, **more)  # type: ignore[arg-type]
+def _op(
+    name: str,
+    usage: str,
+    doc: str,
+    rule: Rule,
+    torch: str,
+    numpy: str,
+    *operands: str,
+    glyph: str = "function",
+    variadic: bool = False,
+    example: str = "",
+) -> Op:
+    return Op(
+        name,
+        "pointwise",
+        usage,
+        doc,
+        example or f"block f(x: []) -> [] {{\n    return {usage}\n}}\n",
+        rule,
+        operands=operands or ("x",),
+        variadic=variadic,
+        torch=torch,
+        numpy=numpy,
+        glyph=glyph,
+    )
 
 
-def _binary(name: str, doc: str, rule: object, torch: str, numpy: str, glyph: str) -> Op:
+def _binary(name: str, doc: str, rule: Rule, torch: str, numpy: str, glyph: str) -> Op:
     boolean = rule in (compare, truth)
     result = "bool[]" if boolean else "[]"
     kind = "bool[]" if rule is truth else "[]"

@@ -26,11 +26,18 @@ def dot(call: OpCall) -> Wire | None:
                     ok = False
                     break
         elif not holders:
-            call.lacks(call.operands[0], axis, call.spans[0], f"`dot` contracts `{axis.name}`, which its operand lacks", span)
+            call.lacks(
+                call.operands[0], axis, call.spans[0], f"`dot` contracts `{axis.name}`, which its operand lacks", span
+            )
             ok = False
     for wire, place in zip(call.operands, call.spans, strict=True):
         if wire.is_bool or (isinstance(wire.element, IndexInto) and wire.role > Role.TABLE):
-            call.fail("E0304", f"`dot` multiplies numbers, but this is {show(wire)}", place, help="write `select(m, 1, 0)` for a mask")
+            call.fail(
+                "E0304",
+                f"`dot` multiplies numbers, but this is {show(wire)}",
+                place,
+                help="write `select(m, 1, 0)` for a mask",
+            )
             ok = False
     if not ok:
         return None
@@ -60,7 +67,7 @@ def _present(call: OpCall) -> bool:
         if not x.has(axis):
             call.lacks(x, axis, call.spans[0], f"`{call.shown}` acts on `{axis.name}`, which its operand lacks", span)
             return False
-    if call.mask is not None and not any(call.mask.has(axis) for axis in call.axes):
+    if call.mask is not None and call.mask.static is None and not any(call.mask.has(axis) for axis in call.axes):
         names = ", ".join(axis.name for axis in call.axes)
         call.fail(
             "E0309",
@@ -112,7 +119,12 @@ def quantify(call: OpCall) -> Wire | None:
     """any, all: truth values over the axes in brackets."""
     x = call.operands[0]
     if not x.is_bool:
-        call.fail("E0304", f"`{call.shown}` needs truth values, but this is {show(x)}", call.spans[0], help="compare it: `x > 0`")
+        call.fail(
+            "E0304",
+            f"`{call.shown}` needs truth values, but this is {show(x)}",
+            call.spans[0],
+            help="compare it: `x > 0`",
+        )
         return None
     return _masked(call, (), Scalar.BOOL) if _present(call) else None
 
@@ -136,7 +148,9 @@ def _row(name: str, group: str, usage: str, doc: str, example: str, rule: object
     return Op(name, group, usage, doc, example, rule, brackets=Brackets.ACTS, glyph=glyph, **more)  # type: ignore[arg-type]
 
 
-def _reduction(name: str, doc: str, rule: object = reduce, kind: str = "", result: str = "[q]", masked: bool = True) -> Op:
+def _reduction(
+    name: str, doc: str, rule: object = reduce, kind: str = "", result: str = "[q]", masked: bool = True
+) -> Op:
     example = f"width q, k\nblock f(x: {kind}[q, k]) -> {result} {{\n    return {name}[k](x)\n}}\n"
     return _row(name, "reduce", f"{name}[k](x)", doc, example, rule, "reduce", masked=masked)
 

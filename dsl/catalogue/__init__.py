@@ -1,4 +1,4 @@
-"""Every diagnostic code, with a page that explains it. One room per hundred: E01xx is syntax.py.
+"""Every diagnostic code, with a page that explains it. One room per hundred: E01xx is syntax.py, E02xx names.py, ...
 
 A new room is a module with a tuple ENTRIES, and one more name in the list below.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 import textwrap
 from difflib import get_close_matches
 
-from . import syntax
+from . import blocks, names, settings, syntax, types, unbuilt, warnings
 from .entry import Entry
 
-CATALOGUE: dict[str, Entry] = {entry.code: entry for room in (syntax,) for entry in room.ENTRIES}
+_ROOMS = (syntax, names, types, blocks, warnings, settings, unbuilt)
+CATALOGUE: dict[str, Entry] = {entry.code: entry for room in _ROOMS for entry in room.ENTRIES}
 """The rows by their codes, in order."""
 
 
@@ -31,9 +32,14 @@ def explain(code: str) -> str | None:
 
 
 def normal(code: str) -> str:
-    """A code as the catalogue writes it."""
-    digits = code.strip().upper().removeprefix("E")
-    return f"E{digits:0>4}" if digits.isascii() and digits.isdecimal() else code
+    """A code as the catalogue writes it; `502` may be a warning."""
+    text = code.strip().upper()
+    digits = text.removeprefix("E").removeprefix("W")
+    if not (digits.isascii() and digits.isdecimal()):
+        return code
+    number = f"{digits:0>4}"
+    warning = text.startswith("W") or (text[0] != "E" and f"E{number}" not in CATALOGUE and f"W{number}" in CATALOGUE)
+    return f"W{number}" if warning else f"E{number}"
 
 
 def near(code: str) -> list[str]:

@@ -11,7 +11,8 @@ class Entry:
 
     `title` is a phrase without a full stop. `explanation` is paragraphs with a blank line between, however their
     lines are broken. `wrong` and `right` are whole `.attn` files, as short as can be: `wrong` yields the code,
-    `right` yields nothing (a test runs both).
+    `right` yields nothing (a test runs both). A line `# -- other.attn` begins another file, beside `main.attn`; a first
+    line `# attnc check main.attn --config big` says how the file is checked.
     """
 
     code: str

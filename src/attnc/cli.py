@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from . import __version__
-from .dsl.diagnostic import AttnError, Diagnostic, Severity
+from .dsl.diagnostic import AttnError, Diagnostic
 from .spec import Model, Size, Spec, load, suggestion
 
 CLEAN, WRONG, COULD_NOT_RUN = 0, 1, 2
@@ -155,15 +155,16 @@ def check(args: argparse.Namespace) -> int:
             status = COULD_NOT_RUN
             continue
         found += diagnostics
-        if not args.json:
-            report(diagnostics)
-            say(f"{file}: {tally(diagnostics)}")
+        if not diagnostics and not args.json:
+            say(f"{file}: ok")
     if args.json:
         import json
 
         from .dsl.render import to_json
 
         print(json.dumps(to_json(found), indent=2))
+    else:
+        report(found)
     return status
 
 
@@ -171,21 +172,27 @@ def draw(args: argparse.Namespace) -> int:
     """Draw the neural-circuit diagram of a model or a block, as SVG, PDF, PNG or DOT by the ending of OUT. All but
     DOT need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
     """
+    from .diagrams import UnknownBlock
+    from .diagrams.export import FORMATS, ExportError
+
     if args.out is not None:
-        writable(args.out)
+        writable(args.out, FORMATS)
     model = open_model(args)
-    diagram = model.draw(open=args.open, depth=args.depth)
-    if args.out is None:
-        sys.stdout.write(diagram.dot)
-    else:
-        diagram.save(args.out)
+    try:
+        diagram = model.draw(open=args.open, depth=args.depth)
+        if args.out is None:
+            sys.stdout.write(diagram.dot)
+        else:
+            diagram.save(args.out)
+    except (UnknownBlock, ExportError) as problem:
+        raise CannotRun(str(problem)) from None
     return CLEAN
 
 
 def emit(args: argparse.Namespace) -> int:
     """Write a model or a block as stand-alone Python: it needs torch (or NumPy) and jaxtyping, not attnc."""
     if args.out is not None:
-        writable(args.out)
+        writable(args.out, ())
     text = open_model(args).source(args.to)
     if args.out is None:
         sys.stdout.write(text)
@@ -204,10 +211,13 @@ def explain(args: argparse.Namespace) -> int:
     """Explain the code of an error or a warning, with a wrong and a right program."""
     from .dsl import catalogue
 
-    page = catalogue.explain(args.code.upper())
+    page = catalogue.explain(args.code)
     if page is None:
-        raise CannotRun(f"no error has the code `{args.code}` (codes look like E0307)")
-    print(page.rstrip("\n"))
+        near = ", ".join(catalogue.near(args.code))
+        raise CannotRun(
+            f"no error has the code `{args.code}`; " + (f"near it: {near}" if near else "codes look like E0307")
+        )
+    sys.stdout.write(page)
     return CLEAN
 
 
@@ -262,16 +272,6 @@ def the_only(spec: Spec) -> str:
     raise CannotRun(f"{spec.name} has no model and no block")
 
 
-def tally(diagnostics: Sequence[Diagnostic]) -> str:
-    """`ok`, or `2 errors, 1 warning`."""
-    parts = []
-    for severity in Severity:
-        n = sum(found.severity is severity for found in diagnostics)
-        if n:
-            parts.append(f"{n} {severity.value}{'' if n == 1 else 's'}")
-    return ", ".join(parts) or "ok"
-
-
 def table(model: Model) -> list[str]:
     """The weights of a model as lines of aligned text, and the total."""
     rows = [("path", "axes", "shape", "init", "parameters")]
@@ -298,16 +298,18 @@ def report(diagnostics: Sequence[Diagnostic]) -> None:
         from .dsl.render import render_all
 
         colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        sys.stderr.write(render_all(diagnostics, colour=colour).rstrip("\n") + "\n\n")
+        say(render_all(diagnostics, colour=colour))
 
 
-def writable(out: str) -> None:
-    """Say early that an output cannot be written, rather than after the work is done."""
+def writable(out: str, endings: Sequence[str]) -> None:
+    """Say early that an output cannot be written, rather than after the work is done. No `endings`: any will do."""
     path = Path(out)
     if path.is_dir():
         raise CannotRun(f"{out} is a folder; name a file in it")
     if not path.parent.is_dir():
         raise CannotRun(f"cannot write {out}: there is no folder {path.parent}")
+    if endings and path.suffix.removeprefix(".").lower() not in endings:
+        raise CannotRun(f"cannot write {out}: its name must end in one of {', '.join(f'.{e}' for e in endings)}")
 
 
 def write(out: str, text: str) -> None:

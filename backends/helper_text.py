@@ -1,0 +1,34 @@
+"""The text of helpers, for the generated file: read, not imported, so that emitting PyTorch code needs no PyTorch."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def helpers(module: str) -> dict[str, str]:
+    """name -> source text of each top-level function, class and constant of `backends/<module>.py`, in order."""
+    text = (Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8")
+    found = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = ast.get_source_segment(text, node) or ""
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found[node.targets[0].id] = ast.get_source_segment(text, node) or ""
+    return found
+
+
+def used_helpers(module: str, wanted: set[str]) -> list[str]:
+    """The texts of the wanted helpers and of those that they need, in the order of their file."""
+    texts = helpers(module)
+    closed: set[str] = set()
+    todo = [name for name in wanted if name in texts]
+    while todo:
+        name = todo.pop()
+        if name in closed:
+            continue
+        closed.add(name)
+        todo += [node.id for node in ast.walk(ast.parse(texts[name])) if isinstance(node, ast.Name) and node.id in texts]
+    return [text for name, text in texts.items() if name in closed]

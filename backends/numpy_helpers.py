@@ -1,0 +1,228 @@
+"""Helpers that generated NumPy code carries along, each only where used. Their text is copied: keep them free of us.
+
+All keep the type of their operands: float32 stays float32.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def check_inputs(
+    model: str,
+    inputs: dict[str, tuple[Array | None, str, str]],
+    sizes: dict[str, int],
+    bounds: dict[str, int],
+    copies: dict[str, str],
+) -> tuple[int, ...]:
+    """Refuses inputs that are not what the model declares; returns the extents of their common batch axes.
+
+    inputs: for each, the array, its kind ("real", "bool", "int" or "index vocab") and its axes ("source model").
+    sizes: extents known in advance; bounds: the largest allowed; copies: for an axis, another one of equal extent.
+    """
+    batch: tuple[int, ...] | None = None
+    first = ""
+    found = {axis: (size, "") for axis, size in sizes.items()}
+    for name, (x, kind, spaced) in inputs.items():
+        if x is None:
+            continue
+        axes = spaced.split()
+        shown = f"{model}: `{name}`"
+        if x.dtype.kind not in {"real": "fV", "bool": "b"}.get(kind, "iu"):  # V: bfloat16 and its like
+            wanted = {"real": "reals", "bool": "truth values", "int": "integers"}.get(kind, f"integers: it is an {kind}")
+            raise TypeError(f"{shown} is {x.dtype}, but must hold {wanted.replace('index ', 'index into ')}")
+        if x.ndim < len(axes):
+            raise ValueError(f"{shown} has rank {x.ndim}, but needs at least {len(axes)}: [{', '.join(axes)}]")
+        split = x.ndim - len(axes)
+        if batch is None:
+            batch, first = x.shape[:split], name
+        elif x.shape[:split] != batch:
+            raise ValueError(f"{shown} has the batch axes {x.shape[:split]}, but `{first}` has {batch}")
+        for axis, extent in zip(axes, x.shape[split:]):
+            known = copies.get(axis, axis)
+            size, other = found.setdefault(known, (extent, name))
+            if extent != size:
+                also = f"`{other}` has {known} = {size}" if other else f"this model has {known} = {size}"
+                raise ValueError(f"{shown} has {axis} = {extent}, but {also}")
+            if axis in bounds and extent > bounds[axis]:
+                raise ValueError(f"{shown} has {axis} = {extent}, but {axis} is at most {bounds[axis]}")
+    for name, (x, kind, _) in inputs.items():
+        if x is None or not kind.startswith("index "):
+            continue
+        axis = kind[6:]
+        size, _ = found.get(copies.get(axis, axis), (0, ""))
+        bad = (x < 0) | (x >= size)
+        if copies.get(axis, axis) in found and bad.any():
+            place = [int(i) for i in np.argwhere(bad)[0]]
+            raise IndexError(f"{model}: `{name}`: {int(x[tuple(place)])} at {place} is no index into {axis} (0..{size - 1})")
+    return batch or ()
+
+
+def check_index(index: Array | int, size: int, where: str) -> None:
+    """Refuses a computed index outside 0 .. size - 1: NumPy would wrap a negative one round."""
+    index = np.asarray(index)
+    bad = (index < 0) | (index >= size)
+    if bad.any():
+        raise IndexError(f"{where}: {int(index[bad].flat[0])} is no index (0..{size - 1})")
+
+
+def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
+    """x [..., in] times weight [out, in] transposed, plus bias: one matrix product, whatever the leading dimensions."""
+    y = (x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) @ weight.T).reshape(*x.shape[:-1], weight.shape[0])
+    return y if bias is None else y + bias
+
+
+def grouped_linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
+    """A linear map for each group: x [..., groups, in] and weight [groups, out, in] give [..., groups, out]."""
+    groups = weight.ndim - 2
+    lead = x.ndim - 1 - groups
+    front = np.moveaxis(x, range(lead, lead + groups), range(groups))  # [groups, ..., in]
+    flat = front.reshape(*front.shape[:groups], math.prod(front.shape[groups:-1]), x.shape[-1])
+    y = flat @ weight.swapaxes(-1, -2)
+    y = y.reshape(*y.shape[:groups], *front.shape[groups:-1], weight.shape[-2])
+    y = np.moveaxis(y, range(groups), range(lead, lead + groups))
+    return y if bias is None else y + bias
+
+
+def layernorm(x: Array, axes: int, eps: float, weight: Array | None = None, bias: Array | None = None) -> Array:
+    """x minus its mean, over its standard deviation, over the last `axes` dimensions (Ba et al. 2016)."""
+    over = tuple(range(-axes, 0))
+    x = x - x.mean(over, keepdims=True)
+    x = x / np.sqrt((x * x).mean(over, keepdims=True) + eps)
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def rmsnorm(x: Array, axes: int, eps: float, weight: Array | None = None) -> Array:
+    """x over its root mean square over the last `axes` dimensions (Zhang and Sennrich 2019)."""
+    x = x / np.sqrt((x * x).mean(tuple(range(-axes, 0)), keepdims=True) + eps)
+    return x if weight is None else x * weight
+
+
+def l2norm(x: Array, axis: int | tuple[int, ...], eps: float) -> Array:
+    """x over its Euclidean length, which is taken to be at least eps."""
+    return x / np.maximum(np.sqrt((x * x).sum(axis, keepdims=True)), x.dtype.type(eps))
+
+
+def softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = None) -> Array:
+    """Softmax over what the mask keeps; what it leaves out weighs exactly 0, so a row without any is all zeros."""
+    least = np.finfo(scores.dtype).min
+    if mask is not None:
+        scores = np.where(mask, scores, least)
+    weights = scores - scores.max(axis, keepdims=True, initial=least)
+    np.exp(weights, out=weights)
+    if mask is not None:
+        weights *= mask
+    total = weights.sum(axis, keepdims=True)
+    weights /= np.where(total == 0, 1, total)
+    return weights
+
+
+def log_softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = None) -> Array:
+    """The logarithm of softmax; minus infinity where the mask leaves out."""
+    kept = scores if mask is None else np.where(mask, scores, -np.inf)
+    return kept - logsumexp(scores, axis, mask, keepdims=True)
+
+
+def logsumexp(x: Array, axis: int | tuple[int, ...], mask: Array | None = None, keepdims: bool = False) -> Array:
+    """log of the sum of exp without overflow; minus infinity over nothing at all."""
+    least = np.finfo(x.dtype).min
+    if mask is not None:
+        x = np.where(mask, x, least)
+    top = x.max(axis, keepdims=True, initial=least)
+    terms = np.exp(x - top)
+    if mask is not None:
+        terms *= mask
+    with np.errstate(divide="ignore"):
+        found = np.log(terms.sum(axis, keepdims=True)) + top
+    return found if keepdims else found.squeeze(axis)
+
+
+def attention(Q: Array, K: Array, V: Array, mask: Array | None = None, bias: Array | None = None, scale: float = 1.0) -> Array:
+    """softmax of scale Q K' (plus bias, where the mask keeps) times V: [..., q, d], [..., k, d], [..., k, v] -> [..., q, v]."""
+    scores = Q @ K.swapaxes(-1, -2)
+    scores *= scale
+    if bias is not None:
+        scores = scores + bias
+    return softmax(scores, -1, mask) @ V
+
+
+def concat(parts: list[Array], axis: int) -> Array:
+    """Joins along `axis`, counted from the right; all other dimensions broadcast."""
+    moved = [np.moveaxis(part, axis, -1) for part in parts]
+    shape = np.broadcast_shapes(*(part.shape[:-1] for part in moved))
+    whole = np.concatenate([np.broadcast_to(part, (*shape, part.shape[-1])) for part in moved], -1)
+    return np.moveaxis(whole, -1, axis)
+
+
+def take_along(x: Array, index: Array, axis: int) -> Array:
+    """The items of x at `index` along `axis`, counted from the right; all other dimensions broadcast."""
+    rank = max(x.ndim, index.ndim)
+    x, index = x[(None,) * (rank - x.ndim)], index[(None,) * (rank - index.ndim)]
+    return np.take_along_axis(x, index, axis)
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)), without overflow."""
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
+
+
+def silu(x: Array) -> Array:
+    """x sigmoid(x), also called swish."""
+    return x * sigmoid(x)
+
+
+def gelu(x: Array) -> Array:
+    """x times the normal distribution function of x (Hendrycks and Gimpel 2016)."""
+    return x * (erf(x * math.sqrt(0.5)) + 1) * 0.5
+
+
+def gelu_tanh(x: Array) -> Array:
+    """GELU by its tanh approximation (Hendrycks and Gimpel 2016)."""
+    return x * (np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)) + 1) * 0.5
+
+
+ERF_SMALL = (
+    (1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2, 3.77485237685302021e2, 3.20937758913846947e3),
+    (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3),
+)
+ERF_MIDDLE = (
+    (2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e1, 2.98635138197400131e2,
+     8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3, 1.23033935479799725e3),
+    (1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3,
+     3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3),
+)  # fmt: skip
+ERF_LARGE = (
+    (1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4),
+    (1.0, 2.56852019228982242e0, 1.87295284992346047e0, 5.27905102951428412e-1, 6.05183413124413191e-2, 2.33520497626869185e-3),
+)
+
+
+def horner(coefficients: tuple[float, ...], x: Array) -> Array:
+    """A polynomial, the highest power first."""
+    value = np.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        value *= x
+        value += coefficient
+    return value
+
+
+def erf(x: Array) -> Array:
+    """The error function by the rational approximations of W. J. Cody (Math. Comp. 23, 1969), as far as the type goes."""
+    y = np.abs(x)
+    square = np.minimum(y, 0.5) ** 2
+    small = x * horner(ERF_SMALL[0], square) / horner(ERF_SMALL[1], square)
+    middle = np.clip(y, 0.5, 4.0)
+    tail = np.exp(-middle * middle) * horner(ERF_MIDDLE[0], middle) / horner(ERF_MIDDLE[1], middle)
+    large = np.clip(y, 4.0, 6.0)  # beyond 6 it is 1 to the last digit
+    inverse = 1 / (large * large)
+    rest = inverse * horner(ERF_LARGE[0], inverse) / horner(ERF_LARGE[1], inverse)
+    far = np.exp(-large * large) / large * (math.sqrt(1 / math.pi) - rest)
+    found = np.where(y <= 0.5, small, np.copysign(1 - np.where(y <= 4.0, tail, far), x))
+    return np.where(np.isnan(x), x, found)

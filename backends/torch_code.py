@@ -1,0 +1,655 @@
+"""PyTorch source: one `nn.Module` class per block, model and repeat body; state_dict keys are the spec's weight paths."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Sequence
+
+from ..compiler.axes import Axis
+from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Weight
+from ..compiler.ops import OPS
+from ..compiler.static import Const, evaluate
+from . import torch_ops
+from .body import NONE, Body, CannotEmit, Emitter, Val, is_path, is_table, kind_of, wrap
+from .capture import Captures
+from .helper_text import helpers, used_helpers
+from .names import MODULE_ATTRIBUTES, Namer, camel
+from .plan import Plan, Program
+from .static_code import ATOM, TERM, Code, binary, number, static_code
+
+BINARY = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%", "^": "^"}
+COMPARE = ("<=", ">=", "<", ">", "==", "!=")
+
+
+def accessible(name: str) -> bool:
+    """Whether `self.name` is Python, and means that name (Python mangles `__name` inside a class)."""
+    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
+
+
+def attribute(name: str) -> str:
+    return f"self.{name}" if accessible(name) else f'getattr(self, "{name}")'
+
+
+def assigned(name: str, value: str) -> str:
+    return f"self.{name} = {value}" if accessible(name) else f'setattr(self, "{name}", {value})'
+
+
+class TorchBody(Body):
+    """Emits `__init__` and `forward` of one class."""
+
+    def __init__(self, file: TorchEmitter, plan: Plan) -> None:
+        super().__init__(file, plan)
+        self.torch = file
+        self.init: list[str] = []
+        self.modules: dict[str, str] = {}  # attribute -> what it is made with
+        self.derived: dict[Axis, str] = {}  # sizes that __init__ computes from others
+        self.stored: dict[str, str] = {}  # attribute -> the name in __init__
+        self.bases: dict[str, tuple[Plan, list[str]]] = {}
+        self.checks: list[str] = []
+        self._first_weight: str | None = None
+        self.attributes = Namer(MODULE_ATTRIBUTES)
+        for node in plan.graph.nodes:  # weight paths come first: they are what the spec says
+            if isinstance(node, Apply) and node.name is not None:
+                self.attributes.reserve(node.name)
+            elif isinstance(node, Parameter):
+                self.attributes.reserve(node.weight.name.split(".")[0])
+            elif isinstance(node, Repeat) or (isinstance(node, Call) and file.owns(node.graph)):
+                self.attributes.reserve(node.name)
+        self._attribute: dict[str, str] = {}
+        self._first_weight = self._find_weight()
+
+    def _find_weight(self) -> str | None:
+        for node in self.plan.graph.nodes:
+            if isinstance(node, Parameter):
+                return attribute(node.weight.name)
+            if isinstance(node, Apply) and node.weights:
+                return self.weight(node.weights[0])
+        return None
+
+    def weight(self, weight: Weight) -> str:
+        head, *rest = weight.name.split(".")
+        return ".".join([attribute(head), *rest])
+
+    def parameter(self, weight: Weight) -> str:
+        text = attribute(weight.name)
+        if weight.name not in self.modules:
+            shape = ", ".join(self.dim_size(dim) for dim in weight.dims)
+            frozen = ", requires_grad=False" if weight.frozen else ""
+            init = weight.init
+            if init.kind in ("zeros", "ones"):
+                self.init.append(assigned(weight.name, f"nn.Parameter(torch.{init.kind}({shape or '()'}){frozen})"))
+            else:
+                self.init.append(assigned(weight.name, f"nn.Parameter(torch.empty({shape or '()'}){frozen})"))
+                self.init.append(self.initialiser(text, weight))
+            self.modules[weight.name] = ""
+        return text
+
+    # -- sizes and consts ---------------------------------------------------------------------------------------
+
+    def built_size(self, axis: Axis) -> str:
+        """The size of an axis inside `__init__`."""
+        if axis in self.derived:
+            return self.derived[axis]
+        if axis not in self.plan.axes or (axis.extent is not None and axis not in self.scope.axes):
+            return str(axis.extent)
+        if axis.bound is not None and axis.extent is None:
+            self.plan.sizes_bound[axis] = None
+            return self.scope.bounds[axis]
+        name = self.scope.axes[axis]
+        if axis.size is not None and self.plan.follows_formula(axis):
+            code = static_code(axis.size, self.built_size, self.built_const, exact=True)
+            self.derived[axis] = name
+            self.derivations.append(f"{name} = {code.text}")
+        else:
+            self.plan.sizes[axis] = None
+        return name
+
+    @property
+    def derivations(self) -> list[str]:
+        if not hasattr(self, "_derivations"):
+            self._derivations: list[str] = []
+        return self._derivations
+
+    def built_const(self, const: Const) -> str:
+        if const not in self.scope.consts:
+            return number(const.value if const.value is not None else 0).text
+        self.plan.numbers[const] = None
+        return self.scope.consts[const]
+
+    def _stored(self, name: str) -> str:
+        if name not in self._attribute:
+            self._attribute[name] = self.attributes.give(name)
+        found = self._attribute[name]
+        self.stored[found] = name
+        return f"self.{found}"
+
+    def size_code(self, axis: Axis) -> str:
+        name = self.built_size(axis)
+        return self._stored(name) if name.isidentifier() else name
+
+    def const_code(self, const: Const) -> str:
+        if const in self.plan.late:
+            return self.scope.consts[const]
+        name = self.built_const(const)
+        return self._stored(name) if name.isidentifier() else name
+
+    def bound_code(self, axis: Axis) -> str:
+        self.plan.sizes_bound[axis] = None
+        return self._stored(self.scope.bounds[axis])
+
+    def dim_size(self, axes: Sequence[Axis]) -> str:
+        """The size of one stored dimension: the product of its axes."""
+        return " * ".join(self.built_size(axis) for axis in axes) or "1"
+
+    def initialiser(self, text: str, weight: Weight) -> str:
+        """The statement that gives a weight its first values."""
+        init = weight.init
+        given = ", ".join(repr(float(value)) for value in init.args)
+        match init.kind:
+            case "normal":
+                return f"nn.init.normal_({text}, std={given})"
+            case "uniform":
+                return f"nn.init.uniform_({text}, -{given}, {given})"
+            case "zeros" | "ones":
+                return f"nn.init.{init.kind}_({text})"
+            case "constant":
+                return f"nn.init.constant_({text}, {given})"
+            case "xavier":
+                fans = " + ".join(filter(None, [self.dim_size(init.fan_in), self.dim_size(init.fan_out)]))
+                bound = f"math.sqrt(6 / ({fans}))"
+                return f"nn.init.uniform_({text}, -{bound}, {bound})"
+            case "default" if init.fan_in:
+                bound = f"1 / math.sqrt({self.dim_size(init.fan_in)})"
+                return f"nn.init.uniform_({text}, -{bound}, {bound})"
+            case "default":
+                return f"nn.init.normal_({text})"
+        raise CannotEmit(f"initialisation {init.kind!r} of {weight.name}")
+
+    def module(self, node: Apply, made: str, natural: dict[str, Init]) -> str:
+        """A learned op's submodule; `natural` says what its constructor initialises by itself."""
+        assert node.name is not None
+        if node.name not in self.modules:
+            self.modules[node.name] = made
+            self.init.append(assigned(node.name, made))
+            for weight in node.weights:
+                usual = natural.get(weight.name.rsplit(".", 1)[1])
+                if usual is None or (usual.kind, usual.args) != (weight.init.kind, weight.init.args):
+                    self.init.append(self.initialiser(self.weight(weight), weight))
+                if weight.frozen:
+                    self.init.append(f"{self.weight(weight)}.requires_grad_(False)")
+        return attribute(node.name)
+
+    # -- spelling -----------------------------------------------------------------------------------------------
+
+    def permuted(self, x: Val, source: tuple[int, ...], target: tuple[int, ...]) -> str:
+        return f"{x.atom}.movedim({source}, {target})"
+
+    def swapped(self, x: Val, a: int, b: int) -> str:
+        return f"{x.atom}.mT" if (a, b) == (-2, -1) else f"{x.atom}.transpose({a}, {b})"
+
+    def expanded(self, x: Val, shape: str) -> str:
+        return f"{x.atom}.expand({shape})"
+
+    def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> str:
+        sizes = ", ".join(self.extent(axis).text for axis in axes)
+        return f"{x.atom}.unflatten({dim}, ({sizes}{',' if len(axes) == 1 else ''}))"
+
+    def flatten(self, x: Val, first: int, last: int) -> str:
+        return f"{x.atom}.flatten({first}{'' if last == -1 else f', {last}'})"
+
+    def lookup(self, x: Val, e: Val) -> str:
+        if len(x.axes) == 2 and x.kind == "real":
+            return f"F.embedding({e.text}, {x.text})"
+        return f"{x.atom}[{e.text}]"
+
+    def take_along(self, x: Val, e: Val, dim: int) -> str:
+        self.helper("take_along")
+        return f"take_along({x.text}, {e.text}, {dim})"
+
+    def arange(self, extent: str) -> str:
+        return f"torch.arange({extent}, device={self.device})"
+
+    def filled(self, shape: str, value: str, kind: str, dtype: str) -> str:
+        types = {"int": "torch.int64", "bool": "torch.bool"}
+        return f"torch.full({shape}, {value}, dtype={types.get(kind, dtype)}, device={self.device})"
+
+    def cast(self, text: str, dtype: str) -> str:
+        return f"{text}.double()" if dtype == "torch.float64" else f"{text}.to({dtype})"
+
+    def float64(self) -> str:
+        return "torch.float64"
+
+    def helper(self, name: str) -> None:
+        self.file.helpers[name] = None
+
+    def check_index(self, code: str, extent: str, axis: Axis) -> None:
+        self.helper("check_index")
+        self.line(f'check_index({code}, {extent}, "{self.graph.name}: index into {axis.name}")')
+
+    def root_device(self) -> str:
+        return "next(self.parameters()).device" if self.torch.owns(self.graph) else "torch.get_default_device()"
+
+    def root_dtype(self) -> str:
+        return "next(self.parameters()).dtype" if self.torch.owns(self.graph) else "torch.get_default_dtype()"
+
+    def first_weight(self) -> str | None:
+        return self._first_weight
+
+    def batch(self) -> str:
+        return "batch"
+
+    # -- ops ----------------------------------------------------------------------------------------------------
+
+    def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+        emit = torch_ops.OPS.get(node.op)
+        if emit is not None:
+            return emit(self, node, vals, mask)
+        if node.op in OPS and OPS[node.op].group == "pointwise":
+            return self.pointwise(node, vals)
+        raise CannotEmit(f"PyTorch code for `{node.op}`")
+
+    def point(self, op: str, vals: list[Val], out: object) -> Code:
+        codes = [val.code for val in vals]
+        if op in BINARY or op in COMPARE:
+            return binary(op, codes[0], codes[1])
+        if op in ("and", "or"):
+            sign, level = ("&", 7) if op == "and" else ("|", 5)
+            return Code(f"{codes[0].at(level)} {sign} {codes[1].at(level + 1)}", level)
+        if op == "neg":
+            return Code(f"-{codes[0].at(11)}", 11)
+        if op == "not":
+            return Code(f"~{codes[0].at(11)}", 11)
+        if op in ("floor", "ceil"):
+            return codes[0] if vals[0].kind == "int" else Code(f"{codes[0].at(ATOM)}.{op}().long()")
+        if op in ("maximum", "minimum"):
+            return self._extreme(op, vals)
+        if op == "clamp":
+            if vals[1].number and vals[2].number:
+                return Code(f"{codes[0].at(ATOM)}.clamp({codes[1].text}, {codes[2].text})")
+            low = Val(self._extreme("maximum", vals[:2]))
+            return self._extreme("minimum", [low, vals[2]])
+        if op == "select" and vals[1].number and vals[2].number and getattr(out, "type").element.value == "real":  # noqa: B009
+            dtype = self.float64() if is_table(out) else self.dtype  # type: ignore[arg-type]
+            full = self.filled("()", codes[1].text, "real", dtype)
+            return Code(f"torch.where({codes[0].text}, {full}, {codes[2].text})")
+        return Code(OPS[op].torch.format(*(code.text for code in codes)))
+
+    def _extreme(self, op: str, vals: list[Val]) -> Code:
+        arrays = [val for val in vals if not val.number]
+        numbers = [val for val in vals if val.number]
+        code = arrays[0].code
+        for other in arrays[1:]:
+            code = Code(f"torch.{op}({code.text}, {other.text})")
+        for other in numbers:
+            side = "min" if op == "maximum" else "max"
+            code = Code(f"{code.at(ATOM)}.clamp({side}={other.text})")
+        return code
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def submodule(self, name: str, made: str, owner: bool) -> str:
+        """The attribute of a called block: one for a name, or, for blocks without weights, one for each way to make it."""
+        if owner:
+            known = self.modules.get(name)
+            if known is None:
+                self.modules[name] = made
+                self.init.append(assigned(name, made))
+            elif known != made:
+                raise CannotEmit(f"{self.graph.name}: the calls of `{name}` share weights but differ: {known} and {made}")
+            return attribute(name)
+        number_ = 1
+        while True:
+            wish = name if number_ == 1 else f"{name}_{number_}"
+            found = self._attribute.get(f"call {wish}")
+            if found is None:
+                found = self._attribute[f"call {wish}"] = self.attributes.give(wish)
+                self.modules[found] = made
+                self.init.append(assigned(found, made))
+            if self.modules[found] == made:
+                return attribute(found)
+            number_ += 1
+
+    def made(self, plan: Plan, graph: Graph, to_caller: dict[Axis, Axis], consts: dict[Const, object]) -> str:
+        given = self.built(plan, graph, to_caller, consts, self.built_size, self.built_const, self.built_size)  # type: ignore[arg-type]
+        return f"{plan.name}({', '.join(given)})"
+
+    def traced(self, plan: Plan, path: str) -> list[str]:
+        """What a class on the way to a captured value takes besides: where it stands, and where to put the value."""
+        if not plan.on_path:
+            return []
+        if self.plan.is_root or self.graph.kind == "model":
+            at = f'"{path}."' if "{" not in path else f'f"{path}."'
+        else:
+            at = f'f"{{at}}{path}."'
+        return [f"at={at}", "found=found"]
+
+    def invoke(self, node: Call, plan: Plan, args: list[str], keywords: list[str]) -> str:
+        if node.name == "":
+            given = self.built(plan, node.graph, dict(node.axes), dict(node.consts), self.built_size, self.built_const, self.built_size)
+            self.bases.setdefault(plan.name, (plan, given))
+            extra = ["found=found"] if plan.on_path else []
+            return f"{plan.name}.forward({', '.join(['self', *args, *keywords, *extra])})"
+        made = self.made(plan, node.graph, dict(node.axes), dict(node.consts))
+        name = self.submodule(node.name, made, self.torch.owns(node.graph))
+        segment = node.name
+        return f"{name}({', '.join([*args, *keywords, *self.traced(plan, segment)])})"
+
+    def loop(self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]) -> list[str]:
+        count = static_code(node.count, self.built_size, self.built_const).text
+        index = "i"
+        made = []
+        for plan, body in zip(plans, node.bodies, strict=True):
+            given = self.built(plan, body, {}, {}, self.built_size, lambda c: index if c == node.index else self.built_const(c), self.built_size)
+            made.append(f"{plan.name}({', '.join(given)})")
+        used = any("i" in re.findall(r"\w+", text) for text in made) and node.index is not None
+        if node.shared:
+            if len(plans) > 1:
+                raise CannotEmit(f"{self.graph.name}: `repeat.{node.name} shared` with a static `if` on the pass's number")
+            module = self.submodule(node.name, made[0], True)
+            late = plans[0].late
+            counter = "_"
+            if node.index is not None and late:
+                counter = self.namer.give(node.index.name)
+                keywords = [[re.sub(rf"=({re.escape(self.late_name(node.index))})$", f"={counter}", word) for word in keywords[0]]]
+            steps = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
+            given_ = [*targets, *args, *keywords[0], *self.traced(plans[0], node.name)]
+            lines = [f"for {counter} in range({steps}):"]
+            lines += wrap(f"    {', '.join(targets)} = {module}({', '.join(given_)})", self.carried_axes(node))
+            return lines
+        if len(plans) == 1:
+            text = f"nn.ModuleList({made[0]} for {index if used else '_'} in range({count}))"
+        else:
+            choices = ", ".join(f"{made[v]}".replace("(i=i", f"(i={i}").replace(", i=i", f", i={i}") for i, v in enumerate(node.variant))
+            text = f"nn.ModuleList([{choices}])"
+            if used:
+                kinds = " else ".join(
+                    [f"{made[v]} if {index} in {tuple(i for i, w in enumerate(node.variant) if w == v)}" for v in range(len(made) - 1)] + [made[-1]]
+                )
+                text = f"nn.ModuleList({kinds} for {index} in range({count}))"
+        if node.name not in self.modules:
+            self.modules[node.name] = text
+            self.init.append(assigned(node.name, text))
+        each = self.namer.give(node.name[:-1] if node.name.endswith("s") and len(node.name) > 3 else "layer")
+        traced = any(plan.on_path for plan in plans)
+        if traced:
+            counter = self.namer.give("i")
+            plan = next(plan for plan in plans if plan.on_path)
+            if len(plans) > 1 and not all(p.on_path for p in plans):
+                raise CannotEmit("captured values in some of the variants of a repeat only")
+            extra = self.traced(plan, f"{node.name}.{{{counter}}}")
+            lines = [f"for {counter}, {each} in enumerate({attribute(node.name)}):"]
+        else:
+            extra = []
+            lines = [f"for {each} in {attribute(node.name)}:"]
+        words = sorted({word for words in keywords for word in words}) if len(plans) > 1 else keywords[0]
+        call = f"{each}({', '.join([*targets, *args, *words, *extra])})"
+        lines += wrap(f"    {', '.join(targets)} = {call}", self.carried_axes(node))
+        self.namer.free(each)
+        return lines
+
+    def late_name(self, const: Const) -> str:
+        return self.const_code(const).removeprefix("self.")
+
+    def carried_axes(self, node: Repeat) -> str:
+        return ", ".join(self.shown(self.core(value.type.axes)) for value in node.outs)
+
+    # -- captures -----------------------------------------------------------------------------------------------
+
+    def record(self, name: str, val: Val) -> None:
+        at = "" if self.graph.kind == "model" else "{at}"
+        key = f'f"{at}{name}"' if at else f'"{name}"'
+        self.line(f"found[{key}] = {val.text}")
+
+    # -- a model's border ---------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        if self.graph.kind == "model" and self.graph.inputs:
+            self.helper("check_inputs")
+            self.checks = border(self)
+            for place, item in enumerate(self.graph.inputs):
+                if item.default is not None:
+                    val = self.inputs[place]
+                    shape = f"({', '.join('1' for _ in val.axes)}{',' if len(val.axes) == 1 else ''})"
+                    dtype = self.dtype if val.kind == "real" else ""
+                    full = self.filled(shape, self.static(item.default).text, val.kind, dtype)
+                    self.lines += [f"if {val.text} is None:", f"    {val.text} = {full}"]
+
+
+def border(body: Body) -> list[str]:
+    """The call that checks a model's inputs: kinds, ranks, extents, batch axes, indices."""
+    rows = []
+    inputs = []
+    families: dict[str, str] = {}
+    seen: dict[int, str] = {}
+    sizes: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    for val, item in zip(body.inputs, body.graph.inputs, strict=True):
+        element = item.value.type.element
+        axes = body.core(item.value.type.axes)
+        kind = val.kind
+        mentioned = list(axes)
+        if hasattr(element, "axis"):
+            kind = f"index {element.axis.name}"
+            mentioned.append(element.axis)
+        inputs.append(axes)
+        for axis in mentioned:
+            known = seen.setdefault(axis.family, axis.name)
+            if known != axis.name:
+                families[axis.name] = known
+            if body.plan.static_size(axis):
+                sizes[known] = body.size_code(axis)
+            elif axis.bound is not None:
+                bounds[axis.name] = body.bound_code(axis)
+        rows.append(f'"{item.name}": ({val.text}, "{kind}", "{" ".join(axis.name for axis in axes)}")')
+    table = lambda entries: "{" + ", ".join(f'"{key}": {value}' for key, value in entries.items()) + "}"  # noqa: E731
+    quoted = {key: f'"{value}"' for key, value in families.items()}
+    lines = [f'batch = check_inputs("{body.graph.name}", {{']
+    lines += [f"    {row}," for row in rows]
+    lines.append(f"}}, sizes={table(sizes)}, bounds={table(bounds)}, copies={table(quoted)})")
+    derived = []
+    for axis in dict.fromkeys(axis for axes in inputs for axis in axes):
+        if axis.size is not None and not body.plan.static_size(axis) and body.plan.follows_formula(axis):
+            derived.append(axis)
+    body.derived_inputs = derived  # type: ignore[attr-defined]
+    return lines
+
+
+class TorchEmitter(Emitter):
+    """The whole file."""
+
+    def __init__(self, program: Program, captures: Captures) -> None:
+        super().__init__(program)
+        self.captures = captures
+        self._owners: dict[int, bool] = {}
+
+    def body(self, plan: Plan) -> TorchBody:
+        return TorchBody(self, plan)
+
+    def owns(self, graph: Graph) -> bool:
+        """Whether the graph or anything nested in it has weights."""
+        if id(graph) not in self._owners:
+            found = False
+            for node in graph.nodes:
+                match node:
+                    case Parameter():
+                        found = True
+                    case Apply():
+                        found = found or bool(node.weights)
+                    case Call():
+                        found = self.owns(node.graph) or found
+                    case Repeat():
+                        found = any([self.owns(body) for body in node.bodies]) or found
+            self._owners[id(graph)] = found
+        return self._owners[id(graph)]
+
+    def source(self, header: str) -> str:
+        self.settle()
+        texts = []
+        results = []
+        for plan in self.program.plans:
+            body = self.bodies[plan.key]
+            assert isinstance(body, TorchBody)
+            if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
+                results.append(self._results(plan, body))
+            texts.append(self._class(plan, body))
+        carried = used_helpers("torch_helpers", set(self.helpers))
+        if self.captures.wanted:
+            results.insert(0, CAPTURED)
+        code = "\n\n\n".join([*carried, *results, *texts])
+        imports = []
+        if re.search(r"\bmath\.", code):
+            imports.append("import math")
+        if "NamedTuple" in code:
+            imports.append("from typing import NamedTuple")
+        imports += [""] if imports else []
+        imports.append("import torch")
+        if re.search(r"\bF\.", code):
+            imports.append("import torch.nn.functional as F")
+        kinds = [kind for kind in ("Bool", "Float", "Int") if re.search(rf"\b{kind}\[", code)]
+        if kinds:
+            imports.append(f"from jaxtyping import {', '.join(kinds)}")
+        imports.append("from torch import Tensor, nn")
+        head = "".join(f"# {line}\n" for line in header.splitlines())
+        return f"{head}{chr(10).join(imports)}\n\n\n{code}\n"
+
+    def _results(self, plan: Plan, body: TorchBody) -> str:
+        lines = [f"class {plan.name}Output(NamedTuple):"]
+        for name, val in zip(output_names(plan), body.returned, strict=True):
+            lines.append(f"    {name}: {annotation(body, val, 'Tensor')}")
+        return "\n".join(lines)
+
+    def _class(self, plan: Plan, body: TorchBody) -> str:
+        bases = list(body.bases.values())
+        # A model that calls a model which calls a third one needs only the nearest as its base.
+        nested = {name for base, _ in bases for name in self._ancestors(base)}
+        bases = [(base, given) for base, given in bases if base.name not in nested]
+        names = ", ".join(base.name for base, _ in bases) or "nn.Module"
+        lines = [f"class {plan.name}({names}):"]
+        params = self._parameters(plan, body)
+        setup = [*body.derivations]
+        for attr, name in body.stored.items():
+            setup.append(f"self.{attr} = {name}")
+        setup += body.init
+        if len(bases) > 1:
+            setup = [f"{name} = {value}" for name, _, value in params] + setup
+            params = []
+        if params or setup:
+            shown = ["self", *(["*"] if params else []), *(f"{n}: {t} = {v}" if v is not None else f"{n}: {t}" for n, t, v in params)]
+            lines += wrap(f"    def __init__({', '.join(shown)}) -> None:")
+            given = ", ".join(bases[0][1]) if len(bases) == 1 else ""
+            lines.append(f"        super().__init__({given})")
+            for text in setup:
+                lines += wrap(f"        {text}")
+            lines.append("")
+        lines += self._forward(plan, body)
+        return "\n".join(lines)
+
+    def _ancestors(self, plan: Plan) -> set[str]:
+        body = self.bodies[plan.key]
+        assert isinstance(body, TorchBody)
+        found: set[str] = set()
+        for base, _ in body.bases.values():
+            found |= {base.name} | self._ancestors(base)
+        return found
+
+    def _parameters(self, plan: Plan, body: TorchBody) -> list[tuple[str, str, str | None]]:
+        found: list[tuple[str, str, str | None]] = []
+        for axis in plan.axes:
+            if axis in plan.sizes:
+                found.append((body.scope.axes[axis], "int", str(axis.extent)))
+            if axis in plan.sizes_bound:
+                found.append((body.scope.bounds[axis], "int", str(axis.bound)))
+        for const in plan.consts:
+            if const in plan.numbers and const not in plan.late:
+                value = const.value
+                kind = "int" if value is None else type(value).__name__
+                found.append((body.scope.consts[const], kind, None if value is None else number(value).text))
+        return sorted(found, key=lambda item: item[2] is not None)
+
+    def _forward(self, plan: Plan, body: TorchBody) -> list[str]:
+        args = ["self"]
+        for val, item in zip(body.inputs, plan.graph.inputs, strict=True):
+            kind = annotation(body, val, "Tensor")
+            args.append(f"{val.text}: {kind} | None = None" if item.default is not None else f"{val.text}: {kind}")
+        more = []
+        more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
+        more += [f"{body.scope.consts[const]}: int" for const in plan.late]
+        more += ["device: torch.device"] if plan.wants_device else []
+        more += ["dtype: torch.dtype"] if plan.wants_dtype else []
+        if plan.on_path:
+            if plan.graph.kind == "model":
+                more += ["found: dict[str, Tensor] | None = None"]
+            else:
+                more += ["at: str", "found: dict[str, Tensor]"]
+        args += ["*", *more] if more else []
+        result = self._result_type(plan, body)
+        lines = wrap(f"    def forward({', '.join(args)}) -> {result}:")
+        inner = [*body.checks]
+        if plan.on_path and plan.graph.kind == "model":
+            inner.append("found = {} if found is None else found")
+        for text in [*inner, *body.prologue, *body.lines, *self._return(plan, body)]:
+            lines += wrap(f"        {text}") if len(text) > 100 and "  # " not in text else [f"        {text}"]
+        return lines
+
+    def _result_type(self, plan: Plan, body: TorchBody) -> str:
+        kinds = [annotation(body, val, "Tensor") for val in body.returned]
+        if len(kinds) == 1:
+            kind = kinds[0]
+        elif plan.graph.kind == "model":
+            kind = f"{plan.name}Output"
+        else:
+            kind = f"tuple[{', '.join(kinds)}]"
+        return f"tuple[{kind}, dict[str, Captured]]" if plan.is_root and self.captures.wanted else kind
+
+    def _return(self, plan: Plan, body: TorchBody) -> list[str]:
+        values = [val.text for val in body.returned]
+        text = values[0] if len(values) == 1 else ", ".join(values)
+        shown = ", ".join(body.shown(val.axes) for val in body.returned)
+        if plan.graph.kind == "model" and len(values) > 1:
+            text = f"{plan.name}Output({text})"
+        if not (plan.is_root and self.captures.wanted):
+            return wrap(f"return {text}", shown if not all(is_path(value) for value in values) else "")
+        return [*wrap(f"result = {text}", shown), "return result, {", *self.captures.lines(self.program, body), "}"]
+
+
+CAPTURED = '''class Captured(NamedTuple):
+    """A value from inside the model: its dimensions are the batch axes, then `axes`."""
+
+    value: Tensor
+    axes: tuple[str, ...]'''
+
+
+def output_names(plan: Plan) -> list[str]:
+    """Names of a model's results, fit for a NamedTuple."""
+    namer = Namer(frozenset({"count", "index"}))
+    wishes = [output.name or f"out_{place}" for place, output in enumerate(plan.graph.outputs)]
+    return [namer.give(wish.lstrip("_") or "out") for wish in wishes]
+
+
+def annotation(body: Body, val: Val, array: str) -> str:
+    """`Float[Tensor, "*batch q d"]`."""
+    if val.number:
+        return {"int": "int", "bool": "bool"}.get(val.kind, "float")
+    kind = {"int": "Int", "bool": "Bool"}.get(val.kind, "Float")
+    names = {axis.name for axis in body.plan.axes}
+    batch = "batch" if "batch" not in names else "lead"
+    lead = [] if val.lead == NONE else [f"*{batch}" if val.lead == 2 else f"*#{batch}"]
+    axes = [f"#{axis.name}" if axis in val.thin else axis.name for axis in val.axes]
+    return f'{kind}[{array}, "{" ".join([*lead, *axes])}"]'
+
+
+def torch_source(graph: Graph, *, header: str = "", capture: tuple[str, ...] = ()) -> str:
+    """The PyTorch module of a model (or of a block on its own): a Python file that depends on torch and jaxtyping alone.
+
+    header: lines put first, as comments. capture: paths of values that the call returns besides its result.
+    Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
+    """
+    from .lower import lower
+
+    graph, captures = lower(graph, capture)
+    program = Program(graph, captures.marks)
+    return TorchEmitter(program, captures).source(header)
+
+
+__all__ = ["TERM", "evaluate", "helpers", "camel", "kind_of", "torch_source"]

@@ -1,0 +1,104 @@
+"""Helpers that generated PyTorch code carries along, each only where used. Their text is copied: keep them free of us."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+def check_inputs(
+    model: str,
+    inputs: dict[str, tuple[Tensor | None, str, str]],
+    sizes: dict[str, int],
+    bounds: dict[str, int],
+    copies: dict[str, str],
+) -> tuple[int, ...]:
+    """Refuses inputs that are not what the model declares; returns the extents of their common batch axes.
+
+    inputs: for each, the tensor, its kind ("real", "bool", "int" or "index vocab") and its axes ("source model").
+    sizes: extents known in advance; bounds: the largest allowed; copies: for an axis, another one of equal extent.
+    """
+    batch: tuple[int, ...] | None = None
+    first = ""
+    found = {axis: (size, "") for axis, size in sizes.items()}
+    for name, (x, kind, spaced) in inputs.items():
+        if x is None:
+            continue
+        axes = spaced.split()
+        shown = f"{model}: `{name}`"
+        real, truth = x.is_floating_point(), x.dtype == torch.bool
+        if not (real if kind == "real" else truth if kind == "bool" else not (real or truth or x.is_complex())):
+            wanted = {"real": "reals", "bool": "truth values", "int": "integers"}.get(kind, f"integers: it is an {kind}")
+            raise TypeError(f"{shown} is {x.dtype}, but must hold {wanted.replace('index ', 'index into ')}")
+        if x.dim() < len(axes):
+            raise ValueError(f"{shown} has rank {x.dim()}, but needs at least {len(axes)}: [{', '.join(axes)}]")
+        split = x.dim() - len(axes)
+        if batch is None:
+            batch, first = tuple(x.shape[:split]), name
+        elif tuple(x.shape[:split]) != batch:
+            raise ValueError(f"{shown} has the batch axes {tuple(x.shape[:split])}, but `{first}` has {batch}")
+        for axis, extent in zip(axes, x.shape[split:]):
+            known = copies.get(axis, axis)
+            size, other = found.setdefault(known, (extent, name))
+            if extent != size:
+                also = f"`{other}` has {known} = {size}" if other else f"this model has {known} = {size}"
+                raise ValueError(f"{shown} has {axis} = {extent}, but {also}")
+            if axis in bounds and extent > bounds[axis]:
+                raise ValueError(f"{shown} has {axis} = {extent}, but {axis} is at most {bounds[axis]}")
+    if torch.compiler.is_compiling():
+        return batch or ()
+    for name, (x, kind, _) in inputs.items():
+        if x is None or not kind.startswith("index ") or x.device.type != "cpu":
+            continue
+        axis = kind[6:]
+        size, _ = found.get(copies.get(axis, axis), (0, ""))
+        bad = (x < 0) | (x >= size)
+        if copies.get(axis, axis) in found and bad.any():
+            place = bad.nonzero()[0].tolist()
+            raise IndexError(f"{model}: `{name}`: {int(x[tuple(place)])} at {place} is no index into {axis} (0..{size - 1})")
+    return batch or ()
+
+
+def check_index(index: Tensor | int, size: int, where: str) -> None:
+    """Refuses a computed index outside 0 .. size - 1; looks only on the CPU and in eager mode, where looking is cheap."""
+    if torch.compiler.is_compiling() or (isinstance(index, Tensor) and index.device.type != "cpu"):
+        return
+    bad = torch.as_tensor((index < 0) | (index >= size))
+    if bad.any():
+        worst = int(torch.as_tensor(index)[bad].flatten()[0])
+        raise IndexError(f"{where}: {worst} is no index (0..{size - 1})")
+
+
+def masked_softmax(scores: Tensor, mask: Tensor, dim: int) -> Tensor:
+    """Softmax over what the mask keeps; what it leaves out weighs exactly 0, so a row without any is all zeros."""
+    kept = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+    return torch.where(mask, kept.softmax(dim), 0.0)
+
+
+def concat(parts: list[Tensor], dim: int) -> Tensor:
+    """Joins along `dim`, counted from the right; all other dimensions broadcast."""
+    moved = [part.movedim(dim, -1) for part in parts]
+    shape = torch.broadcast_shapes(*(part.shape[:-1] for part in moved))
+    return torch.cat([part.expand(*shape, part.shape[-1]) for part in moved], -1).movedim(-1, dim)
+
+
+def take_along(x: Tensor, index: Tensor, dim: int) -> Tensor:
+    """The items of x at `index` along `dim`, counted from the right; all other dimensions broadcast."""
+    rank = max(x.dim(), index.dim())
+    x, index = x[(None,) * (rank - x.dim())], index[(None,) * (rank - index.dim())]
+    return torch.take_along_dim(x, index, dim)
+
+
+class GroupedLinear(nn.Module):
+    """A linear map for each group: [..., groups, in] -> [..., groups, out], initialised as nn.Linear is."""
+
+    def __init__(self, groups: tuple[int, ...], fan_in: int, fan_out: int, bias: bool = True) -> None:
+        super().__init__()
+        bound = fan_in**-0.5 if fan_in else 0.0
+        self.weight = nn.Parameter(torch.empty(*groups, fan_out, fan_in).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(*groups, fan_out).uniform_(-bound, bound)) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        g = "abcdefgh"[: self.weight.dim() - 2]
+        y = torch.einsum(f"...{g}i,{g}oi->...{g}o", x, self.weight)
+        return y if self.bias is None else y + self.bias

@@ -1,0 +1,420 @@
+"""PyTorch code of the ops that are not pointwise: one function each, in the table at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..compiler.axes import Axis
+from ..compiler.graph import Apply, Init
+from ..compiler.static import Arith, Literal, SizeOf, Static, evaluate
+from .body import NONE, Val, is_table, kind_of
+from .static_code import SUM, TERM, Code
+
+if TYPE_CHECKING:
+    from .torch_code import TorchBody
+
+Emit = Callable[["TorchBody", Apply, list[Val], Val | None], Val]
+
+
+def dims(x: Val, axes: Sequence[Axis]) -> str:
+    """Dimensions for a reduction: `-1` or `(-2, -1)`."""
+    places = sorted(x.dim(axis) for axis in axes)
+    return str(places[0]) if len(places) == 1 else str(tuple(places))
+
+
+def without(x: Val, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    return tuple(axis for axis in x.axes if axis not in axes)
+
+
+def dot(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    out = node.out
+    vals = [body.real(val, is_table(out), vals) for val in vals]
+    numbers = [val for val in vals if val.number]
+    arrays = [body.full(val, [a for a in node.axes if not val.has(a)]) for val in vals if not val.number]
+    order, code = _product(body, node, arrays)
+    for val in numbers:
+        code = Code(f"{code.at(TERM)} * {val.code.at(TERM + 1)}", TERM)
+    return body.combine(vals if len(arrays) == len(vals) else [*arrays, *numbers], code, order, out)
+
+
+def _product(body: TorchBody, node: Apply, arrays: list[Val]) -> tuple[tuple[Axis, ...], Code]:
+    eaten = node.axes
+    if len(arrays) == 1:
+        x = arrays[0]
+        return without(x, eaten), Code(f"{x.atom}.sum({dims(x, eaten)})")
+    if len(arrays) == 2 and len(eaten) == 1:
+        found = _matmul(arrays[0], arrays[1], eaten[0])
+        if found is not None:
+            return found
+    letters = _letters([axis for val in arrays for axis in val.axes])
+    spelled = ["".join(letters[axis] for axis in val.axes) for val in arrays]
+    kept = [axis for axis in dict.fromkeys(axis for val in arrays for axis in val.axes) if axis not in eaten]
+    shared = [axis for axis in kept if all(axis in val.axes for val in arrays)]
+    order = tuple([*shared, *(axis for axis in kept if axis not in shared)])
+    dots = "..." if any(val.lead != NONE for val in arrays) else ""
+    inputs = ",".join((dots if val.lead != NONE else "") + text for val, text in zip(arrays, spelled, strict=True))
+    result = dots + "".join(letters[axis] for axis in order)
+    return order, Code(f'torch.einsum("{inputs}->{result}", {", ".join(val.text for val in arrays)})')
+
+
+def _matmul(a: Val, b: Val, c: Axis) -> tuple[tuple[Axis, ...], Code] | None:
+    """`a @ b`, where both lie as matmul wants them but for a transposed last pair; else None."""
+    shared = [axis for axis in a.axes if axis in b.axes and axis != c]
+    left = [axis for axis in a.axes if axis not in shared and axis != c]
+    right = [axis for axis in b.axes if axis not in shared and axis != c]
+    if b.lead == NONE and not shared and len(right) <= 1 and a.axes[-1] == c:  # a shared matrix: any rows
+        text = b.code.at(TERM + 1) if b.axes[0] == c else f"{b.atom}.mT"
+        return (*left, *right), Code(f"{a.code.at(TERM)} @ {text}", TERM)
+    if len(left) != 1 or len(right) != 1:
+        return None
+    first = _pair(a, (*shared, left[0], c))
+    second = _pair(b, (*shared, c, right[0]))
+    if first is None or second is None:
+        return None
+    return (*shared, left[0], right[0]), Code(f"{first.at(TERM)} @ {second.at(TERM + 1)}", TERM)
+
+
+def _pair(x: Val, order: tuple[Axis, ...]) -> Code | None:
+    if x.axes == order:
+        return x.code
+    return Code(f"{x.atom}.mT") if x.axes == (*order[:-2], order[-1], order[-2]) else None
+
+
+def _letters(axes: Sequence[Axis]) -> dict[Axis, str]:
+    """A letter for each axis: its initial where that is free."""
+    found: dict[Axis, str] = {}
+    spare = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    for axis in dict.fromkeys(axes):
+        wish = next((c for c in axis.name if c.isalpha()), "a").lower()
+        if wish in found.values():
+            wish = wish.upper()
+        while wish in found.values():
+            wish = next(spare)
+        found[axis] = wish
+    return found
+
+
+def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """`nn.Linear` on the eaten axes, flattened; or, with weights of their own for each group, GroupedLinear."""
+    x = body.last(body.real(vals[0], False), node.axes)
+    bias = "" if len(node.weights) > 1 else ", bias=False"
+    fan_in, fan_out = body.dim_size(node.axes), body.dim_size(node.made)
+    init = Init("default")
+    natural = {"weight": init, "bias": init}
+    if node.each:
+        body.helper("GroupedLinear")
+        groups = ", ".join(body.built_size(axis) for axis in node.each)
+        made = f"GroupedLinear(({groups},), {fan_in}, {fan_out}{bias})"
+        rest = [axis for axis in x.axes if axis not in node.axes and axis not in node.each]
+        x = body.align(x, [*rest, *node.each, *node.axes])
+        kept: tuple[Axis, ...] = (*rest, *node.each)
+    else:
+        made = f"nn.Linear({fan_in}, {fan_out}{bias})"
+        kept = without(x, node.axes)
+    if len(node.axes) > 1:
+        x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
+    elif not node.axes:
+        x = replace(x, code=Code(f"{x.atom}[..., None]"))
+    text = f"{body.module(node, made, natural)}({x.text})"
+    if len(node.made) > 1:
+        text = body.unflatten(Val(Code(text)), -1, node.made)
+    elif not node.made:
+        text = f"{text}.squeeze(-1)"
+    val = body.combine([x], Code(text), (*kept, *node.made), node.out)
+    return replace(val, thin=(x.thin & set(kept)) - set(node.each))
+
+
+def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    ids = body._checked(vals[0], node.axes[0])
+    made = f"nn.Embedding({body.dim_size(node.axes)}, {body.dim_size(node.made)})"
+    text = ids.text if not ids.number else body.filled("()", ids.text, "int", "")
+    text = f"{body.module(node, made, {'weight': Init('normal', (1.0,))})}({text})"
+    if len(node.made) > 1:
+        text = body.unflatten(Val(Code(text)), -1, node.made)
+    val = body.combine([ids], Code(text), (*ids.axes, *node.made), node.out)
+    return replace(val, thin=ids.thin)
+
+
+def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """`nn.LayerNorm`, `nn.RMSNorm`: over the last dimensions."""
+    x = body.last(body.real(vals[0], False), node.axes)
+    kind = "LayerNorm" if node.op == "layernorm" else "RMSNorm"
+    shape = ", ".join(body.dim_size((axis,)) for axis in node.axes)
+    shape = f"({shape})" if len(node.axes) > 1 else shape
+    eps = body.built_static(node.options.get("eps", Literal(1e-5 if kind == "LayerNorm" else 1e-6)))
+    names = [weight.name.rsplit(".", 1)[1] for weight in node.weights]
+    given = [shape, f"eps={eps}"]
+    if not names:
+        sizes = ", ".join(body.extent(axis).text for axis in node.axes)
+        function = "F.layer_norm" if kind == "LayerNorm" else "F.rms_norm"
+        eps = body.static(node.options.get("eps", Literal(1e-5 if kind == "LayerNorm" else 1e-6))).text
+        return body.combine([x], Code(f"{function}({x.text}, ({sizes},), eps={eps})"), x.axes, node.out, thin=x.thin)
+    if kind == "LayerNorm" and names == ["weight"]:
+        given.append("bias=False")
+    module = body.module(node, f"nn.{kind}({', '.join(given)})", {"weight": Init("ones"), "bias": Init("zeros")})
+    if names == ["bias"] and f"{module}.weight = None" not in body.init:
+        body.init.append(f"{module}.weight = None")
+    return body.combine([x], Code(f"{module}({x.text})"), x.axes, node.out, thin=x.thin)
+
+
+def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """sum, mean, max, min, any, all, argmax, logsumexp, over what the mask keeps."""
+    op, axes, out = node.op, node.axes, node.out
+    x = vals[0]
+    if op in ("any", "all"):
+        kind = "bool"
+    else:
+        kind = "real" if kind_of(out) == "real" else "int"
+    if kind == "real" or (op == "argmax" and x.kind == "bool"):
+        x = body.real(x, is_table(out) if kind == "real" else True)
+    if x.number:
+        dtype = body.float64() if is_table(out) else body.dtype if kind == "real" else ""
+        x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False, table=is_table(out))
+    if mask is None:
+        x = body.full(x, axes)
+        fed = [x]
+    else:
+        x, mask, order = masked(body, node, x, mask)
+        least = {"max": "-math.inf", "logsumexp": "-math.inf", "argmax": "-math.inf", "min": "math.inf"}.get(op, "0")
+        if x.kind == "int" and op in ("max", "min", "argmax"):
+            least = f"torch.iinfo(torch.int64).{'max' if op == 'min' else 'min'}"
+        fed = [x, mask]
+        if op == "any":
+            text = Code(f"{mask.code.at(7)} & {x.code.at(8)}", 7)
+        elif op == "all":
+            text = Code(f"~{mask.code.at(11)} | {x.code.at(6)}", 5)
+        else:
+            text = Code(f"torch.where({mask.text}, {x.text}, {least})")
+        x = body.combine(fed, text, order, out, kind=x.kind, table=x.table)
+        x = replace(x, thin=x.thin - set(axes))
+    kept = without(x, axes)
+    where = dims(x, axes)
+    thin = x.thin & set(kept)
+    name = {"max": "amax", "min": "amin", "argmax": "argmax"}.get(op, op)
+    if op == "mean":
+        if mask is None:
+            x = body.named(x)
+            sizes = " * ".join(body.extent(axis).text for axis in axes)
+            if all(body.plan.static_size(axis) for axis in axes):
+                code = Code(f"{x.text}.mean({where})")
+            else:  # the mean of nothing is 0
+                code = Code(f"{x.text}.sum({where}) / max({sizes}, 1)", TERM)
+        else:
+            mask = body.named(body.full(mask, axes), "kept")
+            count = body.combine([mask], Code(f"{mask.text}.sum({dims(mask, axes)}).clamp(min=1)"), without(mask, axes), out, table=True)
+            count = body.align(count, kept, short=True)
+            code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
+        return body.combine([x], code, kept, out, thin=thin, needs=frozenset().union(*(v.needs for v in fed)))
+    return body.combine([x], Code(f"{x.atom}.{name}({where})"), kept, out, thin=thin)
+
+
+def masked(body: TorchBody, node: Apply, x: Val, mask: Val) -> tuple[Val, Val, tuple[Axis, ...]]:
+    """Operand and mask laid out alike, the operand with all axes that the op acts on."""
+    x = body.full(x, [axis for axis in node.axes if not x.has(axis) and not mask.has(axis)])
+    order = body.union_order([x, mask], node.out) if not set(mask.axes) <= set(x.axes) else x.axes
+    missing = [axis for axis in node.axes if axis not in order]
+    order = (*order, *missing)
+    return body.align(x, order, short=True), mask if mask.number else body.align(mask, order, short=True), order
+
+
+def cumsum(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = vals[0] if kind_of(node.out) == "int" else body.real(vals[0], is_table(node.out))
+    x = body.full(x, node.axes)
+    return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out, thin=x.thin)
+
+
+def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """softmax and log_softmax; several axes jointly are flattened into one and back."""
+    x = body.real(vals[0], is_table(node.out))
+    axes, op = node.axes, node.op
+    fed = [x]
+    if mask is None:
+        x = body.full(x, axes)
+        order = x.axes
+    else:
+        x, mask, order = masked(body, node, x, mask)
+        x = body.full(x, [axis for axis in axes if axis in x.axes and not x.has(axis)])
+        fed = [x, mask]
+    if len(axes) > 1:
+        order = (*(axis for axis in order if axis not in axes), *axes)
+        x = replace(body.align(x, order), code=Code(body.flatten(body.align(x, order), -len(axes), -1)))
+        if mask is not None:
+            mask = body.full(body.align(mask, order), axes)
+            mask = replace(mask, code=Code(body.flatten(mask, -len(axes), -1)))
+        where = "-1"
+    else:
+        where = str(order.index(axes[0]) - len(order))
+    if mask is None:
+        text = f"{x.atom}.{op}({where})"
+    elif op == "softmax":
+        body.helper("masked_softmax")
+        text = f"masked_softmax({x.text}, {mask.text}, {where})"
+    else:
+        text = f"torch.where({mask.text}, {x.text}, -math.inf).log_softmax({where})"
+        text = f"{text}.nan_to_num(nan=-math.inf, neginf=-math.inf)"
+    if len(axes) > 1:
+        text = body.unflatten(Val(Code(text)), -1, axes)
+    val = body.combine(fed, Code(text), order, node.out)
+    return replace(val, thin=val.thin - set(axes))
+
+
+def l2norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
+    eps = body.static(node.options.get("eps", Literal(1e-12))).text
+    return body.combine([x], Code(f"F.normalize({x.text}, dim={dims(x, node.axes)}, eps={eps})"), x.axes, node.out, thin=x.thin)
+
+
+def concat(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """One after the other; dimensions that some operands lack are spread first."""
+    out, made = node.out, node.made[0]
+    if kind_of(out) == "real":
+        vals = [body.real(val, is_table(out), vals) for val in vals]
+    parts = []
+    for val, axis in zip(vals, node.axes, strict=True):
+        val = body.full(val, [axis])
+        change = {axis: made}
+        parts.append(replace(val, axes=tuple(change.get(a, a) for a in val.axes), thin=val.thin - {axis}))
+    largest = max(parts, key=lambda val: len(val.axes))
+    extra = dict.fromkeys(axis for val in parts for axis in val.axes if axis not in largest.axes)
+    order = (*extra, *largest.axes)
+    dim = order.index(made) - len(order)
+    same = all(set(val.axes) == set(order) and not val.thin for val in parts) and len({val.lead for val in parts} - {2}) <= (0 if any(val.lead == 2 for val in parts) else 1)
+    same = same and not any(val.lead == 1 for val in parts)
+    parts = [body.align(val, order) for val in parts]
+    texts = ", ".join(val.text for val in parts)
+    thin = frozenset(axis for axis in order if all(axis in val.thin for val in parts))
+    if same:
+        code = Code(f"torch.cat([{texts}], {dim})")
+    else:
+        body.helper("concat")
+        code = Code(f"concat([{texts}], {dim})")
+    return body.combine(parts, code, order, out, thin=thin)
+
+
+def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    p = node.options.get("p", Literal(0.0))
+    if p in (Literal(0), Literal(0.0)):
+        return vals[0]
+    x = body.real(vals[0], is_table(node.out))
+    if x.number:
+        return x
+    # Each item is left out on its own: an axis along which the operand does not vary yet is written out first.
+    x = body.full(x, [axis for axis in x.axes if axis in x.thin and axis not in node.out.type.thin and axis in node.out.type.axes])
+    return body.combine([x], Code(f"F.dropout({x.text}, {body.static(p).text}, self.training)"), x.axes, node.out, thin=x.thin)
+
+
+def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """Minus the log-likelihood of each id; smoothing spreads its share evenly over all classes, as torch does."""
+    vocab, out = node.axes[0], node.out
+    ids = body._checked(vals[1], vocab)
+    x = body.last(body.real(vals[0], False), [vocab])
+    if ids.number:
+        ids = Val(Code(body.filled("()", ids.text, "int", "")), kind="int", needs=ids.needs)
+    kept = without(x, [vocab])
+    order = kept if set(ids.axes) <= set(kept) else (*(axis for axis in ids.axes if axis not in kept), *kept)
+    smoothing = node.options.get("smoothing", Literal(0))
+    same = set(ids.axes) == set(kept) == set(order) and not x.thin and not ids.thin and x.lead == ids.lead != 1
+    ids = body.align(ids, order)
+    x = body.align(x, (*order, vocab))
+    smooth = "" if smoothing in (Literal(0), Literal(0.0)) else f", label_smoothing={body.static(smoothing).text}"
+    if same:
+        x, ids = body.named(x, "logits"), body.named(ids, "ids")
+        size = body.extent(vocab).text
+        text = f'F.cross_entropy({x.text}.reshape(-1, {size}), {ids.text}.reshape(-1), reduction="none"{smooth})'
+        return body.combine([x, ids], Code(f"{text}.reshape({ids.text}.shape)"), order, out)
+    body.helper("take_along")
+    logs = body.let("logs", body.combine([x], Code(f"{x.atom}.log_softmax(-1)"), x.axes, out))
+    text = f"-take_along({logs.text}, {ids.atom}[..., None], -1).squeeze(-1)"
+    if smooth:
+        s = body.static(smoothing).at(TERM + 1)
+        text = f"(1 - {s}) * {text} - {s} * {logs.text}.mean(-1)"
+    return body.combine([logs, ids], Code(text, SUM), order, out)
+
+
+def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """softmax(Q K' scale + bias, where mask) V, fused (rewrites/attention.py): [.., q, d], [.., k, d], [.., k, v]."""
+    out = node.out
+    d, k = node.axes
+    vals = [body.real(val, False, vals) for val in vals]
+    Q, K, V, *biases = vals  # noqa: N806
+    q, v = node.made
+    Q, K, V = body.full(Q, [d]), body.full(K, [d, k]), body.full(V, [k])  # noqa: N806
+    shared = tuple(dict.fromkeys(axis for val in (Q, K, V) for axis in val.axes if axis not in (q, k, d, v)))
+    others = [val for val in (mask, *biases) if val is not None and not val.number]
+    if any(q in val.axes for val in others) or q not in Q.axes:
+        Q = body.full(Q, [q])  # noqa: N806
+    more = tuple(dict.fromkeys(axis for val in others for axis in val.axes if axis not in (*shared, q, k)))
+    if more:  # the mask has axes that no operand has
+        Q = body.full(Q, more)  # noqa: N806
+        shared = (*more, *shared)
+    args = [
+        body.align(Q, (*shared, q, d), short=True).text,
+        body.align(K, (*shared, k, d), short=True).text,
+        body.align(body.full(V, [v] if v not in V.axes else []), (*shared, k, v), short=True).text,
+    ]
+    where = None
+    if mask is not None and not mask.number:
+        where = _over(body, mask, shared, q, k)
+    if biases:
+        bias = _over(body, biases[0], shared, q, k)
+        text = bias.text if where is None else f"torch.where({where.text}, {bias.text}, -math.inf)"
+        args.append(f"attn_mask={text}")
+    elif where is not None:
+        args.append(f"attn_mask={where.text}")
+    p = node.options.get("p", Literal(0.0))
+    if p not in (Literal(0), Literal(0.0)):
+        args.append(f"dropout_p={body.static(p).text} if self.training else 0.0")
+    scale = node.options.get("scale", Literal(1.0))
+    if not is_usual_scale(scale, d):
+        args.append(f"scale={body.static(scale).text}")
+    code = Code(f"F.scaled_dot_product_attention({', '.join(args)})")
+    result = body.combine([Q, K, V, *others], code, (*shared, q, v), out)
+    return replace(result, thin=frozenset(a for a in result.thin if a not in (q, v)) | ({q} & Q.thin) | ({v} & V.thin))
+
+
+def _over(body: TorchBody, x: Val, shared: tuple[Axis, ...], q: Axis, k: Axis) -> Val:
+    """A mask or bias with at least the two dimensions that the fused op wants."""
+    wants = shared if x.lead != NONE or set(x.axes) & set(shared) else ()
+    return body.align(x, (*wants, q, k))
+
+
+def is_usual_scale(scale: Static, d: Axis) -> bool:
+    """Whether the scale is 1 / sqrt(|d|), the fused op's own."""
+    if scale == Arith("/", (Literal(1), Arith("sqrt", (SizeOf(d),)))):
+        return True
+    try:
+        value = evaluate(scale)
+    except (ArithmeticError, ValueError):
+        return False
+    return False if value is None or d.extent is None else not _sizes(scale) and False
+
+
+def _sizes(scale: Static) -> bool:
+    return isinstance(scale, SizeOf)
+
+
+OPS: dict[str, Emit] = {
+    "dot": dot,
+    "linear": linear,
+    "embed": embed,
+    "layernorm": norm,
+    "rmsnorm": norm,
+    "sum": reduce,
+    "mean": reduce,
+    "max": reduce,
+    "min": reduce,
+    "any": reduce,
+    "all": reduce,
+    "argmax": reduce,
+    "logsumexp": reduce,
+    "cumsum": cumsum,
+    "softmax": softmax,
+    "log_softmax": softmax,
+    "l2norm": l2norm,
+    "concat": concat,
+    "dropout": dropout,
+    "cross_entropy": cross_entropy,
+    "attention": attention,
+}

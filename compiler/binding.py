@@ -1,0 +1,224 @@
+"""What a call gives a block: axes and consts in brackets, arguments in parentheses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..dsl import syntax as s
+from ..dsl.source import Span
+from .axes import Axis, Kind
+from .modules import BlockDef, checked_size, size_static
+from .names import is_reserved, listed, nearest
+from .static import Const, Static
+from .wires import Wire, show
+
+if TYPE_CHECKING:
+    from .blocks import Checker
+    from .expressions import Expressions
+
+
+@dataclass
+class Binding:
+    """One call: its names resolved, its parameters and arguments sorted out."""
+
+    checker: Checker
+    body: Expressions
+    block: BlockDef
+    call: s.Call
+    shared: str | None
+
+    def _name(self) -> str | None:
+        """The path that the call adds to the names of weights (D11)."""
+        if self.shared is not None:
+            if self.call.label is not None:
+                self.body.report("E0319", "a shared block has one name: no label here", self.call.label.span)
+                return None
+            return self.shared
+        if self.block.is_model:
+            if self.call.label is not None:
+                self.body.report("E0319", "a model adds no path: no label here", self.call.label.span)
+                return None
+            return ""
+        ident = self.call.label or self.call.callee
+        if is_reserved(ident.text):
+            return ident.text if self.body.may_own(ident.text, ident.span) else None
+        return ident.text
+
+    def _arguments_only(self) -> None:
+        self.body._evaluate_arguments(self.call)
+
+    def _bind_parameters(self) -> dict[str, Axis | Static] | None:
+        """What stands in brackets, by the parameter's name: an axis of the caller, or a number."""
+        body, block, call = self.body, self.block, self.call
+        generics = {generic.name.text: generic for generic in block.decl.generics}
+        axes, consts = self.checker.closure(block)
+        implicit: dict[str, Axis | Const] = {}
+        implicit.update({axis.name: axis for axis in axes})
+        implicit.update({const.name: const for const in consts})
+        order = list(generics)
+        bound: dict[str, Axis | Static] = {}
+        good = True
+        brackets = call.brackets
+        items = brackets.items if brackets else ()
+        if brackets and (brackets.result is not None or brackets.each):
+            body.report(
+                "E0318",
+                f"`{block.name}` is a block: its brackets name axes, without an arrow",
+                brackets.span,
+                help=self._usage(),
+            )
+            return None
+        position = 0
+        for item in items:
+            if item.rename is not None:
+                body.report("E0318", "brackets of a call name axes, they do not rename", item.span, help=self._usage())
+                return None
+            if item.value is not None:
+                name, value = item.name.text, item.value
+                if name not in generics and name not in implicit:
+                    near = nearest(name, [*generics, *implicit])
+                    body.report("E0401", f"`{block.name}` has no parameter `{name}`", item.name.span,
+                                help=f"did you mean `{near}`?" if near else self._usage(),
+                                fix=[(item.name.span, near)] if near else [])  # fmt: skip
+                    good = False
+                    continue
+            else:
+                if position >= len(order):
+                    body.report("E0401", f"`{block.name}` takes {len(order)} parameter{'s' if len(order) != 1 else ''} in brackets, but this is number {position + 1}",
+                                item.span, related=[(block.decl.head, "declared here")], help=self._usage())  # fmt: skip
+                    return None
+                name, value = order[position], s.Name(item.name.text, item.name.span)
+                position += 1
+            if name in bound:
+                body.report("E0401", f"parameter `{name}` is given twice", item.span, help=self._usage())
+                good = False
+                continue
+            kind = generics[name].kind if name in generics else self._kind(implicit[name])
+            found = self._parameter(name, kind, value)
+            if found is None:
+                good = False
+            else:
+                bound[name] = found
+        missing = [n for n, g in generics.items() if n not in bound and g.default is None]
+        if missing and good:
+            body.report(
+                "E0401", f"`{block.name}` needs {listed(missing)} in brackets", call.brackets.span if call.brackets else call.callee.span,
+                related=[(block.decl.head, "declared here")], help=self._usage(),
+            )  # fmt: skip
+            good = False
+        return bound if good else None
+
+    def _kind(self, item: Axis | Const) -> str:
+        return item.kind.value if isinstance(item, Axis) else "const"
+
+    def _usage(self) -> str:
+        """How the block is called."""
+        decl = self.block.decl
+        brackets = ", ".join(generic.name.text for generic in decl.generics)
+        arguments = ", ".join(formal.name.text for formal in decl.formals)
+        return f"write `{decl.name.text}{f'[{brackets}]' if brackets else ''}({arguments})`"
+
+    def _parameter(self, name: str, kind: str, value: s.Expr) -> Axis | Static | None:
+        body = self.body
+        if kind == "const":
+            if (
+                isinstance(value, s.Name)
+                and body.frame.axis(value.text) is not None
+                and body.frame.const(value.text) is None
+            ):
+                body.report("E0402", f"`{name}` is a const, but `{value.text}` is an axis", value.span,
+                            help=f"its size as a number is `|{value.text}|`: `{name} = |{value.text}|`")  # fmt: skip
+                return None
+            wire = body.expr(value)
+            if wire is None:
+                return None
+            if wire.static is None:
+                body.report(
+                    "E0402", f"`{name}` is a const: a number known at build time, but this is {show(wire)}", value.span
+                )
+                return None
+            return wire.static
+        if isinstance(value, s.Name) and body.frame.axis(value.text) is not None:
+            axis = body.axis(s.Ident(value.text, value.span))
+            assert axis is not None
+            if axis.kind.value != kind:
+                body.report(
+                    "E0402",
+                    f"parameter `{name}` of `{self.block.name}` is a {kind}, but `{axis.name}` is a {axis.kind.value}",
+                    value.span,
+                    related=[
+                        (axis.span, f"`{axis.name}` is declared here"),
+                        (self.block.decl.head, f"`{name}` is a {kind} here"),
+                    ],
+                    help=f"pass a {kind}",
+                )
+                return None
+            return axis
+        if isinstance(value, s.Name) and body.frame.const(value.text) is None:
+            body.axis(s.Ident(value.text, value.span))
+            return None
+        if kind == "width":
+            body.report(
+                "E0402",
+                f"parameter `{name}` of `{self.block.name}` is a width: it takes an axis, not a number",
+                value.span,
+            )
+            return None
+        static = size_static(value, body.lookup, body.frame)
+        if static is None:
+            return None
+        extent = checked_size(body.frame, static, value.span, name)
+        return self.checker.session.axis(
+            name, Kind.DEPTH, extent=extent, size=None if extent else static, span=value.span
+        )
+
+    # Arguments.
+
+    def _bind_arguments(self) -> dict[str, tuple[Wire, Span]] | None:
+        body, block, call = self.body, self.block, self.call
+        formals = {formal.name.text: formal for formal in block.decl.formals}
+        order = list(formals)
+        found: dict[str, tuple[Wire, Span]] = {}
+        given: set[str] = set()
+        good = True
+        position = 0
+        for argument in call.arguments:
+            value = argument.value
+            if isinstance(value, s.Where):
+                body.expr(value)
+                good = False
+                continue
+            wire = body.expr(value)
+            if argument.name is None:
+                if position >= len(order):
+                    body.report("E0410", f"`{block.name}` takes {len(order)} argument{'s' if len(order) != 1 else ''}, but this is number {position + 1}",
+                                argument.span, related=[(block.decl.head, "declared here")], help=self._usage())  # fmt: skip
+                    return None
+                name = order[position]
+                position += 1
+            else:
+                name = argument.name.text
+                if name not in formals:
+                    near = nearest(name, formals)
+                    body.report("E0410", f"`{block.name}` has no argument `{name}`", argument.name.span,
+                                related=[(block.decl.head, "declared here")],
+                                help=f"did you mean `{near}`?" if near else self._usage(),
+                                fix=[(argument.name.span, near)] if near else [])  # fmt: skip
+                    good = False
+                    continue
+            if name in given:
+                body.report("E0410", f"argument `{name}` is given twice", argument.span, help=self._usage())
+                good = False
+                continue
+            given.add(name)
+            if wire is None:
+                good = False
+            else:
+                found[name] = (wire, value.span)
+        missing = [name for name, formal in formals.items() if name not in given and formal.default is None]
+        if missing:
+            body.report("E0410", f"`{block.name}` lacks its argument{'s' if len(missing) > 1 else ''} {listed(missing)}", call.span,
+                        related=[(block.decl.head, "declared here")], help=self._usage())  # fmt: skip
+            good = False
+        return found if good else None

@@ -1,0 +1,612 @@
+"""A block called: an instance of it found or made, and a node of the caller's graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..dsl import syntax as s
+from ..dsl.diagnostic import Label, Severity
+from ..dsl.source import Span
+from .axes import Axis, Kind
+from .binding import Binding
+from .body import Body
+from .builder import Builder
+from .frame import Frame, Instance
+from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Type, Value
+from .modules import checked_size, size_static
+from .names import listed
+from .sizes import substitute
+from .static import Const, ConstOf, Literal, SizeOf, Static, axes_in, known
+from .wires import Wire, fits, show, show_axes, show_type
+
+
+@dataclass
+class BlockCall(Binding):
+    """`actual` says what of the caller each parameter stands for, `const_actual` what each const is given."""
+
+    actual: list[tuple[Axis, Axis]] = field(default_factory=list)
+    const_actual: list[tuple[Const, Static]] = field(default_factory=list)
+
+    def run(self) -> list[Wire | None] | None:
+        checker, body, block, call = self.checker, self.body, self.block, self.call
+        if block in checker.stack:
+            self._arguments_only()
+            chain = [b.name for b in checker.stack[checker.stack.index(block) :]] + [block.name]
+            body.report(
+                "E0407", f"`{block.name}` would call itself: {' -> '.join(chain)}", call.span,
+                help="a block may not call itself; write the repetition as `repeat`",
+            )  # fmt: skip
+            return None
+        name = self._name()
+        alone = checker.check_alone(block)
+        bound = self._bind_parameters()
+        arguments = self._bind_arguments()
+        if bound is None or arguments is None or name is None:
+            return None
+        broken = alone.graph is None or any(d.severity is Severity.ERROR for d, _ in alone.problems)
+        frame = self._instance_frame(bound)
+        inputs = self._inputs(frame, arguments)
+        if inputs is None:
+            return self._promised(frame)
+        if broken:
+            return self._promised(frame)
+        instance = self._instance(frame, inputs)
+        checker.decisions.extend(instance.decisions)
+        checker.undecided = checker.undecided or instance.undecided
+        self._relay(instance)
+        if instance.graph is None:
+            return self._promised(frame)
+        if not self._apart(instance, frame):
+            return None
+        return self._emit(instance, frame, arguments, name)
+
+    # The instance.
+
+    def _instance_frame(self, bound: dict[str, Axis | Static]) -> Frame:
+        """Fresh axes for the callee's parameters. `self.actual` says what of the caller each stands for."""
+        checker, block, caller = self.checker, self.block, self.body.frame
+        frame = checker._frame(block, (), judge=True)
+        families: dict[int, int] = {}
+        alone = checker.alone[block].frame
+        rebound: set[int] = set()
+        axes, consts = checker.closure(block)
+        given: dict[int, Axis] = {}
+        numbers: dict[int, Static] = {}
+        for axis in axes:
+            if axis.name in bound and axis.name not in {g.name.text for g in block.decl.generics}:
+                value = bound[axis.name]
+                assert isinstance(value, Axis)
+                given[axis.id] = value
+                rebound.add(axis.id)
+        for const in consts:
+            if const.name in bound and const.name not in {g.name.text for g in block.decl.generics}:
+                numbers[const.id] = bound[const.name]  # type: ignore[assignment]
+                rebound.add(const.id)
+        for axis in axes:
+            if axis.id not in given:
+                given[axis.id] = self._inherited(axis, rebound, given, numbers)
+        for const in consts:
+            if const.id not in numbers:
+                mine = caller.const_of_file.get(const.id)
+                formula = checker.session.const_formulas.get(const.id)
+                if formula is not None and checker._hangs_on(const.id, rebound):
+                    numbers[const.id] = substitute(formula, given, numbers)
+                else:
+                    numbers[const.id] = ConstOf(mine) if mine is not None else Literal(const.value or 0)
+
+        def family(axis: Axis) -> int:
+            return families.setdefault(axis.family, checker.session.fresh())
+
+        explicit: dict[str, Axis] = {}
+        for generic in block.decl.generics:
+            name = generic.name.text
+            lookup = lambda ident: self._default_name(frame, ident, given, numbers)  # noqa: E731
+            if generic.kind == "const":
+                static = bound.get(name)
+                if static is None:
+                    assert generic.default is not None
+                    static = size_static(generic.default, lookup, self.body.frame, exact=False) or Literal(0)
+                assert not isinstance(static, Axis)
+                const = checker._const_param(frame, name, known(static), None)
+                self.const_actual.append((const, static))
+                continue
+            actual = bound.get(name)
+            if actual is None:
+                assert generic.default is not None
+                static = size_static(generic.default, lookup, self.body.frame) or Literal(1)
+                actual = self._default_axis(generic, static, frame, given)
+            assert isinstance(actual, Axis)
+            template = next(axis for axis in alone.params if axis.name == name)
+            axis = checker._param(frame, template, actual, family(actual), implicit=False)
+            explicit[name] = axis
+            self.actual.append((axis, actual))
+            if (
+                generic.like is not None
+                and generic.like.text in explicit
+                and explicit[generic.like.text].family != axis.family
+            ):
+                original = next(a for f, a in self.actual if f is explicit[generic.like.text])
+                self.body.report(
+                    "E0403",
+                    f"`{block.name}` wants `{name}` to be a copy of `{generic.like.text}`, but `{actual.name}` is no copy of `{original.name}`",
+                    self.call.brackets.span if self.call.brackets else self.call.span,
+                    related=[(generic.span, "required here"), (actual.span, f"`{actual.name}` is declared here")],
+                    help=f"declare `{actual.kind.value} {actual.name} like {original.name}`",
+                )
+        for axis in axes:
+            actual = given[axis.id]
+            self.actual.append((checker._param(frame, axis, actual, family(actual), implicit=True), actual))
+        for const in consts:
+            formal = checker._const_param(frame, const.name, known(numbers[const.id]), const)
+            self.const_actual.append((formal, numbers[const.id]))
+        checker._reformulate(frame, axes, frozenset(rebound))
+        self.actual = [(_current(frame, f), a) for f, a in self.actual]
+        checker._all_names(frame)
+        return frame
+
+    def _inherited(self, axis: Axis, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> Axis:
+        """What an implicit parameter stands for that the call does not name: derived anew, or the caller's, or itself."""
+        checker, caller = self.checker, self.body.frame
+        formula = checker.session.formulas.get(axis.id)
+        if formula is not None and checker._hangs_on(axis.id, rebound):
+            for part in axes_in(formula):
+                if part.id not in given:
+                    given[part.id] = self._inherited(part, rebound, given, numbers)
+            if isinstance(formula, SizeOf) and formula.axis.family == axis.family:
+                original = given[formula.axis.id]
+                if original.family == formula.axis.family:
+                    return caller.of_file.get(axis.id, axis)
+                return checker.session.axis(
+                    axis.name,
+                    axis.kind,
+                    label=axis.label,
+                    extent=original.extent,
+                    family=original.family,
+                    span=axis.span,
+                )
+            size = substitute(formula, given, numbers)
+            extent = checked_size(self.body.frame, size, self.call.span, axis.name)
+            return checker.session.axis(
+                axis.name, axis.kind, label=axis.label, extent=extent, size=None if extent else size, span=axis.span
+            )
+        return caller.of_file.get(axis.id, axis)
+
+    def _default_name(
+        self, frame: Frame, ident: s.Ident, given: dict[int, Axis], numbers: dict[int, Static]
+    ) -> Static | None:
+        name = ident.text
+        for formal, actual in self.actual:
+            if formal.name == name and name in frame.names:
+                return SizeOf(actual)
+        for const, static in self.const_actual:
+            if const.name == name:
+                return static
+        module = self.block.module
+        if name in module.axes:
+            return SizeOf(given.get(module.axes[name].id, module.axes[name]))
+        if name in module.consts:
+            return numbers.get(module.consts[name].id, ConstOf(module.consts[name]))
+        return Literal(1)
+
+    def _default_axis(self, generic: s.Generic, static: Static, frame: Frame, given: dict[int, Axis]) -> Axis:
+        """A default that names an axis is that axis; a number makes an axis of its own."""
+        if isinstance(static, SizeOf):
+            return static.axis
+        value = known(static)
+        extent = value if isinstance(value, int) and not isinstance(value, bool) else None
+        return self.checker.session.axis(
+            generic.name.text, Kind(generic.kind), extent=extent, size=None if extent else static, span=generic.span
+        )
+
+    def _inputs(
+        self, frame: Frame, arguments: dict[str, tuple[Wire, Span]]
+    ) -> list[tuple[s.Formal, Wire | None]] | None:
+        """The arguments as the callee sees them: in its own axes, those of a formal that they lack thin, the rest lifted."""
+        block = self.block
+        probe = Body(self.checker, frame, Builder(), {})
+        inputs: list[tuple[s.Formal, Wire | None]] = []
+        lifted: dict[Axis, None] = {}
+        good = True
+        mentioned = {actual: formal for formal, actual in reversed(self.actual)}
+        for formal in block.decl.formals:
+            name = formal.name.text
+            if name not in arguments:
+                inputs.append((formal, None))
+                continue
+            wire, span = arguments[name]
+            wanted = probe.type(formal.type)
+            if wanted is None:
+                return None
+            to_actual = {f.id: a for f, a in self.actual}
+            actuals = {to_actual[axis.id]: axis for axis in wanted.axes}
+            if len(actuals) < len(wanted.axes):
+                self._one_axis_twice(wanted.axes, to_actual, formal)
+                return None
+            extra = [axis for axis in wire.axes if axis not in actuals]
+            missing = [axis for axis in actuals if not wire.has(axis)]
+            wrong = [axis for axis in extra if axis in mentioned]
+            if not self._element(wire, wanted, formal, span, to_actual):
+                good = False
+                continue
+            carries = wire.role is Role.DATA and wire.is_number
+            lacking = [axis for axis in missing if carries and axis.is_width]
+            twins = [a for a in extra if any(a.name == m.name or a.family == m.family for m in missing)]
+            if (
+                lacking
+                or (wrong and missing)
+                or (missing and twins and carries)
+                or (missing and extra and not wrong and carries)
+            ):
+                self._lacks_axis(wire, span, formal, missing, extra, wanted, to_actual)
+                good = False
+                continue
+            if wrong:
+                self._lifts_mentioned(wire, span, formal, wrong[0], mentioned[wrong[0]])
+                good = False
+                continue
+            lifted.update(dict.fromkeys(extra))
+            axes = (*extra, *wanted.axes)
+            thin = frozenset(actuals[axis] for axis in missing)
+            mark = frozenset(actuals.get(axis, axis) for axis in wire.mark)
+            inner = Wire(Type(wanted.element, axes, thin), wire.role, formal.name.span, mark=mark, loose=wire.loose)
+            if isinstance(wire.static, Literal):
+                inner = replace(wire, span=formal.name.span)  # a plain number or truth value is put in as it is
+            inputs.append((formal, inner))
+        frame.lifted = tuple(lifted)
+        if not good:
+            return None
+        # Lifted axes come first, in one order for all arguments: the memory order of the callee.
+        for position, (formal, entering) in enumerate(inputs):
+            if entering is not None and entering.static is None:
+                own = [axis for axis in entering.type.axes if axis not in lifted]
+                first = [axis for axis in lifted if axis in entering.type.axes]
+                inputs[position] = (formal, replace(entering, type=replace(entering.type, axes=(*first, *own))))
+        return inputs
+
+    def _element(self, wire: Wire, wanted: Type, formal: s.Formal, span: Span, to_actual: dict[int, Axis]) -> bool:
+        have, want = wire.element, wanted.element
+        if isinstance(want, IndexInto):
+            target = to_actual[want.axis.id]
+            if isinstance(have, IndexInto) and have.axis.family == target.family:
+                return True
+            if isinstance(have, IndexInto):
+                self._wrong_table(have.axis, target, wire, span, formal.name.text)
+                return False
+            shown = f"indices into `{target.name}`"
+        elif fits(have, want):
+            return True
+        else:
+            shown = show_type(replace(wanted, axes=()))[:-2] or "real"
+            shown = f"{shown} elements"
+        self.body.report(
+            "E0304",
+            f"`{formal.name.text}` of `{self.block.name}` takes {shown}, but this is {show(wire)}",
+            span,
+            related=[(formal.span, "declared here")],
+            help="`int(i)` makes a number of an index; `x > 0` makes a truth value of a number" if want is not Scalar.REAL or isinstance(have, IndexInto)
+            else "write `select(m, 1, 0)` for 1 and 0",
+        )  # fmt: skip
+        return False
+
+    def _wrong_table(self, have: Axis, want: Axis, wire: Wire, span: Span, name: str) -> None:
+        self.body.report(
+            "E0312",
+            f"`{name}` takes indices into `{want.name}`, but these are indices into `{have.name}`",
+            span,
+            f"this is {show(wire)}",
+            related=[(want.span, f"`{want.name}` is declared here"), (have.span, f"`{have.name}` is declared here")],
+            help="pass the indices that belong to this table",
+        )
+
+    def _one_axis_twice(self, axes: tuple[Axis, ...], to_actual: dict[int, Axis], formal: s.Formal) -> None:
+        seen: dict[Axis, Axis] = {}
+        for axis in axes:
+            actual = to_actual[axis.id]
+            if actual in seen:
+                self._same_axis(seen[actual], axis, actual, f"`{formal.name.text}`", formal.span)
+                return
+            seen[actual] = axis
+
+    def _same_axis(self, a: Axis, b: Axis, actual: Axis, carrier: str, place: Span | None) -> None:
+        self.body.report(
+            "E0404",
+            f"`{a.name}` and `{b.name}` of `{self.block.name}` are both bound to `{actual.name}`, but {carrier} carries both",
+            self.call.brackets.span if self.call.brackets else self.call.span,
+            related=[(place, "carries both"), (actual.span, f"`{actual.name}` is declared here")],
+            help=f"declare a copy, `{actual.kind.value} other like {actual.name}`, and rename: `x[{actual.name} as other]`",
+        )
+
+    def _lacks_axis(
+        self,
+        wire: Wire,
+        span: Span,
+        formal: s.Formal,
+        missing: list[Axis],
+        extra: list[Axis],
+        wanted: Type,
+        to_actual: dict[int, Axis],
+    ) -> None:
+        """An argument without an axis that its formal has."""
+        name = formal.name.text
+        shown = show_axes(tuple(to_actual[axis.id] for axis in wanted.axes))
+        help, fix = "", []
+        for axis in missing:
+            for other in extra:
+                if other.family == axis.family:
+                    help = f"`{other.name}` and `{axis.name}` are copies of one axis: write `{span.text}[{other.name} as {axis.name}]`"
+                    fix = [(Span(span.source, span.end, span.end), f"[{other.name} as {axis.name}]")]
+                elif other.name == axis.name and not help:
+                    help = (
+                        f"two axes named `{axis.name}` meet: one of this file and one of {self.block.module.source.name}; "
+                        f"name it in the `use`: `use ...: {self.block.name}, {axis.name}`"
+                    )
+        code = "E0212" if help.startswith("two axes") else "E0405"
+        if not help:
+            widths = [axis for axis in missing if axis.is_width]
+            if extra:
+                help = f"is this the right value? it has {listed(a.name for a in extra)} instead of {listed(a.name for a in missing)}"
+            elif widths:
+                help = f"if the same value for every `{widths[0].name}` is meant, write `broadcast[{widths[0].name}]({span.text})`"
+                fix = [(span, f"broadcast[{widths[0].name}]({span.text})")]
+        label = f"this is {show(wire)}"
+        related = [(formal.span, f"`{name}` is declared here")]
+        if wire.span.source is span.source and (wire.span.start, wire.span.end) != (span.start, span.end):
+            related.append((wire.span, "it comes from here"))
+        related.extend((axis.span, f"`{axis.name}` is declared here") for axis in missing[:1] if code == "E0212")  # type: ignore[misc]
+        self.body.report(
+            code,
+            f"`{name}` of `{self.block.name}` should be {shown}, but this is {show(wire)}: no {listed((a.name for a in missing), 'or')}",
+            span,
+            label,
+            related=related,
+            help=help,
+            fix=fix,
+        )
+
+    def _lifts_mentioned(self, wire: Wire, span: Span, formal: s.Formal, axis: Axis, parameter: Axis) -> None:
+        self.body.report(
+            "E0406",
+            f"`{formal.name.text}` of `{self.block.name}` carries `{axis.name}` too many: the block uses that axis itself"
+            + (f" (as `{parameter.name}`)" if parameter.name != axis.name else ""),
+            span,
+            f"this is {show(wire)}",
+            related=[(formal.span, f"`{formal.name.text}` is declared here")],
+            help=f"a call may not lift over an axis that the block mentions: rename it to a copy, `x[{axis.name} as other]`, "
+            "or pass what the argument asks for",
+        )
+
+    def _instance(self, frame: Frame, inputs: list[tuple[s.Formal, Wire | None]]) -> Instance:
+        checker = self.checker
+        key = self._key(frame, inputs)
+        if key in checker.instances:
+            instance = checker.instances[key]
+            self._onto(instance.frame)
+            return instance
+        saved = checker.decisions, checker.undecided
+        checker.decisions, checker.undecided = [], False
+        builder = Builder()
+        wires: dict[str, Wire | None] = {}
+        body = Body(checker, frame, builder, wires)
+        for formal, wire in inputs:
+            name = formal.name.text
+            if wire is None:
+                assert formal.default is not None
+                default = body.expr(formal.default)
+                wires[name] = default
+            elif wire.static is not None:
+                wires[name] = wire
+            else:
+                made = builder.input(name, wire.type, wire.role, formal.name.span.to(formal.type.span))
+                wires[name] = replace(made, mark=wire.mark, loose=wire.loose)
+        checker.stack.append(self.block)
+        results = checker._elaborate(body)
+        checker.stack.pop()
+        graph = checker._graph(frame, builder, results, body) if results else None
+        instance = Instance(frame, graph, results or [], frame.problems, checker.decisions, checker.undecided)
+        checker.decisions, checker.undecided = saved
+        checker.instances[key] = instance
+        return instance
+
+    def _onto(self, frame: Frame) -> None:
+        """The parameters of a kept instance, in place of the fresh ones."""
+        self.actual = [(mine, actual) for mine, (_, actual) in zip(frame.params, self.actual, strict=True)]
+        self.const_actual = [
+            (mine, static) for mine, (_, static) in zip(frame.const_params, self.const_actual, strict=True)
+        ]
+
+    def _key(self, frame: Frame, inputs: list[tuple[s.Formal, Wire | None]]) -> object:
+        """Calls of equal keys have one body: same sizes, same copies among the parameters, arguments of the same kind."""
+        place = {axis.id: index for index, axis in enumerate(frame.params)}
+        families: dict[int, int] = {}
+        axes = tuple(
+            (axis.extent, axis.bound, axis.size is not None, families.setdefault(axis.family, len(families)))
+            for axis in frame.params
+        )
+        lifted = tuple((axis.id) for axis in frame.lifted)
+
+        def at(axis: Axis) -> tuple[str, int]:
+            return ("p", place[axis.id]) if axis.id in place else ("l", axis.id)
+
+        arguments: list[object] = []
+        for _, wire in inputs:
+            if wire is None:
+                arguments.append(None)
+                continue
+            if wire.static is not None:
+                arguments.append(wire.static)
+                continue
+            element = at(wire.element.axis) if isinstance(wire.element, IndexInto) else wire.element.value
+            arguments.append((
+                element, tuple(at(axis) for axis in wire.type.axes), tuple(sorted(at(axis) for axis in wire.type.thin)),
+                wire.role, tuple(sorted(at(axis) for axis in wire.mark)), wire.loose,
+            ))  # fmt: skip
+        consts = tuple((const.value, type(const.value).__name__) for const in frame.const_params)
+        return (id(self.block), axes, consts, lifted, tuple(arguments))
+
+    # What comes of it.
+
+    def _relay(self, instance: Instance) -> None:
+        """Mistakes of this instance that the block does not make on its own: shown at the call."""
+        known = {(d.code, _place(d.span)) for d, _ in self.checker.alone[self.block].problems}
+        known |= {(d.code, _place(d.span)) for d in self.checker.session.diagnostics}
+        for problem, deep in instance.problems:
+            if (problem.code, _place(problem.span)) in known or problem.severity is Severity.WARNING:
+                continue
+            if deep:
+                related = (*problem.related, Label(self.call.span, "called from here"))
+                self.body.frame.problems.append((replace(problem, related=related), True))
+                continue
+            related = (Label(problem.span, f"required here, in `{self.block.name}`"),) if problem.span else ()
+            self.body.frame.problems.append(
+                (replace(problem, span=self.call.span, label="", related=(*related, *problem.related), fix=None), False)
+            )
+
+    def _promised(self, frame: Frame) -> list[Wire | None]:
+        """Something is wrong inside: go on with what the block promises, so that the rest is checked."""
+        probe = Body(self.checker, frame, Builder(), {})
+        out: list[Wire | None] = []
+        for result in self.block.decl.results:
+            type = probe.type(result.type)
+            if type is None:
+                out.append(None)
+                continue
+            mapped = self._outward(replace(type, axes=(*frame.lifted, *type.axes)))
+            if mapped is None:
+                out.append(None)
+                continue
+            builder = self.body.builder
+            out.append(
+                Wire(
+                    mapped,
+                    Role.DATA,
+                    self.call.span,
+                    builder.value(mapped, Role.DATA, self.call.span),
+                    loose=True,
+                    home=builder,
+                )
+            )
+        return out or [None]
+
+    def _outward(self, type: Type) -> Type | None:
+        """A type of the callee in the caller's axes."""
+        to_actual = {formal.id: actual for formal, actual in self.actual}
+        axes = tuple(to_actual.get(axis.id, axis) for axis in type.axes)
+        if len(set(axes)) < len(axes):
+            return None
+        element = type.element
+        if isinstance(element, IndexInto):
+            element = IndexInto(to_actual.get(element.axis.id, element.axis))
+        return Type(element, axes, frozenset(to_actual.get(axis.id, axis) for axis in type.thin))
+
+    def _apart(self, instance: Instance, frame: Frame) -> bool:
+        """Two parameters bound to one axis: no value of the body may carry both (D8)."""
+        groups: dict[Axis, list[Axis]] = {}
+        for formal, actual in self.actual:
+            groups.setdefault(actual, []).append(formal)
+        for actual, formals in groups.items():
+            if len(formals) < 2:
+                continue
+            assert instance.graph is not None
+            found = _carries_two(instance.graph, formals)
+            if found is not None:
+                value, a, b = found
+                carrier = f"`{value.name}`" if value.name else "a value"
+                self._same_axis(a, b, actual, f"{carrier} of its body", value.span)
+                return False
+        return True
+
+    def _emit(
+        self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str
+    ) -> list[Wire | None]:
+        body, builder, graph = self.body, self.body.builder, instance.graph
+        assert graph is not None
+        args = []
+        for formal in self.block.decl.formals:
+            if formal.name.text in arguments and not isinstance(arguments[formal.name.text][0].static, Literal):
+                args.append(builder.take(arguments[formal.name.text][0]))
+        to_actual = {formal.id: actual for formal, actual in self.actual}
+        outs: list[Wire | None] = []
+        values: list[Value] = []
+        for wire, output in zip(instance.results, graph.outputs, strict=True):
+            assert wire is not None
+            lifted = tuple(axis for axis in wire.type.axes if axis in graph.lifted)
+            ordered = replace(wire.type, axes=(*lifted, *output.axes))
+            type = self._outward(ordered)
+            if type is None:
+                body.report(
+                    "E0404",
+                    f"the result of `{self.block.name}` would have one axis twice",
+                    self.call.span,
+                    help=self._usage(),
+                )
+                return [None] * len(graph.outputs)
+            value = builder.value(type, wire.role, self.call.span)
+            values.append(value)
+            mark = frozenset(to_actual.get(axis.id, axis) for axis in wire.mark)
+            outs.append(Wire(type, wire.role, self.call.span, value, mark, loose=wire.loose, home=builder))
+        builder.nodes.append(
+            Call(graph, name, tuple(args), tuple(values), tuple(self.actual), tuple(self.const_actual), self.call.span)
+        )
+        if name and self.shared is None and owns_weights(graph):
+            builder.own(name, self.call.label.span if self.call.label else self.call.callee.span, body)
+        return outs
+
+
+def owns_weights(graph: Graph) -> bool:
+    """Whether a graph owns weights, itself or in what it calls."""
+    for node in graph.nodes:
+        match node:
+            case Parameter():
+                return True
+            case Apply(weights=weights) if weights:
+                return True
+            case Call(graph=inner) if owns_weights(inner):
+                return True
+            case Repeat(bodies=bodies) if any(owns_weights(inner) for inner in bodies):
+                return True
+            case _:
+                pass
+    return False
+
+
+def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] | None:
+    """A value of the graph, or of what it calls, that carries two of these axes."""
+    for value in _values(graph):
+        held = [axis for axis in formals if axis in value.type.axes]
+        if len(held) > 1:
+            return value, held[0], held[1]
+    for node in graph.nodes:
+        if isinstance(node, Call):
+            inner = [formal for formal, actual in node.axes if actual in formals]
+            inner += [axis for axis in formals if axis in node.graph.lifted]
+            found = _carries_two(node.graph, inner) if len(inner) > 1 else None
+            if found is not None:
+                back = {f.id: a for f, a in node.axes}
+                a, b = back.get(found[1].id, found[1]), back.get(found[2].id, found[2])
+                if a != b:
+                    return found[0], a, b
+        elif isinstance(node, Repeat):
+            for one in node.bodies:
+                found = _carries_two(one, formals)
+                if found is not None:
+                    return found
+    return None
+
+
+def _values(graph: Graph) -> Iterable[Value]:
+    for entry in graph.inputs:
+        yield entry.value
+    for node in graph.nodes:
+        made: Any = node
+        yield from made.outs if hasattr(made, "outs") else (made.out,)
+
+
+def _current(frame: Frame, axis: Axis) -> Axis:
+    """The axis as the frame has it now: a derived width got its formula after it was made."""
+    return next((param for param in frame.params if param.id == axis.id), axis)
+
+
+def _place(span: Span | None) -> object:
+    return None if span is None else (id(span.source), span.start, span.end)

@@ -1,0 +1,690 @@
+"""Expressions: their types and their nodes.
+
+A mistake is reported where it stands, and the expression it is in gets no value (`None`), which provokes no second
+error: whatever reads it is passed over in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..dsl import syntax as s
+from ..dsl.source import Span
+from .axes import Axis
+from .builder import Builder
+from .graph import Apply, IndexInto, Init, Role, Scalar, Type, Value
+from .modules import checked_number, is_missing
+from .names import did_you_mean, is_reserved, listed, nearest
+from .opcall import OpCall
+from .ops import OPS, Brackets, Op
+from .sizes import at_most
+from .static import Arith, Literal, SizeOf, Static, evaluate
+from .wires import Range, Wire, show, show_axes, static_element
+
+if TYPE_CHECKING:
+    pass
+from .scope import Scope
+
+_HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
+WRITABLE_OPS = tuple(name for name in OPS if name.isidentifier() and name not in _HIDDEN) + ("raw", "scan")
+_INITS = {"normal": 1, "uniform": 1, "zeros": 0, "ones": 0, "constant": 1, "xavier": 0}
+
+
+@dataclass
+class Expressions(Scope):
+    """Elaborates expressions into the graph under construction."""
+
+    def static(self, value: Static, span: Span) -> Wire:
+        """A number known at build time, or a size."""
+        checked_number(self.frame, value, span)
+        kind = static_element(value)
+        known = Range(value, value, True) if kind is Scalar.INT else None
+        return Wire(Type(kind, ()), Role.CONSTANT, span, static=value, range=known)
+
+    def expr(self, expr: s.Expr, binding: str | None = None) -> Wire | None:
+        """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""
+        match expr:
+            case s.Name(text, span):
+                return self.variable(text, span)
+            case s.Number(value, span) | s.Truth(value, span):
+                return self.static(Literal(value), span)
+            case s.SizeOf(name, span):
+                axis = self.axis(name)
+                return None if axis is None else self.static(SizeOf(axis), span)
+            case s.Binary():
+                return self.binary(expr)
+            case s.Unary(op, operand, span):
+                wire = self.expr(operand)
+                return (
+                    None if wire is None else self.apply("neg" if op == "-" else op, op, span, [wire], [operand.span])
+                )
+            case s.Where(value, mask, span):
+                self.expr(value)
+                self.expr(mask)
+                self.report(
+                    "E0308",
+                    "`where` stands only in the operand of an op that reduces or normalises",
+                    span,
+                    help="write `softmax[k](s where m)`, `mean[k](x where m)`; or choose values with `select(m, x, y)`",
+                )
+                return None
+            case s.Index():
+                return self.index(expr)
+            case s.Call():
+                found = self.call(expr, binding)
+                if isinstance(found, list):
+                    if len(found) == 1:
+                        return found[0]
+                    self.report(
+                        "E0408", f"`{expr.callee.text}` gives {len(found)} results, but one is wanted here", expr.span,
+                        help="name them first: `a, b = f(x)` (`_` discards one)",
+                    )  # fmt: skip
+                    return None
+                return found
+
+    def variable(self, text: str, span: Span) -> Wire | None:
+        if text in self.env:
+            self.used.add(text)
+            wire = self.env[text]
+            return wire
+        axis = self.frame.axis(text)
+        if axis is not None:
+            self.used.add(text)
+            return self.builder.positions(axis, span)
+        const = self.frame.const(text)
+        if const is not None:
+            return self.static(const, span)
+        if text == "pi":
+            return self.static(Literal(3.141592653589793), span)
+        if is_missing(self.frame.module, text):
+            return None
+        if text in self.gone:
+            self.report(
+                "E0202",
+                f"`{text}` lives inside a repeat and is gone here",
+                span,
+                related=[(self.gone[text], "it is bound in this repeat")],
+                help=f"bind `{text}` before the repeat; then each pass rebinds it and the last value comes out",
+            )
+            return None
+        known = [*self.env, *self.frame.axis_names(), *self.frame.const_names()]
+        near = nearest(text, known)
+        if text in WRITABLE_OPS or text in self.frame.module.blocks:
+            help = f"`{text}` is called with its operands: `{text}(x)`, or `x |> {text}`"
+        else:
+            help = f"did you mean `{near}`?" if near else ""
+        self.report(
+            "E0202",
+            f"nothing is named `{text}` here",
+            span,
+            help=help,
+            fix=[(span, near)] if near and help.startswith("did") else [],
+        )
+        return None
+
+    def binary(self, expr: s.Binary) -> Wire | None:
+        """A chain `a + b + c ...` is walked, not recursed into: it may be long."""
+        spine: list[s.Binary] = []
+        left: s.Expr = expr
+        while isinstance(left, s.Binary):
+            spine.append(left)
+            left = left.left
+        wire = self.expr(left)
+        for node in reversed(spine):
+            right = self.expr(node.right)
+            if wire is None or right is None:
+                wire = None
+                continue
+            wire = self.apply(node.op, node.op, node.span, [wire, right], [node.left.span, node.right.span])
+        return wire
+
+    def apply(self, name: str, shown: str, span: Span, operands: list[Wire], spans: list[Span]) -> Wire | None:
+        """An op without brackets or options."""
+        call = OpCall(self, OPS[name], shown, span, span, operands, spans)
+        return call.op.rule(call)
+
+    # -- brackets on a value -------------------------------------------------------------------------------------
+
+    def index(self, expr: s.Index) -> Wire | None:
+        wire = self.expr(expr.value)
+        brackets = expr.brackets
+        if brackets.result is not None or brackets.each:
+            self.report("E0318", "brackets on a value rename or gather: no arrow, no colon", brackets.span,
+                        help="write `x[a as b]` or `x[a = index]`; to call a block or op, arguments must follow the brackets")  # fmt: skip
+            return None
+        for item in brackets.items:
+            if item.rename is not None:
+                wire = self.rename(wire, item, expr)
+            elif item.value is not None:
+                wire = self.gather(wire, item, expr)
+            else:
+                self.report(
+                    "E0318", "brackets on a value rename or gather an axis", item.span,
+                    help=f"write `x[{item.name.text} as other]` or `x[{item.name.text} = index]`",
+                )  # fmt: skip
+                wire = None
+        return wire
+
+    def rename(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> Wire | None:
+        assert item.rename is not None
+        old, new = self.axis(item.name), self.axis(item.rename)
+        if wire is None or old is None or new is None:
+            return None
+        call = OpCall(self, OPS["rename"], "as", expr.span, item.span, [wire], [expr.value.span],
+                      [old], [item.name.span], [new], [item.rename.span])  # fmt: skip
+        if old not in wire.type.axes:
+            return call.lacks(
+                wire,
+                old,
+                expr.value.span,
+                f"`{old.name} as {new.name}` renames `{old.name}`, which is not there",
+                item.name.span,
+            )
+        if old.family != new.family:
+            call.fail(
+                "E0303",
+                f"`{old.name}` and `{new.name}` are not copies of one axis, so one cannot be renamed to the other",
+                item.span,
+                related=[(old.span, f"`{old.name}` is declared here"), (new.span, f"`{new.name}` is declared here")],
+                help=f"declare a copy: `{old.kind.value} {new.name} like {old.name}`",
+            )
+            return None
+        if new in wire.type.axes and new != old:
+            call.fail(
+                "E0302", f"this has `{new.name}` already: it is {show(wire)}", item.span, help="rename to another copy"
+            )
+            return None
+
+        def swap(axes: Iterable[Axis]) -> tuple[Axis, ...]:
+            return tuple(new if axis == old else axis for axis in axes)
+
+        type = Type(wire.element, swap(wire.type.axes), frozenset(swap(wire.type.thin)))
+        found = call.make(type, mark=frozenset(swap(wire.mark)), range=wire.range)
+        return None if found is None else replace(found, loose=wire.loose)
+
+    def gather(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> Wire | None:
+        assert item.value is not None
+        axis, e = self.axis(item.name), self.expr(item.value)
+        if wire is None or axis is None or e is None:
+            return None
+        call = OpCall(
+            self,
+            OPS["gather"],
+            "[=]",
+            expr.span,
+            item.span,
+            [wire, e],
+            [expr.value.span, item.value.span],
+            [axis],
+            [item.name.span],
+        )
+        if not wire.has(axis):
+            return call.lacks(
+                wire,
+                axis,
+                expr.value.span,
+                f"`{axis.name} = ...` picks along `{axis.name}`, which is not there",
+                item.name.span,
+            )
+        if isinstance(e.element, IndexInto):
+            if e.element.axis.family != axis.family:
+                return call.wrong_table(e, axis, item.value.span)
+        elif e.element is not Scalar.INT:
+            call.fail(
+                "E0304",
+                f"`{axis.name}` is picked by indices, but this is {show(e)}",
+                item.value.span,
+                help="use floor(x) for a whole number",
+            )
+            return None
+        inside = self._in_range(call, e, axis, item.value.span)
+        if inside is None:
+            return None
+        call.options["checked"] = Literal(inside)
+        rest = tuple(a for a in wire.type.axes if a != axis)
+        own = tuple(a for a in e.type.axes if a not in rest)
+        call.made = list(own)
+        call.made_spans = [item.span] * len(own)
+        place = wire.type.axes.index(axis)
+        axes = (*wire.type.axes[:place], *own, *wire.type.axes[place + 1 :])
+        thin = (wire.type.thin & set(rest)) | (e.type.thin - set(rest))
+        thin -= {a for a in rest if e.has(a)}
+        mark = frozenset() if axis in wire.mark else wire.mark
+        return call.make(Type(wire.element, axes, frozenset(thin)), mark=mark)
+
+    def _in_range(self, call: OpCall, e: Wire, axis: Axis, span: Span) -> bool | None:
+        """True: provably inside; False: to be checked at run time; None: provably outside, and reported."""
+        found = e.range
+        if found is None:
+            return (
+                isinstance(e.element, IndexInto)
+                and e.role is Role.DATA
+                and e.value is not None
+                and _is_input(self.builder, e.value)
+            )
+        last = Arith("-", (SizeOf(axis), Literal(1)))
+        low, high = found.low, found.high
+        if at_most(Literal(0), low) and at_most(high, last):
+            return True
+        below = at_most(low if found.tight else high, Literal(-1))
+        above = at_most(SizeOf(axis), high if found.tight else low)
+        if below or above:
+            what = (
+                "is negative"
+                if below
+                else f"is not less than |{axis.name}|" + (f" = {axis.extent}" if axis.extent else "")
+            )
+            at = self._show_bound(low if below else high)
+            call.fail(
+                "E0311",
+                f"this index into `{axis.name}` {what}{at}",
+                span,
+                related=[(axis.span, f"`{axis.name}` is declared here")],
+                help="clamp it: `max(i, 0)`, `min(i, |" + axis.name + "| - 1)`"
+                if not isinstance(e.static, Literal)
+                else "",
+            )
+            return None
+        return False
+
+    def _show_bound(self, bound: Static) -> str:
+        try:
+            value = evaluate(bound)
+        except (ArithmeticError, ValueError):
+            value = None
+        return f": it gets to {value}" if value is not None else ""
+
+    # -- calls ---------------------------------------------------------------------------------------------------
+
+    def call(self, call: s.Call, binding: str | None) -> Wire | list[Wire | None] | None:
+        """An op (a wire), or a block (a list of its results)."""
+        name = call.callee.text
+        if call.scan is not None:
+            self._evaluate_arguments(call)
+            self.report(
+                "E0901",
+                "`scan` is not built yet",
+                call.span,
+                help="unroll it with `repeat`, or wait for the next version",
+            )
+            return None
+        if name in self.shares:
+            self.used.add(name)
+            share = self.shares[name]
+            return self.checker.call_block(self, self.frame.module.blocks[share.block.text], call, shared=name)
+        if name in self.frame.module.blocks:
+            return self.checker.call_block(self, self.frame.module.blocks[name], call)
+        if name == "raw":
+            return self.raw(call)
+        if name in ("max", "min") and call.brackets is None:
+            return self.op_call(call, OPS["maximum" if name == "max" else "minimum"], binding)
+        if name in OPS and name not in _HIDDEN:
+            return self.op_call(call, OPS[name], binding)
+        self._evaluate_arguments(call)
+        if is_missing(self.frame.module, name):
+            return None
+        if name in self.frame.module.ops:
+            self.report("E0902", f"`{name}` is an op of your own: these are not built yet", call.span)
+            return None
+        known = [*WRITABLE_OPS, *self.frame.module.blocks, *self.shares]
+        near = nearest(name, known)
+        elsewhere = self.checker.library_home(name)
+        help = f"did you mean `{near}`?" if near else ""
+        if elsewhere:
+            help = f"the standard library has it: `use {elsewhere}: {name}`"
+        if name in self.env:
+            help = f"`{name}` is a variable: it is not called"
+        self.report(
+            "E0203", f"no op or block is named `{name}`", call.callee.span, help=help,
+            fix=[(call.callee.span, near)] if near and help.startswith("did") else [],
+        )  # fmt: skip
+        return None
+
+    def _evaluate_arguments(self, call: s.Call) -> None:
+        """For the mistakes in them, when the call itself cannot be understood."""
+        for argument in call.arguments:
+            value = argument.value.value if isinstance(argument.value, s.Where) else argument.value
+            self.expr(value)
+
+    def raw(self, call: s.Call) -> Wire | None:
+        """`raw(w)`: the same value without its mark (D6)."""
+        if len(call.arguments) != 1 or call.brackets is not None:
+            self._evaluate_arguments(call)
+            self.report("E0319", "`raw` takes one value", call.span, help="write `raw(weights)`")
+            return None
+        wire = self.expr(call.arguments[0].value)
+        return None if wire is None else replace(wire, mark=frozenset(), loose=False)
+
+    def op_call(self, call: s.Call, op: Op, binding: str | None) -> Wire | None:
+        shown = call.callee.text
+        bracket_span = call.brackets.span if call.brackets else call.callee.span
+        made = OpCall(self, op, shown, call.span, bracket_span, [], [])
+        good = self._operands(call, op, made)
+        good = self._brackets(call, op, made) and good
+        if not good:
+            return None
+        if call.label is not None and not op.learned:
+            self.report(
+                "E0319",
+                f"`{shown}` owns no weights, so it has no label",
+                call.label.span,
+                help=f"write `{shown}` without `.{call.label.text}`",
+            )
+            return None
+        if op.learned and not self._learned_name(call, op, made, binding):
+            return None
+        return op.rule(made)
+
+    def _learned_name(self, call: s.Call, op: Op, made: OpCall, binding: str | None) -> bool:
+        owns = op.name in ("linear", "embed") or any(
+            made.truth(o.name) for o in op.options if o.name in ("scale", "bias")
+        )
+        if not owns:
+            return True
+        if call.label is not None:
+            made.name = call.label.text
+            return self.may_own(made.name, call.label.span)
+        if binding is not None and binding != "_":
+            made.name = binding
+            return self.may_own(binding, call.span)
+        self.report(
+            "E0218",
+            f"this `{op.name}` needs a name: its weights are stored under it",
+            call.callee.span,
+            help=f"label it, `{op.name}.up[...]`, or bind its result to a name of its own",
+            fix=[(Span(call.span.source, call.callee.span.end, call.callee.span.end), ".name")],
+        )
+        return False
+
+    def _operands(self, call: s.Call, op: Op, made: OpCall) -> bool:
+        """Sort the arguments into operands and options."""
+        good = True
+        slots: dict[str, tuple[Wire, Span]] = {}
+        extra: list[tuple[Wire, Span]] = []
+        options = {option.name: option for option in op.options}
+        given: set[str] = set()
+        positions = [*op.operands]
+        after = [option.name for option in op.options[: op.positional]]
+        seen = 0
+        for argument in call.arguments:
+            name = argument.name.text if argument.name else None
+            if name == "init" and op.learned:
+                made.init = self.init(argument.value)
+                good = good and made.init is not None
+                continue
+            if name is None:
+                name = (positions + after)[seen] if seen < len(positions + after) else None
+                if op.variadic and seen >= len(positions):
+                    name = None
+                seen += 1
+            wire, mask = self._operand(argument, op, made)
+            if mask and not self._all_kept(mask):
+                made.mask, made.mask_span = mask, argument.value.mask.span  # type: ignore[union-attr]
+            if isinstance(argument.value, s.Where) and mask is None:
+                good = False
+            if wire is None:
+                good = False
+                if name:
+                    given.add(name)
+                continue
+            if name in options:
+                good = self._option(made, options[name], wire, argument) and good
+                given.add(name)
+            elif name is not None and name in positions:
+                if name in slots:
+                    self.report("E0319", f"`{name}` is given twice", argument.span)
+                    good = False
+                slots[name] = (
+                    wire,
+                    argument.value.value.span if isinstance(argument.value, s.Where) else argument.value.span,
+                )
+                given.add(name)
+            elif name is None and op.variadic:
+                extra.append((wire, argument.value.span))
+            else:
+                known = [*options, *positions, *(["init"] if op.learned else [])]
+                if name is None:
+                    usage = f"write `{op.usage}`"
+                    self.report(
+                        "E0319",
+                        f"`{made.shown}` takes {len(positions)} operand{'s' if len(positions) > 1 else ''}",
+                        argument.span,
+                        "one too many",
+                        help=usage,
+                    )
+                else:
+                    near = nearest(name, known)
+                    self.report("E0319", f"`{made.shown}` has no argument `{name}`", argument.span,
+                                help=f"did you mean `{near}`?" if near else f"it has {listed(known)}",
+                                fix=[(argument.name.span, near)] if near and argument.name else [])  # fmt: skip
+                good = False
+        missing = [name for name in positions if name not in given]
+        if missing and good:
+            self.report("E0319", f"`{made.shown}` lacks {listed(missing)}", call.span, help=f"write `{op.usage}`")
+            good = False
+        for option in op.options:
+            if option.name not in made.options and option.name not in given:
+                if option.default is None:
+                    if good:
+                        self.report(
+                            "E0319",
+                            f"`{made.shown}` lacks `{option.name}`: {option.doc}",
+                            call.span,
+                            help=f"write `{op.usage}`",
+                        )
+                    good = False
+                else:
+                    made.options[option.name] = Literal(option.default)
+        made.operands = [slots[name][0] for name in positions if name in slots] + [wire for wire, _ in extra]
+        made.spans = [slots[name][1] for name in positions if name in slots] + [span for _, span in extra]
+        return good
+
+    def _operand(self, argument: s.Argument, op: Op, made: OpCall) -> tuple[Wire | None, Wire | None]:
+        """The operand, and its mask if it is `x where m`."""
+        if not isinstance(argument.value, s.Where):
+            return self.expr(argument.value), None
+        where = argument.value
+        wire, mask = self.expr(where.value), self.expr(where.mask)
+        if not op.masked:
+            masked = ", ".join(f"`{o.name}`" for o in OPS.values() if o.masked)
+            self.report(
+                "E0308",
+                f"`{made.shown}` takes no `where`",
+                where.span,
+                help=f"these take one: {masked}; or choose values with `select(m, x, y)`",
+            )
+            return wire, None
+        if mask is not None and not mask.is_bool:
+            self.report(
+                "E0304",
+                f"a mask is a truth value, but this is {show(mask)}",
+                where.mask.span,
+                help="compare it: `m > 0`",
+            )
+            mask = None
+        return wire, mask
+
+    def _all_kept(self, mask: Wire) -> bool:
+        """`where true` masks nothing."""
+        return isinstance(mask.static, Literal) and mask.static.value is True
+
+    def _option(self, made: OpCall, option: Any, wire: Wire, argument: s.Argument) -> bool:
+        if wire.static is None:
+            self.report(
+                "E0320", f"`{option.name}` is a number known at build time, but this is {show(wire)}", argument.span
+            )
+            return False
+        value = checked_number(self.frame, wire.static, argument.span)
+        if isinstance(option.default, bool) != (wire.element is Scalar.BOOL):
+            wanted = "true or false" if isinstance(option.default, bool) else "a number"
+            self.report("E0320", f"`{option.name}` is {wanted}", argument.span)
+            return False
+        complaint = option.check(value) if value is not None else None
+        if complaint:
+            self.report("E0320", f"`{option.name}` is {value}, but {complaint}", argument.span, help=option.doc)
+            return False
+        if isinstance(option.default, bool) and value is None:
+            self.report("E0320", f"`{option.name}` must be known at build time", argument.span)
+            return False
+        made.options[option.name] = wire.static
+        return True
+
+    def _brackets(self, call: s.Call, op: Op, made: OpCall) -> bool:
+        """Resolve what stands in brackets, and check its form."""
+        brackets = call.brackets
+        usage = f"write `{op.usage}`"
+        if brackets is None:
+            if op.brackets is Brackets.NONE:
+                return True
+            self._no_brackets(call, op, made)
+            return False
+        if op.brackets is Brackets.NONE:
+            self.report("E0318", f"`{made.shown}` works item by item: it takes no brackets", brackets.span, help=usage)
+            return False
+        for item in brackets.items:
+            if item.rename is not None or item.value is not None:
+                self.report("E0318", f"the brackets of `{made.shown}` hold names of axes", item.span, help=usage)
+                return False
+        names = [item.name for item in brackets.items]
+        axes, each = self.axes(names), self.axes(brackets.each)
+        result = self.axes(brackets.result) if brackets.result is not None else []
+        if axes is None or each is None or result is None:
+            return False
+        if (op.brackets is Brackets.MAP) != (brackets.result is not None):
+            if op.brackets is Brackets.MAP:
+                self.report(
+                    "E0318",
+                    f"`{made.shown}` needs an arrow: the axes it eats, then those it makes",
+                    brackets.span,
+                    help=usage,
+                )
+            else:
+                self.report("E0318", f"`{made.shown}` makes no axes: no arrow here", brackets.span, help=usage)
+            return False
+        if brackets.each and op.name != "linear":
+            self.report("E0318", f"`{made.shown}` takes no colon", brackets.each[0].span, help=usage)
+            return False
+        if not axes and not result:
+            self._no_brackets(call, op, made)
+            return False
+        if op.brackets is Brackets.MAP and op.name != "linear" and (not axes or not result):
+            self.report("E0318", f"`{made.shown}` needs axes on both sides of the arrow", brackets.span, help=usage)
+            return False
+        spans = [name.span for name in names]
+        if op.brackets is Brackets.MADE:
+            made.made, made.made_spans = axes, spans
+        else:
+            made.axes, made.axis_spans = axes, spans
+            made.made, made.made_spans = result, [name.span for name in brackets.result or ()]
+        made.each, made.each_spans = each, [name.span for name in brackets.each]
+        for group, places in ((axes, spans), (made.made, made.made_spans)):
+            for position, axis in enumerate(group):
+                if axis in group[:position] and op.name != "concat":
+                    self.report(
+                        "E0322",
+                        f"`{axis.name}` stands twice in these brackets",
+                        places[position],
+                        help="name each axis once",
+                    )
+                    return False
+        return True
+
+    def _no_brackets(self, call: s.Call, op: Op, made: OpCall) -> None:
+        """D3: no op has an implicit axis; show how to write it for what stands here."""
+        x = made.operands[0] if made.operands else None
+        has = [axis for axis in x.axes if axis not in self.frame.lifted] if x is not None else []
+        argument = call.arguments[0].value.span.text if call.arguments else "x"
+        help = f"write `{op.usage}`"
+        if op.brackets is Brackets.ACTS and has:
+            help = f"its operand is {show_axes(tuple(has))}: write " + " or ".join(
+                f"`{made.shown}[{axis.name}]({argument})`" for axis in has[:3]
+            )
+        self.report(
+            "E0318",
+            f"`{made.shown}` does not say which axes it acts on",
+            call.callee.span,
+            "no axes in brackets",
+            help=help,
+        )
+
+    def normalised_at(self, wire: Wire) -> tuple[Span, list[Span]] | None:
+        """Where the softmax stands that gave a wire its mark: the span of its brackets' axes."""
+        if wire.value is None:
+            return None
+        builder: Builder | None = self.builder
+        while builder is not None and builder is not wire.home:
+            builder = builder.parent
+        if builder is None:
+            return None
+        value: Value | None = wire.value
+        while value is not None:
+            node = next((n for n in builder.nodes if isinstance(n, Apply) and n.out.id == value.id), None)
+            if node is None:
+                return None
+            if node.op == "softmax" and node.span is not None:
+                text = node.span.text
+                open_, close = text.find("["), text.find("]")
+                start = node.span.start
+                place = Span(node.span.source, start + open_ + 1, start + close)
+                return (place, [place]) if 0 <= open_ < close else (node.span, [])
+            value = node.operands[0] if node.operands else None
+        return None
+
+    # -- weights -------------------------------------------------------------------------------------------------
+
+    def init(self, expr: s.Expr) -> Init | None:
+        """`normal(0.02)`, `zeros`, ..."""
+        match expr:
+            case s.Name(text, span):
+                expr = s.Call(s.Ident(text, span), None, None, (), span)
+            case s.Call(label=None, brackets=None):
+                pass
+            case _:
+                self.report("E0320", "this is no initialisation", expr.span, help=f"write one of {listed(_INITS)}")
+                return None
+        callee, arguments = expr.callee, expr.arguments
+        if callee.text not in _INITS:
+            near = did_you_mean(callee.text, _INITS)
+            self.report(
+                "E0320",
+                f"no initialisation is named `{callee.text}`",
+                callee.span,
+                help=near or f"there are {listed(_INITS)}",
+            )
+            return None
+        if len(arguments) != _INITS[callee.text] or any(a.name for a in arguments):
+            count = _INITS[callee.text]
+            self.report("E0320", f"`{callee.text}` takes {count or 'no'} number{'s' if count > 1 else ''}", expr.span,
+                        help="`normal(std)`, `uniform(bound)`, `constant(c)`, `zeros`, `ones`, `xavier`")  # fmt: skip
+            return None
+        numbers = []
+        for argument in arguments:
+            wire = self.expr(argument.value)
+            if wire is None:
+                return None
+            value = None if wire.static is None else checked_number(self.frame, wire.static, argument.span)
+            if not isinstance(value, int | float):
+                self.report("E0320", "an initialisation takes a number known at build time", argument.span)
+                return None
+            numbers.append(float(value))
+        return Init(callee.text, tuple(numbers))
+
+    def may_own(self, name: str, span: Span) -> bool:
+        """Whether weights may be named so (D11)."""
+        if not is_reserved(name):
+            return True
+        self.report(
+            "E0216",
+            f"weights cannot be named `{name}`: it is reserved",
+            span,
+            notes=["names of weights become attributes of a torch module, which keeps some names for itself"],
+            help=f"give it another label, such as `{name.strip('_')}_`",
+        )
+        return False
+
+
+def _is_input(builder: Builder, value: Value) -> bool:
+    """Whether the value came in as it is: its indices were checked at the border."""
+    return any(entry.value is value for entry in builder.inputs)

@@ -1,0 +1,99 @@
+"""One elaboration of a block: what names mean in it, and the mistakes found; and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..dsl import syntax as s
+from ..dsl.diagnostic import Diagnostic, Severity, error
+from ..dsl.source import Span
+from .axes import Axis
+from .graph import Graph
+from .modules import BlockDef, Module
+from .static import Const, Static
+from .wires import Wire
+
+
+@dataclass(eq=False)
+class Frame:
+    """One elaboration of a block: the meaning of names in it, and the mistakes found.
+
+    judge: whether D7 is decided here (not while a block that others call is checked on its own: only a call tells
+           whether an argument carries data).
+    """
+
+    block: BlockDef
+    module: Module
+    names: dict[str, Axis]
+    consts: dict[str, Static]
+    of_file: dict[int, Axis]  # the axis of this instance that stands for a file's axis
+    const_of_file: dict[int, Const]
+    lifted: tuple[Axis, ...]
+    judge: bool
+    params: list[Axis] = field(default_factory=list)
+    const_params: list[Const] = field(default_factory=list)
+    results: tuple[s.Result, ...] = ()
+    own_axes: list[Axis] = field(default_factory=list)
+    local_consts: dict[str, Static] = field(default_factory=dict)
+    problems: list[tuple[Diagnostic, bool]] = field(default_factory=list)
+
+    def axis(self, name: str) -> Axis | None:
+        return self.names.get(name)
+
+    def const(self, name: str) -> Static | None:
+        return self.local_consts.get(name) or self.consts.get(name)
+
+    def axis_names(self) -> list[str]:
+        return list(self.names)
+
+    def const_names(self) -> list[str]:
+        return [*self.consts, *self.local_consts]
+
+    def add_axis(self, axis: Axis) -> None:
+        self.names = {**self.names, axis.name: axis}
+        self.own_axes.append(axis)
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        span: Span | None,
+        label: str = "",
+        *,
+        related: Iterable[tuple[Span | None, str]] = (),
+        notes: Iterable[str] = (),
+        help: str = "",
+        fix: Iterable[tuple[Span, str]] = (),
+        warning: bool = False,
+        deep: bool = False,
+    ) -> None:
+        severity = Severity.WARNING if warning else Severity.ERROR
+        made = error(
+            code, message, span, label, related=related, notes=notes, help=help, fix=tuple(fix), severity=severity
+        )
+        self.problems.append((made, deep))
+
+    def mute(self) -> list[tuple[Diagnostic, bool]]:
+        """From here on, mistakes are set aside until `unmute`."""
+        kept, self.problems = self.problems, []
+        return kept
+
+    def unmute(self, kept: list[tuple[Diagnostic, bool]]) -> list[tuple[Diagnostic, bool]]:
+        aside, self.problems = self.problems, kept
+        return aside
+
+    def replay(self, problems: list[tuple[Diagnostic, bool]]) -> None:
+        self.problems.extend(problems)
+
+
+@dataclass(eq=False)
+class Instance:
+    """A block elaborated for one kind of call."""
+
+    frame: Frame
+    graph: Graph | None
+    results: list[Wire | None]  # in the axes of the instance
+    problems: list[tuple[Diagnostic, bool]]
+    decisions: list[bool]
+    undecided: bool

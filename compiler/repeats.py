@@ -1,0 +1,336 @@
+"""`repeat layers { x = f(x) }` (D10): the body once, however many passes.
+
+A second elaboration is made where what the body carries has not settled (its role, its marks), and one for each pass
+where a static `if` hangs on the index, of which the distinct ones are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ..dsl import syntax as s
+from ..dsl.source import Span
+from .builder import Builder
+from .graph import Graph, Output, Repeat, Scalar, Type
+from .modules import checked_number, size_static
+from .static import Arith, Const, ConstOf, SizeOf, Static
+from .wires import Wire, fits, show
+
+if TYPE_CHECKING:
+    pass
+from .expressions import Expressions
+
+_MOST_PASSES = 10_000
+
+
+@dataclass
+class Repeats(Expressions):
+    """Elaborates repeats."""
+
+    def run(self, statements: Sequence[s.Statement]) -> None:
+        """Elaborate statements, in order."""
+        raise NotImplementedError
+
+    def repeat(self, statement: s.Repeat) -> None:
+        """`repeat layers { x = f(x) }` (D10): the body once, however many passes."""
+        count = size_static(statement.count, self.lookup, self.frame)
+        number = None if count is None else self._count(count, statement.count.span)
+        name = self._repeat_name(statement)
+        carried = [text for text in assigned(statement.body) if self.env.get(text) is not None]
+        for text in assigned(statement.body):
+            if text in self.env and self.env[text] is None:
+                carried = []  # something it would carry is wrong already: check the body once, keep nothing
+        index: Const | None = None
+        if statement.index is not None:
+            if self.frame.axis(statement.index.text) or self.frame.const(statement.index.text):
+                self.report(
+                    "E0205",
+                    f"`{statement.index.text}` is a name already",
+                    statement.index.span,
+                    help="choose another name",
+                )
+            else:
+                index = self.checker.session.const(statement.index.text, None)
+        starts = [self.env[text] for text in carried]
+        outer_undecided, outer_decisions = self.checker.undecided, self.checker.decisions
+        self.checker.undecided, self.checker.decisions = False, []
+        body = self._settle(statement, carried, [w for w in starts if w is not None], index)
+        varies = index is not None and self.checker.undecided
+        self.checker.undecided, self.checker.decisions = (
+            outer_undecided or (self.checker.undecided and not varies),
+            outer_decisions,
+        )
+        if body is None or name is None or count is None:
+            for text in carried:
+                self.env[text] = None
+            return
+        graphs, variant = [body.graph], [0] * (number or 0)
+        builders = [body]
+        if varies and number:
+            graphs, variant, builders = self._variants(statement, carried, body, index, number)
+        outside = self._join_outside(builders, len(carried))
+        graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
+        args = tuple(self.builder.take(w) for w in [*body.starts, *outside])
+        outs = tuple(
+            self.builder.value(w.type, w.role, statement.span, text) for text, w in zip(carried, body.ends, strict=True)
+        )
+        owns = any(b.builder.names for b in builders)
+        self.builder.nodes.append(
+            Repeat(
+                name,
+                count,
+                statement.shared,
+                index,
+                tuple(graphs),
+                tuple(variant),
+                args,
+                len(carried),
+                outs,
+                statement.head,
+            )
+        )
+        if owns:
+            self.builder.own(name, statement.label.span if statement.label else statement.head, self)
+        for text, wire, out in zip(carried, body.ends, outs, strict=True):
+            self.env[text] = replace(
+                wire, value=out, home=self.builder, static=None, span=self.assigned.get(text, wire.span)
+            )
+        for text in assigned(statement.body):
+            if text not in carried:
+                self.gone[text] = statement.head
+
+    def _count(self, count: Static, span: Span) -> int | None:
+        value = checked_number(self.frame, count, span)
+        if value is None:
+            if any_width(count):
+                self.report("E0207", "the number of passes hangs on a width, but must be known at build time", span)
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            self.report("E0207", f"a repeat runs a whole number of times, not {value}", span)
+            return None
+        if value > _MOST_PASSES:
+            self.report("E0207", f"a repeat of {value} passes is more than {_MOST_PASSES}", span)
+            return None
+        return value
+
+    def _repeat_name(self, statement: s.Repeat) -> str | None:
+        if statement.label is not None:
+            return statement.label.text if self.may_own(statement.label.text, statement.label.span) else None
+        if isinstance(statement.count, s.Name):
+            return statement.count.text if self.may_own(statement.count.text, statement.count.span) else None
+        self.report(
+            "E0218",
+            "this repeat needs a label: its weights are named by it",
+            statement.count.span,
+            help="write `repeat.layers 6 { ... }`, or declare `const layers = 6` and write `repeat layers { ... }`",
+        )
+        return None
+
+    def _settle(self, statement: s.Repeat, carried: list[str], starts: list[Wire], index: Const | None) -> _Pass | None:
+        """Run the body until what it carries has settled: its role, its marks, its thin axes (types must not change)."""
+        entering = [self._as_value(wire) for wire in starts]
+        result: _Pass | None = None
+        for attempt in range(5):
+            quiet = self.frame.mute()
+            result = self._one_pass(statement, carried, entering, index)
+            settled = [_join(a, b) for a, b in zip(entering, result.ends, strict=True)]
+            problems = self.frame.unmute(quiet)
+            if attempt == 4 or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
+                self.frame.replay(problems)
+                break
+            entering = settled
+        assert result is not None
+        if not result.complete:
+            return None
+        good = True
+        for text, before, after in zip(carried, entering, result.ends, strict=True):
+            if set(before.type.axes) != set(after.type.axes) or not fits(after.element, before.element):
+                self.report(
+                    "E0314",
+                    f"`{text}` goes into a pass as {show(before)} but comes out as {show(after)}",
+                    after.span,
+                    f"this is {show(after)}",
+                    related=[
+                        (statement.head, "each pass takes what the last one gave"),
+                        (before.span, f"`{text}` is {show(before)} here"),
+                    ],
+                    help="give the result the type that it had, or bind it to a new name",
+                )
+                good = False
+        result.starts = starts
+        return result if good else None
+
+    def _as_value(self, wire: Wire) -> Wire:
+        return replace(wire, static=None, range=None, product_of=()) if wire.static is not None else wire
+
+    def _one_pass(
+        self,
+        statement: s.Repeat,
+        carried: list[str],
+        entering: list[Wire],
+        index: Const | None,
+        value: int | None = None,
+    ) -> _Pass:
+        builder = Builder(parent=self.builder)
+        env = dict(self.env)
+        for text, wire in zip(carried, entering, strict=True):
+            inside = builder.input(text, wire.type, wire.role, wire.span)
+            env[text] = replace(inside, mark=wire.mark, loose=wire.loose)
+        consts = dict(self.frame.local_consts)
+        names = dict(self.frame.names)
+        if index is not None:
+            self.frame.local_consts[index.name] = ConstOf(Const(index.id, index.name, value))
+        body = replace(
+            self,
+            builder=builder,
+            env=env,
+            returned=[],
+            assigned=self.assigned,
+            shares=dict(self.shares),
+            in_repeat=True,
+        )
+        body.run(statement.body)
+        self.frame.local_consts, self.frame.names = consts, names
+        for returned, _ in body.returned:
+            self.report(
+                "E0408",
+                "`return` stands inside a repeat",
+                returned.span,
+                help="bind the result, and return it after the repeat",
+            )
+        ends: list[Wire] = []
+        complete = True
+        for text, wire in zip(carried, entering, strict=True):
+            end = body.env.get(text)
+            if end is None:
+                complete = False
+                end = wire
+            ends.append(end)
+        return _Pass(builder, ends, complete, statement, self)
+
+    def _variants(
+        self, statement: s.Repeat, carried: list[str], first: _Pass, index: Const | None, number: int
+    ) -> tuple[list[Graph], list[int], list[_Pass]]:
+        """A static `if` hangs on the index: one body for each way in which the decisions fall."""
+        kept: dict[tuple[bool, ...], int] = {}
+        passes: list[_Pass] = []
+        variant: list[int] = []
+        outer = self.checker.decisions
+        entering = first.ends
+        for value in range(number):
+            self.checker.decisions = []
+            self.checker.undecided = False
+            mark = self.frame.mute()
+            one = self._one_pass(statement, carried, entering, index, value)
+            problems = self.frame.unmute(mark)
+            key = tuple(self.checker.decisions)
+            if key not in kept:
+                self.frame.replay(problems)
+                kept[key] = len(passes)
+                passes.append(one)
+                one.starts = first.starts
+                for text, before, after in zip(carried, entering, one.ends, strict=True):
+                    if set(before.type.axes) != set(after.type.axes):
+                        self.report(
+                            "E0314",
+                            f"`{text}` goes into pass {value} as {show(before)} but comes out as {show(after)}",
+                            after.span,
+                        )
+            variant.append(kept[key])
+        self.checker.decisions = outer
+        self.checker.undecided = False
+        return [p.graph for p in passes], variant, passes
+
+    def _join_outside(self, passes: list[_Pass], carried: int) -> list[Wire]:
+        """What the bodies read from outside, each once."""
+        outside: dict[int, Wire] = {}
+        for one in passes:
+            for wire in one.builder.outside:
+                outside.setdefault(self.builder.take(wire).id, wire)
+        return list(outside.values())
+
+    def _with_inputs(self, one: _Pass, outside: list[Wire], carried: int) -> Graph:
+        """The body's graph with an input for everything that any variant reads."""
+        for wire in outside:
+            one.builder.take(wire)
+        own = {
+            self.builder.take(w).id: i for w, i in zip(one.builder.outside, one.builder.inputs[carried:], strict=True)
+        }
+        ordered = [own[self.builder.take(wire).id] for wire in outside]
+        one.builder.inputs[carried:] = ordered
+        return one.graph
+
+
+@dataclass
+class _Pass:
+    """One elaboration of a repeat's body."""
+
+    builder: Builder
+    ends: list[Wire]
+    complete: bool
+    statement: s.Repeat
+    body: Repeats
+    starts: list[Wire] = field(default_factory=list)
+
+    @property
+    def graph(self) -> Graph:
+        builder = self.builder
+        outputs = tuple(Output(None, builder.take(wire), wire.type.axes) for wire in self.ends)
+        frame = self.body.frame
+        return Graph(
+            frame.block.name,
+            "repeat",
+            (),
+            0,
+            (),
+            frame.lifted,
+            tuple(builder.inputs),
+            tuple(builder.nodes),
+            outputs,
+            "",
+            self.statement.head,
+        )
+
+
+def _join(a: Wire, b: Wire) -> Wire:
+    """What is known of a carried value that may be either."""
+    element = a.element
+    if a.element is Scalar.INT and b.element is Scalar.REAL:
+        element = Scalar.REAL
+    thin = frozenset(a.type.thin & b.type.thin)
+    return replace(
+        a, type=Type(element, a.type.axes, thin), role=max(a.role, b.role), mark=a.mark if a.mark == b.mark else frozenset(),
+        loose=a.loose and b.loose,
+    )  # fmt: skip
+
+
+def _same(a: Wire, b: Wire) -> bool:
+    return (a.type, a.role, a.mark, a.type.thin) == (b.type, b.role, b.mark, b.type.thin)
+
+
+def assigned(statements: Sequence[s.Statement]) -> list[str]:
+    """The variables that statements bind, in order, those of nested repeats and branches too."""
+    names: dict[str, None] = {}
+    for statement in statements:
+        match statement:
+            case s.Assign(targets):
+                names.update(dict.fromkeys(target.text for target in targets if target.text != "_"))
+            case s.Repeat():
+                names.update(dict.fromkeys(assigned(statement.body)))
+            case s.If():
+                names.update(dict.fromkeys(assigned(statement.then) + assigned(statement.otherwise)))
+            case _:
+                pass
+    return list(names)
+
+
+def any_width(static: Static) -> bool:
+    match static:
+        case SizeOf(axis):
+            return axis.is_width and axis.extent is None
+        case Arith(_, args):
+            return any(any_width(arg) for arg in args)
+        case _:
+            return False

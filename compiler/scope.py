@@ -1,0 +1,153 @@
+"""Names in the body of a block: axes, types, and where mistakes go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..dsl import syntax as s
+from ..dsl.source import Span
+from .axes import Axis
+from .builder import Builder
+from .graph import IndexInto, Scalar, Type
+from .modules import is_missing
+from .names import did_you_mean, nearest
+from .static import SizeOf, Static
+from .wires import Wire, show
+
+if TYPE_CHECKING:
+    from .blocks import Checker
+    from .frame import Frame
+
+
+@dataclass
+class Scope:
+    """One environment. `env` maps variables to wires (None: known to be wrong)."""
+
+    checker: Checker
+    frame: Frame
+    builder: Builder
+    env: dict[str, Wire | None]
+    returned: list[tuple[s.Return, list[Wire | None]]] = field(default_factory=list)
+    assigned: dict[str, Span] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    shares: dict[str, s.Share] = field(default_factory=dict)
+    gone: dict[str, Span] = field(default_factory=dict)  # variables of a repeat that has ended
+    in_repeat: bool = False
+
+    # -- reporting -----------------------------------------------------------------------------------------------
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        label: str = "",
+        *,
+        related: Iterable[tuple[Span | None, str]] = (),
+        notes: Iterable[str] = (),
+        help: str = "",
+        fix: Iterable[tuple[Span, str]] = (),
+        warning: bool = False,
+        deep: bool = False,
+    ) -> None:
+        """deep: the mistake follows from the expanded graph (D6, D7): it is shown in the body, whoever calls it."""
+        self.frame.report(
+            code, message, span, label, related=related, notes=notes, help=help, fix=fix, warning=warning,
+            deep=deep or code == "E0305",
+        )  # fmt: skip
+
+    # -- names ---------------------------------------------------------------------------------------------------
+
+    def axis(self, name: s.Ident) -> Axis | None:
+        """The axis of that name, or None after a report."""
+        axis = self.frame.axis(name.text)
+        if axis is not None:
+            self.used.add(name.text)
+            return axis
+        if is_missing(self.frame.module, name.text):
+            return None
+        if name.text in self.env:
+            message = f"`{name.text}` is a variable, but an axis is wanted here"
+        elif self.frame.const(name.text) is not None:
+            message = f"`{name.text}` is a const, but an axis is wanted here"
+        else:
+            message = f"no axis is named `{name.text}`"
+        near = nearest(name.text, self.frame.axis_names())
+        self.report(
+            "E0201",
+            message,
+            name.span,
+            help=f"did you mean `{near}`?" if near else f"declare it: `width {name.text}` or `depth {name.text} = 64`",
+            fix=[(name.span, near)] if near else [],
+        )
+        return None
+
+    def axes(self, names: Iterable[s.Ident]) -> list[Axis] | None:
+        found = [self.axis(name) for name in names]
+        return None if any(axis is None for axis in found) else [axis for axis in found if axis is not None]
+
+    def lookup(self, name: s.Ident) -> Static | None:
+        """A name in a declaration: an axis is its size."""
+        axis = self.frame.axis(name.text)
+        if axis is not None:
+            return SizeOf(axis)
+        const = self.frame.const(name.text)
+        if const is not None:
+            return const
+        wire = self.env.get(name.text)
+        if wire is not None and wire.static is not None:
+            return wire.static
+        if not is_missing(self.frame.module, name.text) and not (name.text in self.env and wire is None):
+            known = [*self.frame.axis_names(), *self.frame.const_names()]
+            if wire is not None:
+                self.report("E0207", f"`{name.text}` is {show(wire)}: no number known at build time", name.span)
+            else:
+                self.report(
+                    "E0201", f"no axis or const is named `{name.text}`", name.span, help=did_you_mean(name.text, known)
+                )
+        return None
+
+    def type(self, written: s.TypeExpr) -> Type | None:
+        """The type as written, its axes in that order."""
+        axes: dict[Axis, s.Ident] = {}
+        good = True
+        for name in written.axes:
+            axis = self.axis(name)
+            if axis is None:
+                good = False
+            elif axis in axes:
+                self.report(
+                    "E0322",
+                    f"`{name.text}` stands twice in one type: a value has each axis once",
+                    name.span,
+                    related=[(axes[axis].span, "first here")],
+                    help=f"declare a copy: `{axis.kind.value} other like {axis.name}`",
+                )
+                good = False
+            else:
+                axes[axis] = name
+        element: Any = Scalar.REAL
+        if written.element is not None:
+            text = written.element.text
+            if text in ("bool", "int", "real"):
+                element = Scalar(text)
+            else:
+                into = self.frame.axis(text)
+                if into is None:
+                    if not is_missing(self.frame.module, text):
+                        near = nearest(text, [*self.frame.axis_names(), "bool", "int"])
+                        self.report(
+                            "E0215",
+                            f"`{text}` is no kind of element: neither bool, nor int, nor an axis",
+                            written.element.span,
+                            help=f"did you mean `{near}`?"
+                            if near
+                            else "write `bool[..]`, `int[..]`, or `axis[..]` for indices into that axis",
+                            fix=[(written.element.span, near)] if near else [],
+                        )
+                    return None
+                self.used.add(text)
+                element = IndexInto(into)
+        return Type(element, tuple(axes)) if good else None

@@ -1,0 +1,528 @@
+"""Each mark: how much room it takes, and how it is drawn. A glyph covers exactly the wires of the axes it names.
+
+`measure` gives the room along x; `reach` how far the glyph goes beyond its outermost wires; `DRAW` draws. All points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import theme
+from .formula import Pattern
+from .route import half_loop
+from .scene import Kind, Step
+from .text import Rich, axis_label, bold, plain, roman, width
+from .wires import Lane, Meeting, Wire
+
+if TYPE_CHECKING:
+    from .sheet import Sheet
+
+DOT = 6.0  # diameter of a copy or merge dot
+HEAD = (9.0, 7.0)  # an arrowhead's height and length
+_LOOP = 17.0  # half-loop, along x
+_TURN = 24.0  # room for wires that run into one dot within a column
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Along x: level wire before the glyph, the glyph, level wire after it."""
+
+    before: float
+    core: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a step is drawn: its column and the left and right side of its glyph."""
+
+    id: str
+    column: int
+    x0: float
+    x1: float
+
+    @property
+    def middle(self) -> float:
+        return (self.x0 + self.x1) / 2
+
+
+def label_of(wire: Wire) -> Rich:
+    return axis_label(wire.axis.label, is_width=wire.axis.is_width) if wire.axis is not None else ()
+
+
+def born(meeting: Meeting) -> list[Wire]:
+    """Wires that the step makes."""
+    had = {w.number for own in meeting.ins for w in own}
+    return [w for own in meeting.outs for w in own if w.number not in had]
+
+
+def gone(meeting: Meeting) -> list[Wire]:
+    """Wires that the step ends."""
+    have = {w.number for own in meeting.outs for w in own}
+    return [w for own in meeting.ins for w in own if w.number not in have]
+
+
+def covered(step: Step, meeting: Meeting) -> list[Wire]:
+    """The wires that an ON glyph sits on."""
+    return [w for w in meeting.ins[0] if w.axis in step.on]
+
+
+def _labels(wires: Sequence[Wire]) -> float:
+    return max((width(label_of(w), theme.AXIS) for w in wires), default=0.0)
+
+
+def wrapped(text: str, most: float = 62.0) -> str:
+    """A block's title in lines of about `most` points."""
+    lines: list[str] = []
+    for word in text.replace("-", "- ").split():
+        joint = "" if lines and lines[-1].endswith("-") else " "
+        if lines and width(roman(lines[-1] + joint + word), theme.BLOCK) <= most:
+            lines[-1] += joint + word
+        else:
+            lines.append(word)
+    return "\n".join(lines) or " "
+
+
+def _widest(text: str, size: float) -> float:
+    return max(width(roman(line), size) for line in text.split("\n"))
+
+
+def measure(step: Step, meeting: Meeting) -> Room:
+    after = _labels(born(meeting)) + 7 if born(meeting) else 6.0
+    match step.kind:
+        case Kind.SOURCE if step.mark == "learned":
+            return Room(2, _learned_width(step), after)
+        case Kind.SOURCE if step.mark == "input":
+            return Room(0, width(step.text, theme.NAME) + 7, after)
+        case Kind.SOURCE if step.mark == "block":
+            return Room(2, max(44.0, _widest(wrapped(plain(step.text)), theme.BLOCK) + 12), after)
+        case Kind.SOURCE:
+            return Room(2, width(step.text, theme.GLYPH) + 6, after)
+        case Kind.THROUGH if step.mark == "learned":
+            return Room(7, _learned_width(step), after)
+        case Kind.THROUGH if step.mark == "embed":
+            return Room(24, _learned_width(step), after)
+        case Kind.THROUGH if step.mark == "bar":
+            return Room(8, 4, after)
+        case Kind.THROUGH if step.mark == "birth":
+            return Room(2, 6, after)
+        case Kind.THROUGH | Kind.ON if step.mark == "pill":
+            return Room(8, max(22.0, width(step.text, theme.CAPTION) + 10), after if step.made else 12)
+        case Kind.ON if step.mark == "ring":
+            return Room(6, 24, 6)
+        case Kind.ON if step.mark == "triangle":
+            return Room(7, 22, 7)
+        case Kind.ON:
+            return Room(8, _mask_side(len(step.on)), 8)
+        case Kind.LANE:
+            return Room(2, width(step.text, theme.BLOCK) + 32, 2)
+        case Kind.JOIN if step.mark == "loop":
+            note = width(step.note, theme.CAPTION + 1) + 16 if step.note else 0.0
+            shared = bool(born(meeting))
+            return Room(8 if step.contracted else 2, (_LOOP if step.contracted else 0) + note + (_TURN if shared else 0), after)
+        case Kind.JOIN if step.mark == "bar":
+            return Room(_TURN if meeting.inner else 6, 14, after)
+        case Kind.JOIN if step.mark == "mask":
+            return Room(_TURN if meeting.inner else 2, _mask_side(len(step.on)) + 12, 8)
+        case Kind.JOIN:
+            return Room(_TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
+        case Kind.BOX:
+            seen = 22.0 if step.pattern is not None else 0.0
+            return Room(8, max(44.0, _widest(wrapped(plain(step.text)), theme.BLOCK) + 12, seen + 14), after)
+        case Kind.COPY if len(step.outs) == 1:
+            return Room(0, 4, after)
+        case Kind.COPY:
+            return Room(3, 3, after if any(w in meeting.outs[meeting.main] for w in born(meeting)) else 0)
+        case Kind.ENTER | Kind.EXIT if step.mark == "bracket":
+            return Room(3, 12, 3)
+        case Kind.ENTER | Kind.EXIT:
+            return Room(1, 4, 1)
+        case Kind.SINK:
+            live = [w for own in meeting.ins for w in own]
+            names = max((width(roman(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
+            return Room(4, _labels(live) + 8 + names, 0)
+        case _:
+            return Room(6, 20, 6)
+
+
+def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
+    """How far a glyph goes above and below each wire that it touches, by wire."""
+    every = [w for own in (*meeting.ins, *meeting.outs) for w in own]
+    match step.kind:
+        case Kind.BOX:
+            return {w.number: (15.0, 13.0) for w in every}
+        case Kind.THROUGH:
+            touched = [*gone(meeting), *born(meeting)]
+            return {w.number: (12.0, 12.0) for w in touched}
+        case Kind.SOURCE if step.mark in ("learned", "block"):
+            return {w.number: (13.0, 13.0) for w in every}
+        case Kind.ON:
+            high = 23.0 if step.mark == "triangle" else 13.0
+            return {w.number: (high, 13.0) for w in covered(step, meeting)}
+        case Kind.JOIN if step.mark == "mask":
+            return {w.number: (13.0, 13.0) for w in meeting.ins[0] if w.axis in step.on}
+        case Kind.JOIN if step.mark in ("sign", "gate"):
+            main = meeting.ins[meeting.main]
+            return {main[0].number: (22.0, 4.0)} if main else {}
+        case _:
+            return {}
+
+
+def _learned_width(step: Step) -> float:
+    return max(26.0, width(step.text, theme.GLYPH) + width(step.raised, theme.GLYPH) * 0.72 + 9 + (5 if step.bias else 0))
+
+
+def _mask_side(wires: int) -> float:
+    return theme.PITCH * (wires - 1) + 17 if wires > 1 else 22.0
+
+
+# -- drawing -----------------------------------------------------------------------------------------------------
+
+
+def _span(sheet: Sheet, wires: Sequence[Wire], column: int, beyond: float) -> tuple[float, float]:
+    ys = [sheet.y(w, column) for w in wires]
+    return min(ys) - beyond, max(ys) + beyond
+
+
+def _learned(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """A tinted box with a bold letter; the weight's label raised, `+` lowered if there is a bias."""
+    ins, outs = gone(meeting), born(meeting)
+    top, bottom = _span(sheet, [*ins, *outs], spot.column, 11)
+    sheet.box(spot.id, (spot.x0, top, spot.x1, bottom), sheet.theme.learned, f"op {step.mark} learned", step.tip)
+    y = (top + bottom) / 2
+    total = width(step.text, theme.GLYPH) + width(step.raised, theme.GLYPH) * 0.72
+    x = spot.middle - total / 2
+    inner = width(step.text, theme.GLYPH)
+    sheet.write(x + inner / 2, y, step.text, theme.GLYPH)
+    if step.raised:
+        raised = width(step.raised, theme.GLYPH) * 0.72
+        sheet.write(x + inner + raised / 2 + 0.8, y - 4.5, step.raised, theme.GLYPH * 0.74)
+    if step.bias:
+        sheet.write(x + inner + 3.5, y + 5, roman("+"), theme.CAPTION)
+    if step.mark == "embed":
+        start = f"{spot.id}_i"
+        sheet.arrow(start, spot.id, (spot.x0 - 22, y), (spot.x0, y), "an index, not an axis", at_start=True)
+    for wire in ins:
+        sheet.end(wire, spot.id, spot.x0)
+    for wire in outs:
+        sheet.begin(wire, spot.id, spot.x1)
+
+
+def _ring(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    top, bottom = _span(sheet, covered(step, meeting), spot.column, 12)
+    high = bottom - top
+    shape = "ellipse" if high <= 24.5 else "box"
+    style = "filled" if shape == "ellipse" else "filled,rounded"
+    sheet.shape(spot.id, (spot.x0, top, spot.x1, bottom), f"op norm {'learned' if step.learned else ''}".strip(), step.tip,
+                shape=shape, style=style, fillcolor=sheet.theme.norm, penwidth="1.8")  # fmt: skip
+    sheet.write(spot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
+
+
+def _triangle(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    wires = covered(step, meeting)
+    top, bottom = _span(sheet, wires, spot.column, 12)
+    sheet.shape(spot.id, (spot.x0, top, spot.x1, bottom), "op softmax", step.tip, shape="triangle", orientation="90",
+                style="filled", fillcolor="white", penwidth="1.3")  # fmt: skip
+    sheet.write(spot.middle + 2, top - 5, step.text, theme.CAPTION)
+
+
+def _pill(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    touched = covered(step, meeting) if step.kind is Kind.ON else [*gone(meeting), *born(meeting)]
+    ends = [w for w in touched if w.axis is not None] or touched
+    top, bottom = _span(sheet, ends, spot.column, 10)
+    sheet.shape(spot.id, (spot.x0, top, spot.x1, bottom), "op reduce", step.tip, shape="box", style="filled,rounded",
+                fillcolor=sheet.theme.reduce, penwidth="1.1")  # fmt: skip
+    sheet.write(spot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
+    if step.kind is Kind.ON:
+        return
+    for wire in gone(meeting):
+        sheet.end(wire, spot.id, spot.x0)
+    for wire in born(meeting):
+        sheet.begin(wire, spot.id, spot.x1)
+    if not born(meeting):
+        y = (top + bottom) / 2
+        sheet.head(f"{spot.id}_a", spot.x1 + 5.5, y)
+
+
+def _bar(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """A heavy bar: axes split, merge, or are set one after the other."""
+    if step.kind is Kind.JOIN:
+        spot = Spot(spot.id, spot.column, spot.x1 - 4, spot.x1)
+        _meet(sheet, step, meeting, Spot(spot.id + "_m", spot.column, spot.x0 - 12, spot.x0))
+    ins = [w for w in gone(meeting) if step.kind is Kind.THROUGH or w.axis in step.contracted]
+    outs = born(meeting)
+    top, bottom = _span(sheet, [*ins, *outs], spot.column, 8)
+    sheet.box(spot.id, (spot.x0, top, spot.x1, bottom), sheet.theme.ink, "op arrange", step.tip)
+    for wire in ins:
+        sheet.end(wire, spot.id, spot.x0)
+    for wire in outs:
+        sheet.begin(wire, spot.id, spot.x1)
+
+
+def _birth(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """broadcast: a wire begins out of nothing, at a short upright bar."""
+    for k, wire in enumerate(born(meeting)):
+        y = sheet.y(wire, spot.column)
+        id = f"{spot.id}_{k}"
+        sheet.box(id, (spot.x1 - 2, y - 5, spot.x1, y + 5), sheet.theme.ink, "op broadcast", step.tip)
+        sheet.begin(wire, id, spot.x1)
+    for wire in gone(meeting):
+        sheet.end(wire, f"{spot.id}_0", spot.x1 - 2)
+
+
+def _arrow(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """Arrowhead, name, arrowhead, in a lane of its own: it touches no wire."""
+    lane = next(s for s in sheet.columns[spot.column].right if isinstance(s, Lane) and s.step is step)
+    y = sheet.y(lane, spot.column)
+    half = width(step.text, theme.BLOCK) / 2 + 2
+    mid = spot.middle
+    sheet.point(spot.id, (mid, y))
+    sheet.arrow(f"{spot.id}_a", spot.id, (spot.x0 + 3, y), (mid - half, y), step.tip, at_start=True)
+    sheet.arrow(spot.id, f"{spot.id}_b", (mid + half, y), (spot.x1 - 3, y), step.tip)
+    sheet.write(mid, y - 0.5, step.text, theme.BLOCK, cls="op elementwise")
+
+
+def _loop(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """Contracted axes join in half-loops; shared ones run into one dot, and one wire goes on."""
+    column = spot.column
+    pairs: dict[object, list[Wire]] = {}
+    for own in meeting.ins:
+        for wire in own:
+            pairs.setdefault(wire.axis, []).append(wire)
+    tip = None
+    for k, axis in enumerate(step.contracted):
+        a, b = sorted(pairs[axis], key=lambda w: sheet.y(w, column))
+        ya, yb = sheet.y(a, column), sheet.y(b, column)
+        high = (yb - ya) / 2
+        deep = min(high, _LOOP + 3 * k)
+        at = (spot.x0 + deep, (ya + yb) / 2)
+        id = f"{spot.id}_{k}"
+        sheet.point(id, at, "op contract", f"{step.tip}: contracts {a.axis.name if a.axis else ''}")
+        sheet.end(a, id, spot.x0, half_loop((spot.x0, ya), at))
+        sheet.end(b, id, spot.x0, half_loop((spot.x0, yb), at))
+        if tip is None or at[0] > tip[0]:
+            tip = at
+    x = spot.x0 + (_LOOP if step.contracted else 0)
+    if step.note and tip is not None:
+        wide = width(step.note, theme.CAPTION + 1)
+        end = tip[0] + wide + 12
+        sheet.arrow(f"{spot.id}_0", f"{spot.id}_s", tip, (end, tip[1]), "scale")
+        sheet.write((tip[0] + end) / 2 - 2, tip[1] - 8.5, step.note, theme.CAPTION + 1, cls="scale")
+        x = end + 4
+    for wire in born(meeting):
+        if wire.axis is None:
+            sheet.begin(wire, f"{spot.id}_0" if step.contracted else spot.id, tip[0] if tip else x)
+            continue
+        y = sheet.y(wire, column)
+        id = f"{spot.id}_{wire.axis.name}"
+        sheet.dot(id, spot.x1, y, wire, "op shared", f"shared axis {wire.axis.name}")
+        for old in pairs[wire.axis]:
+            sheet.end(old, id, max(x, spot.x1 - _TURN), to=(spot.x1, y))
+        sheet.begin(wire, id, spot.x1)
+    for own in meeting.ins:
+        if not any(w.axis for w in own):
+            for wire in own:
+                if wire in gone(meeting):
+                    sheet.point(f"{spot.id}_n{wire.number}", (spot.x0, sheet.y(wire, column)))
+                    sheet.end(wire, f"{spot.id}_n{wire.number}", spot.x0)
+
+
+def _meet(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> float | None:
+    """Shared axes of the other operands run into dots on the main one's wires; returns the highest dot's y."""
+    main = {w.axis: w for w in meeting.ins[meeting.main]}
+    x = spot.x0 + DOT / 2
+    top: float | None = None
+    for i, own in enumerate(meeting.ins):
+        if i == meeting.main:
+            continue
+        for wire in own:
+            if wire.axis not in main or wire.axis in step.contracted:
+                if wire in gone(meeting) and wire.axis not in step.contracted:
+                    anchor = next(iter(main.values()))
+                    id = f"{spot.id}_n{wire.number}"
+                    sheet.point(id, (x, sheet.y(anchor, spot.column)))
+                    sheet.end(wire, id, x - 20, to=(x, sheet.y(anchor, spot.column)), gap=not meeting.inner)
+                continue
+            target = main[wire.axis]
+            y = sheet.y(target, spot.column)
+            id = f"{spot.id}_w{target.number}"
+            sheet.dot(id, x, y, wire, f"op {step.mark}", step.tip)
+            sheet.end(wire, id, spot.x0 - _TURN + 2, to=(x, y), gap=not meeting.inner)
+            top = y if top is None else min(top, y)
+    return top
+
+
+def _sign(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """+ and its like above the highest dot."""
+    top = _meet(sheet, step, meeting, spot)
+    if top is None:
+        top = sheet.y(meeting.ins[meeting.main][0], spot.column)
+    text = bold("+") if plain(step.text) == "+" else step.text
+    size = 17.0 if len(plain(text)) == 1 else theme.CAPTION
+    sheet.write(spot.x0 + DOT / 2, top - 12.5, text, size, cls="op sign")
+
+
+def _gate(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """Element by element product: a dot in a ring."""
+    top = _meet(sheet, step, meeting, spot)
+    if top is None:
+        top = sheet.y(meeting.ins[meeting.main][0], spot.column)
+    x, y = spot.x0 + DOT / 2, top - 12.5
+    sheet.shape(spot.id, (x - 5.5, y - 5.5, x + 5.5, y + 5.5), "op gate", step.tip, shape="circle", style="filled",
+                fillcolor="white", penwidth="1.3")  # fmt: skip
+    sheet.shape(spot.id + "_d", (x - 1.5, y - 1.5, x + 1.5, y + 1.5), "op gate", step.tip, shape="circle", style="filled",
+                fillcolor=sheet.theme.ink, penwidth="0")  # fmt: skip
+
+
+def _mask(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """A square over the wires of its axes; grey where the predicate leaves items out."""
+    if step.kind is Kind.JOIN:
+        _meet(sheet, step, meeting, spot)
+        spot = Spot(spot.id, spot.column, spot.x0 + 12, spot.x1)
+    wires = [w for w in meeting.ins[0] if w.axis in step.on]
+    top, bottom = _span(sheet, wires, spot.column, 8.5 if len(wires) > 1 else 11)
+    draw_mask(sheet, spot.id, (spot.x0, top, spot.x1, bottom), step.pattern, step.tip, dashed=step.kind is Kind.JOIN)
+
+
+def draw_mask(
+    sheet: Sheet, id: str, box: tuple[float, float, float, float], pattern: Pattern | None, tip: str, *, dashed: bool
+) -> None:
+    x0, y0, x1, y1 = box
+    sheet.shape(id, box, "op mask", tip, shape="box", style="filled", fillcolor=sheet.theme.kept, penwidth="1.3")
+    if pattern is None:
+        if dashed:  # what is left out is for data to say
+            pattern = tuple(tuple((i * 3 + j * 5) % 7 > 2 for j in range(6)) for i in range(6))
+        else:
+            pattern = tuple(tuple(j < 3 for j in range(6)) for _ in range(6))
+    rows, columns = len(pattern), len(pattern[0])
+    high, wide = (y1 - y0) / rows, (x1 - x0) / columns
+    for i, row in enumerate(pattern):
+        j = 0
+        while j < columns:
+            if row[j]:
+                j += 1
+                continue
+            k = j
+            while k < columns and not row[k]:
+                k += 1
+            cell = (x0 + j * wide, y0 + i * high, x0 + k * wide, y0 + (i + 1) * high)
+            sheet.shape(f"{id}_{i}_{j}", cell, "op mask", tip, shape="box", style="filled", fillcolor=sheet.theme.masked,
+                        penwidth="0", covers=False)  # fmt: skip
+            j = k
+    sheet.shape(id + "_f", box, "op mask", tip, shape="box", style="", fillcolor="none", penwidth="1.3", covers=False)
+
+
+def _block(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """A closed block: all wires of what it receives and gives touch it."""
+    wires = [w for own in (*meeting.ins, *meeting.outs) for w in own]
+    top, bottom = _span(sheet, wires, spot.column, 12)
+    text = wrapped(plain(step.text))
+    lines = text.count("\n") + 1
+    need = lines * 14 + 8 + (22 if step.pattern is not None else 0)
+    if bottom - top < need:
+        spare = (need - (bottom - top)) / 2
+        top, bottom = top - spare, bottom + spare
+    fills = sheet.theme.block
+    shape = "box3d" if step.mark == "block" else "box"
+    fill = fills[step.tint % len(fills)] if step.mark == "block" else sheet.theme.norm
+    sheet.shape(spot.id, (spot.x0, top, spot.x1, bottom), "op block", step.tip, shape=shape, style="filled", fillcolor=fill,
+                penwidth="1.1")  # fmt: skip
+    y = (top + bottom) / 2 + (1.5 if shape == "box3d" else 0)
+    if step.pattern is not None:
+        side = 17.0
+        m = y + lines * 7 + 3
+        draw_mask(sheet, spot.id + "_k", (spot.middle - side / 2 - 1, m - side / 2, spot.middle + side / 2 - 1, m + side / 2),
+                  step.pattern, "masked", dashed=False)  # fmt: skip
+        y -= 11
+    sheet.write(spot.middle - (1 if shape == "box3d" else 0), y, roman(text), theme.BLOCK)
+    for own in meeting.ins:
+        for wire in own:
+            sheet.end(wire, spot.id, spot.x0)
+    for own in meeting.outs:
+        for wire in own:
+            sheet.begin(wire, spot.id, spot.x1)
+
+
+def _source(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """A name where wires are born."""
+    wires = meeting.outs[0]
+    ys = [sheet.y(w, spot.column) for w in wires]
+    size = theme.NAME if step.mark == "input" else theme.GLYPH
+    y = (min(ys) + max(ys)) / 2
+    x = spot.x1 - 5 - width(step.text, size) / 2
+    sheet.write(x, y, step.text, size, cls=f"op {step.mark}")
+    for k, wire in enumerate(wires):
+        id = f"{spot.id}_{k}"
+        sheet.point(id, (spot.x1, sheet.y(wire, spot.column)), f"op {step.mark}", step.tip)
+        sheet.begin(wire, id, spot.x1)
+
+
+def _copy(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """Dots, from which copies bend away."""
+    source = {w.axis: w for w in meeting.ins[0]}
+    swaps = [dict(zip(t.axes, step.ins[0].axes, strict=True)) for t in step.outs]
+    main = meeting.outs[meeting.main]
+    for k, (own, swap) in enumerate(zip(meeting.outs, swaps, strict=True)):
+        for wire in own:
+            old = source[swap[wire.axis] if wire.axis is not None else None]
+            y = sheet.y(old, spot.column)
+            id = f"{spot.id}_w{old.number}"
+            if len(step.outs) > 1:
+                sheet.dot(id, spot.x1 - DOT / 2, y, old, "op copy", step.tip)
+            else:
+                sheet.point(id, (spot.x1 - DOT / 2, y), "op rename", step.tip)
+            if wire is old:
+                continue
+            sheet.begin(wire, id, spot.x1 - DOT / 2, gap=k != meeting.main)
+            if k == meeting.main:
+                sheet.end(old, id, spot.x1 - DOT / 2)
+    for old in meeting.ins[0]:
+        if old not in main and not sheet.has_end(old):
+            sheet.end(old, f"{spot.id}_w{old.number}", spot.x1 - DOT / 2)
+
+
+def _nothing(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """Borders are drawn with their section; outputs just end."""
+
+
+def _sink(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    for own, tensor in zip(meeting.ins, step.outs, strict=True):
+        name = roman(tensor.name.replace("_", " ")) if tensor.name else ()
+        wide = max((width(roman(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
+        x = spot.x1 - wide
+        for wire in own:
+            id = f"{spot.id}_w{wire.number}"
+            sheet.point(id, (x, sheet.y(wire, spot.column)), "op output", "output")
+            sheet.end(wire, id, x)
+        if name:
+            ys = [sheet.y(w, spot.column) for w in own]
+            text = tuple(type(r)(r.text, "i") for r in name)
+            sheet.write(x + 6 + width(text, theme.GLYPH) / 2, (min(ys) + max(ys)) / 2, text, theme.GLYPH, cls="op output")
+
+
+Draw = Callable[["Sheet", Step, Meeting, Spot], None]
+
+DRAW: dict[str, Draw] = {
+    "learned": _learned,
+    "embed": _learned,
+    "ring": _ring,
+    "triangle": _triangle,
+    "pill": _pill,
+    "bar": _bar,
+    "birth": _birth,
+    "arrow": _arrow,
+    "loop": _loop,
+    "sign": _sign,
+    "gate": _gate,
+    "mask": _mask,
+    "block": _block,
+    "plain": _block,
+    "input": _source,
+    "table": _source,
+    "copy": _copy,
+    "bracket": _nothing,
+    "border": _nothing,
+    "output": _sink,
+}

@@ -1,0 +1,291 @@
+"""E04xx: blocks and their calls."""
+
+from __future__ import annotations
+
+from .entry import Entry
+
+ENTRIES = (
+    Entry(
+        "E0401",
+        "the brackets of the call do not fit the parameters",
+        """
+        A block with parameters in brackets, `block attend[q: width, k: width](...)`, is called with an axis for each:
+        `attend[target, source](...)`, or by name, `attend[q = target, k = source](...)`. Nothing is guessed from the
+        arguments.
+        """,
+        """
+width q, k
+depth d = 8
+
+block pool[n: width](x: [n, d]) -> [d] {
+    return mean[n](x)
+}
+
+block both(x: [q, d]) -> [d] {
+    return pool(x)
+}
+""",
+        """
+width q
+depth d = 8
+
+block pool[n: width](x: [n, d]) -> [d] {
+    return mean[n](x)
+}
+
+block both(x: [q, d]) -> [d] {
+    return pool[q](x)
+}
+""",
+    ),
+    Entry(
+        "E0402",
+        "a parameter of the wrong kind",
+        """
+        A parameter is a `width`, a `depth` or a `const`, and what is passed is of that kind: a block that averages over
+        items does not know what to do with features.
+        """,
+        """
+width seq
+depth model = 8
+
+block pool[n: width](x: [n]) -> [] {
+    return mean[n](x)
+}
+
+block all(x: [seq, model]) -> [seq] {
+    return pool[model](x)
+}
+""",
+        """
+width seq
+depth model = 8
+
+block pool[n: width](x: [n]) -> [] {
+    return mean[n](x)
+}
+
+block all(x: [seq, model]) -> [model] {
+    return pool[seq](x)
+}
+""",
+    ),
+    Entry(
+        "E0403",
+        "a parameter must be a copy of another",
+        """
+        A block that compares the indices of two axes, or renames one to the other, says so: `k: width like q`. It can
+        then be called only with two copies of one axis.
+        """,
+        """
+width source, target
+
+block causal[q: width, k: width like q](s: [q, k]) -> [q, k] {
+    return softmax[k](s where k <= q)
+}
+
+block weigh(s: [target, source]) -> [target, source] {
+    return causal[target, source](s)
+}
+""",
+        """
+width target
+width past like target
+
+block causal[q: width, k: width like q](s: [q, k]) -> [q, k] {
+    return softmax[k](s where k <= q)
+}
+
+block weigh(s: [target, past]) -> [target, past] {
+    return causal[target, past](s)
+}
+""",
+    ),
+    Entry(
+        "E0404",
+        "two parameters are bound to one axis",
+        """
+        Inside the block some value has both axes: the scores `[q, k]`, say. With one axis for both, it would be the
+        diagonal only: each item would look at itself alone. In einsum that is `bqd,bqd->bqq`, which no program warns of.
+        Declare a copy, `width past like seq`, and pass `x[seq as past]`.
+        """,
+        """
+width seq
+depth d = 8
+
+block look[q: width, k: width](Q: [q, d], K: [k, d]) -> [q, d] {
+    return dot[k](softmax[k](dot[d](Q, K)), K)
+}
+
+block self_attention(x: [seq, d]) -> [seq, d] {
+    return look[seq, seq](x, x)
+}
+""",
+        """
+width seq
+width past like seq
+depth d = 8
+
+block look[q: width, k: width](Q: [q, d], K: [k, d]) -> [q, d] {
+    return dot[k](softmax[k](dot[d](Q, K)), K)
+}
+
+block self_attention(x: [seq, d]) -> [seq, d] {
+    return look[seq, past](x, x[seq as past])
+}
+""",
+    ),
+    Entry(
+        "E0405",
+        "the argument lacks an axis",
+        """
+        An argument has the axes that are written for it (more of them are fine: the block is done for each index of
+        those). One that lacks a width would be spread over all items in silence; if that is meant, write
+        `broadcast[w](x)`. Masks and weights may lack any axis.
+        """,
+        """
+width source, target
+depth model = 8
+
+block add[n: width](x: [n, model], change: [n, model]) -> [n, model] {
+    return x + change
+}
+
+block join(x: [target, model], memory: [source, model]) -> [target, model] {
+    return add[target](x, memory)
+}
+""",
+        """
+width target
+depth model = 8
+
+block add[n: width](x: [n, model], change: [n, model]) -> [n, model] {
+    return x + change
+}
+
+block join(x: [target, model], memory: [target, model]) -> [target, model] {
+    return add[target](x, memory)
+}
+""",
+    ),
+    Entry(
+        "E0406",
+        "the block would be lifted over an axis that it uses itself",
+        """
+        An axis of an argument that the block knows nothing of is carried along: the block is done for each of its
+        indices. It cannot be carried along past an op that acts on that very axis. Rename it to a copy first, or pass
+        what the argument asks for.
+        """,
+        """
+width seq
+depth model = 8
+
+block centre(x: [seq], weight: []) -> [seq] {
+    return (x - broadcast[seq](mean[seq](x))) * weight
+}
+
+block scale(x: [seq], gate: [seq]) -> [seq] {
+    return centre(x, gate)
+}
+""",
+        """
+width seq
+depth model = 8
+
+block centre(x: [seq], weight: [seq]) -> [seq] {
+    return (x - broadcast[seq](mean[seq](x))) * weight
+}
+
+block scale(x: [seq], gate: [seq]) -> [seq] {
+    return centre(x, gate)
+}
+""",
+    ),
+    Entry(
+        "E0407",
+        "a block calls itself",
+        """
+        A call means the body of the block with the arguments put in, and that would never end. Write the repetition as
+        `repeat`.
+        """,
+        """
+depth model = 8
+
+block deep(x: [model]) -> [model] {
+    return deep(relu(x))
+}
+""",
+        """
+depth model = 8
+const layers = 4
+
+block deep(x: [model]) -> [model] {
+    repeat layers {
+        x = relu(x)
+    }
+    return x
+}
+""",
+    ),
+    Entry(
+        "E0408",
+        "the number of results, or where they are returned",
+        """
+        A block ends with one `return`, which gives as many values as are declared behind `->`. A call with several
+        results binds a name to each: `out, weights = attend(x)`; the name `_` throws one away.
+        """,
+        """
+depth model = 8
+
+block halves(x: [model]) -> (low: [model], high: [model]) {
+    return min(x, 0), max(x, 0)
+}
+
+block both(x: [model]) -> [model] {
+    low = halves(x)
+    return low
+}
+""",
+        """
+depth model = 8
+
+block halves(x: [model]) -> (low: [model], high: [model]) {
+    return min(x, 0), max(x, 0)
+}
+
+block both(x: [model]) -> [model] {
+    low, _ = halves(x)
+    return low
+}
+""",
+    ),
+    Entry(
+        "E0410",
+        "the arguments of the call do not fit the block",
+        """
+        A block is called with its arguments in order, or by name; those with a default may be left out.
+        """,
+        """
+depth model = 8
+
+block add(x: [model], change: [model]) -> [model] {
+    return x + change
+}
+
+block twice(x: [model]) -> [model] {
+    return add(x)
+}
+""",
+        """
+depth model = 8
+
+block add(x: [model], change: [model]) -> [model] {
+    return x + change
+}
+
+block twice(x: [model]) -> [model] {
+    return add(x, x)
+}
+""",
+    ),
+)

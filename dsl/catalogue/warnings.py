@@ -1,0 +1,104 @@
+"""W05xx: what is not wrong, but most likely not meant."""
+
+from __future__ import annotations
+
+from .entry import Entry
+
+ENTRIES = (
+    Entry(
+        "W0501",
+        "causality is not verified",
+        """
+        `-> [target, vocab] causal target` asks the checker to prove that no item of the result depends on a later item
+        of the inputs. This version reads the word, but does not carry out the proof.
+        """,
+        """
+width target
+depth model = 8
+
+model net(x: [target, model]) -> [target, model] causal target {
+    return relu(x)
+}
+""",
+        """
+width target
+depth model = 8
+
+model net(x: [target, model]) -> [target, model] {
+    return relu(x)
+}
+""",
+    ),
+    Entry(
+        "W0502",
+        "a value that is never used",
+        """
+        Nothing reads this value. Often another name was meant further down. Delete it; a result of a call that you do
+        not need is called `_`.
+        """,
+        """
+depth model = 8
+
+block act(x: [model]) -> [model] {
+    y = relu(x)
+    return x
+}
+""",
+        """
+depth model = 8
+
+block act(x: [model]) -> [model] {
+    y = relu(x)
+    return y
+}
+""",
+    ),
+    Entry(
+        "W0503",
+        "an axis or const that is never used",
+        """
+        Nothing in the file mentions it. Delete it, or use it: a const that nothing reads changes nothing when it is set.
+        """,
+        """
+width seq
+depth model = 8, inner = 32
+
+block act(x: [seq, model]) -> [seq, model] {
+    return relu(x)
+}
+""",
+        """
+width seq
+depth model = 8
+
+block act(x: [seq, model]) -> [seq, model] {
+    return relu(x)
+}
+""",
+    ),
+    Entry(
+        "W0504",
+        "scores scaled by another size than they are summed over",
+        """
+        A sum of d products of unit variance has variance d, so scores are divided by the root of the size that was
+        summed over. Divided by the root of another size, the softmax is too sharp or too flat; it still trains, only
+        worse.
+        """,
+        """
+width q, k
+depth model = 64, d = 8
+
+block scores(Q: [q, d], K: [k, d], W: [model]) -> [q, k] {
+    return dot[d](Q, K) / sqrt(|model|)
+}
+""",
+        """
+width q, k
+depth d = 8
+
+block scores(Q: [q, d], K: [k, d]) -> [q, k] {
+    return dot[d](Q, K) / sqrt(|d|)
+}
+""",
+    ),
+)
