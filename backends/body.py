@@ -167,6 +167,9 @@ class Body(ABC):
         self.env: dict[int, Val] = {}
         self.inputs: list[Val] = []
         self.returned: list[Val] = []
+        self.place = 0  # of the node at hand
+        self.spreads: dict[int, tuple[Axis, ...]] = {}  # place of a call -> the axes over which it lifts, outermost first
+        self.recorded: dict[int, tuple[Axis, ...]] = {}  # captured value (canonical number) -> its dimensions
         self._extents: dict[Axis, Code] = {}
         self._device: str | None = None
         self._dtype: str | None = None
@@ -224,7 +227,7 @@ class Body(ABC):
     def loop(self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]) -> list[str]: ...
 
     @abstractmethod
-    def record(self, name: str, val: Val) -> None: ...
+    def record(self, out: Value, val: Val) -> None: ...
 
     @abstractmethod
     def root_device(self) -> str: ...
@@ -252,7 +255,7 @@ class Body(ABC):
             self._bind_input(number_, item.value)
         self._find_hints()
         self.begin()
-        for node in graph.nodes:
+        for self.place, node in enumerate(graph.nodes):
             self._node(node)
         outputs = [self._output(output, number_) for number_, output in enumerate(graph.outputs)]
         self.returned = outputs
@@ -305,6 +308,10 @@ class Body(ABC):
                     self._holders[name] -= 1
                     if self._holders[name] == 0:
                         self.namer.free(name)
+
+    def note(self, out: Value, val: Val) -> None:
+        """Remembers the dimensions of a recorded value."""
+        self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
 
     def reads_left(self, value: Value) -> int:
         reader = self._readers.get(value.id)
@@ -602,6 +609,8 @@ class Body(ABC):
     def _node(self, node: Node) -> None:
         match node:
             case Constant(value, out):
+                if self.reads_left(out) == 0:  # a rewrite took its reader
+                    return
                 code = self.static(value) if not isinstance(value, Literal) else number(value.value)
                 self._keep(out, Val(code, kind=kind_of(out), table=True, number=True, bounds=self.bounds.static(value)))
             case Positions(axis, out):
@@ -642,7 +651,7 @@ class Body(ABC):
             return
         bound = self.let(out.name or self.wish(node), val)
         if captured:
-            self.record(out.name or "", bound)
+            self.record(out, bound)
         self._keep(out, bound)
 
     def wish(self, node: Node) -> str:
@@ -914,6 +923,7 @@ class Body(ABC):
             del self.lines[written:]
             self.file.emit(plan)
         spread = self._spread(node, graph, lifted, to_caller)
+        self.spreads[self.place] = spread
         vals = self._arguments(node, plan, graph, to_caller, spread, full=False)
         keywords = self.keywords(plan, graph, to_caller, consts)
         text = self.invoke(node, plan, [val.text for val in vals], keywords)
@@ -961,12 +971,13 @@ class Body(ABC):
         self.line(f"{', '.join(targets)} = {text}", shown)
         for out in node.outs:
             if out.id in self.plan.captured:
-                self.record(out.name or "", self.env[out.id])
+                self.record(out, self.env[out.id])
 
     def _repeat(self, node: Repeat) -> None:
         plans = [self.program.plan(body) for body in node.bodies]
         identity: dict[Axis, Axis] = {}
         spread = self._spread(node, node.bodies[0], plans[0].lifted, identity)
+        self.spreads[self.place] = spread
         if node.shared and node.index is not None:
             for plan, body in zip(plans, node.bodies, strict=True):
                 for const, theirs in self.program.bindings[id(body)][1].items():
@@ -1031,7 +1042,7 @@ class Body(ABC):
             )  # fmt: skip
             self._keep(out, found)
             if out.id in self.plan.captured:
-                self.record(out.name or "", found)
+                self.record(out, found)
 
     # -- results ------------------------------------------------------------------------------------------------
 

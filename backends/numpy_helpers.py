@@ -6,7 +6,7 @@ All keep the type of their operands: float32 stays float32.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,6 +69,26 @@ def check_index(index: Array | int, size: int, where: str) -> None:
     bad = (index < 0) | (index >= size)
     if bad.any():
         raise IndexError(f"{where}: {int(index[bad].flat[0])} is no index (0..{size - 1})")
+
+
+class Captured(NamedTuple):
+    """A value from inside the model: its dimensions are the batch axes, then `axes`."""
+
+    value: Array
+    axes: tuple[str, ...]
+
+
+def captured(value: Array, batch: tuple[int, ...], dims: tuple[str, ...], kept: tuple[str, ...]) -> Captured:
+    """A recorded value with the batch and the axes along which it varies; `dims` are all that it may have, `kept` those."""
+    value = value[(None,) * (len(batch) + len(dims) - value.ndim)]
+    value = np.broadcast_to(value, (*batch, *value.shape[len(batch) :]))
+    left = list(kept)
+    for place, axis in reversed(list(enumerate(dims))):
+        if left and left[-1] == axis:
+            left.pop()
+        else:
+            value = value[(slice(None),) * (len(batch) + place) + (0,)]
+    return Captured(value, kept)
 
 
 def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:

@@ -77,6 +77,7 @@ class _Form:
     key: str
     axes: tuple[Axis, ...]
     consts: tuple[Const, ...]
+    values: dict[int, int]
 
 
 class _Canon:
@@ -265,6 +266,10 @@ class Program:
     def plan(self, graph: Graph) -> Plan:
         return self._by_graph[id(graph)]
 
+    def canonical(self, graph: Graph, value: int) -> int:
+        """The number of a value that all instances of a class agree on."""
+        return self._forms[id(graph)].values[value]
+
     def _visit(self, graph: Graph, lifted: frozenset[Axis], parent: str) -> None:
         if id(graph) in self._forms:
             return
@@ -311,7 +316,7 @@ class Program:
             parts.append((axis.name, axis.kind.value, axis.bound is not None, formula))
         parts += [const.name for const in canon.consts]
         key = hashlib.sha256(repr(parts).encode()).hexdigest()
-        return _Form(key, tuple(canon.axes), tuple(canon.consts))
+        return _Form(key, tuple(canon.axes), tuple(canon.consts), canon.values)
 
     def _node(self, canon: _Canon, node: Node) -> object:
         match node:

@@ -7,16 +7,16 @@ import re
 from collections.abc import Sequence
 
 from ..compiler.axes import Axis
-from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Weight
+from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Value, Weight
 from ..compiler.ops import OPS
-from ..compiler.static import Const, evaluate
+from ..compiler.static import Const, Static
 from . import torch_ops
-from .body import NONE, Body, CannotEmit, Emitter, Val, is_path, is_table, kind_of, wrap
+from .body import NONE, Body, CannotEmit, Emitter, Val, is_path, is_table, wrap
 from .capture import Captures
-from .helper_text import helpers, used_helpers
-from .names import MODULE_ATTRIBUTES, Namer, camel
+from .helper_text import used_helpers
+from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
-from .static_code import ATOM, TERM, Code, binary, number, static_code
+from .static_code import ATOM, Code, binary, number, static_code
 
 BINARY = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%", "^": "^"}
 COMPARE = ("<=", ">=", "<", ">", "==", "!=")
@@ -116,6 +116,9 @@ class TorchBody(Body):
             return number(const.value if const.value is not None else 0).text
         self.plan.numbers[const] = None
         return self.scope.consts[const]
+
+    def built_static(self, static: Static) -> str:
+        return static_code(static, self.built_size, self.built_const).text
 
     def _stored(self, name: str) -> str:
         if name not in self._attribute:
@@ -237,7 +240,10 @@ class TorchBody(Body):
         return self._first_weight
 
     def batch(self) -> str:
-        return "batch"
+        if self.graph.kind == "model":
+            return "batch" if self.graph.inputs else "()"
+        val = next(val for val in self.inputs if val.lead != NONE)
+        return f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape"
 
     # -- ops ----------------------------------------------------------------------------------------------------
 
@@ -396,9 +402,9 @@ class TorchBody(Body):
 
     # -- captures -----------------------------------------------------------------------------------------------
 
-    def record(self, name: str, val: Val) -> None:
-        at = "" if self.graph.kind == "model" else "{at}"
-        key = f'f"{at}{name}"' if at else f'"{name}"'
+    def record(self, out: Value, val: Val) -> None:
+        self.note(out, val)
+        key = f'"{out.name}"' if self.graph.kind == "model" else f'f"{{at}}{out.name}"'
         self.line(f"found[{key}] = {val.text}")
 
     # -- a model's border ---------------------------------------------------------------------------------------
@@ -419,7 +425,6 @@ class TorchBody(Body):
 def border(body: Body) -> list[str]:
     """The call that checks a model's inputs: kinds, ranks, extents, batch axes, indices."""
     rows = []
-    inputs = []
     families: dict[str, str] = {}
     seen: dict[int, str] = {}
     sizes: dict[str, str] = {}
@@ -432,7 +437,6 @@ def border(body: Body) -> list[str]:
         if hasattr(element, "axis"):
             kind = f"index {element.axis.name}"
             mentioned.append(element.axis)
-        inputs.append(axes)
         for axis in mentioned:
             known = seen.setdefault(axis.family, axis.name)
             if known != axis.name:
@@ -447,11 +451,6 @@ def border(body: Body) -> list[str]:
     lines = [f'batch = check_inputs("{body.graph.name}", {{']
     lines += [f"    {row}," for row in rows]
     lines.append(f"}}, sizes={table(sizes)}, bounds={table(bounds)}, copies={table(quoted)})")
-    derived = []
-    for axis in dict.fromkeys(axis for axes in inputs for axis in axes):
-        if axis.size is not None and not body.plan.static_size(axis) and body.plan.follows_formula(axis):
-            derived.append(axis)
-    body.derived_inputs = derived  # type: ignore[attr-defined]
     return lines
 
 
@@ -485,8 +484,8 @@ class TorchEmitter(Emitter):
 
     def source(self, header: str) -> str:
         self.settle()
-        texts = []
-        results = []
+        texts: list[str] = []
+        results: list[str] = []
         for plan in self.program.plans:
             body = self.bodies[plan.key]
             assert isinstance(body, TorchBody)
@@ -494,8 +493,6 @@ class TorchEmitter(Emitter):
                 results.append(self._results(plan, body))
             texts.append(self._class(plan, body))
         carried = used_helpers("torch_helpers", set(self.helpers))
-        if self.captures.wanted:
-            results.insert(0, CAPTURED)
         code = "\n\n\n".join([*carried, *results, *texts])
         imports = []
         if re.search(r"\bmath\.", code):
@@ -579,17 +576,20 @@ class TorchEmitter(Emitter):
         more += ["dtype: torch.dtype"] if plan.wants_dtype else []
         if plan.on_path:
             if plan.graph.kind == "model":
-                more += ["found: dict[str, Tensor] | None = None"]
+                more += [] if plan.is_root else ["found: dict[str, Tensor]"]
             else:
                 more += ["at: str", "found: dict[str, Tensor]"]
         args += ["*", *more] if more else []
         result = self._result_type(plan, body)
         lines = wrap(f"    def forward({', '.join(args)}) -> {result}:")
         inner = [*body.checks]
-        if plan.on_path and plan.graph.kind == "model":
-            inner.append("found = {} if found is None else found")
-        for text in [*inner, *body.prologue, *body.lines, *self._return(plan, body)]:
-            lines += wrap(f"        {text}") if len(text) > 100 and "  # " not in text else [f"        {text}"]
+        if plan.on_path and plan.is_root:
+            inner.append("found: dict[str, Tensor] = {}")
+        returned = self._return(plan, body)
+        if inner and not any(re.search(r"\bbatch\b(?!,)", text.split("  #")[0]) for text in [*body.prologue, *body.lines, *returned]):
+            inner[0] = inner[0].removeprefix("batch = ")
+        for text in [*inner, *body.prologue, *body.lines, *returned]:
+            lines.append(f"        {text}")
         return lines
 
     def _result_type(self, plan: Plan, body: TorchBody) -> str:
@@ -611,13 +611,6 @@ class TorchEmitter(Emitter):
         if not (plan.is_root and self.captures.wanted):
             return wrap(f"return {text}", shown if not all(is_path(value) for value in values) else "")
         return [*wrap(f"result = {text}", shown), "return result, {", *self.captures.lines(self.program, body), "}"]
-
-
-CAPTURED = '''class Captured(NamedTuple):
-    """A value from inside the model: its dimensions are the batch axes, then `axes`."""
-
-    value: Tensor
-    axes: tuple[str, ...]'''
 
 
 def output_names(plan: Plan) -> list[str]:
@@ -652,4 +645,3 @@ def torch_source(graph: Graph, *, header: str = "", capture: tuple[str, ...] = (
     return TorchEmitter(program, captures).source(header)
 
 
-__all__ = ["TERM", "evaluate", "helpers", "camel", "kind_of", "torch_source"]

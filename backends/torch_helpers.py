@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
@@ -67,6 +69,26 @@ def check_index(index: Tensor | int, size: int, where: str) -> None:
     if bad.any():
         worst = int(torch.as_tensor(index)[bad].flatten()[0])
         raise IndexError(f"{where}: {worst} is no index (0..{size - 1})")
+
+
+class Captured(NamedTuple):
+    """A value from inside the model: its dimensions are the batch axes, then `axes`."""
+
+    value: Tensor
+    axes: tuple[str, ...]
+
+
+def captured(value: Tensor, batch: tuple[int, ...], dims: tuple[str, ...], kept: tuple[str, ...]) -> Captured:
+    """A recorded value with the batch and the axes along which it varies; `dims` are all that it may have, `kept` those."""
+    value = value[(None,) * (len(batch) + len(dims) - value.dim())]
+    value = value.expand(*batch, *value.shape[len(batch) :])
+    left = list(kept)
+    for place, axis in reversed(list(enumerate(dims))):
+        if left and left[-1] == axis:
+            left.pop()
+        else:
+            value = value[(slice(None),) * (len(batch) + place) + (0,)]
+    return Captured(value, kept)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor, dim: int) -> Tensor:

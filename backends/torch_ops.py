@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Init
-from ..compiler.static import Arith, Literal, SizeOf, Static, evaluate
+from ..compiler.static import Arith, Literal, SizeOf, Static
 from .body import NONE, Val, is_table, kind_of
 from .static_code import SUM, TERM, Code
 
@@ -382,17 +382,7 @@ def _over(body: TorchBody, x: Val, shared: tuple[Axis, ...], q: Axis, k: Axis) -
 
 def is_usual_scale(scale: Static, d: Axis) -> bool:
     """Whether the scale is 1 / sqrt(|d|), the fused op's own."""
-    if scale == Arith("/", (Literal(1), Arith("sqrt", (SizeOf(d),)))):
-        return True
-    try:
-        value = evaluate(scale)
-    except (ArithmeticError, ValueError):
-        return False
-    return False if value is None or d.extent is None else not _sizes(scale) and False
-
-
-def _sizes(scale: Static) -> bool:
-    return isinstance(scale, SizeOf)
+    return scale in (Arith("/", (Literal(1), Arith("sqrt", (SizeOf(d),)))), Arith("rsqrt", (SizeOf(d),)))
 
 
 OPS: dict[str, Emit] = {

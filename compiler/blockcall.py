@@ -28,6 +28,8 @@ class BlockCall(Binding):
 
     actual: list[tuple[Axis, Axis]] = field(default_factory=list)
     const_actual: list[tuple[Const, Static]] = field(default_factory=list)
+    unlike: bool = False  # a parameter is no copy of what it must be a copy of
+    foreign: bool = False  # an argument has an axis of the right name, but of another file
 
     def run(self) -> list[Wire | None] | None:
         checker, body, block, call = self.checker, self.body, self.block, self.call
@@ -48,9 +50,9 @@ class BlockCall(Binding):
         broken = alone.graph is None or any(d.severity is Severity.ERROR for d, _ in alone.problems)
         frame = self._instance_frame(bound)
         inputs = self._inputs(frame, arguments)
-        if inputs is None:
-            return self._promised(frame)
-        if broken:
+        if self.foreign:
+            return [None] * max(1, len(block.decl.results))
+        if inputs is None or broken or self.unlike:
             return self._promised(frame)
         instance = self._instance(frame, inputs)
         checker.decisions.extend(instance.decisions)
@@ -127,6 +129,7 @@ class BlockCall(Binding):
                 and generic.like.text in explicit
                 and explicit[generic.like.text].family != axis.family
             ):
+                self.unlike = True
                 original = next(a for f, a in self.actual if f is explicit[generic.like.text])
                 self.body.report(
                     "E0403",
@@ -329,6 +332,10 @@ class BlockCall(Binding):
         to_actual: dict[int, Axis],
     ) -> None:
         """An argument without an axis that its formal has."""
+        namesakes = [(a, b) for a in missing for b in extra if a.name == b.name and a.family != b.family]
+        if namesakes:
+            self._namesakes(*namesakes[0], wire, span)
+            return
         name = formal.name.text
         shown = show_axes(tuple(to_actual[axis.id] for axis in wanted.axes))
         help, fix = "", []
@@ -337,12 +344,6 @@ class BlockCall(Binding):
                 if other.family == axis.family:
                     help = f"`{other.name}` and `{axis.name}` are copies of one axis: write `{span.text}[{other.name} as {axis.name}]`"
                     fix = [(Span(span.source, span.end, span.end), f"[{other.name} as {axis.name}]")]
-                elif other.name == axis.name and not help:
-                    help = (
-                        f"two axes named `{axis.name}` meet: one of this file and one of {self.block.module.source.name}; "
-                        f"name it in the `use`: `use ...: {self.block.name}, {axis.name}`"
-                    )
-        code = "E0212" if help.startswith("two axes") else "E0405"
         if not help:
             widths = [axis for axis in missing if axis.is_width]
             if extra:
@@ -354,15 +355,34 @@ class BlockCall(Binding):
         related = [(formal.span, f"`{name}` is declared here")]
         if wire.span.source is span.source and (wire.span.start, wire.span.end) != (span.start, span.end):
             related.append((wire.span, "it comes from here"))
-        related.extend((axis.span, f"`{axis.name}` is declared here") for axis in missing[:1] if code == "E0212")  # type: ignore[misc]
         self.body.report(
-            code,
+            "E0405",
             f"`{name}` of `{self.block.name}` should be {shown}, but this is {show(wire)}: no {listed((a.name for a in missing), 'or')}",
             span,
             label,
             related=related,
             help=help,
             fix=fix,
+        )
+
+    def _namesakes(self, theirs: Axis, mine: Axis, wire: Wire, span: Span) -> None:
+        """The argument has an axis of the right name, but of another file. Said once for each call."""
+        if self.foreign:
+            return
+        self.foreign = True
+        place = self.call.callee.span
+        where = self.block.module.source.name
+        self.body.report(
+            "E0212",
+            f"two axes named `{mine.name}` meet: `{self.block.name}` has one of {where}, its argument another",
+            place,
+            f"knows the `{theirs.name}` of {where}",
+            related=[
+                (span, f"this is {show(wire)}, with another `{mine.name}`"),
+                (theirs.span, f"the `{theirs.name}` of `{self.block.name}`"),
+                (mine.span, f"the `{mine.name}` of the argument"),
+            ],
+            help=f"name it in the `use`, and there is one for both: `use ...: {self.block.name}, {mine.name}`",
         )
 
     def _lifts_mentioned(self, wire: Wire, span: Span, formal: s.Formal, axis: Axis, parameter: Axis) -> None:
@@ -541,6 +561,10 @@ class BlockCall(Binding):
                     self.call.span,
                     help=self._usage(),
                 )
+                return [None] * len(graph.outputs)
+            meeting = body.namesakes(type)
+            if meeting is not None:
+                body.report_namesakes(*meeting, self.call.span)
                 return [None] * len(graph.outputs)
             value = builder.value(type, wire.role, self.call.span)
             values.append(value)

@@ -348,6 +348,8 @@ class Checker:
         return checked
 
     def _unused(self, body: Body) -> None:
+        if any(d.severity is Severity.ERROR for d, _ in body.frame.problems):
+            return  # what would use it may be what is wrong
         for name, span in body.assigned.items():
             if name not in body.used and not name.startswith("_") and body.env.get(name) is not None:
                 body.report("W0502", f"`{name}` is never used", span, help="delete it, or call it `_`", warning=True)

@@ -14,7 +14,7 @@ from .graph import Init, Parameter, Role, Scalar, Type, Weight
 from .modules import checked_number, checked_size, is_missing, size_static
 from .names import listed, nearest
 from .sizes import largest
-from .static import SizeOf, Static
+from .static import ConstOf, SizeOf, Static
 from .wires import Wire, fits, show, show_type
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class Body(Repeats):
                 related=[(place, f"the {kind} is declared here")],
                 help=f"call the variable something else, such as `{text}_`",
             )  # fmt: skip
+            self.env[text] = None
             return
         if wire is not None and wire.value is not None and wire.value.name is None and wire.home is self.builder:
             wire = self._name(wire, text)
@@ -154,7 +155,10 @@ class Body(Repeats):
         lifted = set(self.frame.lifted)
         have = [axis for axis in wire.type.axes if axis not in lifted or axis in wanted.axes]
         same = set(have) == set(wanted.axes) and fits(wire.element, wanted.element)
-        if not same:
+        twins = [(a, b) for a in wanted.axes for b in have if a.name == b.name and a != b]
+        if not same and twins:
+            self.report_namesakes(*twins[0], span, [(wanted_span, f"{show_type(wanted)} wanted here")])
+        elif not same:
             self.report(code, f"{what} is {show(wire)}, but {show_type(wanted)} is written here", span, f"this is {show(wire)}",
                         related=[(wanted_span, f"{show_type(wanted)} wanted here")], help=self._difference(wire, wanted))  # fmt: skip
         return same
@@ -205,26 +209,22 @@ class Body(Repeats):
         family: int | None = None
         if decl.like is not None:
             original = self.axis(decl.like)
-            if original is None:
-                return
-            if original.kind is not kind:
+            if original is not None and original.kind is not kind:
                 self.report("E0213", f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}", decl.span,
                             help=f"write `{original.kind.value} {name} like {original.name}`")  # fmt: skip
-            extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
+            if original is not None:
+                extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
         elif decl.size is not None:
             size = size_static(decl.size, self.lookup, self.frame)
-            if size is None:
-                return
-            value = checked_size(self.frame, size, decl.size.span, name)
+            value = None if size is None else checked_size(self.frame, size, decl.size.span, name)
             if decl.bounded:
                 bound, size = value, None
             else:
                 extent = value
-                bound = largest(size) if value is None and kind is Kind.WIDTH else None
+                bound = largest(size) if size is not None and value is None and kind is Kind.WIDTH else None
         else:
             self.report("E0207", f"`{name}` is declared in a block but has no size", decl.span,
                         help=f"an axis of a block is made of others: `{decl.kind} {name} = ...`, or make it a parameter of the block")  # fmt: skip
-            return
         label = decl.display.text if decl.display else name
         axis = self.checker.session.axis(
             name, kind, label=label, extent=extent, size=size, bound=bound, family=family, span=decl.name.span
@@ -237,9 +237,11 @@ class Body(Repeats):
             self.report("E0204", f"`{name}` is declared already", decl.name.span, help="choose another name")
             return
         value = size_static(decl.value, self.lookup, self.frame, exact=False)
-        if value is not None:
+        if value is None:
+            value = ConstOf(self.checker.session.const(name, None))
+        else:
             checked_number(self.frame, value, decl.value.span)
-            self.frame.local_consts[name] = value
+        self.frame.local_consts[name] = value
 
     def param(self, decl: s.ParamDecl) -> None:
         name = decl.name.text

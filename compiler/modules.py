@@ -190,6 +190,7 @@ class _Declarations:
                         item.span,
                         help="move it into the block or model that owns this weight; its path in the state dict starts there",
                     )
+                    module.missing.add(item.name.text)
         self._configure()
         for name in list(self.pending):
             self._axis_or_const(name)

@@ -77,6 +77,11 @@ class OpCall:
         if name in OPERATIONS and all(static is not None for static in statics):
             return self.body.static(Arith(name, tuple(s for s in statics if s is not None)), self.span)
         wires = [*self.operands, *([self.mask] if self.mask else [])]
+        meeting = self.body.namesakes(type)
+        if meeting is not None:
+            places = [(span, f"this is {show(wire)}") for wire, span in zip(self.operands, self.spans, strict=True)]
+            self.body.report_namesakes(*meeting, self.span, places)
+            return None
         role = max(role, *(wire.role for wire in wires)) if wires else role
         builder = self.body.builder
         operands = tuple(builder.take(wire) for wire in self.operands)
@@ -144,8 +149,11 @@ class OpCall:
         help = ""
         fix: list[tuple[Span, str]] = []
         if same_name:
-            help = f"this `{axis.name}` is another axis of the same name: declare it once and name it in the `use`"
-        elif copies:
+            self.body.report_namesakes(
+                axis, same_name[0], axis_span, [(operand_span, f"this has another `{axis.name}`")]
+            )
+            return None
+        if copies:
             help = f"it has `{copies[0].name}`, a copy of `{axis.name}`: write `{copies[0].name}` here, or rename: `x[{copies[0].name} as {axis.name}]`"
             fix = [(axis_span, copies[0].name)]
         elif wire.axes:

@@ -13,10 +13,11 @@ from ..dsl.diagnostic import AttnError, Diagnostic, Severity, error
 from ..dsl.source import Source, Span
 from .axes import Axis
 from .blocks import Checker
+from .causality import check_causal
 from .graph import Graph
 from .mentions import called_blocks
 from .modules import BlockDef, Loader, Module
-from .names import did_you_mean, nearest
+from .names import did_you_mean, listed, nearest
 from .session import Session
 from .static import Number
 
@@ -100,14 +101,15 @@ class _Build:
         for alone in list(checker.alone.values()):
             for problem, _ in alone.problems:
                 session.add(problem)
-        if not module.own and not session.errors:
+        if not module.file.items and not session.errors:
             span = Span(self.source, 0, 0)
-            session.report("E0219", f"{self.source.name} declares no block and no model", span,
+            session.report("E0219", f"{self.source.name} declares nothing", span,
                            help="write `model name(x: [seq, depth]) -> [seq, depth] { ... }`")  # fmt: skip
+        sound = not session.errors
         for block in blocks:
-            self._causal(session, block)
-        if not session.errors:
-            _unused_axes(session, loader)
+            self._causal(session, checker, block, sound)
+        if not session.errors and module.own:
+            _unused_axes(session, module)
         graphs = {block.name: checker.alone[block].graph for block in module.own}
         return Program(
             self.source,
@@ -141,30 +143,38 @@ class _Build:
             )
             session.add(error("E0602", f"{self.source.name} has no config `{self.config}`", None, help=help))
 
-    def _causal(self, session: Session, block: BlockDef) -> None:
-        for result in block.decl.results:
-            for axis in result.causal:
-                if axis.text not in block.module.axes and axis.text not in {g.name.text for g in block.decl.generics}:
-                    known = [*block.module.axes, *(g.name.text for g in block.decl.generics)]
+    def _causal(self, session: Session, checker: Checker, block: BlockDef, sound: bool) -> None:
+        """Prove what `causal` claims (D12); of a file with other mistakes only the claims' form is checked."""
+        instance = checker.alone[block]
+        for position, result in enumerate(block.decl.results):
+            for name in result.causal:
+                axis = instance.frame.axis(name.text)
+                if axis is None:
+                    known = instance.frame.axis_names()
                     session.report(
-                        "E0201", f"no axis is named `{axis.text}`", axis.span, help=did_you_mean(axis.text, known)
+                        "E0201", f"no axis is named `{name.text}`", name.span, help=did_you_mean(name.text, known)
                     )
-                    continue
-                session.report("W0501", "causality not verified", axis.span, f"`causal {axis.text}` is taken on trust",
-                               notes=["the proof is not built yet in this version"], warning=True)  # fmt: skip
+                elif name.text not in {written.text for written in result.type.axes}:
+                    session.report(
+                        "E0702",
+                        f"`{name.text}` is no axis of this result, so the result cannot be causal along it",
+                        name.span,
+                        help=f"write `causal` with one of {listed(written.text for written in result.type.axes)}",
+                    )
+                elif instance.graph is not None and sound:
+                    leak = check_causal(instance.graph, position, axis, name.span)
+                    if leak is not None:
+                        session.add(leak)
 
 
-def _unused_axes(session: Session, loader: Loader) -> None:
-    """File-level axes and consts that nothing mentions."""
-    for module in loader.modules.values():
-        if module.library:
-            continue
-        for item in module.file.items:
-            if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in module.read:
-                what = "const" if isinstance(item, s.ConstDecl) else item.kind
-                session.report(
-                    "W0503", f"{what} `{item.name.text}` is never used", item.name.span, help="delete it", warning=True
-                )
+def _unused_axes(session: Session, module: Module) -> None:
+    """Axes and consts of the file that nothing mentions. Those of a file that it uses may be there for others."""
+    for item in module.file.items:
+        if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in module.read:
+            what = "const" if isinstance(item, s.ConstDecl) else item.kind
+            session.report(
+                "W0503", f"{what} `{item.name.text}` is never used", item.name.span, help="delete it", warning=True
+            )
 
 
 def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:

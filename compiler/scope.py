@@ -58,6 +58,28 @@ class Scope:
             deep=deep or code == "E0305",
         )  # fmt: skip
 
+    def namesakes(self, type: Type) -> tuple[Axis, Axis] | None:
+        """Two axes of the type that only look alike: one name, but of two files (D13). Lifted axes are the callers'."""
+        seen: dict[str, Axis] = {}
+        for axis in type.axes:
+            if axis in self.frame.lifted:
+                continue
+            if axis.name in seen:
+                return seen[axis.name], axis
+            seen[axis.name] = axis
+        return None
+
+    def report_namesakes(self, a: Axis, b: Axis, span: Span, related: Iterable[tuple[Span | None, str]] = ()) -> None:
+        files = [axis.span.source.name for axis in (a, b) if axis.span is not None]
+        where = f": one of {files[0]}, one of {files[1]}" if len(set(files)) == 2 else ""
+        self.report(
+            "E0212",
+            f"two axes named `{a.name}` meet here{where}",
+            span,
+            related=[*related, (a.span, f"one `{a.name}`"), (b.span, f"another `{b.name}`")],
+            help=f"if they are to be one, name it in the `use`: `use ...: {a.name}`; the declaration of this file then holds in both",
+        )
+
     # -- names ---------------------------------------------------------------------------------------------------
 
     def axis(self, name: s.Ident) -> Axis | None:

@@ -95,7 +95,7 @@ def measure(step: Step, meeting: Meeting) -> Room:
         case Kind.SOURCE if step.mark == "learned":
             return Room(2, _learned_width(step), after)
         case Kind.SOURCE if step.mark == "input":
-            return Room(0, width(step.text, theme.NAME) + 7, after)
+            return Room(0, width(step.text, _name_size(step)) + 7, after)
         case Kind.SOURCE if step.mark == "block":
             return Room(2, max(44.0, _widest(wrapped(plain(step.text)), theme.BLOCK) + 12), after)
         case Kind.SOURCE:
@@ -111,7 +111,7 @@ def measure(step: Step, meeting: Meeting) -> Room:
         case Kind.THROUGH | Kind.ON if step.mark == "pill":
             return Room(8, max(22.0, width(step.text, theme.CAPTION) + 10), after if step.made else 12)
         case Kind.ON if step.mark == "ring":
-            return Room(6, 24, 6)
+            return Room(6, max(24.0, width(step.text, theme.CAPTION) + 7), 6)
         case Kind.ON if step.mark == "triangle":
             return Room(7, 22, 7)
         case Kind.ON:
@@ -130,7 +130,7 @@ def measure(step: Step, meeting: Meeting) -> Room:
             return Room(_TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
         case Kind.BOX:
             seen = 22.0 if step.pattern is not None else 0.0
-            return Room(8, max(44.0, _widest(wrapped(plain(step.text)), theme.BLOCK) + 12, seen + 14), after)
+            return Room(8, max(44.0, _widest(wrapped(plain(step.text)), theme.BLOCK) + 17, seen + 14), after)
         case Kind.COPY if len(step.outs) == 1:
             return Room(0, 4, after)
         case Kind.COPY:
@@ -168,6 +168,11 @@ def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
             return {main[0].number: (22.0, 4.0)} if main else {}
         case _:
             return {}
+
+
+def _name_size(step: Step) -> float:
+    """A letter is set large; a word is not."""
+    return theme.NAME if step.mark == "input" and len(plain(step.text)) <= 2 else theme.GLYPH
 
 
 def _learned_width(step: Step) -> float:
@@ -211,9 +216,8 @@ def _learned(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
 
 
 def _ring(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
-    top, bottom = _span(sheet, covered(step, meeting), spot.column, 12)
-    high = bottom - top
-    shape = "ellipse" if high <= 24.5 else "box"
+    top, bottom = _span(sheet, covered(step, meeting), spot.column, max(12.0, (spot.x1 - spot.x0) / 2))
+    shape = "ellipse" if len(covered(step, meeting)) == 1 else "box"
     style = "filled" if shape == "ellipse" else "filled,rounded"
     sheet.shape(spot.id, (spot.x0, top, spot.x1, bottom), f"op norm {'learned' if step.learned else ''}".strip(), step.tip,
                 shape=shape, style=style, fillcolor=sheet.theme.norm, penwidth="1.8")  # fmt: skip
@@ -449,7 +453,7 @@ def _source(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     """A name where wires are born."""
     wires = meeting.outs[0]
     ys = [sheet.y(w, spot.column) for w in wires]
-    size = theme.NAME if step.mark == "input" else theme.GLYPH
+    size = _name_size(step)
     y = (min(ys) + max(ys)) / 2
     x = spot.x1 - 5 - width(step.text, size) / 2
     sheet.write(x, y, step.text, size, cls=f"op {step.mark}")

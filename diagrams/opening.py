@@ -14,6 +14,7 @@ from .table import is_silent
 
 GLUE = 4  # glyphs at most, and
 LEARNED = 1  # learned ones at most
+TINY = 2  # glyphs that need no title
 SMALL = 10  # glyphs that a figure may grow to by opening blocks that nobody asked for
 
 
@@ -54,8 +55,9 @@ class Opening:
             return How.REGION
         if self.depth is not None:
             return How.REGION if level < self.depth else How.CLOSED
+        tiny = self._size(call.graph)[0] <= TINY
         if self._structure(call.graph) or self._glue(call.graph):
-            return How.REGION if id(call) in self.grown else How.INLINE
+            return How.REGION if id(call) in self.grown and not tiny else How.INLINE
         return How.REGION if id(call) in self.grown else How.CLOSED
 
     # -- what there is

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from .scene import Kind, Section
 from .wires import Column, Wire
 
-CUT = 30.0  # what a row more costs
+CUT = 60.0  # what a row more costs
 EMPTY = 22.0  # points that the start and the end of a row take
 
 
@@ -56,15 +56,15 @@ def fold(columns: Sequence[Column], widths: Sequence[float], page: float) -> lis
 
 def _empty(column: Column) -> Column:
     slots = list(column.all)
-    return Column([], slots, slots, slots, dict(column.after), dict(column.after))
+    return Column([], slots, slots, slots, dict(column.after), dict(column.after), dict(column.strands))
 
 
 def _price(columns: Sequence[Column], j: int) -> float:
     """What a fold after column j costs."""
     here, there = columns[j], columns[j + 1]
     price = 0.4 * sum(isinstance(slot, Wire) for slot in here.all)
-    live = {slot.tensor for slot in here.all if isinstance(slot, Wire)}
-    scopes = {s for strand, s in here.after.items() if s is not None and strand in live}
+    live = [here.after.get(slot.number) for slot in here.all if isinstance(slot, Wire)]
+    scopes = [section for section in live if section is not None]
     deepest = max((_depth(s) for s in scopes), default=0)
     price += 6.0 * deepest
     if any(not s.repeat for s in scopes):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from . import lanes, rows, theme
 from .columns import columns_of
 from .dot import Box, Cluster, Edge, Node, Picture, Point, html
-from .glyphs import DRAW, HEAD, Spot, gone, label_of, measure, reach
+from .glyphs import DRAW, HEAD, Spot, born, covered, gone, label_of, measure, reach
 from .labels import Ground
 from .order import order_of
 from .route import bend, sampled, straight
@@ -137,17 +137,18 @@ class Sheet:
                 for a, b in zip(side, side[1:], strict=False):
                     gap = _gap(a, b, halo)
                     gaps.append((index[j, id(a)], index[j, id(b)], gap))
-                    pulls.append((index[j, id(a)], index[j, id(b)], 0.02))
+                    kin = isinstance(a, Wire) and isinstance(b, Wire)
+                    pulls.append((index[j, id(a)], index[j, id(b)], 0.05 if kin else 0.02))
                 self._fences(j, side, index, edges, gaps, pulls, halo)
             for step in column.steps:
                 meeting = self.meetings[id(step)]
                 for a_wire, b_wire, weight in _alignments(step, meeting):
                     if (j, id(a_wire)) in index and (j, id(b_wire)) in index:
                         pulls.append((index[j, id(a_wire)], index[j, id(b_wire)], weight))
-                if step.mark == "mask" and len(step.on) > 1:
-                    own = [w for w in meeting.ins[0] if w.axis in step.on]
+                for own in _together(step, meeting):  # what one glyph covers stands at the pitch of a tensor
                     for a_wire, b_wire in zip(own, own[1:], strict=False):
-                        ties.append((index[j, id(a_wire)], index[j, id(b_wire)], theme.PITCH))
+                        if (j, id(a_wire)) in index and (j, id(b_wire)) in index:
+                            ties.append((index[j, id(a_wire)], index[j, id(b_wire)], theme.PITCH))
         last: dict[int, int] = {}
         for v, (_, slot) in enumerate(slots):
             if isinstance(slot, Lane):
@@ -178,7 +179,7 @@ class Sheet:
         if isinstance(slot, Dash):
             return []
         scopes = self.columns[j].scopes
-        section = slot.step.section if isinstance(slot, Lane) else scopes.get(slot.tensor)
+        section = slot.step.section if isinstance(slot, Lane) else scopes.get(slot.number)
         out = []
         while section is not None:
             out.append(section)
@@ -204,8 +205,8 @@ class Sheet:
             extra_top = max(0.0, halo.get(first.number, (0.0, 0.0))[0] - 13) if isinstance(first, Wire) else 0.0
             gaps.append((above, index[j, id(first)], pad[0] + extra_top))
             gaps.append((index[j, id(last)], below, pad[1]))
-            pulls.append((above, index[j, id(first)], 0.03))
-            pulls.append((index[j, id(last)], below, 0.03))
+            pulls.append((above, index[j, id(first)], 0.0005))
+            pulls.append((index[j, id(last)], below, 0.0005))
             if members[-1] - members[0] + 1 - len(members) > sum(
                 isinstance(side[k], Dash) for k in range(members[0], members[-1] + 1)
             ):
@@ -232,6 +233,13 @@ class Sheet:
                 column = self.columns[j]
                 rooms = [measure(step, self.meetings[id(step)]) for step in column.steps]
                 before = max((r.before for r in rooms), default=4.0)
+                if not column.steps:  # the start or end of a folded row: room for labels
+                    after = max((width(label_of(s), theme.AXIS) + 10 for s in column.left if isinstance(s, Wire)), default=4)
+                    after = after if not place else 10.0
+                if place and any(s.kind is Kind.COPY for s in self.columns[row[place - 1]].steps):
+                    earlier = {id(s) for s in self.columns[row[place - 1]].right}
+                    fresh = [s for s in column.left if isinstance(s, Wire) and id(s) not in earlier]
+                    before = max(before, max((width(label_of(w), theme.AXIS) + 8 for w in fresh), default=0.0))
                 core = max((r.core for r in rooms), default=6.0)
                 after = max((r.after - max(0.0, (core - r.core) / 2) for r in rooms), default=4.0)
                 self.left[j], self.right[j] = x, x + before + core + max(0.0, after)
@@ -375,8 +383,10 @@ class Sheet:
         half = HEAD[1] / 2
         if at_start:
             self.head(tail, a[0] + half, a[1])
+            a = (a[0] + half, a[1])
         else:
             self.head(head, b[0] - half, b[1])
+            b = (b[0] - half, b[1])
         chain = [a, *straight(a, b)]
         self.picture.edges.append(
             Edge(tail, head, chain, {"color": self.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": tip})
@@ -571,7 +581,7 @@ class Sheet:
         x0 = self.left[first]
         if dash not in self.columns[first].left:
             x0 = min(
-                (self.starts[s.number].x for s in self.columns[first].right if isinstance(s, Wire) and s.tensor == dash.strand
+                (self.starts[s.number].x for s in self.columns[first].right if isinstance(s, Wire) and self.columns[first].strands.get(s.number) == dash.strand
                  and s.number in self.starts and self.starts[s.number].column == first),
                 default=self.right[first],
             )  # fmt: skip
@@ -579,7 +589,7 @@ class Sheet:
         if dash not in self.columns[last].right:
             for step in self.columns[last].steps:
                 meeting = self.meetings[id(step)]
-                if len(step.ins) > 1 and any(w.tensor == dash.strand for own in meeting.ins for w in own):
+                if len(step.ins) > 1 and any(self.columns[last].strands.get(w.number) == dash.strand for own in meeting.ins for w in own):
                     x1 = self.spots[id(step)].x0 - (0 if step.kind is Kind.BOX else 4)
         chain: list[Point] = [(x0, dash.y[first])]
         for a, b in zip(group, group[1:], strict=False):
@@ -651,6 +661,19 @@ def _gap(a: Slot, b: Slot, halo: dict[int, tuple[float, float]]) -> float:
     return theme.PITCH
 
 
+def _together(step: Step, meeting: Meeting) -> list[list[Wire]]:
+    """Wires that a glyph covers side by side."""
+    match step.kind:
+        case Kind.ON:
+            return [covered(step, meeting)]
+        case Kind.JOIN if step.mark == "mask":
+            return [[w for w in meeting.ins[0] if w.axis in step.on]]
+        case Kind.THROUGH:
+            return [gone(meeting), born(meeting)]
+        case _:
+            return []
+
+
 def _alignments(step: Step, meeting: Meeting) -> list[tuple[Wire, Wire, float]]:
     """Wires that would like one height on both sides of a glyph."""
     out: list[tuple[Wire, Wire, float]] = []
@@ -663,12 +686,10 @@ def _alignments(step: Step, meeting: Meeting) -> list[tuple[Wire, Wire, float]]:
             if len(old) == len(new):
                 out += [(a, b, 6.0) for a, b in zip(old, new, strict=True)]
         case Kind.BOX:
-            by_axis: dict[object, list[Wire]] = {}
-            for wire in ins:
-                by_axis.setdefault(wire.axis, []).append(wire)
-            for wire in outs:
-                same = [w for w in by_axis.get(wire.axis, ()) if w.tensor == wire.tensor]
-                out += [(w, wire, 4.0) for w in same]
+            for own in meeting.outs:  # an operand with the result's axes goes on straight
+                axes = [w.axis for w in own]
+                like = next((ws for ws in meeting.ins if [w.axis for w in ws] == axes), None)
+                out += [(a, b, 4.0) for a, b in zip(like or (), own, strict=False)]
         case Kind.JOIN:
             kept = {w.number for w in ins}
             for wire in outs:

@@ -7,7 +7,7 @@ births grant them, and what must change changes once, just before the step that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -25,8 +25,6 @@ class Wire:
 
     number: int
     axis: Axis | None
-    tensor: int  # the strand that it belongs to
-    section: Section | None
     y: dict[int, float] = field(default_factory=dict)
 
 
@@ -47,6 +45,7 @@ class Lane:
 
 
 Slot = Wire | Dash | Lane
+Fresh = Callable[[Sequence[Axis | None]], list[Wire]]
 
 
 @dataclass(eq=False, slots=True)
@@ -71,8 +70,9 @@ class Column:
     left: list[Slot] = field(default_factory=list)
     right: list[Slot] = field(default_factory=list)
     all: list[Slot] = field(default_factory=list)  # the right side with wires whose lanes begin after it
-    scopes: dict[int, Section | None] = field(default_factory=dict)  # the section of each strand
+    scopes: dict[int, Section | None] = field(default_factory=dict)  # the section of each wire
     after: dict[int, Section | None] = field(default_factory=dict)  # the same, right of this column
+    strands: dict[int, int] = field(default_factory=dict)  # the strand of each wire, on the left if it is there
 
 
 @dataclass(slots=True)
@@ -89,17 +89,18 @@ def weave(columns: Sequence[Sequence[Step]], stacks: Sequence[Stack]) -> Weave:
     scope: dict[int, Section | None] = {}  # of strands
     dashes: dict[int, Dash] = {}
     born: dict[int, int] = {}  # strand -> column after which it has lanes
+    copied: dict[int, int] = {}  # strand -> column in which it was last copied
     out: list[Column] = []
     meetings: dict[int, Meeting] = {}
 
-    def fresh(axes: Sequence[Axis | None], at: int, section: Section | None) -> list[Wire]:
-        return [Wire(next(numbers), axis, at, section) for axis in (axes or (None,))]
+    def fresh(axes: Sequence[Axis | None]) -> list[Wire]:
+        return [Wire(next(numbers), axis) for axis in (axes or (None,))]
 
     for j, (steps, stack) in enumerate(zip(columns, stacks, strict=True)):
         column = Column(list(steps))
         hidden: set[int] = set()  # wires that bend before this column and have no lane in it
         for step in steps:
-            _line_up(step, stack.found, wires, wishes)
+            _line_up(step, stack.found, wires, wishes, any(copied.get(strand[id(t)]) == j - 1 for t in step.ins))
             meetings[id(step)] = meeting = Meeting([list(wires[id(t)]) for t in step.ins])
             if step.kind is Kind.JOIN and step.mark != "loop":
                 meeting.main = _main(step, stack.found)
@@ -117,12 +118,14 @@ def weave(columns: Sequence[Sequence[Step]], stacks: Sequence[Stack]) -> Weave:
             inside = step.border if step.kind is Kind.ENTER else step.section
             if step.kind is Kind.ENTER:
                 scope.update({strand[id(tensor)]: inside for tensor in step.ins})
-            _make(step, meeting, wires, strand, wishes, lambda: next(strands), fresh, inside, stack)
+            _make(step, meeting, wires, strand, wishes, lambda: next(strands), fresh, stack)
             for k, tensor in enumerate(step.outs):
                 scope.setdefault(strand[id(tensor)], inside)
                 if step.kind is not Kind.EXIT:
                     scope[strand[id(tensor)]] = inside
-                if step.kind is Kind.COPY and k:
+                if step.kind is Kind.COPY:
+                    copied[strand[id(tensor)]] = j
+                if step.kind is Kind.COPY and k != meeting.main:
                     born[strand[id(tensor)]] = j
                     late |= {w.number for w in wires[id(tensor)]}
             if step.kind is Kind.LANE:
@@ -133,11 +136,17 @@ def weave(columns: Sequence[Sequence[Step]], stacks: Sequence[Stack]) -> Weave:
             below = {id(s.outs[0]): s.ins[0] for s in steps if s.kind is Kind.LANE}
             found = {id(below[k]): lane for k, lane in lanes.items()}
             column.left = _slots(stack.found, wires_of(stack.found, meetings, steps, wires), strand, dashes, hidden, found)
-        column.scopes = dict(scope)
+        before = wires_of(stack.found, meetings, steps, wires)
+        for tensors, own in ((stack.left, wires), (stack.found, before)):
+            for tensor in tensors:
+                for wire in own[id(tensor)]:
+                    column.scopes[wire.number] = scope[strand[id(tensor)]]
+                    column.strands[wire.number] = strand[id(tensor)]
         for step in steps:
             if step.kind is Kind.EXIT:  # its own column still lies inside
                 scope.update({strand[id(tensor)]: step.section for tensor in step.outs})
-        column.after = dict(scope)
+        for tensor in stack.left:
+            column.after.update({wire.number: scope[strand[id(tensor)]] for wire in wires[id(tensor)]})
         out.append(column)
     return Weave(out, meetings)
 
@@ -197,7 +206,7 @@ def _vertical(step: Step, stack: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _line_up(
-    step: Step, stack: Sequence[Tensor], wires: dict[int, list[Wire]], wishes: Mapping[int, list[Axis]]
+    step: Step, stack: Sequence[Tensor], wires: dict[int, list[Wire]], wishes: Mapping[int, list[Axis]], bending: bool
 ) -> None:
     """Bring the operands' wires into the order that the step needs."""
     match step.kind:
@@ -220,7 +229,7 @@ def _line_up(
             wish = [a for a in wishes.get(id(step.ins[0]), now) if a in now]
             named = step.on if step.kind is Kind.ON else step.eaten
             group = [a for a in now if a in named]
-            if step.kind is Kind.THROUGH and len(step.made) > len(group) and len(wish) == len(now):
+            if step.kind is Kind.THROUGH and len(step.made) > len(group) and len(wish) == len(now) and not bending:
                 group, now = [a for a in wish if a in named], wish  # fewer wires to cross now than later
             _reorder(own, together(now, group) if len(group) > 1 else now)
             if step.mark == "mask" and len(group) > 1:
@@ -272,18 +281,16 @@ def nested(
 
 def _make(
     step: Step, meeting: Meeting, wires: dict[int, list[Wire]], strand: dict[int, int],
-    wishes: Mapping[int, list[Axis]], number: object, fresh: object, inside: Section | None, stack: Stack,
+    wishes: Mapping[int, list[Axis]], number: Callable[[], int], fresh: Fresh, stack: Stack,
 ) -> None:  # fmt: skip
     """The wires of a step's results."""
-    assert callable(number)
-    assert callable(fresh)
     outs: list[list[Wire]] = []
     match step.kind:
         case Kind.SOURCE:
             for tensor in step.outs:
                 strand[id(tensor)] = number()
                 axes = list(tensor.axes) if step.mark == "input" else wishes.get(id(tensor), list(tensor.axes))
-                outs.append(fresh(axes, strand[id(tensor)], inside))
+                outs.append(fresh(axes))
         case Kind.BOX:
             height = {id(t): i for i, t in enumerate(stack.found)}
             for tensor in step.outs:
@@ -295,7 +302,7 @@ def _make(
                 first = tensor is step.outs[0]
                 strand[id(tensor)] = strand[id(step.ins[like])] if first else number()
                 axes = _axes(meeting.ins[like]) if twins else wishes.get(id(tensor), list(tensor.axes))
-                outs.append(fresh(axes, strand[id(tensor)], inside))
+                outs.append(fresh(axes))
         case Kind.COPY:
             source = step.ins[0]
             own = meeting.ins[0]
@@ -306,20 +313,20 @@ def _make(
                 strand[id(tensor)] = strand[id(source)] if tensor is top else number()
                 if tensor is top:
                     outs.append([w if w.axis is None or swap[w.axis] == w.axis
-                                 else fresh([swap[w.axis]], strand[id(tensor)], inside)[0] for w in own])  # fmt: skip
+                                 else fresh([swap[w.axis]])[0] for w in own])  # fmt: skip
                 else:
                     axes = [swap[w.axis] for w in own if w.axis is not None]
-                    outs.append(fresh(axes, strand[id(tensor)], inside))
+                    outs.append(fresh(axes))
         case Kind.JOIN:
-            outs.append(_joined(step, meeting, wires, strand, fresh, inside, stack))
+            outs.append(_joined(step, meeting, wires, strand, fresh, stack))
         case Kind.THROUGH:
             own, tensor = meeting.ins[0], step.outs[0]
-            at = strand[id(tensor)] = strand[id(step.ins[0])]
+            strand[id(tensor)] = strand[id(step.ins[0])]
             wish = wishes.get(id(tensor), list(tensor.axes))
             made = sorted(step.made, key=lambda a: wish.index(a) if a in wish else 99)
             rest = [w for w in own if w.axis is not None and w.axis not in step.eaten]
             hit = [i for i, w in enumerate(own) if w.axis in step.eaten]
-            new = fresh(made, at, inside) if made or not rest else []
+            new = fresh(made) if made or not rest else []
             if hit:
                 place = sum(w.axis not in step.eaten and w.axis is not None for w in own[: hit[0]])
             else:  # nothing eaten: where the wish has the most above
@@ -338,26 +345,25 @@ def _make(
 
 
 def _joined(
-    step: Step, meeting: Meeting, wires: Mapping[int, list[Wire]], strand: dict[int, int], fresh: object,
-    inside: Section | None, stack: Stack,
+    step: Step, meeting: Meeting, wires: Mapping[int, list[Wire]], strand: dict[int, int], fresh: Fresh,
+    stack: Stack,
 ) -> list[Wire]:  # fmt: skip
-    assert callable(fresh)
     out = step.outs[0]
     order = _vertical(step, stack.found)
     lead = order[0] if step.mark == "loop" else step.ins[meeting.main]
-    at = strand[id(out)] = strand[id(order[0])] if step.mark == "loop" else strand[id(lead)]
+    strand[id(out)] = strand[id(order[0] if step.mark == "loop" else lead)]
     if step.mark == "loop":
         upper, lower = wires[id(order[0])], wires[id(order[-1])]
         below = {w.axis for w in lower if w.axis is not None}
         above = {w.axis for w in upper if w.axis is not None}
         keep = [w for w in upper if w.axis is not None and w.axis not in below]
-        keep += fresh([w.axis for w in upper if w.axis in below and w.axis not in step.contracted], at, inside) if any(
+        keep += fresh([w.axis for w in upper if w.axis in below and w.axis not in step.contracted]) if any(
             w.axis in below and w.axis not in step.contracted for w in upper if w.axis is not None
         ) else []
         keep += [w for w in lower if w.axis is not None and w.axis not in above]
-        return keep or fresh([], at, inside)
+        return keep or fresh([])
     have = {w.axis for w in wires[id(lead)]}
-    new = fresh(step.made, at, inside) if step.mark == "bar" else []
+    new = fresh(step.made) if step.mark == "bar" else []
     keep: list[Wire] = []
     placed = False
     for tensor in order:

@@ -11,7 +11,6 @@ import json
 import os
 import stat
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -98,6 +97,8 @@ def _write(path: Path, content: dict[str, Any]) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _ours(path.parent):
         return
+    import tempfile  # not needed where the tables are at hand already
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".grammar-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

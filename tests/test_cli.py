@@ -262,7 +262,7 @@ def test_blocks_open(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert dot("--depth", "0") != dot("--depth", "1")
     assert dot("--open", "layer") != dot("--depth", "0")
-    assert "`layer`" in one_line(capsys, "draw", "good.attn", "--open", "layr")
+    assert "`layr`" in one_line(capsys, "draw", "good.attn", "--open", "layr")
     one_line(capsys, "draw", "good.attn", "--open", "layer", "--depth", "1")
     one_line(capsys, "draw", "good.attn", "--depth", "-1")
 

@@ -53,7 +53,7 @@ block pool[n: width](x: [n]) -> [] {
     return mean[n](x)
 }
 
-block all(x: [seq, model]) -> [seq] {
+block pooled(x: [seq, model]) -> [seq] {
     return pool[model](x)
 }
 """,
@@ -65,7 +65,7 @@ block pool[n: width](x: [n]) -> [] {
     return mean[n](x)
 }
 
-block all(x: [seq, model]) -> [model] {
+block pooled(x: [seq, model]) -> [model] {
     return pool[seq](x)
 }
 """,

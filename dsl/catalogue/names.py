@@ -493,13 +493,12 @@ block feed(x: [seq, model]) -> [seq, inner] {
     ),
     Entry(
         "E0219",
-        "the file declares no block and no model",
+        "the file declares nothing",
         """
-        There is nothing to check, draw or compile. A file that holds only axes can be used by others.
+        There is nothing to check, draw or compile: the file is empty, or holds nothing but comments.
         """,
         """
-width seq
-depth model = 8
+# To do.
 """,
         """
 width seq

@@ -539,17 +539,21 @@ model place(x: [seq, model]) -> [seq, model] {
         """,
         """
 width seq
+depth d = 8
 
-block weigh(s: [seq, seq]) -> [seq, seq] {
-    return softmax[seq](s)
+block weigh(Q: [seq, d], K: [seq, d]) -> [seq] {
+    scores: [seq, seq] = dot[d](Q, K)
+    return softmax[seq](scores)
 }
 """,
         """
 width seq
 width past like seq
+depth d = 8
 
-block weigh(s: [seq, past]) -> [seq, past] {
-    return softmax[past](s)
+block weigh(Q: [seq, d], K: [past, d]) -> [seq, past] {
+    scores: [seq, past] = dot[d](Q, K)
+    return softmax[past](scores)
 }
 """,
     ),

@@ -9,47 +9,52 @@ import torch
 from matplotlib.figure import Figure
 from torch import nn
 
-from .data import BEGIN, Dates
+from .data import BEGIN, END, Dates
+from .evaluate import greedy
+from .train import from_torch
 
-PATH = "decode.layers.1.cross.weights"  # of the last layer
+WATCHED = "decode.layers.1.cross.weights"  # of the last layer
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One translation and what each of its characters looked at. weights: [heads, target, source]; rows sum to one.
+    """A translation, and what each of its characters looked at. weights: [heads, target, source]; rows sum to one."""
 
-    The last row is that of the END, which is written too.
-    """
-
-    german: str
-    english: str
+    german: tuple[str, ...]
+    english: tuple[str, ...]
     weights: np.ndarray
 
 
-def look(spec: attnc.Spec, module: nn.Module, dates: Dates, german: str, english: str) -> Look:
-    """Run the model once over a translation, with the weights of the last cross-attention captured."""
-    watched = spec.model("translate").torch(weights=module.state_dict(), capture=(PATH,)).eval()
-    source_ids = torch.tensor([dates.read(german)])
-    target_ids = torch.tensor([[BEGIN, *dates.english.encode(english)]])
+def look(spec: attnc.Spec, module: nn.Module, dates: Dates, german: str) -> Look:
+    """Translate, then run once over the translation with the weights of the last cross-attention captured."""
+    source_ids = np.array([dates.read(german)], dtype=np.int64)
+    decoded = greedy(from_torch(module), source_ids)
+    written = decoded.ids[decoded.counts].tolist()
+    english = [*_visible(dates.english.decode(written)), *(["end"] if END in written else [])]
+
+    watched = spec.model("translate").torch(weights=module.state_dict(), capture=(WATCHED,)).eval()
+    fed = torch.tensor([[BEGIN, *written[:-1]]])  # from what stands before it, each place writes the next
+    sources = torch.from_numpy(source_ids)
     with torch.inference_mode():
-        _, captured = watched(source_ids, target_ids, torch.ones_like(source_ids, dtype=torch.bool))
-    value, axes = captured[PATH].value[0].numpy(), tuple(captured[PATH].axes)
-    return Look(german, english, value.transpose([axes.index(name) for name in ("heads", "target", "source")]))
+        _, captured = watched(sources, fed, torch.ones_like(sources, dtype=torch.bool))
+    seen = captured[WATCHED]
+    order = [tuple(seen.axes).index(name) for name in ("heads", "target", "source")]
+    return Look(tuple(_visible(german)), tuple(english), seen.value[0].numpy().transpose(order))
 
 
 def draw(looks: Sequence[Look]) -> Figure:
     """A column for each translation: the mean over the heads above, each head below."""
     heads = looks[0].weights.shape[0]
     widths = [len(shown.german) + 6 for shown in looks]
-    figure = Figure(figsize=(0.22 * sum(widths) + 1, 10.5), layout="constrained")
-    figure.suptitle("Cross-attention, last layer: which German characters each English character looked at")
+    figure = Figure(figsize=(0.24 * sum(widths) + 1, 10.5), layout="constrained")
+    figure.suptitle("Cross-attention of the last layer: which German characters each English character looked at")
     for column, shown in zip(figure.subfigures(1, len(looks), width_ratios=widths), looks, strict=True):
         grid = column.add_gridspec(2, heads, height_ratios=(3, 1))
         mean = column.add_subplot(grid[0, :])
-        mean.imshow(shown.weights.mean(axis=0), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        heat = mean.imshow(shown.weights.mean(axis=0), cmap="Blues", vmin=0, vmax=1, aspect="auto")
         mean.set_title(f"mean of {heads} heads", fontsize=9)
-        mean.set_xticks(range(len(shown.german)), _visible(shown.german), family="monospace")
-        mean.set_yticks(range(len(shown.english) + 1), [*_visible(shown.english), "end"], family="monospace")
+        mean.set_xticks(range(len(shown.german)), shown.german, family="monospace")
+        mean.set_yticks(range(len(shown.english)), shown.english, family="monospace")
         mean.tick_params(length=0, labelsize=9)
         mean.xaxis.tick_top()
         for head in range(heads):
@@ -58,6 +63,7 @@ def draw(looks: Sequence[Look]) -> Figure:
             small.set_title(f"head {head + 1}", fontsize=8)
             small.set_xticks([])
             small.set_yticks([])
+    column.colorbar(heat, ax=mean, label="weight; each row sums to one")
     return figure
 
 

@@ -24,10 +24,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("dates", nargs="+", metavar="DATE")
     parser.add_argument("--weights", type=Path, default=Path("out/dates/weights.safetensors"), help="(%(default)s)")
     options = parser.parse_args(arguments)
+    if not options.weights.is_file():
+        return failed(f"no weights at {options.weights}: run.py writes them")
     try:
         weights = load_file(options.weights)
     except (OSError, SafetensorError) as error:
-        return failed(f"cannot read weights from {options.weights} (run.py writes them): {error}")
+        return failed(f"cannot read weights from {options.weights}: {error}")
     dates = data.load()
     try:
         predict = load_spec(dates).model("translate").numpy(weights)

@@ -88,6 +88,8 @@ class Block:
             if made:
                 at = next((i for i, a in enumerate(union) if a in axes), len(union))
                 union = [a for a in union if a not in axes]
+                if op == "linear":
+                    at = len(union)
                 union[at:at] = made
             elif op in ("dot", "sum", "mean", "max", "min", "argmax", "logsumexp", "any", "all", "cross_entropy"):
                 union = [a for a in union if a not in axes]
@@ -239,3 +241,74 @@ def glyphs() -> Graph:
     x = b.op("gelu", x)
     x = b.op("mean", x, axes=(s,))
     return b.done(b.linear("head", x, (m,), (n,)))
+
+
+def transformer() -> Graph:
+    """Vaswani et al. 2017, with its blocks as the standard library has them."""
+    source, target = width("source", "x"), width("target", "y")
+    other, past = width("from", "x'", like=source), width("past", "y'", like=target)
+    m, f, vocab = depth("model", "m"), depth("inner", "f"), depth("vocab", "n")
+    mh, names = multihead()
+    mh_masked, names_masked = multihead(True)
+    join_graph, feed_graph = join(m), feed(m, f)
+
+    def place(n: Axis) -> Graph:
+        b = Block("place", (n,))
+        ids = b.input("ids", n, element=IndexInto(vocab))
+        E = b.input("E", vocab, m, role=Role.WEIGHT)
+        at, i = b.positions(n), b.positions(m)
+        wave = b.op("sin", b.op("/", at, b.op("+", i, b.number(1))), name="wave")
+        rows = b.op("gather", E, ids, axes=(vocab,), out=(n, m))
+        scaled = b.op("*", rows, b.constant(sqrt(m)))
+        return b.done(b.op("dropout", b.op("+", scaled, wave)))
+
+    def layers(name: str, decode: bool) -> Graph:
+        b = Block("layers", kind="repeat")
+        axis, copy = (target, past) if decode else (source, other)
+        x = b.input("x", axis, m)
+        memory = b.input("memory", source, m) if decode else None
+        real = b.input("real", source, element=Scalar.BOOL)
+        if decode:
+            mask = b.op("<=", b.positions(past), b.positions(target), element=Scalar.BOOL)
+            axes = {names_masked["y"]: axis, names_masked["x"]: copy, names_masked["m"]: m}
+        else:
+            mask = b.rename(real, source, other)
+            axes = {names_masked["y"]: axis, names_masked["x"]: copy, names_masked["m"]: m}
+        change = b.call(mh_masked, "self", x, b.rename(x, axis, copy), mask, axes=axes, outs=((axis, m),))
+        x = call_join(b, "seen", join_graph, m, x, change)
+        if memory is not None:
+            axes = {names_masked["y"]: axis, names_masked["x"]: source, names_masked["m"]: m}
+            change = b.call(mh_masked, "cross", x, memory, real, axes=axes, outs=((axis, m),))
+            x = call_join(b, "read", join_graph, m, x, change)
+        change = b.call(_lifted(feed_graph, axis), "feed_forward", x, axes={}, outs=((axis, m),))
+        x = call_join(b, "fed", join_graph, m, x, change)
+        return b.done(x)
+
+    def stack(name: str, decode: bool) -> Graph:
+        b = Block(name)
+        x = b.input("x", target if decode else source, m)
+        rest = [b.input("memory", source, m)] if decode else []
+        rest.append(b.input("real", source, element=Scalar.BOOL))
+        return b.done(b.repeat("layers", 6, layers(name, decode), x, *rest))
+
+    b = Block("transformer", kind="model")
+    source_ids = b.input("source_ids", source, element=IndexInto(vocab))
+    target_ids = b.input("target_ids", target, element=IndexInto(vocab))
+    real = b.input("real", source, element=Scalar.BOOL)
+    E = b.param("E", vocab, m)
+    x = b.call(place(source), "place", source_ids, E, outs=((source, m),))
+    memory = b.call(stack("encode", False), "encode", x, real, outs=((source, m),))
+    y = b.call(place(target), "place", target_ids, E, outs=((target, m),))
+    y = b.call(stack("decode", True), "decode", y, memory, real, outs=((target, m),))
+    return b.done(b.op("dot", y, E, axes=(m,)))
+
+
+def flat(n: int) -> Graph:
+    """A block of about n ops in a row, residuals and all."""
+    s, m = width("seq", "x"), depth("model", "m")
+    b = Block("flat", (s, m))
+    x = b.input("X", s, m)
+    for i in range(n // 4):
+        y = b.linear(f"l{i}", b.norm(x, m, f"n{i}"), (m,), (m,))
+        x = b.op("+", x, b.op("gelu", y))
+    return b.done(x)

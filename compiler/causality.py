@@ -1,0 +1,514 @@
+"""Causality, proved (LANGUAGE D12): item i of a result depends on no item after i of any input along that family.
+
+On the expanded graph every value has a *reach*: upper bounds of the input indices, along the family in question, that
+it depends on. A bound is a number in mixed radix whose digits are the value's own axes plus an offset (one digit, until
+an axis is split). Inputs reach their own index; what is built of positions and weights reaches nothing. Pointwise ops
+unite; arranging ops and gathers substitute their index map; summing, normalising or picking over a reached axis replaces
+it by its bound, taken from the *support* of what is summed (`predicates.Facts`), else by everything.
+
+What is proved is sound, not complete: a failed proof shows the path of the leak as far as the rules see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ..dsl.diagnostic import Diagnostic, error
+from ..dsl.source import Span
+from .axes import Axis
+from .graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Value
+from .ops import OPS
+from .predicates import Facts, Linear, at_most_zero, both, closed, either, over, without
+from .static import SizeOf, Static, axes_in, known
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """`axis + offset`; without an axis the largest index there is (`TOP`), or 0 (`ZERO`)."""
+
+    axis: Axis | None
+    offset: int = 0
+    zero: bool = False
+
+
+TOP = Digit(None)
+ZERO = Digit(None, zero=True)
+Bound = tuple[Digit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How a bound came about: the last step, and the one before."""
+
+    text: str
+    span: Span | None
+    before: Trace | None
+
+
+Reach = dict[Bound, Trace]
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What is known of a value: its reach; what holds where it is true or not zero, and where it is false; its form."""
+
+    reach: Reach
+    true: Facts = field(default_factory=dict)
+    false: Facts = field(default_factory=dict)
+    linear: Linear | None = None
+    uppers: tuple[Linear, ...] = ()  # each is an upper bound of the value
+    absolute: Linear | None = None  # the value is the absolute value of this
+
+
+def unite(*reaches: Reach) -> Reach:
+    """All bounds; of two along the same digits only the larger."""
+    out: Reach = {}
+    for reach in reaches:
+        for bound, trace in reach.items():
+            rivals = [other for other in out if len(other) == len(bound) == 1 and other[0].axis == bound[0].axis
+                      and other[0].zero == bound[0].zero]  # fmt: skip
+            if any(other[0].offset >= bound[0].offset for other in rivals):
+                continue
+            for other in rivals:
+                del out[other]
+            out[bound] = trace
+    return out
+
+
+def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnostic | None:
+    """The diagnostic of a claim that does not hold, or None if it is proved. `axis` is one of the graph's own."""
+    analysis = _Analysis({})
+    inputs = [
+        Info({(Digit(a),): Trace(f"`{entry.name}` is read along `{a.name}`", entry.value.span, None)
+              for a in entry.value.type.axes if a.family == axis.family})
+        for entry in graph.inputs
+    ]  # fmt: skip
+    value = graph.outputs[output].value
+    info = analysis.run(graph, inputs, frozenset({axis.family}))[output]
+    for bound, trace in info.reach.items():
+        if not _within(bound, axis):
+            return _leak(bound, trace, graph, axis, span, value)
+    return None
+
+
+def _within(bound: Bound, axis: Axis) -> bool:
+    digit = bound[0]
+    return digit.zero or (len(bound) == 1 and digit.axis == axis and digit.offset <= 0)
+
+
+def _leak(bound: Bound, trace: Trace, graph: Graph, axis: Axis, span: Span, value: Value) -> Diagnostic:
+    """The path of the leak, step by step."""
+    steps: list[Trace] = []
+    last: Trace | None = trace
+    while last is not None:
+        steps.append(last)
+        last = last.before
+    steps.reverse()
+    digit = bound[0]
+    if digit.axis is None:
+        how = f"items of `{axis.name}` after it"
+    elif digit.axis == axis:
+        how = f"the item {digit.offset} after it"
+    else:
+        how = f"items along `{digit.axis.name}`, which may come after it"
+    notes = [
+        f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "")
+        for number, step in enumerate(steps, 1)
+    ]
+    related = [(step.span, f"{number}. {step.text}") for number, step in enumerate(steps, 1) if step.span is not None]
+    same = [item for item in related if item[0].source is span.source]
+    return error(
+        "E0701",
+        f"`{graph.name}` is not causal along `{axis.name}`: an item of its result depends on {how}",
+        span,
+        f"`causal {axis.name}` does not hold",
+        related=same,
+        notes=["the path of the leak:", *notes] if len(same) < len(steps) else (),
+        help=f"mask what comes after, `softmax[past](s where past <= {axis.name})`, or drop the claim",
+    )
+
+
+def _where(span: Span) -> str:
+    line, column = span.source.position(span.start)
+    return f"{span.source.name}:{line}:{column}"
+
+
+@dataclass
+class _Analysis:
+    """Runs over graphs, nested ones with the infos of their arguments; kept by graph and infos."""
+
+    kept: dict[object, list[Info]]
+
+    def run(self, graph: Graph, inputs: list[Info], families: frozenset[int]) -> list[Info]:
+        """The infos of a graph's outputs."""
+        key = (id(graph), families, tuple(_freeze(info) for info in inputs))
+        if key in self.kept:
+            return self.kept[key]
+        infos: dict[int, Info] = {entry.value.id: info for entry, info in zip(graph.inputs, inputs, strict=True)}
+        for node in graph.nodes:
+            match node:
+                case Constant(value, out):
+                    infos[out.id] = _constant(value, out, families)
+                case Positions(axis, out):
+                    form = Linear.of({axis: 1}, 0)
+                    infos[out.id] = Info({}, linear=form, uppers=(form,))
+                case Parameter(_, out):
+                    infos[out.id] = Info({})
+                case Apply():
+                    infos[node.out.id] = _Step(node, infos).info()
+                case Call():
+                    self._call(node, infos, families)
+                case Repeat():
+                    self._repeat(node, infos, families)
+        result = [infos[output.value.id] for output in graph.outputs]
+        self.kept[key] = result
+        return result
+
+    def _call(self, node: Call, infos: dict[int, Info], families: frozenset[int]) -> None:
+        inner = frozenset(formal.family for formal, actual in node.axes if actual.family in families)
+        inner |= frozenset(axis.family for axis in node.graph.lifted if axis.family in families)
+        entering = []
+        for entry, arg in zip(node.graph.inputs, node.args, strict=True):
+            back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
+            entering.append(_over(infos[arg.id], back))
+        names = dict(node.axes)
+        for out, info in zip(node.outs, self.run(node.graph, entering, inner), strict=True):
+            infos[out.id] = _over(info, names)
+
+    def _repeat(self, node: Repeat, infos: dict[int, Info], families: frozenset[int]) -> None:
+        carried = [infos[arg.id] for arg in node.args[: node.carried]]
+        outside = [infos[arg.id] for arg in node.args[node.carried :]]
+        for attempt in range(8):
+            after = [Info(info.reach) for info in carried]
+            for body in node.bodies:
+                found = self.run(body, [*carried, *outside], families)
+                after = [Info(unite(a.reach, b.reach)) for a, b in zip(after, found, strict=True)]
+            settled = all(set(a.reach) == set(b.reach) for a, b in zip(carried, after, strict=True))
+            carried = after
+            if settled:
+                break
+            if attempt == 6:  # a bound that grows with every pass
+                carried = [
+                    Info(
+                        {(TOP,): Trace("each pass reaches further", node.span, trace) for trace in info.reach.values()}
+                    )
+                    for info in carried
+                ]
+        for out, info in zip(node.outs, carried, strict=True):
+            infos[out.id] = info
+
+
+def _freeze(info: Info) -> object:
+    def facts(of: Facts) -> object:
+        return None if of is None else tuple(sorted(((a.id, b.id), k) for (a, b), k in of.items()))
+
+    return (frozenset(info.reach), facts(info.true), facts(info.false), info.linear, info.uppers, info.absolute)
+
+
+def _over(info: Info, names: Mapping[Axis, Axis]) -> Info:
+    """The same in the axes on the other side of a block's border."""
+
+    def digit(d: Digit) -> Digit:
+        return Digit(names.get(d.axis, d.axis), d.offset, d.zero) if d.axis else d
+
+    return Info(
+        {tuple(map(digit, bound)): trace for bound, trace in info.reach.items()},
+        over(info.true, names),
+        over(info.false, names),
+        info.linear.over(names) if info.linear else None,
+        tuple(form.over(names) for form in info.uppers),
+        info.absolute.over(names) if info.absolute else None,
+    )
+
+
+def _constant(value: Static, out: Value, families: frozenset[int]) -> Info:
+    """A number; a size that is known at run time only tells how many items there are."""
+    number = known(value)
+    if number is None and any(axis.is_width and axis.family in families for axis in axes_in(value)):
+        shown = f"|{axes_in(value)[0].name}|" if isinstance(value, SizeOf) else "a size"
+        return Info({(TOP,): Trace(f"{shown} tells how many items there are", out.span, None)})
+    form = Linear((), number) if isinstance(number, int) and not isinstance(number, bool) else None
+    true: Facts = None if number is not None and not number else {}
+    false: Facts = None if number else {}
+    return Info({}, true, false, form, (form,) if form else ())
+
+
+@dataclass
+class _Step:
+    """One op of the table."""
+
+    node: Apply
+    infos: dict[int, Info]
+
+    def info(self) -> Info:
+        node = self.node
+        parts = [self.infos[value.id] for value in node.operands]
+        mask = self.infos[node.mask.id] if node.mask else None
+        match node.op:
+            case "rename":
+                return _over(parts[0], {node.axes[0]: node.made[0]})
+            case "gather":
+                return self._gather(parts[0], parts[1])
+            case "split":
+                return self._split(parts[0])
+            case "merge":
+                return self._merge(parts[0])
+            case "concat":
+                joined = [_over(part, {axis: node.made[0]}) for part, axis in zip(parts, node.axes, strict=True)]
+                return Info(unite(*(part.reach for part in joined)))
+            case "softmax" | "log_softmax" | "l2norm" | "layernorm" | "rmsnorm":
+                support = both(parts[0].true if node.op == "l2norm" else {}, mask.true if mask else {})
+                reach = self._bounded(parts + ([mask] if mask else []), set(node.axes), support)
+                return Info(reach, support if node.op == "softmax" and mask else {})
+            case "sum" | "mean" | "max" | "min" | "logsumexp" | "any" | "all" | "argmax" | "dot" | "linear":
+                return self._reduce(parts, mask)
+            case "cumsum":
+                return Info(parts[0].reach)
+            case "argsort" | "topk":
+                return Info(self._bounded(parts, set(node.axes), {}))
+            case "broadcast" | "dropout":
+                return parts[0]
+            case "cross_entropy":
+                return Info(self._bounded(parts, set(node.axes), {}))
+            case "embed" | "index":
+                return self._pointwise(parts)
+            case op if OPS[op].group == "pointwise":
+                return self._pointwise(parts)
+            case op:  # nothing is known of it: it may read anything
+                return Info(
+                    {
+                        (TOP,): self._step(f"`{op}` may read anything", trace)
+                        for part in parts
+                        for trace in part.reach.values()
+                    }
+                )
+
+    # -- reach ---------------------------------------------------------------------------------------------------
+
+    def _step(self, text: str, before: Trace | None) -> Trace:
+        return Trace(text, self.node.span, before)
+
+    def _bounded(self, parts: Iterable[Info], axes: set[Axis], support: Facts) -> Reach:
+        """The reach after the axes went: each is replaced by what the support says it is at most, else by everything."""
+        shown = self.node.op
+
+        def digit(d: Digit) -> tuple[Digit, str]:
+            if d.axis not in axes:
+                return d, ""
+            name = d.axis.name if d.axis else ""
+            if support is None:
+                return ZERO, ""
+            found = [(b, k) for (a, b), k in closed(support).items() if a == d.axis and b not in axes]
+            if not found:
+                turned = next((b for (b, a) in support if a == d.axis and b not in axes), None)
+                hint = f": its mask keeps `{turned.name} <= {name}`, is it turned round?" if turned else ""
+                return TOP, f"`{shown}` reads every `{name}`{hint}"
+            axis, k = min(found, key=lambda item: item[1])
+            return Digit(axis, d.offset + k), f"`{shown}` reads `{name}` up to `{axis.name}`" + (f" + {k}" if k else "")
+
+        out: Reach = {}
+        for part in parts:
+            for bound, trace in part.reach.items():
+                changed = [digit(d) for d in bound]
+                text = next((said for _, said in changed if said), "")
+                new = tuple(d for d, _ in changed)
+                out = unite(out, {new: self._step(text, trace) if text else trace})
+        return out
+
+    def _reduce(self, parts: list[Info], mask: Info | None) -> Info:
+        """sum, dot, linear, ...: what is zero or masked is not read."""
+        node = self.node
+        zero_kept = node.op in ("sum", "dot", "linear", "any")
+        support: Facts = mask.true if mask else {}
+        for part in parts if zero_kept else []:
+            support = both(support, part.true)
+        reach = self._bounded([*parts, *([mask] if mask else [])], set(node.axes), support)
+        biased = node.op == "linear" and any(weight.name.endswith(".bias") for weight in node.weights)
+        true = without(closed(support) if support is not None else None, set(node.axes))
+        return Info(reach, true if zero_kept and not biased else {})
+
+    def _gather(self, x: Info, e: Info) -> Info:
+        node, axis = self.node, self.node.axes[0]
+        uppers = [form.bound for form in e.uppers]
+        index = node.operands[1]
+        zero = e.linear is not None and not e.linear.terms and e.linear.constant == 0
+        best = min((bound for bound in uppers if bound is not None), key=lambda b: b[1], default=None)
+
+        def digit(d: Digit) -> tuple[Digit, str]:
+            if d.axis != axis:
+                return d, ""
+            if zero:
+                return ZERO, ""
+            if best is not None and index.role <= Role.TABLE:
+                plus = f" + {best[1]}" if best[1] > 0 else ""
+                return Digit(
+                    best[0], d.offset + best[1]
+                ), f"`[{axis.name} = ...]` reads `{axis.name}` up to `{best[0].name}`{plus}"
+            return TOP, f"`[{axis.name} = ...]` may read any `{axis.name}`"
+
+        reach: Reach = {}
+        for bound, trace in x.reach.items():
+            changed = [digit(d) for d in bound]
+            text = next((said for _, said in changed if said), "")
+            reach = unite(reach, {tuple(d for d, _ in changed): self._step(text, trace) if text else trace})
+        # A run-time size inside an index only says which item is read; that the item is within bounds is `best`'s matter.
+        theirs = {bound: trace for bound, trace in e.reach.items() if index.role is Role.DATA or best is None}
+        return Info(unite(reach, theirs), without(x.true, {axis}), without(x.false, {axis}))
+
+    def _split(self, x: Info) -> Info:
+        node = self.node
+
+        def digits(bound: Bound) -> Bound:
+            out: list[Digit] = []
+            for d in bound:
+                if d.axis != node.axes[0]:
+                    out.append(d)
+                elif d.offset == 0 or d.offset < 0:
+                    out.extend(Digit(axis) for axis in node.made)
+                else:
+                    out.append(TOP)
+            return tuple(out)
+
+        gone = {node.axes[0]}
+        return Info({digits(b): trace for b, trace in x.reach.items()}, without(x.true, gone), without(x.false, gone))
+
+    def _merge(self, x: Info) -> Info:
+        node, made = self.node, self.node.made[0]
+        reach: Reach = {}
+        for bound, trace in x.reach.items():
+            if not any(d.axis in node.axes for d in bound):
+                reach = unite(reach, {bound: trace})
+                continue
+            new = _merged(bound, node.axes, made)
+            step = self._step(f"`merge` makes `{made.name}` of axes read further than their own index", trace)
+            reach = unite(reach, {new: step if new == (TOP,) else trace})
+        gone = set(node.axes)
+        return Info(reach, without(x.true, gone), without(x.false, gone))
+
+    # -- facts ---------------------------------------------------------------------------------------------------
+
+    def _pointwise(self, parts: list[Info]) -> Info:
+        reach = unite(*(part.reach for part in parts))
+        true, false = self._facts(parts)
+        return Info(reach, true, false, self._linear(parts), self._uppers(parts), self._absolute(parts))
+
+    def _facts(self, parts: list[Info]) -> tuple[Facts, Facts]:
+        op = self.node.op
+        match op:
+            case "and":
+                return both(parts[0].true, parts[1].true), either(parts[0].false, parts[1].false)
+            case "or":
+                return either(parts[0].true, parts[1].true), both(parts[0].false, parts[1].false)
+            case "not":
+                return parts[0].false, parts[0].true
+            case "*":
+                return both(parts[0].true, parts[1].true), {}
+            case "/" | "neg" | "abs" | "int" | "relu" | "sqrt" | "tanh" | "erf" | "sin" | "floor":
+                return parts[0].true, {}
+            case "select":
+                c, x, y = parts
+                return either(both(c.true, x.true), both(c.false, y.true)), either(
+                    both(c.true, x.false), both(c.false, y.false)
+                )
+            case "<=" | "<" | ">=" | ">" | "==" | "!=":
+                return self._comparison(parts)
+            case _:
+                return {}, {}
+
+    def _comparison(self, parts: list[Info]) -> tuple[Facts, Facts]:
+        a, b = parts
+        op = self.node.op
+        if op in (">", ">="):
+            a, b, op = b, a, {">": "<", ">=": "<="}[op]
+        if a.linear is not None and b.linear is not None:
+            d = a.linear.plus(b.linear, -1)
+            one = Linear((), 1)
+            match op:
+                case "<=":
+                    return at_most_zero(d), at_most_zero(d.times(-1).plus(one))
+                case "<":
+                    return at_most_zero(d.plus(one)), at_most_zero(d.times(-1))
+                case "==":
+                    return both(at_most_zero(d), at_most_zero(d.times(-1))), {}
+                case "!=":
+                    return {}, both(at_most_zero(d), at_most_zero(d.times(-1)))
+        if a.absolute is not None and b.linear is not None and not b.linear.terms and op in ("<=", "<"):
+            n = Linear((), b.linear.constant - (op == "<"))
+            return both(at_most_zero(a.absolute.plus(n, -1)), at_most_zero(a.absolute.times(-1).plus(n, -1))), {}
+        return {}, {}
+
+    def _linear(self, parts: list[Info]) -> Linear | None:
+        forms = [part.linear for part in parts]
+        if any(form is None for form in forms):
+            return None
+        known_forms = [form for form in forms if form is not None]
+        match self.node.op, known_forms:
+            case "+", [a, b]:
+                return a.plus(b)
+            case "-", [a, b]:
+                return a.plus(b, -1)
+            case "neg", [a]:
+                return a.times(-1)
+            case (("int" | "index"), [a]):
+                return a
+            case "*", [a, b] if not a.terms or not b.terms:
+                return b.times(a.constant) if not a.terms else a.times(b.constant)
+            case _:
+                return None
+
+    def _absolute(self, parts: list[Info]) -> Linear | None:
+        return parts[0].linear if self.node.op == "abs" else None
+
+    def _uppers(self, parts: list[Info]) -> tuple[Linear, ...]:
+        """Upper bounds, for gathers: indices are at least 0."""
+        form = self._linear(parts)
+        if form is not None:
+            return (form,)
+        match self.node.op:
+            case "minimum":
+                return tuple(upper for part in parts for upper in part.uppers)
+            case "maximum":
+                return tuple(found for a in parts[0].uppers for b in parts[1].uppers if (found := _larger(a, b)))
+            case "clamp":
+                return tuple(found for a in parts[0].uppers for b in parts[1].uppers if (found := _larger(a, b)))
+            case "floor" | "int" | "index":
+                return parts[0].uppers
+            case "%":
+                return parts[0].uppers if _never_negative(parts[0]) else ()
+            case "/":
+                divisor = parts[1].linear
+                return parts[0].uppers if divisor is not None and not divisor.terms and divisor.constant >= 1 else ()
+            case "-":
+                return parts[0].uppers if _never_negative(parts[1]) else ()
+            case "select":
+                return tuple(found for a in parts[1].uppers for b in parts[2].uppers if (found := _larger(a, b)))
+            case _:
+                return ()
+
+
+def _never_negative(info: Info) -> bool:
+    form = info.linear
+    return form is not None and form.constant >= 0 and all(c >= 0 for _, c in form.terms)
+
+
+def _larger(a: Linear, b: Linear) -> Linear | None:
+    """Something that is at least both, where that is easy: the same terms, or a number and an index."""
+    if a.terms == b.terms:
+        return a if a.constant >= b.constant else b
+    for x, y in ((a, b), (b, a)):
+        if not y.terms and x.bound is not None:
+            return Linear(x.terms, max(x.constant, y.constant))
+    return None
+
+
+def _merged(bound: Bound, axes: tuple[Axis, ...], made: Axis) -> Bound:
+    """Digits along merged axes as a bound along the axis made, compared digit by digit from the coarsest."""
+    if len(bound) != len(axes):
+        return (TOP,)
+    for digit, axis in zip(bound, axes, strict=True):
+        if digit.zero or (digit.axis == axis and digit.offset < 0):
+            return (Digit(made),)
+        if digit.axis != axis or digit.offset > 0:
+            return (TOP,)
+    return (Digit(made),)

@@ -1,0 +1,120 @@
+"""The weights of a model: path -> shape, axes and initialisation, as `state_dict` and safetensors name them (D11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .axes import Axis
+from .graph import Apply, Call, Graph, Init, Parameter, Repeat, Weight
+from .static import evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSpec:
+    """One stored array.
+
+    dims:    for each stored dimension the axes flattened into it, in order.
+    shape:   the extent of each stored dimension; a bounded width counts at its bound (D14).
+    fan_in, fan_out: the products of the sizes of the initialisation's axes; 0 where it names none.
+    """
+
+    path: str
+    dims: tuple[tuple[Axis, ...], ...]
+    shape: tuple[int, ...]
+    init: Init
+    frozen: bool
+    fan_in: int
+    fan_out: int
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The name of each stored dimension: `heads key` where axes are flattened into one."""
+        return tuple(" ".join(axis.name for axis in dim) or "1" for dim in self.dims)
+
+    @property
+    def size(self) -> int:
+        """The number of its elements."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    def __str__(self) -> str:
+        """`decode.layers.0.self.Q.weight [heads key = 512, model = 512]`."""
+        shown = ", ".join(f"{name} = {extent}" for name, extent in zip(self.axes, self.shape, strict=True))
+        return f"{self.path} [{shown}]"
+
+
+def extent(axis: Axis) -> int:
+    """The size that storage needs along an axis: its extent, or the bound of a bounded width."""
+    size = axis.extent if axis.extent is not None else axis.bound
+    if size is None:
+        raise ValueError(f"a weight over the width `{axis.name}`, which has neither a size nor a bound")
+    return size
+
+
+def inventory(graph: Graph) -> dict[str, WeightSpec]:
+    """Every weight of a model once, in the order of its ops; calls of shared weights count once."""
+    memo: dict[int, list[WeightSpec]] = {}
+    return {spec.path: spec for spec in _collect(graph, memo)}
+
+
+def _collect(graph: Graph, memo: dict[int, list[WeightSpec]]) -> list[WeightSpec]:
+    """The weights of one graph, with paths relative to it; each graph object is looked at once."""
+    if id(graph) in memo:
+        return memo[id(graph)]
+    found: dict[str, WeightSpec] = {}
+
+    def nest(prefix: str, specs: list[WeightSpec]) -> None:
+        for spec in specs:
+            path = prefix + spec.path
+            if path not in found:
+                found[path] = WeightSpec(path, spec.dims, spec.shape, spec.init, spec.frozen, spec.fan_in, spec.fan_out)
+
+    for node in graph.nodes:
+        match node:
+            case Parameter(weight, _):
+                nest("", [_spec(weight)])
+            case Apply():
+                nest("", [_spec(weight) for weight in node.weights])
+            case Call():
+                nest(f"{node.name}." if node.name else "", _collect(node.graph, memo))
+            case Repeat():
+                inner = [_collect(body, memo) for body in node.bodies]
+                if not any(inner):
+                    continue
+                count = evaluate(node.count)
+                assert isinstance(count, int), "the count of a repeat is known at build time"
+                if node.shared:
+                    for specs in inner:
+                        nest(f"{node.name}.", specs)
+                else:
+                    for number in range(count):
+                        nest(f"{node.name}.{number}.", inner[node.variant[number] if len(inner) > 1 else 0])
+    memo[id(graph)] = list(found.values())
+    return memo[id(graph)]
+
+
+def _spec(weight: Weight) -> WeightSpec:
+    shape = []
+    for dim in weight.dims:
+        size = 1
+        for axis in dim:
+            size *= extent(axis)
+        shape.append(size)
+    return WeightSpec(
+        weight.name,
+        weight.dims,
+        tuple(shape),
+        weight.init,
+        weight.frozen,
+        _product(weight.init.fan_in),
+        _product(weight.init.fan_out),
+    )
+
+
+def _product(axes: tuple[Axis, ...]) -> int:
+    size = 1 if axes else 0
+    for axis in axes:
+        size *= extent(axis)
+    return size

@@ -1,0 +1,12 @@
+"""Rewrites: pure functions graph -> graph, one per file. The graph is valid before and after each.
+
+constants   truth values known at build time are put into the blocks that they are passed to; masks `true` vanish
+attention   softmax(Q K' ..) V becomes one op, which PyTorch has a fused kernel for
+"""
+
+from __future__ import annotations
+
+from .attention import fuse_attention
+from .constants import fold_truths
+
+__all__ = ["fold_truths", "fuse_attention"]

@@ -1,0 +1,181 @@
+"""softmax[k](dot[d](Q, K) scale + bias where mask) times V over k becomes one op, `attention`.
+
+Found by the shape of the graph, never by names. `Apply("attention", (Q, K, V[, bias]), axes=(d, k), made=(q, v))`, with
+the options `scale` (a number) and `p` (dropout of the weights), and the softmax's mask. d is contracted, k normalised
+and contracted; q and v are the result's own axes, all others are shared or broadcast.
+
+Only where nothing else reads the scores or the weights, where nobody asked to see them (`keep`), and where there is one
+axis each of queries, keys, contraction and values. What it does not do: change any number but by rounding.
+Reference: Vaswani et al. 2017, equation 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..axes import Axis
+from ..graph import Apply, Constant, Graph, Node, Scalar, Value
+from ..static import Arith, Literal, Static
+from .walk import Walk, reads
+
+
+def fuse_attention(graph: Graph, keep: Mapping[int, frozenset[int]] | None = None) -> tuple[Graph, dict[int, Graph]]:
+    """The graph with attention fused, and what became of each nested graph, by id.
+
+    keep: for `id(graph)`, ids of values that must stay.
+    """
+    kept = keep or {}
+    walk = Walk(lambda old, new: _fuse(new, kept.get(id(old), frozenset())))
+    return walk(graph), walk.replaced
+
+
+def _fuse(graph: Graph, keep: frozenset[int]) -> Graph:
+    makers: dict[int, Node] = {}
+    readers: dict[int, int] = {output.value.id: 1 for output in graph.outputs}
+    for node in graph.nodes:
+        if not hasattr(node, "outs"):
+            makers[node.out.id] = node  # type: ignore[union-attr]
+        for value in reads(node):
+            readers[value.id] = readers.get(value.id, 0) + 1
+    for output in graph.outputs:
+        readers[output.value.id] = readers.get(output.value.id, 0) + 1  # never the only reader
+    match = _Match(makers, readers, keep, frozenset(graph.lifted))
+    fused: dict[int, Apply] = {}
+    gone: set[int] = set()
+    for node in graph.nodes:
+        if isinstance(node, Apply) and node.op == "dot":
+            found = match.attention(node)
+            if found is not None:
+                fused[node.out.id], inner = found
+                gone |= inner
+    if not fused:
+        return graph
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if isinstance(node, Apply):
+            if node.out.id in gone:
+                continue
+            node = fused.get(node.out.id, node)
+        nodes.append(node)
+    return replace(graph, nodes=tuple(nodes))
+
+
+class _Match:
+    """Looks for attention around one `dot`."""
+
+    def __init__(
+        self, makers: Mapping[int, Node], readers: Mapping[int, int], keep: frozenset[int], lifted: frozenset[Axis]
+    ) -> None:
+        self.makers, self.readers, self.keep, self.lifted = makers, readers, keep, lifted
+
+    def private(self, value: Value, *ops: str) -> Apply | None:
+        """The op that made the value, if it is one of `ops` and the value has one reader and nobody wants to see it."""
+        node = self.makers.get(value.id)
+        if isinstance(node, Apply) and node.op in ops and self.readers.get(value.id) == 1 and value.id not in self.keep:
+            return node
+        return None
+
+    def constant(self, value: Value) -> Static | None:
+        node = self.makers.get(value.id)
+        return node.value if isinstance(node, Constant) else None
+
+    def core(self, value: Value) -> set[Axis]:
+        """The axes that it varies along, those of callers left out."""
+        return {axis for axis in value.type.axes if axis not in self.lifted and axis not in value.type.thin}
+
+    def attention(self, node: Apply) -> tuple[Apply, set[int]] | None:
+        """The fused op for `dot[k](weights, V)`, and the values that it swallows."""
+        if len(node.operands) != 2 or len(node.axes) != 1:
+            return None
+        for weights, values in (node.operands, node.operands[::-1]):
+            found = self._around(node, weights, values)
+            if found is not None:
+                return found
+        return None
+
+    def _around(self, node: Apply, weights: Value, values: Value) -> tuple[Apply, set[int]] | None:
+        k = node.axes[0]
+        gone = {weights.id}
+        p: Static | None = None
+        dropout = self.private(weights, "dropout")
+        if dropout is not None:
+            p = dropout.options.get("p", Literal(0.0))
+            gone.add(dropout.operands[0].id)
+            softmax = self.private(dropout.operands[0], "softmax")
+        else:
+            softmax = self.private(weights, "softmax")
+        if softmax is None or softmax.axes != (k,):
+            return None
+        scores = softmax.operands[0]
+        gone.add(scores.id)
+        bias: Value | None = None
+        product = self._scaled(scores, gone)
+        if product is None:
+            total = self.private(scores, "+")
+            if total is None:
+                return None
+            for one, other in (total.operands, total.operands[::-1]):
+                inner = set(gone) | {one.id}
+                product = self._scaled(one, inner)
+                if product is not None and other.type.element is Scalar.REAL and self._scaled(other, set()) is None:
+                    bias, gone = other, inner
+                    break
+                product = None
+        if product is None:
+            return None
+        dot, scale = product
+        Q, K = dot.operands  # noqa: N806
+        if k not in self.core(K):
+            Q, K = K, Q  # noqa: N806
+        axes = self._axes(Q, K, values, dot.axes[0], k)
+        if axes is None:
+            return None
+        options: dict[str, Static] = {"scale": scale}
+        if p is not None:
+            options["p"] = p
+        operands = (Q, K, values) if bias is None else (Q, K, values, bias)
+        fused = replace(
+            node,
+            op="attention",
+            operands=operands,
+            axes=(dot.axes[0], k),
+            made=axes,
+            mask=softmax.mask,
+            options=options,
+        )
+        return fused, gone
+
+    def _scaled(self, value: Value, gone: set[int]) -> tuple[Apply, Static] | None:
+        """A dot product over one axis, times or over a number known at build time."""
+        scale: Static = Literal(1)
+        node = self.private(value, "dot", "*", "/")
+        while node is not None and node.op != "dot":
+            x, y = node.operands
+            by = self.constant(y)
+            if by is None and node.op == "*":
+                x, y = y, x
+                by = self.constant(y)
+            if by is None:
+                return None
+            scale = Arith(node.op, (scale, by)) if scale != Literal(1) or node.op == "/" else by
+            gone.add(x.id)
+            node = self.private(x, "dot", "*", "/")
+        if node is None or len(node.operands) != 2 or len(node.axes) != 1:
+            return None
+        return node, scale
+
+    def _axes(self, Q: Value, K: Value, V: Value, d: Axis, k: Axis) -> tuple[Axis, Axis] | None:  # noqa: N803
+        """The axis of the queries and that of the values, if there is one of each."""
+        qs, ks, vs = self.core(Q), self.core(K), self.core(V)
+        if k in qs or k not in ks or k not in vs or d not in qs or d not in ks:
+            return None
+        if not ks - {k, d} <= qs - {d}:
+            return None
+        own = vs - {k} - (qs - {d})
+        free = [axis for axis in Q.type.axes if axis in qs - {d} - ks - vs]
+        if len(free) > 1:  # several could be the queries: the width is, the others are shared
+            free = [axis for axis in free if axis.is_width]
+        if len(free) != 1 or len(own) != 1:
+            return None
+        return free[0], next(iter(own))

@@ -1,0 +1,219 @@
+"""Syntax errors: what they say (golden files), and that one does not hide another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from attnc.dsl.diagnostic import Diagnostic
+from attnc.dsl.parse import MAX_ERRORS, parse
+from attnc.dsl.render import render_all
+from attnc.dsl.source import Source
+
+
+def problems(text: str) -> list[Diagnostic]:
+    return parse(Source("t.attn", text))[1]
+
+
+def codes(text: str) -> list[str]:
+    return [problem.code for problem in problems(text)]
+
+
+def inside(*lines: str) -> str:
+    return "block f(x: [a]) -> [a] {\n" + "".join(f"    {line}\n" for line in lines) + "    return x\n}\n"
+
+
+THEMES: dict[str, list[str]] = {
+    "items": [
+        "blcok f(x: [a]) -> [a] {\n    return x\n}",
+        "def attention(q, k, v):\n    return softmax(q @ k) @ v\n",
+        "import torch\n",
+        "widht a, b",
+        "x = 3",
+        "model = 512",
+        "width a b",
+        "depth a: 512",
+        "depth a == 512",
+        "depth a =\nblock f() {\n}",
+        "const where = 3",
+        "use std.attention import multihead",
+        "config big { a: 3 }",
+        "width",
+        "width a = [3]",
+    ],
+    "signatures": [
+        "block f(x) -> [a] {\n    return x\n}",
+        "block f[q](x: [q]) -> [q] {\n    return x\n}",
+        "block f(x: Tensor) {\n    return x\n}",
+        "block f(x: [a]) [a] {\n    return x\n}",
+        "block f(x: [a]) -> [a]:\n    return x\n",
+        "block f(x: [a]) -> [a]\n",
+        "block f(x: [a] y: [b]) {\n    return x\n}",
+        'op f(x: [a]) -> [a] = "my_ops:f\n',
+        "op f(x: [a]) -> [a] = my_ops.f\n",
+    ],
+    "statements": [
+        inside("relu(x)"),
+        inside("x[a = 0] = 3"),
+        inside("x + 1"),
+        inside("retrun x"),
+        inside("for i in layers {", "}"),
+        inside("repeat layers:", "    x = x"),
+        inside("if x = 3 {", "}"),
+        inside("if x { y = 1 } elif y { y = 2 }"),
+        inside("width = 3"),
+        inside("y == 3"),
+        inside("let y = 3"),
+        inside("block g(x: [a]) {", "    return x", "}"),
+        inside("y: x = 3"),
+        inside("y = 1 +"),
+        inside("y = = 3"),
+        inside("return"),
+    ],
+    "expressions": [
+        inside("y = 1 < x < 3"),
+        inside("y = x if a else b"),
+        inside("y = x[0]"),
+        inside("y = x[:, 0]"),
+        inside("y = softmax[](x)"),
+        inside("y = linear[512 -> 64](x)"),
+        inside("y = f(x)(x)"),
+        inside("y = x.shape"),
+        inside("y = linear.O[a -> b]"),
+        inside("y = x |> f + 1"),
+        inside("y = x where a where b"),
+        inside("y = (x, x)"),
+        inside("y = f(x x)"),
+        inside("y = f(x", "      x)"),
+        inside('y = "text"'),
+        inside("y = a == not b"),
+        inside("y = linear[a = 1: b -> c](x)"),
+        inside("y = x -> z"),
+    ],
+    "signs": [
+        inside("y = x ** 2"),
+        inside("y = a && b || !c"),
+        inside("y = a @ b"),
+        inside("y = x;"),
+        inside("y = a // b"),
+        inside("// a comment"),
+        inside("y += 1"),
+        inside("y = 'text'"),
+        inside("y = “text”"),
+        inside("y = größe + 1"),
+        inside("y = a ≤ b − c"),
+        inside("y = a \\", "  + b"),
+        inside("y = x\u00a0+ 1"),
+        inside("y = x\u202e+ 1"),
+        inside("y = 3x + .5"),
+        inside("y = 1.", "z = 1_000", "w = 0x10", "v = 1.2.3"),
+        inside("y = 1234567890123456789", "z = 1e999"),
+    ],
+    "brackets": [
+        "block f(x: [a] -> [a] {\n    return x\n}\n",
+        inside("y = g(x"),
+        inside("y = softmax[k](dot[d](x, x)", "z = 3"),
+        inside("y = ((((x)"),
+        inside("y = f(x]"),
+        inside("y = f[(x]"),
+        inside("y = f(x))"),
+        inside("repeat 3 {", "    x = x"),
+        "block f(x: [a]) -> [a] {\n    return x\n\nblock g(x: [a]) -> [a] {\n    return x\n}\n",
+        inside("}"),
+        "width a = (3\nblock f() {\n}\n",
+        "block f(x: [a]) {\n    y = (x",
+        inside("y = " + "(" * 101 + "x" + ")" * 101),
+        inside("y = " + "-" * 101 + "x"),
+    ],
+}
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_messages(theme: str, golden: Callable[[Path, str], None]) -> None:
+    """Read golden/errors/*.txt: each wrong text with all that is said about it."""
+    shown = []
+    for text in THEMES[theme]:
+        found = problems(text)
+        assert found, text
+        shown.append(render_all(found) + "\n")
+    golden(Path("golden/errors") / f"{theme}.txt", f"\n{'=' * 80}\n\n".join(shown))
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_one_mistake_gives_one_code(theme: str) -> None:
+    for text in THEMES[theme]:
+        assert len(set(codes(text))) == 1, text
+
+
+def apply(text: str, problem: Diagnostic) -> str:
+    assert problem.fix is not None
+    for edit in sorted(problem.fix.edits, key=lambda edit: -edit.span.start):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_fixes_mend(theme: str) -> None:
+    """A machine may apply a fix: what it is about is gone, and nothing new is wrong before it."""
+    for text in THEMES[theme]:
+        for problem in problems(text):
+            if problem.fix is not None:
+                after = problems(apply(text, problem))
+                assert len(after) < len(problems(text)) or after[0].span.start > problem.span.start, text  # type: ignore[union-attr]
+
+
+# -- recovery
+
+
+def test_every_line_of_a_body_is_looked_at() -> None:
+    text = inside("y = f(x", "z = x **  2", "ok = 1", "if x y {", "    w = x x", "}", "relu(x)")
+    assert codes(text) == ["E0102", "E0103", "E0101", "E0101", "E0110"]
+
+
+def test_a_wrong_head_does_not_hide_its_body() -> None:
+    assert codes("block f(x [a]) -> [a] {\n    y = x y\n    return x\n}") == ["E0101", "E0101"]
+    assert codes("blokc f(x: [a]) -> [a] {\n    y = x y\n    return x\n}") == ["E0106", "E0101"]
+
+
+def test_a_broken_item_is_left_out_and_the_others_stay() -> None:
+    file, found = parse(Source("t", "width a\n" + inside("y = = 2") + "width b\n"))
+    assert [problem.code for problem in found] == ["E0101"]
+    assert [item.name.text for item in file.items] == ["a", "b"]  # type: ignore[union-attr]
+
+
+def test_what_is_left_of_a_broken_item_is_not_reported_again() -> None:
+    assert codes("def f(x):\n    y = x\n\n    return y\n\nwidth a b\n") == ["E0106", "E0101"]
+    assert codes(inside("y = 1", "}") + "width a b\n") == ["E0102", "E0101"]
+
+
+def test_errors_are_limited() -> None:
+    found = problems("width a b\n" * 50)
+    assert len(found) == MAX_ERRORS
+    assert found[-1].notes == ("the rest of the file was not looked at",)
+    assert len(problems(inside(*["y = = 1"] * 50))) == MAX_ERRORS
+    assert len(problems("é " * 50)) == MAX_ERRORS
+
+
+def test_errors_come_in_the_order_of_the_text() -> None:
+    found = problems("width a b\n" + inside("y = = 1", "z = é") + "width c d\n")
+    starts = [problem.span.start for problem in found if problem.span]
+    assert starts == sorted(starts)
+    assert len(starts) == 4
+
+
+@pytest.mark.parametrize(
+    "text", ["const a = 1" + " ^ 1" * 200, "const a = " + "not " * 200 + "x", "const a = " + "[" * 200]
+)
+def test_depth_is_limited(text: str) -> None:
+    assert "E0107" in codes(text)
+
+
+def test_else_if_is_limited() -> None:
+    assert codes(inside("if a {", "}" + " else if a {\n}" * 200)) == ["E0107"]
+
+
+def test_a_file_of_open_brackets() -> None:
+    assert len(problems("f(a\n" * 1000)) <= MAX_ERRORS
+    assert "E0107" in codes("(" * 5000)

@@ -1,0 +1,108 @@
+"""The cache of the parser's tables: never trusted, never in the way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from attnc.dsl import tables
+from attnc.dsl.parse import parse
+from attnc.dsl.source import Source
+from attnc.dsl.tree import Builder
+
+
+def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Counts how often the tables are built."""
+    calls: list[str] = []
+    build = tables.build_parser
+
+    def counted(grammar: str, transformer: object = None, strict: bool = False) -> object:
+        calls.append(grammar)
+        return build(grammar, transformer, strict)
+
+    monkeypatch.setattr(tables, "build_parser", counted)
+    return calls
+
+
+def works(folder: Path) -> None:
+    builder = Builder()
+    parser = tables.load_parser(builder, folder)
+    builder.source, builder.base, builder.doc = Source("t", "width a"), 0, ""
+    assert parser.parse("width a")[0].name.text == "a"  # type: ignore[index, union-attr]
+
+
+def test_the_second_time_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = built(monkeypatch)
+    works(tmp_path / "new" / "attnc")
+    works(tmp_path / "new" / "attnc")
+    assert len(calls) == 1
+    assert os.name != "posix" or (tmp_path / "new" / "attnc").stat().st_mode & 0o777 == 0o700
+    assert [file.suffix for file in (tmp_path / "new" / "attnc").iterdir()] == [".json"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b"null", b'{"key": "another"}', b"[" * 100_000])
+def test_a_corrupted_file_is_built_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    works(tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(content)
+    calls = built(monkeypatch)
+    works(tmp_path)
+    assert len(calls) == 1
+    works(tmp_path)
+    assert len(calls) == 1
+
+
+def test_tables_that_do_not_fit_are_built_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    works(tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_text(file.read_text().replace('"memo"', '"memos"'))
+    calls = built(monkeypatch)
+    works(tmp_path)
+    assert len(calls) == 1
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    works(tmp_path / "file")
+    works(tmp_path / "file" / "below")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    works(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(works, [tmp_path] * 8))
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_many_threads_parse() -> None:
+    texts = [f"block f{n}(x: [a]) -> [a] {{\n    return x + {n}\n}}\n" * 20 for n in range(16)]
+    alone = [parse(Source("t", text))[0] for text in texts]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda text: parse(Source("t", text))[0], texts)) == alone
+
+
+def test_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert tables.cache_folder() == tmp_path / "attnc"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert tables.cache_folder() == tmp_path / ".cache" / "attnc"
+
+
+def test_checking_loads_no_heavy_library() -> None:
+    code = "import sys, attnc.dsl.parse, attnc.dsl.render; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "torch", "rich", "jaxtyping", "graphviz", "interegular"} & {
+        name.split(".")[0] for name in modules
+    }
