@@ -176,6 +176,7 @@ class Body(ABC):
         self._readers: dict[int, _Reader] = {}
         self._holders: dict[str, int] = {}  # variable -> how many live values read it
         self._hints: dict[int, tuple[Axis, ...]] = {}
+        self._wishes: dict[int, str] = {}
         self._families: dict[Axis, Axis] = {}
         self.bounds = ranges.Bounds(self._representative, lambda axis: self.plan.least(axis) or 0)
 
@@ -328,7 +329,10 @@ class Body(ABC):
                     formal = [to_caller.get(a, a) for a in item.value.type.axes if a not in node.graph.lifted]
                     lifted = [a for a in node.graph.lifted if a not in self.plan.lifted]
                     self._hints.setdefault(arg.id, (*lifted, *formal))
+                    self._wishes.setdefault(arg.id, item.name)
             elif isinstance(node, Apply) and node.op == "attention":
+                if node.mask is not None:
+                    self._wishes.setdefault(node.mask.id, "mask")
                 q = self.core(node.out.type.axes)
                 if node.mask is not None:
                     self._hints.setdefault(node.mask.id, (*(a for a in q if a not in node.made), node.axes[-1]))
@@ -339,7 +343,7 @@ class Body(ABC):
     # -- lines --------------------------------------------------------------------------------------------------
 
     def line(self, text: str, comment: str = "") -> None:
-        self.lines += wrap(self.indent + text, comment)
+        self.lines += wrap(self.indent + text, comment, WIDTH - 8)
 
     def shown(self, axes: Sequence[Axis]) -> str:
         """Axes for a comment: `[target, heads, key]`."""
@@ -655,10 +659,13 @@ class Body(ABC):
         self._keep(out, bound)
 
     def wish(self, node: Node) -> str:
-        """What to call an unnamed result."""
+        """What to call an unnamed result: as its reader calls it, where that is a block or a mask."""
+        made = results(node)[0].id
+        if made in self._wishes:
+            return self._wishes[made]
         if isinstance(node, Apply):
             return {"softmax": "weights", "Positions": "index"}.get(node.op, "x")
-        return node.axis.name if isinstance(node, Positions) else "x"
+        return f"{node.axis.name}_index" if isinstance(node, Positions) else "x"
 
     def _apply(self, node: Apply) -> None:
         vals = [self.env[operand.id] for operand in node.operands]
@@ -1123,26 +1130,30 @@ def is_path(text: str) -> bool:
     return text.replace(".", "").replace("_", "a").isalnum() and not text[0].isdigit()
 
 
-def wrap(line: str, comment: str = "") -> list[str]:
+def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
     """A line of code with its comment, broken within brackets where it is too long."""
     noted = f"{line}  # {comment}" if comment else line
-    if len(noted) <= WIDTH:
+    if len(noted) <= width:
         return [noted]
     space = line[: len(line) - len(line.lstrip())]
     above = [f"{space}# {comment}"] if comment else []
-    if len(line) <= WIDTH:
+    if len(line) <= width:
         return [*above, line]
     opened = _outer_call(line)
     if opened is None:
         return [*above, line]
     start, end, commas = opened
     inner = space + "    "
+    if " for " in line[start:end]:  # a comprehension: one part, and no comma after it
+        body = line[start + 1 : end]
+        head, loop = body.rsplit(" for ", 1)
+        return [*above, line[: start + 1], *wrap(f"{inner}{head}", "", width), f"{inner}for {loop}", f"{space}{line[end:]}"]
     cuts = [start, *commas, end]
     parts = [line[a + 1 : b].strip() for a, b in zip(cuts, cuts[1:], strict=False)]
     found = [*above, line[: start + 1]]
     for part in parts:
         if part:
-            found += wrap(f"{inner}{part},")
+            found += wrap(f"{inner}{part},", "", width)
     return [*found, f"{space}{line[end:]}"]
 
 
@@ -1162,7 +1173,7 @@ def _outer_call(line: str) -> tuple[int, int, list[int]] | None:
             depth += 1
         elif character in ")]}":
             depth -= 1
-            if depth == 0 and line[start] == "(" and " for " not in line[start:place]:
+            if depth == 0 and line[start] == "(":
                 called = start > 0 and (line[start - 1].isalnum() or line[start - 1] in "_])")
                 best = (start, place, commas) if called or commas else best
         elif character == "," and depth == 1:

@@ -274,10 +274,13 @@ class Program:
         if id(graph) in self._forms:
             return
         lifted = lifted | frozenset(graph.lifted)
-        name = parent + camel(graph.name) if graph.kind == "repeat" else camel(graph.name)
+        name = parent if graph.kind == "repeat" else camel(graph.name)
         for node in graph.nodes:
             for child in children(node):
-                self._visit(child, lifted if isinstance(node, Repeat) else frozenset(), name)
+                if isinstance(node, Repeat):
+                    self._visit(child, lifted, name + camel(node.name))
+                else:
+                    self._visit(child, frozenset(), "")
         form = self._form(graph, lifted)
         self._forms[id(graph)] = form
         self._keep.append(graph)

@@ -12,6 +12,7 @@ from ..compiler.ops import OPS
 from ..compiler.static import Const, Static
 from . import torch_ops
 from .body import NONE, Body, CannotEmit, Emitter, Val, is_path, is_table, wrap
+from .border import annotation, border, output_names
 from .capture import Captures
 from .helper_text import used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
@@ -422,38 +423,6 @@ class TorchBody(Body):
                     self.lines += [f"if {val.text} is None:", f"    {val.text} = {full}"]
 
 
-def border(body: Body) -> list[str]:
-    """The call that checks a model's inputs: kinds, ranks, extents, batch axes, indices."""
-    rows = []
-    families: dict[str, str] = {}
-    seen: dict[int, str] = {}
-    sizes: dict[str, str] = {}
-    bounds: dict[str, str] = {}
-    for val, item in zip(body.inputs, body.graph.inputs, strict=True):
-        element = item.value.type.element
-        axes = body.core(item.value.type.axes)
-        kind = val.kind
-        mentioned = list(axes)
-        if hasattr(element, "axis"):
-            kind = f"index {element.axis.name}"
-            mentioned.append(element.axis)
-        for axis in mentioned:
-            known = seen.setdefault(axis.family, axis.name)
-            if known != axis.name:
-                families[axis.name] = known
-            if body.plan.static_size(axis):
-                sizes[known] = body.size_code(axis)
-            elif axis.bound is not None:
-                bounds[axis.name] = body.bound_code(axis)
-        rows.append(f'"{item.name}": ({val.text}, "{kind}", "{" ".join(axis.name for axis in axes)}")')
-    table = lambda entries: "{" + ", ".join(f'"{key}": {value}' for key, value in entries.items()) + "}"  # noqa: E731
-    quoted = {key: f'"{value}"' for key, value in families.items()}
-    lines = [f'batch = check_inputs("{body.graph.name}", {{']
-    lines += [f"    {row}," for row in rows]
-    lines.append(f"}}, sizes={table(sizes)}, bounds={table(bounds)}, copies={table(quoted)})")
-    return lines
-
-
 class TorchEmitter(Emitter):
     """The whole file."""
 
@@ -611,25 +580,6 @@ class TorchEmitter(Emitter):
         if not (plan.is_root and self.captures.wanted):
             return wrap(f"return {text}", shown if not all(is_path(value) for value in values) else "")
         return [*wrap(f"result = {text}", shown), "return result, {", *self.captures.lines(self.program, body), "}"]
-
-
-def output_names(plan: Plan) -> list[str]:
-    """Names of a model's results, fit for a NamedTuple."""
-    namer = Namer(frozenset({"count", "index"}))
-    wishes = [output.name or f"out_{place}" for place, output in enumerate(plan.graph.outputs)]
-    return [namer.give(wish.lstrip("_") or "out") for wish in wishes]
-
-
-def annotation(body: Body, val: Val, array: str) -> str:
-    """`Float[Tensor, "*batch q d"]`."""
-    if val.number:
-        return {"int": "int", "bool": "bool"}.get(val.kind, "float")
-    kind = {"int": "Int", "bool": "Bool"}.get(val.kind, "Float")
-    names = {axis.name for axis in body.plan.axes}
-    batch = "batch" if "batch" not in names else "lead"
-    lead = [] if val.lead == NONE else [f"*{batch}" if val.lead == 2 else f"*#{batch}"]
-    axes = [f"#{axis.name}" if axis in val.thin else axis.name for axis in val.axes]
-    return f'{kind}[{array}, "{" ".join([*lead, *axes])}"]'
 
 
 def torch_source(graph: Graph, *, header: str = "", capture: tuple[str, ...] = ()) -> str:

@@ -8,24 +8,15 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Init
-from ..compiler.static import Arith, Literal, SizeOf, Static
+from ..compiler.static import Literal
 from .body import NONE, Val, is_table, kind_of
+from .ops_common import ZERO, attention_operands, concat_operands, dims, is_usual_scale, least, masked, without
 from .static_code import SUM, TERM, Code
 
 if TYPE_CHECKING:
     from .torch_code import TorchBody
 
 Emit = Callable[["TorchBody", Apply, list[Val], Val | None], Val]
-
-
-def dims(x: Val, axes: Sequence[Axis]) -> str:
-    """Dimensions for a reduction: `-1` or `(-2, -1)`."""
-    places = sorted(x.dim(axis) for axis in axes)
-    return str(places[0]) if len(places) == 1 else str(tuple(places))
-
-
-def without(x: Val, axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    return tuple(axis for axis in x.axes if axis not in axes)
 
 
 def dot(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -177,16 +168,16 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         fed = [x]
     else:
         x, mask, order = masked(body, node, x, mask)
-        least = {"max": "-math.inf", "logsumexp": "-math.inf", "argmax": "-math.inf", "min": "math.inf"}.get(op, "0")
+        low = least(op)
         if x.kind == "int" and op in ("max", "min", "argmax"):
-            least = f"torch.iinfo(torch.int64).{'max' if op == 'min' else 'min'}"
+            low = f"torch.iinfo(torch.int64).{'max' if op == 'min' else 'min'}"
         fed = [x, mask]
         if op == "any":
             text = Code(f"{mask.code.at(7)} & {x.code.at(8)}", 7)
         elif op == "all":
             text = Code(f"~{mask.code.at(11)} | {x.code.at(6)}", 5)
         else:
-            text = Code(f"torch.where({mask.text}, {x.text}, {least})")
+            text = Code(f"torch.where({mask.text}, {x.text}, {low})")
         x = body.combine(fed, text, order, out, kind=x.kind, table=x.table)
         x = replace(x, thin=x.thin - set(axes))
     kept = without(x, axes)
@@ -208,15 +199,6 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
         return body.combine([x], code, kept, out, thin=thin, needs=frozenset().union(*(v.needs for v in fed)))
     return body.combine([x], Code(f"{x.atom}.{name}({where})"), kept, out, thin=thin)
-
-
-def masked(body: TorchBody, node: Apply, x: Val, mask: Val) -> tuple[Val, Val, tuple[Axis, ...]]:
-    """Operand and mask laid out alike, the operand with all axes that the op acts on."""
-    x = body.full(x, [axis for axis in node.axes if not x.has(axis) and not mask.has(axis)])
-    order = body.union_order([x, mask], node.out) if not set(mask.axes) <= set(x.axes) else x.axes
-    missing = [axis for axis in node.axes if axis not in order]
-    order = (*order, *missing)
-    return body.align(x, order, short=True), mask if mask.number else body.align(mask, order, short=True), order
 
 
 def cumsum(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -268,34 +250,17 @@ def l2norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 
 def concat(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """One after the other; dimensions that some operands lack are spread first."""
-    out, made = node.out, node.made[0]
-    if kind_of(out) == "real":
-        vals = [body.real(val, is_table(out), vals) for val in vals]
-    parts = []
-    for val, axis in zip(vals, node.axes, strict=True):
-        val = body.full(val, [axis])
-        change = {axis: made}
-        parts.append(replace(val, axes=tuple(change.get(a, a) for a in val.axes), thin=val.thin - {axis}))
-    largest = max(parts, key=lambda val: len(val.axes))
-    extra = dict.fromkeys(axis for val in parts for axis in val.axes if axis not in largest.axes)
-    order = (*extra, *largest.axes)
-    dim = order.index(made) - len(order)
-    same = all(set(val.axes) == set(order) and not val.thin for val in parts) and len({val.lead for val in parts} - {2}) <= (0 if any(val.lead == 2 for val in parts) else 1)
-    same = same and not any(val.lead == 1 for val in parts)
-    parts = [body.align(val, order) for val in parts]
+    parts, order, dim, same = concat_operands(body, node, vals)
     texts = ", ".join(val.text for val in parts)
-    thin = frozenset(axis for axis in order if all(axis in val.thin for val in parts))
-    if same:
-        code = Code(f"torch.cat([{texts}], {dim})")
-    else:
+    if not same:
         body.helper("concat")
-        code = Code(f"concat([{texts}], {dim})")
-    return body.combine(parts, code, order, out, thin=thin)
+    code = Code(f"torch.cat([{texts}], {dim})" if same else f"concat([{texts}], {dim})")
+    return body.combine(parts, code, order, node.out)
 
 
 def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     p = node.options.get("p", Literal(0.0))
-    if p in (Literal(0), Literal(0.0)):
+    if p in ZERO:
         return vals[0]
     x = body.real(vals[0], is_table(node.out))
     if x.number:
@@ -318,7 +283,7 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
     same = set(ids.axes) == set(kept) == set(order) and not x.thin and not ids.thin and x.lead == ids.lead != 1
     ids = body.align(ids, order)
     x = body.align(x, (*order, vocab))
-    smooth = "" if smoothing in (Literal(0), Literal(0.0)) else f", label_smoothing={body.static(smoothing).text}"
+    smooth = "" if smoothing in ZERO else f", label_smoothing={body.static(smoothing).text}"
     if same:
         x, ids = body.named(x, "logits"), body.named(ids, "ids")
         size = body.extent(vocab).text
@@ -334,55 +299,21 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
 
 
 def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """softmax(Q K' scale + bias, where mask) V, fused (rewrites/attention.py): [.., q, d], [.., k, d], [.., k, v]."""
-    out = node.out
-    d, k = node.axes
-    vals = [body.real(val, False, vals) for val in vals]
-    Q, K, V, *biases = vals  # noqa: N806
-    q, v = node.made
-    Q, K, V = body.full(Q, [d]), body.full(K, [d, k]), body.full(V, [k])  # noqa: N806
-    shared = tuple(dict.fromkeys(axis for val in (Q, K, V) for axis in val.axes if axis not in (q, k, d, v)))
-    others = [val for val in (mask, *biases) if val is not None and not val.number]
-    if any(q in val.axes for val in others) or q not in Q.axes:
-        Q = body.full(Q, [q])  # noqa: N806
-    more = tuple(dict.fromkeys(axis for val in others for axis in val.axes if axis not in (*shared, q, k)))
-    if more:  # the mask has axes that no operand has
-        Q = body.full(Q, more)  # noqa: N806
-        shared = (*more, *shared)
-    args = [
-        body.align(Q, (*shared, q, d), short=True).text,
-        body.align(K, (*shared, k, d), short=True).text,
-        body.align(body.full(V, [v] if v not in V.axes else []), (*shared, k, v), short=True).text,
-    ]
-    where = None
-    if mask is not None and not mask.number:
-        where = _over(body, mask, shared, q, k)
-    if biases:
-        bias = _over(body, biases[0], shared, q, k)
+    """softmax(Q K' scale + bias, where mask) V, fused (rewrites/attention.py)."""
+    laid, where, bias, result = attention_operands(body, node, vals, mask)
+    args = [val.text for val in laid]
+    if bias is not None:
         text = bias.text if where is None else f"torch.where({where.text}, {bias.text}, -math.inf)"
         args.append(f"attn_mask={text}")
     elif where is not None:
         args.append(f"attn_mask={where.text}")
-    p = node.options.get("p", Literal(0.0))
-    if p not in (Literal(0), Literal(0.0)):
+    p = node.options.get("p", Literal(0))
+    if p not in ZERO:
         args.append(f"dropout_p={body.static(p).text} if self.training else 0.0")
-    scale = node.options.get("scale", Literal(1.0))
-    if not is_usual_scale(scale, d):
+    scale = node.options.get("scale", Literal(1))
+    if not is_usual_scale(scale, node.axes[0]):
         args.append(f"scale={body.static(scale).text}")
-    code = Code(f"F.scaled_dot_product_attention({', '.join(args)})")
-    result = body.combine([Q, K, V, *others], code, (*shared, q, v), out)
-    return replace(result, thin=frozenset(a for a in result.thin if a not in (q, v)) | ({q} & Q.thin) | ({v} & V.thin))
-
-
-def _over(body: TorchBody, x: Val, shared: tuple[Axis, ...], q: Axis, k: Axis) -> Val:
-    """A mask or bias with at least the two dimensions that the fused op wants."""
-    wants = shared if x.lead != NONE or set(x.axes) & set(shared) else ()
-    return body.align(x, (*wants, q, k))
-
-
-def is_usual_scale(scale: Static, d: Axis) -> bool:
-    """Whether the scale is 1 / sqrt(|d|), the fused op's own."""
-    return scale in (Arith("/", (Literal(1), Arith("sqrt", (SizeOf(d),)))), Arith("rsqrt", (SizeOf(d),)))
+    return replace(result, code=Code(f"F.scaled_dot_product_attention({', '.join(args)})"))
 
 
 OPS: dict[str, Emit] = {

@@ -9,7 +9,7 @@ from ..dsl import syntax as s
 from ..dsl.source import Span
 from .axes import Axis, Kind
 from .modules import BlockDef, checked_size, size_static
-from .names import is_reserved, listed, nearest
+from .names import listed, nearest
 from .static import Const, Static
 from .wires import Wire, show
 
@@ -40,10 +40,7 @@ class Binding:
                 self.body.report("E0319", "a model adds no path: no label here", self.call.label.span)
                 return None
             return ""
-        ident = self.call.label or self.call.callee
-        if is_reserved(ident.text):
-            return ident.text if self.body.may_own(ident.text, ident.span) else None
-        return ident.text
+        return (self.call.label or self.call.callee).text
 
     def _arguments_only(self) -> None:
         self.body._evaluate_arguments(self.call)

@@ -14,7 +14,7 @@ from .binding import Binding
 from .body import Body
 from .builder import Builder
 from .frame import Frame, Instance
-from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Type, Value
+from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Scan, Type, Value
 from .modules import checked_size, size_static
 from .names import listed
 from .sizes import substitute
@@ -47,6 +47,10 @@ class BlockCall(Binding):
         arguments = self._bind_arguments()
         if bound is None or arguments is None or name is None:
             return None
+        arranged = self._arranged(bound, arguments)
+        if arranged is None:
+            return None
+        arguments = arranged
         broken = alone.graph is None or any(d.severity is Severity.ERROR for d, _ in alone.problems)
         frame = self._instance_frame(bound)
         inputs = self._inputs(frame, arguments)
@@ -64,12 +68,18 @@ class BlockCall(Binding):
             return None
         return self._emit(instance, frame, arguments, name)
 
+    def _arranged(
+        self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[Wire, Span]]
+    ) -> dict[str, tuple[Wire, Span]] | None:
+        """The arguments as the callee gets them; a scan gives it items."""
+        return arguments
+
     # The instance.
 
     def _instance_frame(self, bound: dict[str, Axis | Static]) -> Frame:
         """Fresh axes for the callee's parameters. `self.actual` says what of the caller each stands for."""
         checker, block, caller = self.checker, self.block, self.body.frame
-        frame = checker._frame(block, (), judge=True)
+        frame = checker._frame(block, (), judge=caller.judge)
         families: dict[int, int] = {}
         alone = checker.alone[block].frame
         rebound: set[int] = set()
@@ -233,7 +243,7 @@ class BlockCall(Binding):
             if not self._element(wire, wanted, formal, span, to_actual):
                 good = False
                 continue
-            carries = wire.role is Role.DATA and wire.is_number
+            carries = wire.role is Role.DATA and wire.is_number and self.body.frame.judge
             lacking = [axis for axis in missing if carries and axis.is_width]
             twins = [a for a in extra if any(a.name == m.name or a.family == m.family for m in missing)]
             if (
@@ -363,6 +373,7 @@ class BlockCall(Binding):
             related=related,
             help=help,
             fix=fix,
+            deep=True,
         )
 
     def _namesakes(self, theirs: Axis, mine: Axis, wire: Wire, span: Span) -> None:
@@ -463,7 +474,7 @@ class BlockCall(Binding):
                 wire.role, tuple(sorted(at(axis) for axis in wire.mark)), wire.loose,
             ))  # fmt: skip
         consts = tuple((const.value, type(const.value).__name__) for const in frame.const_params)
-        return (id(self.block), axes, consts, lifted, tuple(arguments))
+        return (id(self.block), frame.judge, axes, consts, lifted, tuple(arguments))
 
     # What comes of it.
 
@@ -474,7 +485,7 @@ class BlockCall(Binding):
         for problem, deep in instance.problems:
             if (problem.code, _place(problem.span)) in known or problem.severity is Severity.WARNING:
                 continue
-            if deep:
+            if deep and (self.body.frame.module.library or not self.block.module.library):
                 related = (*problem.related, Label(self.call.span, "called from here"))
                 self.body.frame.problems.append((replace(problem, related=related), True))
                 continue
@@ -574,6 +585,7 @@ class BlockCall(Binding):
             Call(graph, name, tuple(args), tuple(values), tuple(self.actual), tuple(self.const_actual), self.call.span)
         )
         if name and self.shared is None and owns_weights(graph):
+            body.may_own(name, self.call.label.span if self.call.label else self.call.callee.span)
             builder.own(name, self.call.label.span if self.call.label else self.call.callee.span, body)
         return outs
 
@@ -586,7 +598,7 @@ def owns_weights(graph: Graph) -> bool:
                 return True
             case Apply(weights=weights) if weights:
                 return True
-            case Call(graph=inner) if owns_weights(inner):
+            case Call(graph=inner) | Scan(graph=inner) if owns_weights(inner):
                 return True
             case Repeat(bodies=bodies) if any(owns_weights(inner) for inner in bodies):
                 return True
@@ -602,7 +614,7 @@ def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] 
         if len(held) > 1:
             return value, held[0], held[1]
     for node in graph.nodes:
-        if isinstance(node, Call):
+        if isinstance(node, Call | Scan):
             inner = [formal for formal, actual in node.axes if actual in formals]
             inner += [axis for axis in formals if axis in node.graph.lifted]
             found = _carries_two(node.graph, inner) if len(inner) > 1 else None

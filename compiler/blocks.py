@@ -299,6 +299,8 @@ class Checker:
     def _elaborate(self, body: Body) -> list[Wire | None] | None:
         """Run the statements; check what is returned against what is promised."""
         frame, decl = body.frame, body.frame.block.decl
+        if frame.block.target:
+            return self._external(body)
         body.run(decl.body)
         self._unused(body)
         if not body.returned:
@@ -347,6 +349,20 @@ class Checker:
                              result.type.span, help=f"make `{local[0].name}` a parameter of the block, or an axis of the file")  # fmt: skip
         return checked
 
+    def _external(self, body: Body) -> list[Wire | None]:
+        """What an op of the user's own gives: what it promises, for each index of the lifted axes."""
+        frame, builder = body.frame, body.builder
+        role = max([entry.value.role for entry in builder.inputs], default=Role.TABLE)
+        wires: list[Wire | None] = []
+        for result in frame.results:
+            wanted = body.type(result.type)
+            if wanted is None:
+                wires.append(None)
+                continue
+            type = replace(wanted, axes=(*frame.lifted, *wanted.axes))
+            wires.append(Wire(type, role, result.span, builder.value(type, role, result.span), home=builder))
+        return wires
+
     def _unused(self, body: Body) -> None:
         if any(d.severity is Severity.ERROR for d, _ in body.frame.problems):
             return  # what would use it may be what is wrong
@@ -368,10 +384,11 @@ class Checker:
             axes = wanted.axes if wanted else tuple(axis for axis in wire.type.axes if axis not in frame.lifted)
             value = builder.take(wire)
             outputs.append(Output(result.name.text if result and result.name else None, value, axes))
-        kind = "model" if frame.block.is_model else "block"
+        kind = "op" if frame.block.target else frame.block.decl.keyword
         return Graph(
             frame.block.name, kind, (*frame.params, *frame.own_axes), len(frame.params), tuple(frame.const_params), frame.lifted,
             tuple(builder.inputs), tuple(builder.nodes), tuple(outputs), frame.block.decl.doc, frame.block.decl.head,
+            frame.block.target,
         )  # fmt: skip
 
     # -- a call --------------------------------------------------------------------------------------------------
@@ -380,6 +397,8 @@ class Checker:
         self, body: Expressions, block: BlockDef, call: s.Call, shared: str | None = None
     ) -> list[Wire | None] | None:
         """A block called: its results in the caller's axes; None after a report."""
-        from .blockcall import BlockCall  # it needs the checker in turn
+        from .blockcall import BlockCall  # they need the checker in turn
+        from .scancall import ScanCall
 
-        return BlockCall(self, body, block, call, shared).run()
+        made = ScanCall if call.scan is not None else BlockCall
+        return made(self, body, block, call, shared).run()

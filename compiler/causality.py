@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from ..dsl.diagnostic import Diagnostic, error
 from ..dsl.source import Span
 from .axes import Axis
-from .graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Value
+from .graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Scan, Value
 from .ops import OPS
 from .predicates import Facts, Linear, at_most_zero, both, closed, either, over, without
 from .static import SizeOf, Static, axes_in, known
@@ -142,6 +142,10 @@ class _Analysis:
 
     def run(self, graph: Graph, inputs: list[Info], families: frozenset[int]) -> list[Info]:
         """The infos of a graph's outputs."""
+        if graph.target:
+            text = f"`{graph.name}` is an op of your own: it may read anything"
+            read = {(TOP,): Trace(text, graph.span, trace) for info in inputs for trace in info.reach.values()}
+            return [Info(read) for _ in graph.outputs]
         key = (id(graph), families, tuple(_freeze(info) for info in inputs))
         if key in self.kept:
             return self.kept[key]
@@ -161,6 +165,8 @@ class _Analysis:
                     self._call(node, infos, families)
                 case Repeat():
                     self._repeat(node, infos, families)
+                case Scan():
+                    self._scan(node, infos, families)
         result = [infos[output.value.id] for output in graph.outputs]
         self.kept[key] = result
         return result
@@ -175,6 +181,33 @@ class _Analysis:
         names = dict(node.axes)
         for out, info in zip(node.outs, self.run(node.graph, entering, inner), strict=True):
             infos[out.id] = _over(info, names)
+
+    def _scan(self, node: Scan, infos: dict[int, Info], families: frozenset[int]) -> None:
+        """A state depends on items up to the one at hand: each step adds its own, and none after it."""
+        inner = frozenset(formal.family for formal, actual in node.axes if actual.family in families)
+        inner |= frozenset(axis.family for axis in node.graph.lifted if axis.family in families)
+        entering = []
+        for entry, arg in zip(node.graph.inputs, node.args, strict=True):
+            back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
+            entering.append(_over(infos[arg.id], back))
+        found: list[Info] = []
+        for attempt in range(8):
+            found = self.run(node.graph, entering, inner)
+            after = list(entering)
+            for at, result in node.states:
+                after[at] = Info(unite(entering[at].reach, found[result].reach))
+            if all(set(a.reach) == set(b.reach) for a, b in zip(entering, after, strict=True)):
+                break
+            entering = after
+            if attempt == 6:
+                for at, _ in node.states:
+                    traces = entering[at].reach.values()
+                    entering[at] = Info(
+                        {(TOP,): Trace("each step reaches further", node.span, trace) for trace in traces}
+                    )
+        names = dict(node.axes)
+        for out, info in zip(node.outs, found, strict=True):
+            infos[out.id] = Info(_over(info, names).reach)
 
     def _repeat(self, node: Repeat, infos: dict[int, Info], families: frozenset[int]) -> None:
         carried = [infos[arg.id] for arg in node.args[: node.carried]]
@@ -269,6 +302,10 @@ class _Step:
                 return Info(self._bounded(parts, set(node.axes), {}))
             case "broadcast" | "dropout":
                 return parts[0]
+            case "window":
+                return self._window(parts[0])
+            case "pad":
+                return Info(_over(parts[0], {node.axes[0]: node.made[0]}).reach)
             case "cross_entropy":
                 return Info(self._bounded(parts, set(node.axes), {}))
             case "embed" | "index":
@@ -372,6 +409,23 @@ class _Step:
 
         gone = {node.axes[0]}
         return Info({digits(b): trace for b, trace in x.reach.items()}, without(x.true, gone), without(x.false, gone))
+
+    def _window(self, x: Info) -> Info:
+        """The last tap of the window at s reads s * stride + |tap| - 1 - pad."""
+        node = self.node
+        axis, (place, tap) = node.axes[0], node.made
+        pad, stride = known(node.options["pad"]), known(node.options["stride"])
+        reach: Reach = {}
+        for bound, trace in x.reach.items():
+            if not any(d.axis == axis for d in bound):
+                reach = unite(reach, {bound: trace})
+            elif stride == 1 and place == axis and tap.extent is not None and isinstance(pad, int) and len(bound) == 1:
+                ahead = tap.extent - 1 - pad
+                step = self._step(f"`window` reads up to {ahead} items ahead", trace) if ahead > 0 else trace
+                reach = unite(reach, {(Digit(axis, bound[0].offset + ahead),): step})
+            else:
+                reach = unite(reach, {(TOP,): self._step("`window` reads along another axis", trace)})
+        return Info(reach)
 
     def _merge(self, x: Info) -> Info:
         node, made = self.node, self.node.made[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Value
+from .graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Value
 from .static import Arith, ConstOf, Literal, SizeOf, Static
 from .wires import show_axes, show_type
 
@@ -14,7 +14,7 @@ def dump(graph: Graph) -> str:
         current = todo.pop(0)
         parts.append(_one(current))
         for node in current.nodes:
-            inner = (node.graph,) if isinstance(node, Call) else node.bodies if isinstance(node, Repeat) else ()
+            inner = (node.graph,) if isinstance(node, Call | Scan) else node.bodies if isinstance(node, Repeat) else ()
             for one in inner:
                 if id(one) not in seen:
                     seen.add(id(one))
@@ -46,6 +46,12 @@ def _one(graph: Graph) -> str:
                 axes = ", ".join(f"{a.name} = {b.name}" for a, b in node.axes)
                 args = ", ".join(f"%{arg.id}" for arg in node.args)
                 lines.append(f"  {', '.join(map(_value, node.outs))} = {node.graph.name}.{node.name}[{axes}]({args})")
+            case Scan():
+                args = ", ".join(f"%{arg.id}" for arg in node.args)
+                outs = ", ".join(map(_value, node.outs))
+                lines.append(
+                    f"  {outs} = scan[{node.axis.name}] {node.graph.name}.{node.name}({args}) steps {node.steps} states {node.states}"
+                )
             case Repeat():
                 args = ", ".join(f"%{arg.id}" for arg in node.args)
                 shared = " shared" if node.shared else ""

@@ -301,13 +301,14 @@ class Expressions(Scope):
     def call(self, call: s.Call, binding: str | None) -> Wire | list[Wire | None] | None:
         """An op (a wire), or a block (a list of its results)."""
         name = call.callee.text
-        if call.scan is not None:
+        if call.scan is not None and name not in self.shares and name not in self.frame.module.blocks:
             self._evaluate_arguments(call)
+            near = nearest(name, self.frame.module.blocks)
             self.report(
-                "E0901",
-                "`scan` is not built yet",
-                call.span,
-                help="unroll it with `repeat`, or wait for the next version",
+                "E0203",
+                f"`scan` calls a block, but no block is named `{name}`",
+                call.callee.span,
+                help=f"did you mean `{near}`?" if near else "declare a block that does one step",
             )
             return None
         if name in self.shares:
@@ -324,9 +325,6 @@ class Expressions(Scope):
             return self.op_call(call, OPS[name], binding)
         self._evaluate_arguments(call)
         if is_missing(self.frame.module, name):
-            return None
-        if name in self.frame.module.ops:
-            self.report("E0902", f"`{name}` is an op of your own: these are not built yet", call.span)
             return None
         known = [*WRITABLE_OPS, *self.frame.module.blocks, *self.shares]
         near = nearest(name, known)

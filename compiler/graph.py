@@ -198,7 +198,29 @@ class Repeat:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Node = Constant | Positions | Parameter | Apply | Call | Repeat
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A block called at each index of `axis` in order; axes, consts and name are as in `Call`.
+
+    args:   one per input of `graph`. Those at the positions `steps` have the axis and are given item by item.
+    states: (position of the input, position of the result that is its next value); `args` holds the value before the
+            first index, which may lack axes of the state (it is the same along them) and may be an int for a real.
+    outs:   each result with `axis` in addition, behind the lifted axes.
+    """
+
+    graph: Graph
+    name: str
+    axis: Axis
+    args: tuple[Value, ...]
+    steps: tuple[int, ...]
+    states: tuple[tuple[int, int], ...]
+    outs: tuple[Value, ...]
+    axes: tuple[tuple[Axis, Axis], ...]
+    consts: tuple[tuple[Const, Static], ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Node = Constant | Positions | Parameter | Apply | Call | Repeat | Scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +248,13 @@ class Output:
 class Graph:
     """One block instance, model, or body of a repeat.
 
-    kind:    "block", "model" or "repeat".
+    kind:    "block", "model", "repeat" or "op".
     axes:    its axis parameters, explicit ones first, then those of the file that it mentions, then its own.
     params:  how many of `axes` are parameters (the rest are its own: `depth pair = d / 2`, with `size` formulas).
     consts:  its const parameters.
     lifted:  axes of callers over which this instance lifts; they come first in the memory order of its values.
-    weights: `param`s and weights of learned ops that it owns itself, in order (nested ones are in the nested graphs).
+    target:  "module:function" of an `op` of the user's own (kind "op"): no nodes, the outputs are what it returns. It
+             gets its inputs in memory order (batch axes, lifted axes, declared axes) and must return likewise.
     """
 
     name: str
@@ -245,3 +268,4 @@ class Graph:
     outputs: tuple[Output, ...]
     doc: str = ""
     span: Span | None = field(default=None, repr=False)
+    target: str = ""

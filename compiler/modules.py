@@ -31,6 +31,7 @@ class BlockDef:
 
     decl: s.BlockDecl
     module: Module = field(repr=False)
+    target: str = ""  # "module:function", for an op of the user's own: a block without a body
 
     @property
     def name(self) -> str:
@@ -52,7 +53,6 @@ class Module:
     axes: dict[str, Axis] = field(default_factory=dict)
     consts: dict[str, Const] = field(default_factory=dict)
     blocks: dict[str, BlockDef] = field(default_factory=dict)
-    ops: dict[str, s.OpDecl] = field(default_factory=dict)
     configs: dict[str, s.ConfigDecl] = field(default_factory=dict)
     own: list[BlockDef] = field(default_factory=list)
     places: dict[str, Span] = field(default_factory=dict)  # where each name was declared or used
@@ -176,7 +176,7 @@ class _Declarations:
                         module.own.append(block)
                 case s.OpDecl():
                     if self._declare(item.name, callee=True):
-                        module.ops[item.name.text] = item
+                        module.blocks[item.name.text] = self._external(item)
                 case s.ConfigDecl():
                     if item.name.text in module.configs:
                         self._twice(item.name, module.configs[item.name.text].name.span)
@@ -205,6 +205,21 @@ class _Declarations:
                         setting.name.span,
                         help=did_you_mean(setting.name.text, [*module.axes, *module.consts]),
                     )
+
+    def _external(self, item: s.OpDecl) -> BlockDef:
+        """An op of the user's own is called as a block is; what it does stands in Python."""
+        parts = item.target.split(":")
+        if len(parts) != 2 or not all(part and all(p.isidentifier() for p in part.split(".")) for part in parts):
+            self.session.report(
+                "E0902",
+                f'"{item.target}" names no function',
+                item.target_span,
+                help='write "module:function", as in "my_ops.sort:by_hash"',
+            )
+        decl = s.BlockDecl(
+            "op", item.name, item.generics, item.formals, item.results, (), item.doc, item.span, item.name.span
+        )
+        return BlockDef(decl, self.module, item.target)
 
     def _configure(self) -> None:
         """A config replaces declared sizes and consts by its own; `settings` then replace both."""

@@ -230,32 +230,32 @@ class OpCall:
         return False
 
     def check_marks(self) -> None:
-        """D6: a `dot` that averages must average over the axis along which its weights sum to one."""
+        """D6: a `dot` that averages must average over the axes along which its weights sum to one, all of them."""
         contracted = set(self.axes)
         for position, wire in enumerate(self.operands):
             others = [other for index, other in enumerate(self.operands) if index != position]
-            if not wire.mark or wire.mark & contracted or not others:
+            if wire.mark <= contracted or not others:
                 continue
-            if any(other.mark & contracted or other.loose for other in others):
+            if any((other.mark and other.mark <= contracted) or other.loose for other in others):
                 continue
             if all(other.role <= Role.WEIGHT for other in others):
                 continue
+            together = " together" if len(wire.mark) > 1 else ""
             over, by = listed(a.name for a in sorted(wire.mark, key=lambda a: a.id)), listed(a.name for a in self.axes)
             place = self.spans[position]
             made = self.body.normalised_at(wire)
-            shared = [axis for axis in self.axes if wire.has(axis)]
-            help = "normalise over the axis you average over"
+            origin = (made[0], f"normalised over {over} here") if made else (wire.span, f"this sums to one over {over}")
             fix: list[tuple[Span, str]] = []
-            if made is not None and len(made[1]) == len(self.axes) == 1 and shared:
-                fix = [(made[1][0], self.axes[0].name)]
+            if made is not None and len(made[1]) == 1 and all(wire.has(axis) for axis in self.axes):
+                fix = [(made[1][0], ", ".join(axis.name for axis in self.axes))]
+            shown = f"`{place.text}`" if place.text.isidentifier() else "this operand"
             self.body.report(
                 "E0307",
-                f"{'`' + place.text + '`' if place.text.isidentifier() else 'this operand'} sums to one over {over}, "
-                f"but this `dot` averages over {by}",
-                self.span,
+                f"{shown} sums to one over {over}{together}, but this `dot` averages over {by}{' alone' if together else ''}",
+                self.axis_spans[0].to(self.axis_spans[-1]) if self.axis_spans else self.span,
                 f"averaged over {by} here",
-                related=[(made[0] if made else wire.span, f"normalised over {over} here")],
-                help=help + "; if it is meant, say `raw(...)`",
+                related=[origin],
+                help="normalise over the axis you average over; if it is meant, say `raw(...)`",
                 fix=fix,
                 deep=True,
             )

@@ -137,7 +137,8 @@ class Repeats(Expressions):
             result = self._one_pass(statement, carried, entering, index)
             settled = [_join(a, b) for a, b in zip(entering, result.ends, strict=True)]
             problems = self.frame.unmute(quiet)
-            if attempt == 4 or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
+            changed = any(set(a.type.axes) != set(b.type.axes) for a, b in zip(entering, result.ends, strict=True))
+            if attempt == 4 or changed or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
                 self.frame.replay(problems)
                 break
             entering = settled

@@ -111,7 +111,7 @@ def measure(step: Step, meeting: Meeting) -> Room:
         case Kind.THROUGH | Kind.ON if step.mark == "pill":
             return Room(8, max(22.0, width(step.text, theme.CAPTION) + 10), after if step.made else 12)
         case Kind.ON if step.mark == "ring":
-            return Room(6, max(24.0, width(step.text, theme.CAPTION) + 7), 6)
+            return Room(4, max(24.0, width(step.text, theme.CAPTION) + 7), 4)
         case Kind.ON if step.mark == "triangle":
             return Room(7, 22, 7)
         case Kind.ON:

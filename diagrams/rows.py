@@ -11,7 +11,7 @@ from .scene import Kind, Section
 from .wires import Column, Wire
 
 CUT = 60.0  # what a row more costs
-EMPTY = 22.0  # points that the start and the end of a row take
+EMPTY = 30.0  # points that the start and the end of a row take
 
 
 def fold(columns: Sequence[Column], widths: Sequence[float], page: float) -> list[list[Column]]:

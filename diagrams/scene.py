@@ -260,7 +260,9 @@ class _Flattener:
         if boolean and node.op in ("and", "or", "not", "rename") and not any(isinstance(i, Learned) for i in items):
             args = tuple(i if isinstance(i, Formula) else _leaf(i) for i in items if not isinstance(i, Learned))
             return Formula(node.op, args, text=given, axes=axes, boolean=True)
-        if node.mask is not None:
+        if node.mask is not None and isinstance(items[0], Formula) and not items[0].axes and not items[0].leaves:
+            items[0] = self.tensor(frame, frame.items[node.mask.id])  # `sum(1 where m)` counts m
+        elif node.mask is not None:
             items[0] = self.masked(frame, self.tensor(frame, items[0]), frame.items[node.mask.id], eaten)
         tip = f"{node.op}[{', '.join(a.name for a in node.axes)}]" if node.axes else node.op
         if node.name:

@@ -13,11 +13,12 @@ from .labels import Ground
 from .order import order_of
 from .route import bend, sampled, straight
 from .scene import Kind, Scene, Section, Step
-from .text import Rich, Run, plain, roman, shifted, width
+from .text import Rich, Run, barred, plain, roman, shifted, width
 from .theme import Theme
 from .wires import Column, Dash, Lane, Meeting, Slot, Wire, weave
 
-_APART = 28.0  # between rows
+_APART = 22.0  # between rows
+_TRIES = 4  # folds
 _STRAIGHT = 20.0  # what a point of a wire's bending costs, against a dashed line's 2
 _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
 _REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
@@ -68,21 +69,39 @@ class Sheet:
         woven = weave(plan, order_of(plan))
         self.meetings: dict[int, Meeting] = woven.meetings
         room = page * theme.CAPTION / theme.LEAST
-        stretch = 1.0
-        for attempt in range(5):
-            self._fold(woven.columns, room * stretch)
+        widths = _estimates(woven.columns, self.meetings)
+        best: tuple[tuple[int, float], list[float]] | None = None
+        for _ in range(_TRIES):  # a fold is chosen by widths that are known once it is made
+            self._fold(woven.columns, widths, room)
             self._widths()
-            widest = max(self.right[row[-1]] - self.left[row[0]] for row in self.rows)
-            if widest <= room or attempt == 4 or all(len(row) <= 3 for row in self.rows):
+            lengths = [self.right[row[-1]] - self.left[row[0]] for row in self.rows]
+            rank = (len(self.rows) + sum(length > room for length in lengths) * 100, max(lengths))
+            if best is not None and rank >= best[0]:
                 break
-            stretch *= 0.97 * room / widest
+            best = rank, widths
+            widths = self._measured(woven.columns)
+        else:
+            rank = (0, 0.0)
+        assert best is not None
+        if rank > best[0]:
+            self._fold(woven.columns, best[1], room)
+            self._widths()
         self._draw()
         self.scale = min(1.0, page / max(1.0, self.extent[2] - self.extent[0]))
 
     # -- folding, lanes, columns
 
-    def _fold(self, columns: Sequence[Column], room: float) -> None:
-        folded = rows.fold(columns, _estimates(columns, self.meetings), room)
+    def _measured(self, columns: Sequence[Column]) -> list[float]:
+        """How wide each column turned out, with the gap after it."""
+        wide: dict[int, float] = {}
+        for row in self.rows:
+            for j in row:
+                end = self.left[j + 1] if j != row[-1] and self.columns[j + 1].steps else self.right[j] + 8
+                wide[id(self.columns[j])] = end - self.left[j]
+        return [wide[id(column)] for column in columns]
+
+    def _fold(self, columns: Sequence[Column], widths: Sequence[float], room: float) -> None:
+        folded = rows.fold(columns, widths, room)
         self.columns: list[Column] = [column for row in folded for column in row]
         self.rows: list[list[int]] = []
         at = 0
@@ -234,14 +253,17 @@ class Sheet:
                 rooms = [measure(step, self.meetings[id(step)]) for step in column.steps]
                 before = max((r.before for r in rooms), default=4.0)
                 if not column.steps:  # the start or end of a folded row: room for labels
-                    after = max((width(label_of(s), theme.AXIS) + 10 for s in column.left if isinstance(s, Wire)), default=4)
-                    after = after if not place else 10.0
+                    after = max((width(label_of(s), theme.AXIS) + 8 for s in column.left if isinstance(s, Wire)), default=4)
+                    after, spare = (after, 0.0) if not place else (10.0, 0.0)
                 if place and any(s.kind is Kind.COPY for s in self.columns[row[place - 1]].steps):
                     earlier = {id(s) for s in self.columns[row[place - 1]].right}
                     fresh = [s for s in column.left if isinstance(s, Wire) and id(s) not in earlier]
                     before = max(before, max((width(label_of(w), theme.AXIS) + 8 for w in fresh), default=0.0))
                 core = max((r.core for r in rooms), default=6.0)
                 after = max((r.after - max(0.0, (core - r.core) / 2) for r in rooms), default=4.0)
+                spare = 0.0  # labels may stand over the bends of the gap
+                if any(s.kind in (Kind.BOX, Kind.THROUGH) for s in column.steps):
+                    spare, after = max(0.0, after - 6.0), min(after, 6.0)
                 self.left[j], self.right[j] = x, x + before + core + max(0.0, after)
                 for k, (step, r) in enumerate(zip(column.steps, rooms, strict=True)):
                     if step.kind in (Kind.COPY, Kind.SOURCE) :
@@ -255,7 +277,7 @@ class Sheet:
                     self.spots[id(step)] = spot
                     self.column_of[id(step)] = j
                 if place + 1 < len(row):
-                    x = self.right[j] + self._gap_after(j, row[place + 1])
+                    x = self.right[j] + max(spare, self._gap_after(j, row[place + 1]))
 
     def _gap_after(self, j: int, following: int) -> float:
         """Room for the bends between two columns."""
@@ -281,8 +303,8 @@ class Sheet:
                         if target is not None and j in wire.y and following in target.y:
                             steepest = max(steepest, abs(wire.y[j] - target.y[following]))
         if steepest < 0.01:
-            return 5.0
-        return min(58.0, 14.0 + 0.42 * steepest)
+            return 4.0
+        return min(50.0, 13.0 + 0.33 * steepest)
 
     # -- what glyphs draw with
 
@@ -361,7 +383,10 @@ class Sheet:
             if color:
                 given["fontcolor"] = color
             level = tuple(Run(r.text, r.style) for r in rich)
-            middle = x if len(parts) == 1 else at + wide / 2
+            text_only = plain(level)
+            lead = width((Run(text_only[: len(text_only) - len(text_only.lstrip())]),), small)
+            trail = width((Run(text_only[len(text_only.rstrip()) :]),), small)
+            middle = x if len(parts) == 1 else at + lead + (wide - lead - trail) / 2
             self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (middle, y - raise_by), given, html(level)))
             at += wide
         return box
@@ -422,6 +447,7 @@ class Sheet:
             self._row(row)
         self._dashes()
         self._labels()
+        self._outside()
         if self.scene.title:
             x0, y0, x1, _ = self.extent
             self.write((x0 + x1) / 2, y0 - 14, roman(self.scene.title), theme.TITLE, cls="title")
@@ -496,7 +522,7 @@ class Sheet:
             tail = f"w{wire.number}s{row[0]}"
             self.head(tail, self.left[first] + HEAD[1] / 2, wire.y[first], color)
             chain = [(self.left[first] + HEAD[1] / 2, wire.y[first])]
-        begin = chain[0][0]
+        begin = chain[0][0] + (0.0 if here else HEAD[1] / 2)
         runs: list[tuple[float, float, float]] = []
 
         def level(to: float) -> None:
@@ -547,9 +573,9 @@ class Sheet:
         out = ends_here and end is not None and any(
             s.kind is Kind.SINK for s in self.columns[end.column].steps
         )
+        runs = [run for run in runs if run[1] - run[0] > 1]
         for k, (a, b, y) in enumerate(runs):
-            if b - a > 1:
-                self.runs.append((wire, a, b, y, k == 0, out and k == len(runs) - 1))
+            self.runs.append((wire, a, b, y, k == 0, out and k == len(runs) - 1))
 
     def _node_y(self, id: str) -> float:
         for node in reversed(self.picture.nodes):
@@ -608,6 +634,28 @@ class Sheet:
         self.picture.edges.append(Edge(a_id, b_id, chain, given))
         self.ground.trace(sampled(chain))
 
+    def _outside(self) -> None:
+        """What enters a repeat from outside is the same in every pass, and says so."""
+        for j, column in enumerate(self.columns):
+            for step in column.steps:
+                if step.kind is not Kind.ENTER or step.border is None or not step.border.outside:
+                    continue
+                for own in self.meetings[id(step)].ins[-step.border.outside :]:
+                    wire = own[0]
+                    run = next((r for r in self.runs if r[0] is wire and r[2] > self.right[j] and abs(r[3] - wire.y[j]) < 1), None)
+                    if run is None:
+                        continue
+                    text = roman("same in every pass")
+                    wide = width(text, theme.CAPTION)
+                    x, end = self.right[j] + 3 + wide / 2, run[2] - wide / 2
+                    while x < end:
+                        box = (x - wide / 2 - 2, wire.y[j] - 13.5, x + wide / 2 + 2, wire.y[j] - 2.5)
+                        if self.ground.free(box):
+                            self.write(x, wire.y[j] - 8, text, theme.CAPTION, cls="note")
+                            break
+                        x += 4
+                    break
+
     def _labels(self) -> None:
         """Axis labels: where a wire is born, after a bend, at the end of what is long, at outputs."""
         for wire, a, b, y, first, out in self.runs:
@@ -641,8 +689,21 @@ class Sheet:
                 middle = y - 8.5 if up else y + 9.5
                 box = (x - wide / 2 - 1, middle - 6.0, x + wide / 2 + 1, middle + 5.0)
                 if self.ground.free(box):
-                    self.write(x, middle, text, theme.AXIS, color=self.color(wire), cls=f"label {'width' if wire.axis and wire.axis.is_width else 'depth'}")
+                    axis = wire.axis
+                    assert axis is not None
+                    kind = "width" if axis.is_width else "depth"
+                    self.write(x, middle, text, theme.AXIS, color=self.color(wire), cls=f"label {kind}")
+                    if axis.is_width and barred(axis.label):
+                        self._bar(x, middle - 6.2, wide - 1, self.color(wire))
                     return
+
+
+    def _bar(self, x: float, y: float, wide: float, color: str) -> None:
+        """The macron of a long name: a line of our own, since accents do not join."""
+        given = {"shape": "box", "style": "filled", "fillcolor": color, "penwidth": "0", "width": f"{wide:.2f}",
+                 "height": "0.8", "class": "label width"}  # fmt: skip
+        self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (x, y), given))
+        self._include((x - wide / 2, y - 0.4, x + wide / 2, y + 0.4))
 
 
 def _gap(a: Slot, b: Slot, halo: dict[int, tuple[float, float]]) -> float:
@@ -682,7 +743,7 @@ def _alignments(step: Step, meeting: Meeting) -> list[tuple[Wire, Wire, float]]:
     match step.kind:
         case Kind.THROUGH:
             old, new = gone(meeting), [w for w in outs if w not in meeting.ins[0]]
-            out += [(a, b, 2.0) for a in old for b in new]
+            out += [(a, b, 2.0 - 0.1 * abs(i - k)) for i, a in enumerate(old) for k, b in enumerate(new)]
             if len(old) == len(new):
                 out += [(a, b, 6.0) for a, b in zip(old, new, strict=True)]
         case Kind.BOX:

@@ -89,9 +89,16 @@ def shifted(run: Run, size: float) -> tuple[float, float]:
 
 
 def axis_label(label: str, *, is_width: bool) -> Rich:
-    """An axis' name as its wire bears it: italic, a width with a macron, what follows an underscore below the line."""
+    """An axis' name as its wire bears it: italic, what follows an underscore below the line.
+
+    A width of one letter has a macron; over a longer name the sheet draws a line (`barred`).
+    """
     base, _, sub = label.partition("_")
-    if is_width:
-        base = (base + MACRON) if len(base) == 1 else "".join(c + "\u0305" for c in base)
-    base_runs = (Run(base, "i"),)
-    return (*base_runs, Run(sub.replace("_", " "), "i", -1)) if sub else base_runs
+    if is_width and len(base) == 1:
+        base += MACRON
+    return (Run(base, "i"), Run(sub.replace("_", " "), "i", -1)) if sub and base else (Run(base or sub, "i"),)
+
+
+def barred(label: str) -> bool:
+    """Whether a width's name needs a line of its own over it."""
+    return len(label.partition("_")[0]) != 1

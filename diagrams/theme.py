@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 FONT = "CMU Serif,Latin Modern Roman,Times"
 
-PITCH = 25.0  # between the wires of one tensor
-ABOVE_DASH = 11.0  # a tensor's last wire to the dashed line beneath it
-BELOW_DASH = 21.0  # the dashed line to the next tensor's first wire: room for its label
+PITCH = 23.0  # between the wires of one tensor
+ABOVE_DASH = 10.0  # a tensor's last wire to the dashed line beneath it
+BELOW_DASH = 20.0  # the dashed line to the next tensor's first wire: room for its label
 LANE = 20.0  # a wire to an elementwise op's lane of its own
 
 AXIS = 13.0  # font sizes

@@ -318,7 +318,8 @@ def _statement_begins(place: _Place) -> _Finding | None:
                 "E0110",
                 "a value cannot be changed in place",
             )
-        return _Finding(f"write `y = {word}{place.found}...`, or return it", "E0110", "a statement must bind its value")
+        what = f"write `y = {word}(...)`, or return it" if place.found == "(" else f"write `y = {word}{place.found}...`"
+        return _Finding(what, "E0110", "a statement must bind its value", "nothing takes what it gives", span)
     if place.kind == "NAME" or place.found in ("-", "(") or place.found in RESERVED or place.kind in ("INT", "FLOAT"):
         meant = _meant(word, STATEMENT_WORDS, _STATEMENT_ALIASES)
         if meant:
@@ -326,7 +327,8 @@ def _statement_begins(place: _Place) -> _Finding | None:
             return _Finding(f"write `{meant}`", "E0106", f"`{word}` begins no statement", span=span, fix=fix)
         return _Finding("a statement reads `name = value`")
     if place.kind in _OPERATORS | {"_NL", "$END", "RBRACE"}:
-        return _Finding(f"write `y = {word} ...`, or return it", "E0110", "a statement must bind its value", span=span)
+        what = f"write `y = {word} ...`, or return it"
+        return _Finding(what, "E0110", "a statement must bind its value", "nothing takes what it gives", span)
     return None
 
 

@@ -51,7 +51,7 @@ _ITEM = re.compile(rf"(?:{'|'.join(ITEM_WORDS)})[ \t]+[A-Za-z_]")
 _OUTER_ITEM = re.compile(r"(?:(?:block|model|op|config)[ \t]+[A-Za-z_][A-Za-z0-9_]*[ \t]*[\[({]|use[ \t]+[A-Za-z_])")
 _STATEMENT = re.compile(rf"(?:{'|'.join(STATEMENT_WORDS)})(?![A-Za-z0-9_])")
 _WORD = re.compile(r"\w+")
-_QUOTED = re.compile(r"'[^'\n]*'")
+_QUOTED = re.compile(rf"'[^'\n]*'|[{slips.QUOTES}][^{slips.QUOTES}\"\n]*[{slips.QUOTES}]")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -88,6 +88,7 @@ class Layout:
     pieces: list[Piece]
     comments: tuple[Comment, ...]
     problems: list[Diagnostic]
+    complete: bool  # whether all of the text was read
 
 
 @dataclass(slots=True)
@@ -392,25 +393,22 @@ class _Pass:
     def _slipped(self, kind: str, token: str, start: int) -> int:
         """Report what is no token; returns where it ends."""
         code, end = "E0103", start + len(token)
+        line_end = self.text.find("\n", start)
+        line_end = len(self.text) if line_end < 0 else line_end
         if kind == "misnumber":
             code, slip = "E0105", slips.number_slip(token)
         elif token == '"':
-            line_end = self.text.find("\n", start)
-            end = len(self.text) if line_end < 0 else line_end
-            code, slip = "E0104", slips.Slip("this text is never closed", 'write `"` at its end, on the same line')
+            code, end, slip = "E0104", line_end, slips.UNCLOSED
+        elif token in ("//", "/*") and self.line == start:
+            end = line_end
+            slip = slips.comment_slip(self.text[start:end].rstrip())
         else:
-            word = _WORD.match(self.text, start)
-            if word is not None and kind == "bad":
-                end = word.end()
-                if self.last_kind == "word" and self.last_end == start:
+            if kind == "bad":  # take the whole of a word or of a quoted text
+                word = _WORD.match(self.text, start) or _QUOTED.match(self.text, start)
+                end = end if word is None else word.end()
+                if word is not None and self.last_kind == "word" and self.last_end == start:
                     start -= len(self.last)
-            elif token == "'":
-                quoted = _QUOTED.match(self.text, start)
-                end = end if quoted is None else quoted.end()
-            elif token in ("//", "/*") and self.line == start:  # a comment as other languages write it
-                line_end = self.text.find("\n", start)
-                end = len(self.text) if line_end < 0 else line_end
-            slip = slips.slip(token if word is None or kind != "bad" else self.text[start:end])
+            slip = slips.slip(self.text[start:end])
         self.bad.append(start)
         span = Span(self.source, start, end)
         mend = [(span, slip.instead)] if slip.instead is not None else ()
@@ -424,7 +422,8 @@ class _Pass:
             if _within(self.spoilt, piece):
                 piece.broken = True
             piece.bad = [piece.line_at(at) for at in _within(self.bad, piece)]
-        return Layout(blank(self.text, self.blanks), self.pieces, tuple(self.comments), self.problems)
+        text, complete = blank(self.text, self.blanks), self.at >= len(self.text)
+        return Layout(text, self.pieces, tuple(self.comments), self.problems, complete)
 
 
 def _within(offsets: list[int], piece: Piece) -> list[int]:

@@ -12,6 +12,7 @@ not ask for them: an axis may be called `model`.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from dataclasses import replace
 from functools import cache
 
@@ -43,31 +44,45 @@ def parse(source: Source) -> tuple[File, list[Diagnostic]]:
     An item with a mistake is left out of the tree. After 20 mistakes the rest of the file is not looked at.
     """
     layout = lay_out(source, MAX_ERRORS)
-    problems = list(layout.problems)
     docs = _docs(source, layout)
     items: list[Item] = []
+    problems: list[Diagnostic] = []
+    skipped: list[Piece] = []
     astray = False  # the lines after a broken item that begin none are its rest
     with _lock:
         for piece, doc in zip(layout.pieces, docs, strict=True):
-            begins = expected.begins_item(layout.text, piece.start)
-            if piece.broken or (astray and not begins):
+            if piece.broken:
                 astray = True
                 continue
-            if len(problems) >= MAX_ERRORS and not piece.bad:
+            if astray and not expected.begins_item(layout.text, piece.start):
+                skipped.append(piece)
+                continue
+            if len(problems) > MAX_ERRORS:
                 break
-            node, found = _item(source, layout, piece, doc, MAX_ERRORS - len(problems))
+            node, found = _item(source, layout, piece, doc, MAX_ERRORS + 1 - len(problems))
             problems += found
             astray = node is None
             if isinstance(node, tuple):  # one line may declare many axes
                 items += node
             elif node is not None:
                 items.append(node)
-    problems.sort(key=lambda problem: (problem.span.start, problem.span.end) if problem.span else (0, 0))
-    if len(problems) >= MAX_ERRORS:
-        last = problems[MAX_ERRORS - 1]
+    problems += (problem for problem in layout.problems if not _lies_in(problem, skipped))
+    problems.sort(key=_place)
+    if problems and (len(problems) > MAX_ERRORS or not layout.complete):
         del problems[MAX_ERRORS:]
-        problems[-1] = replace(last, notes=(*last.notes, "the rest of the file was not looked at"))
+        last = problems[-1]
+        problems[-1] = replace(last, notes=(*last.notes, "there may be more: the rest of the file was not looked at"))
     return File(tuple(items), layout.comments, Span(source, 0, len(source.text))), problems
+
+
+def _place(problem: Diagnostic) -> tuple[int, int]:
+    return (problem.span.start, problem.span.end) if problem.span is not None else (0, 0)
+
+
+def _lies_in(problem: Diagnostic, pieces: list[Piece]) -> bool:
+    at = _place(problem)[0]
+    nearest = bisect_right(pieces, at, key=lambda piece: piece.start) - 1
+    return nearest >= 0 and at < pieces[nearest].end
 
 
 def _item(

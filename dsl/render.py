@@ -18,9 +18,11 @@ help: normalise over the axis you average over
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from .diagnostic import Diagnostic, Edit, Fix, Severity
@@ -177,14 +179,17 @@ def _under(placed: list[tuple[int, int, _Mark]], severity: Severity, paint: _Pai
         return paint.severity(severity, text) if mark.primary else paint.frame(text)
 
     placed = sorted(placed, key=lambda each: (each[0], each[1], each[2].primary))
-    cells: dict[int, str] = {}
+    cells: dict[int, _Mark] = {}
     for primary in (False, True):  # the primary mark lies on top
         for start, end, mark in placed:
             if mark.primary is primary:
-                for column in range(start, max(end, start + 1)):
-                    cells[column] = tint(mark, "^" if primary else "-")
+                cells |= dict.fromkeys(range(start, max(end, start + 1)), mark)
     width = max(cells) + 1
-    row = "".join(cells.get(column, " ") for column in range(width))
+    runs = groupby(range(width), lambda column: cells[column] if column in cells else None)
+    row = "".join(
+        " " * len(columns) if mark is None else tint(mark, ("^" if mark.primary else "-") * len(columns))
+        for mark, columns in ((mark, list(run)) for mark, run in runs)
+    )
     labelled = [each for each in placed if each[2].text]
     hanging = labelled
     if labelled and max(labelled[-1][1], labelled[-1][0] + 1) == width:
@@ -280,13 +285,13 @@ def _mended(mend: _Mend, margin: int, paint: _Paint) -> list[str]:
     for number, (line, stretches) in enumerate(mend.rows, mend.line):
         text, columns = _shown(line, min((start for start, _, _ in stretches), default=0))
         out.append(_numbered(number, text, margin, paint))
-        cells: dict[int, str] = {}
+        row = ""
         for start, end, sign in stretches:
-            for column in range(_column(columns, start), _column(columns, end)):
-                cells[column] = paint.mend(sign)
-        if cells:
-            row = "".join(cells.get(column, " ") for column in range(max(cells) + 1))
-            out.append(paint.frame(" " * margin + " |") + " " + row)
+            first, last = _column(columns, start), _column(columns, end)
+            row += " " * (first - len(row)) + sign * (last - first)
+        if row:
+            bare = (paint.mend(part) if part.strip() else part for part in re.split(r"( +)", row))
+            out.append(paint.frame(" " * margin + " |") + " " + "".join(bare))
     return out
 
 

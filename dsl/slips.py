@@ -22,7 +22,7 @@ def _sign(sign: str, help: str, instead: str | None = None) -> Slip:
 
 _SIGNS: dict[str, Slip] = {
     "**": _sign("**", "a power is written `a ^ b`", "^"),
-    "//": _sign("//", "write `floor(a / b)`; a comment begins with `#`"),
+    "//": _sign("//", "write `floor(a / b)`"),
     "/*": _sign("/*", "a comment begins with `#` and ends with the line"),
     "&&": _sign("&&", "write `and`", "and"),
     "||": _sign("||", "write `or`", "or"),
@@ -36,7 +36,7 @@ _SIGNS: dict[str, Slip] = {
     ":=": _sign(":=", "a value is bound with `=`", "="),
     "@": _sign("@", "products of arrays name the axis that they sum over: `dot[axis](x, y)`"),
     ";": Slip("`;` does not separate statements", "put each statement on a line of its own"),
-    "'": Slip("text is quoted with `\"`, not with `'`", 'write "module:function"'),
+    "'": Slip("`'` is not part of the language", 'a text stands between two `"`'),
     "\\": Slip(
         "a `\\` does not continue a line", "end the line with an operator or a comma, or break it inside brackets"
     ),
@@ -60,10 +60,8 @@ _SIGNS: dict[str, Slip] = {
     "\r": Slip("a carriage return stands here without a newline", "save the file with line ends `\\n` or `\\r\\n`"),
 }
 _SIGNS |= {sign + "=": _sign(sign + "=", f"write `x = x {sign} ...`") for sign in "+-*/%^"}
-_SIGNS |= {
-    quote: Slip("this is a typographic quote", 'write `"`', '"')
-    for quote in "\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"
-}
+QUOTES = "\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"
+_SIGNS |= {quote: Slip("this is a typographic quote", 'write `"`') for quote in QUOTES}
 
 # The longest first: a regular expression takes the first branch that matches.
 PATTERN = "|".join(
@@ -76,6 +74,8 @@ def slip(text: str) -> Slip:
     """What to say of a character, or of a short run of them, that begins no token."""
     if text in _SIGNS:
         return _SIGNS[text]
+    if text[0] in QUOTES or text[0] == "'":
+        return Slip('a text stands between two `"`', f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"')
     first = text[0]
     if len(text) > 1 or first.isalpha():
         return Slip(f"`{text}` holds letters or digits outside ASCII", "names are written with A-Z, a-z, 0-9 and `_`")
@@ -84,6 +84,16 @@ def slip(text: str) -> Slip:
         which = f"U+{ord(first):04X}" + (f" ({name.lower()})" if name else "")
         return Slip(f"the invisible character {which} is not part of the language", "delete it")
     return Slip(f"the character `{first}` is not part of the language" + (f" ({name.lower()})" if first > "~" else ""))
+
+
+UNCLOSED = Slip("this text is never closed", 'write `"` at its end, on the same line')
+
+
+def comment_slip(text: str) -> Slip:
+    """What to say of a comment as other languages write it."""
+    return Slip(
+        f"`{text[:2]}` begins no comment", "a comment begins with `#`", "# " + text[2:].removesuffix("*/").strip()
+    )
 
 
 def number_slip(text: str) -> Slip:

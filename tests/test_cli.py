@@ -162,7 +162,7 @@ def test_set_and_config(capsys: pytest.CaptureFixture[str]) -> None:
     def total(*args: str) -> int:
         assert main(["summary", "good.attn", *args]) == CLEAN
         last = capsys.readouterr().out.splitlines()[-1]
-        return int(last.replace(",", "").split()[1])
+        return int(last.replace(",", "").split()[0])
 
     assert total() == 3 * 4 * 16 * 16
     assert total("--set", "layers=1") == 4 * 16 * 16

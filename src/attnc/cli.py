@@ -12,11 +12,14 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from . import __version__
 from .dsl.diagnostic import AttnError, Diagnostic
 from .spec import Model, Size, Spec, load, suggestion
+
+if TYPE_CHECKING:
+    from .compiler.inventory import WeightSpec
 
 CLEAN, WRONG, COULD_NOT_RUN = 0, 1, 2
 INTERRUPTED = 130  # what a shell reports of a command ended by Ctrl-C
@@ -273,12 +276,31 @@ def the_only(spec: Spec) -> str:
 
 
 def table(model: Model) -> list[str]:
-    """The weights of a model as lines of aligned text, and the total."""
+    """The weights of a model as lines of aligned text, and their total."""
+    weights = model.weights.values()
     rows = [("path", "axes", "shape", "init", "parameters")]
-    for path, weight in model.weights.items():
-        rows.append((path, str(weight), "", "", ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    for weight in weights:
+        axes, shape = f"[{', '.join(weight.axes)}]", " x ".join(map(str, weight.shape)) or "1"
+        rows.append((weight.path, axes, shape, init(weight), f"{weight.size:,}"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            [*(cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1].rjust(widths[-1])]
+        )
+        for row in rows
+    ]
+    total, frozen = sum(weight.size for weight in weights), sum(weight.size for weight in weights if weight.frozen)
+    note = f" ({frozen:,} of them frozen)" if frozen else ""
+    return [*lines, "", f"{total:,} parameters in {len(weights):,} weights{note}"]
+
+
+def init(weight: WeightSpec) -> str:
+    """How a weight begins, as a spec writes it; `default` with the numbers that it comes to."""
+    kind, args = weight.init.kind, weight.init.args
+    if kind == "default":
+        kind, args = ("uniform", (weight.fan_in**-0.5,)) if weight.fan_in else ("normal", (1.0,))
+    text = f"{kind}({', '.join(f'{arg:.4g}' for arg in args)})" if args else kind
+    return f"{text} frozen" if weight.frozen else text
 
 
 # -- output --------------------------------------------------------------------------------------------------------

@@ -39,11 +39,11 @@ def test_pages(entry: Entry) -> None:
 
 def test_no_code_twice() -> None:
     assert len(CATALOGUE) == sum(len(room.ENTRIES) for room in catalogue._ROOMS)
-    assert list(CATALOGUE) == sorted(CATALOGUE)
 
 
 def test_codes_as_people_type_them() -> None:
     assert catalogue.explain("e101") == catalogue.explain(" 0101") == catalogue.explain("E0101")
     assert catalogue.explain("E9999") is None
     assert catalogue.explain("nonsense") is None
-    assert "E0101" in catalogue.near("E0191")
+    assert set(catalogue.near("E0199")) <= CATALOGUE.keys()
+    assert catalogue.near("E0199")

@@ -147,6 +147,11 @@ def test_one_mistake_gives_one_code(theme: str) -> None:
         assert len(set(codes(text))) == 1, text
 
 
+def place(problem: Diagnostic) -> tuple[str, int]:
+    assert problem.span is not None
+    return problem.code, problem.span.start
+
+
 def apply(text: str, problem: Diagnostic) -> str:
     assert problem.fix is not None
     for edit in sorted(problem.fix.edits, key=lambda edit: -edit.span.start):
@@ -161,7 +166,7 @@ def test_fixes_mend(theme: str) -> None:
         for problem in problems(text):
             if problem.fix is not None:
                 after = problems(apply(text, problem))
-                assert len(after) < len(problems(text)) or after[0].span.start > problem.span.start, text  # type: ignore[union-attr]
+                assert place(problem) not in map(place, after), text
 
 
 # -- recovery
@@ -191,7 +196,7 @@ def test_what_is_left_of_a_broken_item_is_not_reported_again() -> None:
 def test_errors_are_limited() -> None:
     found = problems("width a b\n" * 50)
     assert len(found) == MAX_ERRORS
-    assert found[-1].notes == ("the rest of the file was not looked at",)
+    assert found[-1].notes == ("there may be more: the rest of the file was not looked at",)
     assert len(problems(inside(*["y = = 1"] * 50))) == MAX_ERRORS
     assert len(problems("é " * 50)) == MAX_ERRORS
 
@@ -211,7 +216,7 @@ def test_depth_is_limited(text: str) -> None:
 
 
 def test_else_if_is_limited() -> None:
-    assert codes(inside("if a {", "}" + " else if a {\n}" * 200)) == ["E0107"]
+    assert codes(inside("if a {", "}" + " else if a {\n}" * 200))[0] == "E0107"
 
 
 def test_a_file_of_open_brackets() -> None:

@@ -1,0 +1,59 @@
+"""A model's border: annotations of arguments, names of results, and the call that checks what comes in."""
+
+from __future__ import annotations
+
+from ..compiler.graph import IndexInto
+from .body import FULL, NONE, Body, Val
+from .names import Namer
+from .plan import Plan
+
+
+def border(body: Body) -> list[str]:
+    """The call that checks a model's inputs: kinds, ranks, extents, batch axes, indices."""
+    rows = []
+    families: dict[str, str] = {}
+    seen: dict[int, str] = {}
+    sizes: dict[str, str] = {}
+    bounds: dict[str, str] = {}
+    for val, item in zip(body.inputs, body.graph.inputs, strict=True):
+        element = item.value.type.element
+        axes = body.core(item.value.type.axes)
+        kind = val.kind
+        mentioned = list(axes)
+        if isinstance(element, IndexInto):
+            kind = f"index {element.axis.name}"
+            mentioned.append(element.axis)
+        for axis in mentioned:
+            known = seen.setdefault(axis.family, axis.name)
+            if known != axis.name:
+                families[axis.name] = known
+            if body.plan.static_size(axis):
+                sizes[known] = body.size_code(axis)
+            elif axis.bound is not None:
+                bounds[axis.name] = body.bound_code(axis)
+        rows.append(f'"{item.name}": ({val.text}, "{kind}", "{" ".join(axis.name for axis in axes)}")')
+    table = lambda entries: "{" + ", ".join(f'"{key}": {value}' for key, value in entries.items()) + "}"  # noqa: E731
+    quoted = {key: f'"{value}"' for key, value in families.items()}
+    lines = [f'batch = check_inputs("{body.graph.name}", {{']
+    lines += [f"    {row}," for row in rows]
+    lines.append(f"}}, sizes={table(sizes)}, bounds={table(bounds)}, copies={table(quoted)})")
+    return lines
+
+
+def output_names(plan: Plan) -> list[str]:
+    """Names of a model's results, fit for a NamedTuple."""
+    namer = Namer(frozenset({"count", "index"}))
+    wishes = [output.name or f"out_{place}" for place, output in enumerate(plan.graph.outputs)]
+    return [namer.give(wish.lstrip("_") or "out") for wish in wishes]
+
+
+def annotation(body: Body, val: Val, array: str) -> str:
+    """`Float[Tensor, "*batch q d"]`."""
+    if val.number:
+        return {"int": "int", "bool": "bool"}.get(val.kind, "float")
+    kind = {"int": "Int", "bool": "Bool"}.get(val.kind, "Float")
+    names = {axis.name for axis in body.plan.axes}
+    batch = "batch" if "batch" not in names else "lead"
+    lead = [] if val.lead == NONE else [f"*{batch}" if val.lead == FULL else f"*#{batch}"]
+    axes = [f"#{axis.name}" if axis in val.thin else axis.name for axis in val.axes]
+    return f'{kind}[{array}, "{" ".join([*lead, *axes])}"]'

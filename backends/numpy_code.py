@@ -1,0 +1,385 @@
+"""NumPy source: one function per block, model and repeat body, over one dictionary of weights; inference only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..compiler.axes import Axis
+from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Value, Weight
+from ..compiler.inventory import inventory
+from ..compiler.ops import OPS
+from ..compiler.static import Const
+from . import numpy_ops
+from .body import NONE, Body, CannotEmit, Emitter, Val, is_path, is_table, wrap
+from .border import annotation, border, output_names
+from .capture import Captures
+from .helper_text import helpers, used_helpers
+from .names import Namer
+from .plan import Plan, Program
+from .static_code import ATOM, TERM, Code, binary, number, static_code
+
+BINARY = ("+", "-", "*", "/", "%", "^", "<=", ">=", "<", ">", "==", "!=")
+
+
+class NumpyBody(Body):
+    """Emits one function. Weights are `w[at + "Q.weight"]`, where `at` is the path of the instance; a model has none."""
+
+    def __init__(self, file: NumpyEmitter, plan: Plan) -> None:
+        super().__init__(file, plan)
+        self.numpy = file
+        self.checks: list[str] = []
+        self.derived: dict[Axis, str] = {}
+        self.derivations: list[str] = []
+
+    @property
+    def prefix(self) -> str:
+        return "" if self.graph.kind == "model" or self.plan.is_root else "at + "
+
+    def path(self, name: str) -> str:
+        """The path prefix of a nested instance."""
+        return f'{self.prefix}"{name}."'
+
+    def weight(self, weight: Weight) -> str:
+        return f'w[{self.prefix}"{weight.name}"]'
+
+    def parameter(self, weight: Weight) -> str:
+        return self.weight(weight)
+
+    def first_weight(self) -> str | None:
+        for node in self.graph.nodes:
+            if isinstance(node, Parameter):
+                return self.weight(node.weight)
+            if isinstance(node, Apply) and node.weights:
+                return self.weight(node.weights[0])
+        return None
+
+    def size_code(self, axis: Axis) -> str:
+        if axis in self.derived:
+            return self.derived[axis]
+        if axis not in self.plan.axes:
+            return str(axis.extent)
+        if axis.bound is not None and axis.extent is None:
+            return self.bound_code(axis)
+        name = self.scope.axes[axis]
+        if axis.size is not None and self.plan.follows_formula(axis):
+            code = static_code(axis.size, self.size_code, self.const_code, exact=True)
+            self.derived[axis] = name
+            self.derivations.append(f"{name} = {code.text}")
+        else:
+            self.plan.sizes[axis] = None
+        return name
+
+    def const_code(self, const: Const) -> str:
+        if const in self.plan.late:
+            return self.scope.consts[const]
+        if const not in self.scope.consts:
+            return number(const.value if const.value is not None else 0).text
+        self.plan.numbers[const] = None
+        return self.scope.consts[const]
+
+    def bound_code(self, axis: Axis) -> str:
+        self.plan.sizes_bound[axis] = None
+        return self.scope.bounds[axis]
+
+    # -- spelling -----------------------------------------------------------------------------------------------
+
+    def permuted(self, x: Val, source: tuple[int, ...], target: tuple[int, ...]) -> str:
+        return f"np.moveaxis({x.text}, {source}, {target})"
+
+    def swapped(self, x: Val, a: int, b: int) -> str:
+        return f"{x.atom}.swapaxes({a}, {b})"
+
+    def expanded(self, x: Val, shape: str) -> str:
+        return f"np.broadcast_to({x.text}, ({shape}{'' if ',' in shape else ','}))"
+
+    def reshaped(self, x: Val, dims: int, sizes: Sequence[str], after: int) -> str:
+        """x reshaped: the last `dims + after` dimensions become `sizes` and the last `after` ones."""
+        rank = dims + after
+        tail = [f"{x.text}.shape[{place}]" for place in range(-after, 0)]
+        lead = [f"*{x.text}.shape[:-{rank}]"] if x.lead != NONE or len(x.axes) != rank else []
+        return f"{x.text}.reshape({', '.join([*lead, *sizes, *tail])})"
+
+    def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> str:
+        x = self.named(x)
+        return self.reshaped(x, 1, [self.extent(axis).text for axis in axes], -dim - 1)
+
+    def flatten(self, x: Val, first: int, last: int) -> str:
+        x = self.named(x)
+        sizes = " * ".join(f"{x.text}.shape[{place}]" for place in range(first, last + 1))
+        return self.reshaped(x, last - first + 1, [sizes], -last - 1)
+
+    def lookup(self, x: Val, e: Val) -> str:
+        return f"{x.atom}[{e.text}]"
+
+    def take_along(self, x: Val, e: Val, dim: int) -> str:
+        self.helper("take_along")
+        return f"take_along({x.text}, {e.text}, {dim})"
+
+    def arange(self, extent: str) -> str:
+        return f"np.arange({extent})"
+
+    def filled(self, shape: str, value: str, kind: str, dtype: str) -> str:
+        types = {"int": "np.int64", "bool": "np.bool_"}
+        return f"np.full({shape}, {value}, {types.get(kind, dtype)})"
+
+    def cast(self, text: str, dtype: str) -> str:
+        return f"{text}.astype({dtype})"
+
+    def float64(self) -> str:
+        return "np.float64"
+
+    def helper(self, name: str) -> None:
+        self.file.helpers[name] = None
+
+    def check_index(self, code: str, extent: str, axis: Axis) -> None:
+        self.helper("check_index")
+        self.line(f'check_index({code}, {extent}, "{self.graph.name}: index into {axis.name}")')
+
+    @property
+    def device(self) -> str:
+        raise AssertionError("NumPy knows no devices")
+
+    def root_device(self) -> str:
+        raise AssertionError("NumPy knows no devices")
+
+    def root_dtype(self) -> str:
+        first = next(iter(inventory(self.graph)), None)
+        return f'w["{first}"].dtype' if first is not None else 'np.dtype("float32")'
+
+    def batch(self) -> str:
+        if self.graph.kind == "model":
+            return "batch" if self.graph.inputs else "()"
+        val = next((val for val in self.inputs if val.lead != NONE), None)
+        if val is None:
+            return "()"
+        return f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape"
+
+    # -- ops ----------------------------------------------------------------------------------------------------
+
+    def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+        emit = numpy_ops.OPS.get(node.op)
+        if emit is not None:
+            return emit(self, node, vals, mask)
+        if node.op in OPS and OPS[node.op].group == "pointwise":
+            return self.pointwise(node, vals)
+        raise CannotEmit(f"NumPy code for `{node.op}`")
+
+    def point(self, op: str, vals: list[Val], out: Value) -> Code:
+        codes = [val.code for val in vals]
+        if op in BINARY:
+            return binary(op, codes[0], codes[1])
+        if op in ("and", "or"):
+            sign, level = ("&", 7) if op == "and" else ("|", 5)
+            return Code(f"{codes[0].at(level)} {sign} {codes[1].at(level + 1)}", level)
+        if op == "neg":
+            return Code(f"-{codes[0].at(11)}", 11)
+        if op == "not":
+            return Code(f"~{codes[0].at(11)}", 11)
+        if op == "rsqrt":
+            return Code(f"1 / np.sqrt({codes[0].text})", TERM)
+        if op in ("floor", "ceil"):
+            return codes[0] if vals[0].kind == "int" else Code(f"np.{op}({codes[0].text}).astype(np.int64)")
+        if op in ("maximum", "minimum"):
+            text = codes[0].text
+            for other in codes[1:]:
+                text = f"np.{op}({text}, {other.text})"
+            return Code(text)
+        if op == "clamp":
+            return Code(f"np.minimum(np.maximum({codes[0].text}, {codes[1].text}), {codes[2].text})")
+        if op == "select" and vals[1].number and vals[2].number and out.type.element.value == "real":  # type: ignore[union-attr]
+            dtype = self.float64() if is_table(out) else self.dtype
+            return Code(f"np.where({codes[0].text}, {codes[1].text}, {codes[2].text}).astype({dtype})")
+        template = OPS[op].numpy
+        for name in re.findall(r"\b[a-z_]+\b(?=\()", template):
+            if name in helpers("numpy_helpers"):
+                self.helper(name)
+        return Code(template.format(*(code.text for code in codes)), ATOM if template.endswith(")") else TERM)
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def call_text(self, plan: Plan, graph: Graph, to_caller: dict[Axis, Axis], consts: dict[Const, object], at: str,
+                  args: list[str], keywords: list[str], index: Const | None = None, counter: str = "") -> str:  # fmt: skip
+        const = lambda c: counter if c == index and c not in self.plan.late else self.const_code(c)  # noqa: E731
+        built = self.built(plan, graph, to_caller, consts, self.size_code, const, self.bound_code)  # type: ignore[arg-type]
+        given = []
+        if self.numpy.owns(graph):
+            given.append("w")
+        if (self.numpy.owns(graph) or plan.on_path) and plan.graph.kind != "model":
+            given.append(at)
+        found = ["found=found"] if plan.on_path else []
+        return f"{self.numpy.functions[plan.key]}({', '.join([*given, *args, *built, *keywords, *found])})"
+
+    def invoke(self, node: Call, plan: Plan, args: list[str], keywords: list[str]) -> str:
+        return self.call_text(plan, node.graph, dict(node.axes), dict(node.consts), self.path(node.name), args, keywords)
+
+    def loop(self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]) -> list[str]:
+        count = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
+        owned = any(self.numpy.owns(body) or plan.on_path for body, plan in zip(node.bodies, plans, strict=True))
+        counter = self.namer.give(node.index.name if node.index is not None else "i")
+        at = self.path(node.name) if node.shared else f'{self.prefix}f"{node.name}.{{{counter}}}."'
+        calls = []
+        for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
+            words = [f"{word.split('=')[0]}={counter}" if node.index is not None and word.endswith(f"={node.index.name}") else word for word in words]
+            calls.append(self.call_text(plan, body, {}, {}, at, [*targets, *args], words, node.index, counter))
+        self.plan.numbers = {const: None for const in self.plan.numbers if const != node.index}
+        used = len(plans) > 1 or (owned and not node.shared) or any(re.search(rf"={counter}\b", call) for call in calls)
+        comment = ", ".join(self.shown(self.core(value.type.axes)) for value in node.outs)
+        goal = ", ".join(targets)
+        lines = [f"for {counter if used else '_'} in range({count}):"]
+        if len(calls) == 1:
+            lines += wrap(f"    {goal} = {calls[0]}", comment)
+        else:
+            for number_, call in enumerate(calls):
+                passes = tuple(place for place, which in enumerate(node.variant) if which == number_)
+                if number_ == len(calls) - 1:
+                    lines.append("    else:")
+                else:
+                    lines.append(f"    {'el' if number_ else ''}if {counter} in {passes}:")
+                lines += wrap(f"        {goal} = {call}", comment)
+        self.namer.free(counter)
+        return lines
+
+    def record(self, out: Value, val: Val) -> None:
+        self.note(out, val)
+        self.line(f'found[{self.prefix}"{out.name}"] = {val.text}')
+
+    def begin(self) -> None:
+        if self.graph.kind == "model" and self.graph.inputs:
+            self.helper("check_inputs")
+            for val in self.inputs:
+                self.checks.append(f"{val.text} = {val.text} if {val.text} is None else np.asarray({val.text})" if self._optional(val) else "")
+            self.checks = [line for line in self.checks if line] + border(self)
+            for place, item in enumerate(self.graph.inputs):
+                if item.default is not None:
+                    val = self.inputs[place]
+                    shape = f"({', '.join('1' for _ in val.axes)}{',' if len(val.axes) == 1 else ''})"
+                    dtype = self.dtype if val.kind == "real" else ""
+                    full = self.filled(shape, self.static(item.default).text, val.kind, dtype)
+                    self.lines += [f"if {val.text} is None:", f"    {val.text} = {full}"]
+
+
+class NumpyEmitter(Emitter):
+    """The whole file."""
+
+    def __init__(self, program: Program, captures: Captures) -> None:
+        super().__init__(program)
+        self.captures = captures
+        self._owners: dict[int, bool] = {}
+        names = Namer(frozenset(helpers("numpy_helpers")))
+        root = program.plans[-1]
+        self.functions = {root.key: names.give(root.graph.name)}
+        for plan in program.plans[:-1]:
+            self.functions[plan.key] = names.give(_snake(plan.name))
+
+    def body(self, plan: Plan) -> NumpyBody:
+        return NumpyBody(self, plan)
+
+    def owns(self, graph: Graph) -> bool:
+        """Whether the graph or anything nested in it has weights."""
+        if id(graph) not in self._owners:
+            self._owners[id(graph)] = bool(inventory(graph))
+        return self._owners[id(graph)]
+
+    def source(self, header: str) -> str:
+        self.settle()
+        texts: list[str] = []
+        results: list[str] = []
+        for plan in self.program.plans:
+            body = self.bodies[plan.key]
+            assert isinstance(body, NumpyBody)
+            if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
+                lines = [f"class {plan.name}Output(NamedTuple):"]
+                for name, val in zip(output_names(plan), body.returned, strict=True):
+                    lines.append(f"    {name}: {annotation(body, val, 'Array')}")
+                results.append("\n".join(lines))
+            texts.append(self._function(plan, body))
+        carried = used_helpers("numpy_helpers", set(self.helpers))
+        code = "\n\n\n".join([*carried, *results, *texts])
+        imports = []
+        if re.search(r"\bmath\.", code):
+            imports.append("import math")
+        typing = ["Any", *(["NamedTuple"] if "NamedTuple" in code else [])]
+        imports += [f"from typing import {', '.join(typing)}", "", "import numpy as np"]
+        kinds = [kind for kind in ("Bool", "Float", "Int") if re.search(rf"\b{kind}\[", code)]
+        if kinds:
+            imports.append(f"from jaxtyping import {', '.join(kinds)}")
+        head = "".join(f"# {line}\n" for line in header.splitlines())
+        return f"{head}{chr(10).join(imports)}\n\nArray = np.ndarray[Any, np.dtype[Any]]\n\n\n{code}\n"
+
+    def _function(self, plan: Plan, body: NumpyBody) -> str:
+        args = []
+        model = plan.graph.kind == "model"
+        owner = self.owns(plan.graph)
+        if owner or plan.is_root:
+            args.append("w: dict[str, Array]")
+        if (owner or plan.on_path) and not model and not plan.is_root:
+            args.append("at: str")
+        for val, item in zip(body.inputs, plan.graph.inputs, strict=True):
+            kind = annotation(body, val, "Array")
+            args.append(f"{val.text}: {kind} | None = None" if item.default is not None else f"{val.text}: {kind}")
+        more = []
+        for axis in plan.axes:
+            if axis in plan.sizes:
+                more.append(f"{body.scope.axes[axis]}: int = {axis.extent}")
+            if axis in plan.sizes_bound:
+                more.append(f"{body.scope.bounds[axis]}: int = {axis.bound}")
+        for const in plan.consts:
+            if const in plan.numbers and const not in plan.late:
+                default = f" = {number(const.value).text}" if const.value is not None else ""
+                kind = "int" if const.value is None else type(const.value).__name__
+                more.append(f"{body.scope.consts[const]}: {kind}{default}")
+        more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
+        more += [f"{body.scope.consts[const]}: int" for const in plan.late]
+        more += ["dtype: np.dtype[Any]"] if plan.wants_dtype else []
+        if plan.on_path and not plan.is_root:
+            more.append("found: dict[str, Array]")
+        args += ["*", *more] if more else []
+        lines = wrap(f"def {self.functions[plan.key]}({', '.join(args)}) -> {self._result_type(plan, body)}:")
+        inner = [*body.checks]
+        if plan.on_path and plan.is_root:
+            inner.append("found: dict[str, Array] = {}")
+        returned = self._return(plan, body)
+        text = "\n".join(line.split("  #")[0] for line in [*body.prologue, *body.lines, *returned])
+        if not re.search(r"\bbatch\b", text):
+            inner = [line.removeprefix("batch = ") for line in inner]
+        lines += [f"    {line}" for line in [*inner, *body.derivations, *body.prologue, *body.lines, *returned]]
+        return "\n".join(lines)
+
+    def _result_type(self, plan: Plan, body: NumpyBody) -> str:
+        kinds = [annotation(body, val, "Array") for val in body.returned]
+        if len(kinds) == 1:
+            kind = kinds[0]
+        elif plan.graph.kind == "model":
+            kind = f"{plan.name}Output"
+        else:
+            kind = f"tuple[{', '.join(kinds)}]"
+        return f"tuple[{kind}, dict[str, Captured]]" if plan.is_root and self.captures.wanted else kind
+
+    def _return(self, plan: Plan, body: NumpyBody) -> list[str]:
+        values = [val.text for val in body.returned]
+        text = values[0] if len(values) == 1 else ", ".join(values)
+        shown = ", ".join(body.shown(val.axes) for val in body.returned)
+        if plan.graph.kind == "model" and len(values) > 1:
+            text = f"{plan.name}Output({text})"
+        if not (plan.is_root and self.captures.wanted):
+            return wrap(f"return {text}", shown if not all(is_path(value) for value in values) else "", 116)
+        return [*wrap(f"result = {text}", shown, 116), "return result, {", *self.captures.lines(self.program, body), "}"]
+
+
+def _snake(name: str) -> str:
+    """`EncodeLayers` -> `encode_layers`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def numpy_source(graph: Graph, *, header: str = "", capture: tuple[str, ...] = ()) -> str:
+    """A model (or a block on its own) as functions of NumPy arrays: a file that depends on NumPy and jaxtyping alone.
+
+    header: lines put first, as comments. capture: paths of values that the call returns besides its result.
+    Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
+    """
+    from .lower import lower
+
+    graph, captures = lower(graph, capture)
+    program = Program(graph, captures.marks)
+    return NumpyEmitter(program, captures).source(header)

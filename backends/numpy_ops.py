@@ -1,0 +1,318 @@
+"""NumPy code of the ops that are not pointwise: one function each, in the table at the end.
+
+Products go through matmul, never through c_einsum, which does not reach BLAS (SPEED.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..compiler.axes import Axis
+from ..compiler.graph import Apply, Value
+from ..compiler.static import Literal
+from .body import NONE, Val, is_table, kind_of
+from .ops_common import ZERO, attention_operands, concat_operands, dims, least, masked, without
+from .static_code import TERM, Code
+
+if TYPE_CHECKING:
+    from .numpy_code import NumpyBody
+
+Emit = Callable[["NumpyBody", Apply, list[Val], Val | None], Val]
+
+
+def dot(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    out = node.out
+    vals = [body.real(val, is_table(out), vals) for val in vals]
+    numbers = [val for val in vals if val.number]
+    arrays = [body.full(val, [a for a in node.axes if not val.has(a)]) for val in vals if not val.number]
+    total = arrays[0]
+    if len(arrays) == 1:
+        kept = without(total, node.axes)
+        total = body.combine([total], Code(f"{total.atom}.sum({dims(total, node.axes)})"), kept, out, thin=total.thin & set(kept))
+    for place, other in enumerate(arrays[1:], 1):
+        later = {axis for val in arrays[place + 1 :] for axis in val.axes}
+        eaten = [axis for axis in node.axes if axis in (*total.axes, *other.axes) and axis not in later]
+        if place < len(arrays) - 1:
+            total = body.named(total, "product")
+        total = product(body, total, other, eaten, out)
+    for val in numbers:
+        total = replace(total, code=Code(f"{total.code.at(TERM)} * {val.code.at(TERM + 1)}", TERM), names=total.names | val.names)
+    return replace(total, needs=frozenset[int]().union(*(val.needs for val in vals)))
+
+
+def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) -> Val:
+    """Two operands multiplied and summed over some axes: one matmul, axes in excess broadcasting like a batch."""
+    a, b = [_summed(body, x, [axis for axis in eaten if axis not in y.axes], out) for x, y in ((a, b), (b, a))]
+    over = [axis for axis in a.axes if axis in eaten]
+    shared = [axis for axis in a.axes if axis in b.axes and axis not in over]
+    left = [axis for axis in a.axes if axis not in shared and axis not in over]
+    right = [axis for axis in b.axes if axis not in shared and axis not in over]
+    if not over or (not left and not right and (shared or a.lead != NONE and b.lead != NONE)):  # nothing for BLAS to do
+        order = (*shared, *left, *right, *over)
+        x, y = body.align(a, order, short=True), body.align(b, order, short=True)
+        text = Code(f"{x.code.at(TERM)} * {y.code.at(TERM + 1)}", TERM)
+        total = body.combine([x, y], text, order, out, kind="real")
+        if not over:
+            return total
+        places = dims(total, over)
+        kept = without(total, over)
+        return replace(total, code=Code(f"({text.text}).sum({places})"), axes=kept, thin=total.thin & set(kept))
+    if b.lead == NONE and not shared and len(right) <= 1 and len(over) == 1 and a.axes[-1] == over[0]:  # any rows, one matrix
+        kept = (*left, *right)
+        if len(right) == 1:
+            body.helper("linear")
+            matrix = b.atom if b.axes[-1] == over[0] else f"{b.atom}.T"
+            return _result(body, a, b, Code(f"linear({a.text}, {matrix})"), kept, out)
+        return _result(body, a, b, Code(f"{a.code.at(TERM)} @ {b.code.at(TERM + 1)}", TERM), kept, out)
+    rows, columns = left[-1:], right[-1:]
+    wide_left, wide_right = left[:-1], right[:-1]
+    first = body.align(a, (*shared, *wide_left, *wide_right, *rows, *over)) if wide_right else body.align(a, (*shared, *left, *over))
+    straight = b.axes[-1] not in over and len(over) == 1
+    ends = (*over, *columns) if straight else (*columns, *over)
+    second = body.align(b, (*shared, *wide_left, *right[:-1], *ends), short=True)
+    if len(over) > 1:
+        first = replace(first, code=Code(body.flatten(body.named(first), -len(over), -1)))
+        second = replace(second, code=Code(body.flatten(body.named(second), -len(over), -1)))
+    x = first.code if rows else Code(f"{first.atom}[..., None, :]")
+    if not columns:
+        y = Code(f"{second.atom}[..., None]")
+    else:
+        y = second.code if straight else Code(f"{second.atom}.swapaxes(-1, -2)")
+    code = Code(f"{x.at(TERM)} @ {y.at(TERM + 1)}", TERM)
+    if not rows:
+        code = Code(f"({code.text})[..., 0, :]")
+    if not columns:
+        code = Code(f"({code.text})[..., 0]")
+    return _result(body, a, b, code, (*shared, *wide_left, *wide_right, *rows, *columns), out)
+
+
+def _result(body: NumpyBody, a: Val, b: Val, code: Code, order: Sequence[Axis], out: Value) -> Val:
+    return body.combine([a, b], code, order, out, table=a.table and b.table)
+
+
+def _summed(body: NumpyBody, x: Val, axes: Sequence[Axis], out: Value) -> Val:
+    """Axes that only one operand has are summed away first."""
+    if not axes:
+        return x
+    kept = without(x, axes)
+    return body.combine([x], Code(f"{x.atom}.sum({dims(x, axes)})"), kept, out, thin=x.thin & set(kept), table=x.table)
+
+
+def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.last(body.real(vals[0], False), node.axes)
+    if node.each:
+        rest = [axis for axis in x.axes if axis not in node.axes and axis not in node.each]
+        x = body.align(x, [*rest, *node.each, *node.axes])
+        x = body.full(x, node.each)
+        kept: tuple[Axis, ...] = (*rest, *node.each)
+    else:
+        kept = without(x, node.axes)
+    thin = (x.thin & set(kept)) - set(node.each)
+    if len(node.axes) > 1:
+        x = body.named(x)
+        x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
+    elif not node.axes:
+        x = replace(x, code=Code(f"{x.atom}[..., None]"))
+    name = "grouped_linear" if node.each else "linear"
+    body.helper(name)
+    weights = ", ".join(body.weight(weight) for weight in node.weights)
+    text = f"{name}({x.text}, {weights})"
+    val = body.combine([x], Code(text), (*kept, *node.made), node.out, thin=thin)
+    if len(node.made) != 1:
+        val = body.named(val, node.name or "x") if node.made else val
+        flat = replace(val, axes=(*kept, *node.made[:1]))
+        val = replace(val, code=Code(body.unflatten(flat, -1, node.made) if node.made else f"{val.text}[..., 0]"))
+    return val
+
+
+def embed(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    ids = body._checked(vals[0], node.axes[0])
+    val = body.combine([ids], Code(f"{body.weight(node.weights[0])}[{ids.text}]"), (*ids.axes, *node.made), node.out, thin=ids.thin)
+    if len(node.made) != 1:
+        val = body.named(val, node.name or "x")
+        flat = replace(val, axes=(*ids.axes, *node.made[:1]))
+        val = replace(val, code=Code(body.unflatten(flat, -1, node.made)))
+    return val
+
+
+def norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.last(body.real(vals[0], False), node.axes)
+    eps = body.static(node.options.get("eps", Literal(1e-5 if node.op == "layernorm" else 1e-6))).text
+    body.helper(node.op)
+    names = {weight.name.rsplit(".", 1)[1]: body.weight(weight) for weight in node.weights}
+    args = [x.text, str(len(node.axes)), eps]
+    if "weight" in names:
+        args.append(names["weight"])
+    if "bias" in names:
+        args.append(names["bias"] if "weight" in names else f"bias={names['bias']}")
+    return body.combine([x], Code(f"{node.op}({', '.join(args)})"), x.axes, node.out, thin=x.thin)
+
+
+def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """sum, mean, max, min, any, all, argmax, logsumexp, over what the mask keeps."""
+    op, axes, out = node.op, node.axes, node.out
+    x = vals[0]
+    kind = "bool" if op in ("any", "all") else kind_of(out)
+    if kind == "real":
+        x = body.real(x, is_table(out))
+    if x.number:
+        dtype = body.float64() if is_table(out) else body.dtype if kind == "real" else ""
+        x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False, table=is_table(out))
+    fed = [x]
+    if mask is None:
+        x = body.full(x, axes)
+    elif op != "logsumexp":
+        x, mask, order = masked(body, node, x, mask)
+        fed = [x, mask]
+        low = least(op)
+        if x.kind == "int" and op in ("max", "min", "argmax"):
+            low = f"np.iinfo(np.int64).{'max' if op == 'min' else 'min'}"
+        if op == "any":
+            text = Code(f"{mask.code.at(7)} & {x.code.at(8)}", 7)
+        elif op == "all":
+            text = Code(f"~{mask.code.at(11)} | {x.code.at(6)}", 5)
+        else:
+            text = Code(f"np.where({mask.text}, {x.text}, {low})")
+        x = body.combine(fed, text, order, out, kind=x.kind, table=x.table)
+        x = body.full(x, [axis for axis in axes if axis in x.thin])
+    else:
+        x, mask, order = masked(body, node, x, mask)
+        fed = [x, mask]
+        x = body.combine(fed, x.code, order, out)
+    kept = without(x, axes)
+    where = dims(x, axes)
+    thin = x.thin & set(kept)
+    needs = frozenset[int]().union(*(val.needs for val in fed))
+    names = frozenset[str]().union(*(val.names for val in fed))
+    if op == "mean":
+        if mask is None:
+            sizes = " * ".join(body.extent(axis).text for axis in axes)
+            if all(body.plan.static_size(axis) for axis in axes):
+                code = Code(f"{x.atom}.mean({where})")
+            else:  # the mean of nothing is 0
+                code = Code(f"{x.atom}.sum({where}) / max({sizes}, 1)", TERM)
+        else:
+            mask = body.full(mask, axes)
+            text = f"{mask.atom}.sum({dims(mask, axes)})"
+            dtype = body.float64() if is_table(out) else body.dtype
+            count = body.combine([mask], Code(f"np.maximum({text}, 1).astype({dtype})"), without(mask, axes), out)
+            count = body.align(count, kept, short=True)
+            code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
+    elif op == "logsumexp":
+        body.helper("logsumexp")
+        code = Code(f"logsumexp({x.text}, {where}{'' if mask is None else f', {mask.text}'})")
+    elif op in ("max", "min") and x.kind == "real":
+        code = Code(f"{x.atom}.{op}({where}, initial={'-' if op == 'max' else ''}np.inf)")
+    else:
+        code = Code(f"{x.atom}.{op}({where})")
+    return body.combine([x], code, kept, out, thin=thin, needs=needs, names=names)
+
+
+def cumsum(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = vals[0] if kind_of(node.out) == "int" else body.real(vals[0], is_table(node.out))
+    x = body.full(x, node.axes)
+    return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out, thin=x.thin)
+
+
+def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """softmax and log_softmax, over one axis or several jointly."""
+    x = body.real(vals[0], is_table(node.out))
+    fed = [x]
+    if mask is None:
+        x = body.full(x, node.axes)
+        order = x.axes
+    else:
+        x, mask, order = masked(body, node, x, mask)
+        x = body.full(x, [axis for axis in node.axes if not x.has(axis)])
+        order = tuple(axis for axis in order if axis not in x.axes) + x.axes if len(x.axes) != len(order) else x.axes
+        mask = mask if mask.number else body.align(mask, order, short=True)
+        fed = [x, mask]
+    whole = replace(x, axes=order)
+    body.helper(node.op)
+    text = f"{node.op}({x.text}, {dims(whole, node.axes)}{'' if mask is None else f', {mask.text}'})"
+    val = body.combine(fed, Code(text), order, node.out)
+    return replace(val, thin=val.thin - set(node.axes))
+
+
+def l2norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
+    eps = body.static(node.options.get("eps", Literal(1e-12))).text
+    body.helper("l2norm")
+    return body.combine([x], Code(f"l2norm({x.text}, {dims(x, node.axes)}, {eps})"), x.axes, node.out, thin=x.thin)
+
+
+def concat(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    parts, order, dim, same = concat_operands(body, node, vals)
+    texts = ", ".join(val.text for val in parts)
+    if not same:
+        body.helper("concat")
+    code = Code(f"np.concatenate([{texts}], {dim})" if same else f"concat([{texts}], {dim})")
+    return body.combine(parts, code, order, node.out)
+
+
+def dropout(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """This is inference: nothing is left out."""
+    return body.real(vals[0], is_table(node.out))
+
+
+def cross_entropy(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """Minus the log-likelihood of each id; smoothing spreads its share evenly over all classes, as torch does."""
+    vocab, out = node.axes[0], node.out
+    ids = body._checked(vals[1], vocab)
+    if ids.number:
+        ids = Val(Code(body.filled("()", ids.text, "int", "")), kind="int", needs=ids.needs, names=ids.names)
+    x = body.last(body.real(vals[0], False), [vocab])
+    kept = without(x, [vocab])
+    order = kept if set(ids.axes) <= set(kept) else (*(axis for axis in ids.axes if axis not in kept), *kept)
+    ids, x = body.align(ids, order), body.align(x, (*order, vocab))
+    body.helper("log_softmax")
+    body.helper("take_along")
+    logs = body.let("logs", body.combine([x], Code(f"log_softmax({x.text}, -1)"), x.axes, out))
+    text = f"-take_along({logs.text}, {ids.atom}[..., None], -1)[..., 0]"
+    smoothing = node.options.get("smoothing", Literal(0))
+    if smoothing not in ZERO:
+        s = body.static(smoothing).at(TERM + 1)
+        text = f"(1 - {s}) * {text} - {s} * {logs.text}.mean(-1)"
+    return body.combine([logs, ids], Code(text, 9), order, out)
+
+
+def attention(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """softmax(Q K' scale + bias, where mask) V (rewrites/attention.py)."""
+    laid, where, bias, result = attention_operands(body, node, vals, mask)
+    args = [val.text for val in laid]
+    if where is not None:
+        args.append(where.text)
+    if bias is not None:
+        args.append(f"bias={bias.text}")
+    scale = body.static(node.options.get("scale", Literal(1))).text
+    if scale != "1":
+        args.append(f"scale={scale}")
+    body.helper("attention")
+    return replace(result, code=Code(f"attention({', '.join(args)})"))
+
+
+OPS: dict[str, Emit] = {
+    "dot": dot,
+    "linear": linear,
+    "embed": embed,
+    "layernorm": norm,
+    "rmsnorm": norm,
+    "sum": reduce,
+    "mean": reduce,
+    "max": reduce,
+    "min": reduce,
+    "any": reduce,
+    "all": reduce,
+    "argmax": reduce,
+    "logsumexp": reduce,
+    "cumsum": cumsum,
+    "softmax": softmax,
+    "log_softmax": softmax,
+    "l2norm": l2norm,
+    "concat": concat,
+    "dropout": dropout,
+    "cross_entropy": cross_entropy,
+    "attention": attention,
+}

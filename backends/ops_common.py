@@ -1,0 +1,94 @@
+"""What ops need alike in both backends: dimensions to act on, operands laid out for a reduction or for attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..compiler.axes import Axis
+from ..compiler.graph import Apply
+from ..compiler.static import Arith, Literal, SizeOf, Static
+from .body import FULL, NONE, Body, Val, is_table, kind_of
+from .static_code import Code
+
+ZERO = (Literal(0), Literal(0.0))
+
+
+def dims(x: Val, axes: Sequence[Axis]) -> str:
+    """Dimensions for a reduction: `-1` or `(-2, -1)`."""
+    places = sorted(x.dim(axis) for axis in axes)
+    return str(places[0]) if len(places) == 1 else str(tuple(places))
+
+
+def without(x: Val, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    return tuple(axis for axis in x.axes if axis not in axes)
+
+
+def masked(body: Body, node: Apply, x: Val, mask: Val) -> tuple[Val, Val, tuple[Axis, ...]]:
+    """Operand and mask laid out alike, the operand with all axes that the op acts on."""
+    x = body.full(x, [axis for axis in node.axes if not x.has(axis) and not mask.has(axis)])
+    order = body.union_order([x, mask], node.out) if not set(mask.axes) <= set(x.axes) else x.axes
+    missing = [axis for axis in node.axes if axis not in order]
+    order = (*order, *missing)
+    return body.align(x, order, short=True), mask if mask.number else body.align(mask, order, short=True), order
+
+
+def is_usual_scale(scale: Static, d: Axis) -> bool:
+    """Whether the scale is 1 / sqrt(|d|), the fused op's own."""
+    return scale in (Arith("/", (Literal(1), Arith("sqrt", (SizeOf(d),)))), Arith("rsqrt", (SizeOf(d),)))
+
+
+def over(x: Val, shared: tuple[Axis, ...], q: Axis, k: Axis, body: Body) -> Val:
+    """A mask or bias with at least the two dimensions that the fused op wants."""
+    wants = shared if x.lead != NONE or set(x.axes) & set(shared) else ()
+    return body.align(x, (*wants, q, k))
+
+
+def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> tuple[tuple[Val, Val, Val], Val | None, Val | None, Val]:
+    """Q [.., q, d], K [.., k, d], V [.., k, v], the mask and the bias [.., q, k], and the shape of the result."""
+    d, k = node.axes
+    q, v = node.made
+    Q, K, V, *biases = [body.real(val, False, vals) for val in vals]  # noqa: N806
+    Q, K, V = body.full(Q, [d]), body.full(K, [d, k]), body.full(V, [k])  # noqa: N806
+    shared = tuple(dict.fromkeys(axis for val in (Q, K, V) for axis in val.axes if axis not in (q, k, d, v)))
+    others = [val for val in (mask, *biases) if val is not None and not val.number]
+    if any(q in val.axes for val in others) or q not in Q.axes:
+        Q = body.full(Q, [q])  # noqa: N806
+    more = tuple(dict.fromkeys(axis for val in others for axis in val.axes if axis not in (*shared, q, k)))
+    if more:  # the mask has axes that no operand has
+        Q = body.full(Q, more)  # noqa: N806
+        shared = (*more, *shared)
+    if v not in V.axes:
+        V = body.full(V, [v])  # noqa: N806
+    laid = (
+        body.align(Q, (*shared, q, d), short=True),
+        body.align(K, (*shared, k, d), short=True),
+        body.align(V, (*shared, k, v), short=True),
+    )
+    where = over(mask, shared, q, k, body) if mask is not None and not mask.number else None
+    bias = over(biases[0], shared, q, k, body) if biases else None
+    result = body.combine([Q, K, V, *others], Code(""), (*shared, q, v), node.out)
+    thin = frozenset(a for a in result.thin if a not in (q, v)) | ({q} & Q.thin) | ({v} & V.thin)
+    return laid, where, bias, replace(result, thin=thin)
+
+
+def concat_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:
+    """The parts laid out alike, their order, the dimension to join along, and whether all other dimensions surely agree."""
+    out, made = node.out, node.made[0]
+    if kind_of(out) == "real":
+        vals = [body.real(val, is_table(out), vals) for val in vals]
+    parts = []
+    for val, axis in zip(vals, node.axes, strict=True):
+        val = body.full(val, [axis])
+        parts.append(replace(val, axes=tuple(made if a == axis else a for a in val.axes)))
+    largest = max(parts, key=lambda val: len(val.axes))
+    extra = dict.fromkeys(axis for val in parts for axis in val.axes if axis not in largest.axes)
+    order = (*extra, *largest.axes)
+    leads = {val.lead for val in parts}
+    same = all(set(val.axes) == set(order) and not val.thin for val in parts) and leads in ({NONE}, {FULL})
+    return [body.align(val, order) for val in parts], order, order.index(made) - len(order), same
+
+
+def least(op: str) -> str:
+    """What a masked item counts as in a reduction of reals."""
+    return {"max": "-math.inf", "logsumexp": "-math.inf", "argmax": "-math.inf", "min": "math.inf"}.get(op, "0")

@@ -1,0 +1,180 @@
+"""Ops that look along an axis by position or by rank: windows, padding, sorting, picking the largest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..graph import IndexInto, Scalar, Type
+from ..static import Number, SizeOf, known
+from ..wires import show
+from .table import Brackets, Op, Option
+
+if TYPE_CHECKING:
+    from ..opcall import OpCall
+    from ..wires import Wire
+
+
+def window(call: OpCall) -> Wire | None:
+    """y[s, t] = x[a = s * stride + t - pad], and 0 where that is outside of x."""
+    x = call.operands[0]
+    if len(call.axes) != 1 or len(call.made) != 2:
+        return call.fail(
+            "E0318",
+            "`window` slides along one axis and makes two: where the window stands, and where in it an item is",
+            call.bracket_span,
+            help="write `window[seq -> seq, tap](x)`",
+        )
+    axis, (place, tap) = call.axes[0], call.made
+    if not x.has(axis):
+        return call.lacks(
+            x, axis, call.spans[0], f"`window` slides along `{axis.name}`, which is not there", call.axis_spans[0]
+        )
+    if not call.numbers():
+        return None
+    if tap.extent is None and tap.is_width:
+        return call.fail(
+            "E0310",
+            f"the window's size |{tap.name}| is not fixed",
+            call.made_spans[1],
+            related=[(tap.span, f"`{tap.name}` is declared here")],
+            help=f"fix it: `depth {tap.name} = 3`",
+        )
+    stride = known(call.options["stride"])
+    if place == axis and stride not in (1, None):
+        return call.fail(
+            "E0316",
+            f"with a stride of {stride} the windows are fewer than |{axis.name}|",
+            call.made_spans[0],
+            help=f"name an axis of its own: `width step = ceil({axis.name} / {stride})`, `window[{axis.name} -> step, {tap.name}]`",
+        )
+    for made, span in zip(call.made, call.made_spans, strict=True):
+        if x.has(made) and made != axis:
+            return call.fail("E0302", f"the result would have `{made.name}` twice", span)
+    axes = tuple(new for old in x.type.axes for new in (call.made if old == axis else (old,)))
+    return call.make(Type(x.element, axes, x.type.thin))
+
+
+def pad(call: OpCall) -> Wire | None:
+    """y[b] = x[a = b - left], and `value` where that is outside of x."""
+    x = call.operands[0]
+    if len(call.axes) != 1 or len(call.made) != 1:
+        return call.fail(
+            "E0318", "`pad` makes one axis of one", call.bracket_span, help="write `pad[a -> b](x, left = 1)`"
+        )
+    axis, made = call.axes[0], call.made[0]
+    if not x.has(axis):
+        return call.lacks(
+            x, axis, call.spans[0], f"`pad` lengthens `{axis.name}`, which is not there", call.axis_spans[0]
+        )
+    if not call.numbers():
+        return None
+    if x.has(made) and made != axis:
+        return call.fail("E0302", f"the result would have `{made.name}` twice", call.made_spans[0])
+    small, large, left = known(SizeOf(axis)), known(SizeOf(made)), known(call.options["left"])
+    if small is not None and large is not None and left is not None and small + left > large:
+        return call.fail(
+            "E0316",
+            f"|{made.name}| = {large} has no room for |{axis.name}| = {small} and {left} more",
+            call.bracket_span,
+        )
+    axes = tuple(made if old == axis else old for old in x.type.axes)
+    element = Scalar.REAL if x.element is Scalar.REAL or isinstance(known(call.options["value"]), float) else Scalar.INT
+    return call.make(Type(element, axes, x.type.thin))
+
+
+def rank(call: OpCall) -> Wire | None:
+    """topk and argsort: indices into an axis, along an axis of ranks."""
+    x = call.operands[0]
+    if len(call.axes) != 1 or len(call.made) != 1:
+        return call.fail(
+            "E0318", f"`{call.shown}` makes one axis of ranks", call.bracket_span, help=f"write `{call.op.usage}`"
+        )
+    axis, made = call.axes[0], call.made[0]
+    if not x.has(axis):
+        return call.lacks(
+            x, axis, call.spans[0], f"`{call.shown}` orders `{axis.name}`, which is not there", call.axis_spans[0]
+        )
+    if not call.numbers():
+        return None
+    if x.has(made):
+        return call.fail(
+            "E0302",
+            f"`{made.name}` is an axis of {show(x)} already: ranks need an axis of their own",
+            call.made_spans[0],
+            help=f"declare a copy: `{axis.kind.value} rank like {axis.name}`",
+        )
+    small, large = known(SizeOf(made)), known(SizeOf(axis))
+    if call.op.name == "argsort" and made.family != axis.family and small != large:
+        return call.fail(
+            "E0316",
+            f"`argsort` gives a rank to every `{axis.name}`, but `{made.name}` is no copy of it",
+            call.made_spans[0],
+            help=f"declare `{axis.kind.value} {made.name} like {axis.name}`",
+        )
+    if call.op.name == "topk" and small is not None and large is not None and small > large:
+        return call.fail("E0316", f"there are no {small} largest among |{axis.name}| = {large}", call.made_spans[0])
+    axes = tuple(made if old == axis else old for old in x.type.axes)
+    return call.make(Type(IndexInto(axis), axes, x.type.thin))
+
+
+def _whole(value: Number) -> str | None:
+    return None if isinstance(value, int) and value >= 0 else "it must be a whole number of 0 or more"
+
+
+def _step(value: Number) -> str | None:
+    return None if isinstance(value, int) and value >= 1 else "it must be a whole number of 1 or more"
+
+
+ROWS: tuple[Op, ...] = (
+    Op(
+        "window",
+        "arrange",
+        "window[seq -> seq, tap](x, pad = |tap| - 1)",
+        "The items around each place: y[s, t] = x[seq = s * stride + t - pad], 0 outside of x. With `linear` it is a "
+        "convolution; `pad = |tap| - 1` looks at the past alone.",
+        "width seq\ndepth d = 4, tap = 3\nblock f(x: [seq, d]) -> [seq, tap, d] {\n"
+        "    return window[seq -> seq, tap](x, pad = |tap| - 1)\n}\n",
+        window,
+        Brackets.MAP,
+        options=(
+            Option("stride", 1, "steps from one window to the next", _step),
+            Option("pad", 0, "zeros before x", _whole),
+        ),
+        glyph="window",
+    ),
+    Op(
+        "pad",
+        "arrange",
+        "pad[a -> b](x, left = 1)",
+        "x within a longer axis: y[b] = x[a = b - left], `value` outside of x.",
+        "depth a = 3, b = 5\nblock f(x: [a]) -> [b] {\n    return pad[a -> b](x, left = 1)\n}\n",
+        pad,
+        Brackets.MAP,
+        options=(
+            Option("left", 0, "how much longer at the start", _whole),
+            Option("value", 0, "what stands outside of x"),
+        ),
+        glyph="bar",
+    ),
+    Op(
+        "topk",
+        "order",
+        "topk[a -> k](x)",
+        "The indices of the |k| largest along an axis, the largest first; of equals the first.",
+        "width seq\ndepth a = 9, k = 2\nblock f(x: [seq, a]) -> a[seq, k] {\n    return topk[a -> k](x)\n}\n",
+        rank,
+        Brackets.MAP,
+        glyph="order",
+    ),
+    Op(
+        "argsort",
+        "order",
+        "argsort[a -> r](x)",
+        "The indices that put an axis into rising order; equals keep theirs.",
+        "width seq\nwidth r like seq\nblock f(x: [seq]) -> seq[r] {\n    return argsort[seq -> r](x)\n}\n",
+        rank,
+        Brackets.MAP,
+        options=(Option("descending", False, "the largest first"),),
+        glyph="order",
+    ),
+)

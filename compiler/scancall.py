@@ -1,0 +1,186 @@
+"""`h, c = scan[seq] cell(x, h = 0, c = 0)`: a block called at each index of an axis in order.
+
+A result named like an argument is that argument's next value, and what is passed for it is the value before the first
+index. Other arguments that have the axis are given item by item, the rest as they are. Every result comes back with the
+axis; there is one set of weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..dsl.source import Span
+from .axes import Axis
+from .blockcall import BlockCall, owns_weights
+from .body import Body
+from .builder import Builder
+from .frame import Frame, Instance
+from .graph import Role, Scalar, Scan, Type, Value
+from .static import Literal, Static
+from .wires import Wire, show, show_axes
+
+
+@dataclass
+class ScanCall(BlockCall):
+    """`given` are the arguments as the caller wrote them; the callee sees those of `_arranged`."""
+
+    axis: Axis | None = None
+    given: dict[str, tuple[Wire, Span]] | None = None
+
+    def run(self) -> list[Wire | None] | None:
+        assert self.call.scan is not None
+        self.axis = self.body.axis(self.call.scan)
+        if self.axis is None:
+            self._arguments_only()
+            return None
+        return super().run()
+
+    @property
+    def _states(self) -> dict[str, int]:
+        """Arguments that are carried, each with the position of its result."""
+        results = {result.name.text: index for index, result in enumerate(self.block.decl.results) if result.name}
+        return {
+            formal.name.text: results[formal.name.text]
+            for formal in self.block.decl.formals
+            if formal.name.text in results
+        }
+
+    def _arranged(
+        self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[Wire, Span]]
+    ) -> dict[str, tuple[Wire, Span]] | None:
+        """The arguments at one index: items of what runs along the axis, and states of a type that has settled."""
+        assert self.axis is not None
+        axis, body = self.axis, self.body
+        self.given = arguments
+        stepping = {name for name, (wire, _) in arguments.items() if name not in self._states and wire.has(axis)}
+        if not stepping:
+            body.report(
+                "E0411",
+                f"nothing that `{self.block.name}` is given here runs along `{axis.name}`",
+                self.call.span,
+                help=f"`scan[{axis.name}]` takes one item of `{axis.name}` at a time: pass a value that has it",
+            )
+            return None
+        for name in self._states:
+            if name in arguments and arguments[name][0].has(axis):
+                wire, span = arguments[name]
+                body.report(
+                    "E0411",
+                    f"`{name}` is the value before the first `{axis.name}`, so it has no `{axis.name}`: this is {show(wire)}",
+                    span,
+                    help=f"pass its first item, `x[{axis.name} = 0]`, or 0",
+                )
+                return None
+        arranged = {
+            name: (self._item(wire) if name in stepping else wire, span) for name, (wire, span) in arguments.items()
+        }
+        kept = body.frame.mute()
+        for _ in range(5):
+            self.actual, self.const_actual = [], []
+            frame = self._instance_frame(bound)
+            before = {name: arranged[name][0] for name in self._states if name in arranged}
+            for name, wire in before.items():
+                arranged[name] = (self._state(frame, name, wire), arranged[name][1])
+            inputs = self._inputs(frame, arranged)
+            if inputs is None:
+                break
+            instance = self._instance(frame, inputs)
+            if instance.graph is None:
+                break
+            changed = False
+            for name, position in self._states.items():
+                result = instance.results[position]
+                if name not in arranged or result is None:
+                    continue
+                wire = arranged[name][0]
+                type = self._outward(replace(result.type, axes=(*result.type.axes,)))
+                if type is None:
+                    continue
+                axes = (*(a for a in type.axes if a not in wire.type.axes), *wire.type.axes)
+                role = max(wire.role, result.role)
+                if set(axes) != set(wire.type.axes) or role != wire.role:
+                    changed = True
+                    arranged[name] = (replace(wire, type=Type(wire.element, axes), role=role), arranged[name][1])
+            if not changed:
+                break
+        body.frame.unmute(kept)
+        self.actual, self.const_actual = [], []
+        return arranged
+
+    def _item(self, wire: Wire) -> Wire:
+        """One item along the axis."""
+        axes = tuple(axis for axis in wire.type.axes if axis != self.axis)
+        mark = frozenset() if self.axis in wire.mark else wire.mark
+        return replace(wire, type=Type(wire.element, axes, wire.type.thin), mark=mark, static=None, range=None)
+
+    def _state(self, frame: Frame, name: str, wire: Wire) -> Wire:
+        """A state has the type that the block declares for it, whatever its first value is."""
+        formal = next(f for f in self.block.decl.formals if f.name.text == name)
+        wanted = Body(self.checker, frame, Builder(), {}).type(formal.type)
+        outward = None if wanted is None else self._outward(wanted)
+        if outward is None:
+            return wire
+        axes = (*(axis for axis in wire.type.axes if axis not in outward.axes), *outward.axes)
+        element = outward.element if wire.element is Scalar.INT and wire.static is not None else wire.element
+        return replace(wire, type=Type(element, axes), static=None, range=None, mark=frozenset())
+
+    def _emit(
+        self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str
+    ) -> list[Wire | None]:
+        assert self.axis is not None and self.given is not None and instance.graph is not None
+        body, builder, graph, axis = self.body, self.body.builder, instance.graph, self.axis
+        if any(axis == actual for _, actual in self.actual):
+            body.report(
+                "E0411",
+                f"`{self.block.name}` mentions `{axis.name}`, but a scan gives it one item of that axis at a time",
+                self.call.span,
+                help="what needs the whole axis stands outside the block that is scanned",
+            )
+            return [None] * len(graph.outputs)
+        names = [formal.name.text for formal in self.block.decl.formals]
+        entering = [name for name in names if name in arguments and not isinstance(arguments[name][0].static, Literal)]
+        args = tuple(builder.take(self.given[formal][0]) for formal in entering)
+        states = tuple(
+            (entering.index(formal), position) for formal, position in self._states.items() if formal in entering
+        )
+        steps = tuple(
+            index for index, formal in enumerate(entering)
+            if formal not in self._states and self.given[formal][0].has(axis)
+        )  # fmt: skip
+        values: list[Value] = []
+        outs: list[Wire | None] = []
+        for wire, output in zip(instance.results, graph.outputs, strict=True):
+            assert wire is not None
+            lifted = tuple(a for a in wire.type.axes if a in graph.lifted)
+            type = self._outward(replace(wire.type, axes=(*lifted, *output.axes)))
+            if type is None or axis in type.axes:
+                shown = show_axes(type.axes) if type else "one axis twice"
+                body.report(
+                    "E0411",
+                    f"a result of `{self.block.name}` has {shown}, and the scan adds `{axis.name}`",
+                    self.call.span,
+                )
+                return [None] * len(graph.outputs)
+            here = len(lifted)
+            type = Type(type.element, (*type.axes[:here], axis, *type.axes[here:]), type.thin)
+            role = max(wire.role, *(arg.role for arg in args))
+            value = builder.value(type, role, self.call.span)
+            values.append(value)
+            outs.append(Wire(type, Role(role), self.call.span, value, home=builder))
+        builder.nodes.append(
+            Scan(
+                graph,
+                name,
+                axis,
+                args,
+                steps,
+                states,
+                tuple(values),
+                tuple(self.actual),
+                tuple(self.const_actual),
+                self.call.span,
+            )
+        )
+        if name and self.shared is None and owns_weights(graph):
+            builder.own(name, self.call.label.span if self.call.label else self.call.callee.span, body)
+        return outs
