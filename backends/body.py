@@ -178,7 +178,8 @@ class Body(ABC):
         self._hints: dict[int, tuple[Axis, ...]] = {}
         self._wishes: dict[int, str] = {}
         self._families: dict[Axis, Axis] = {}
-        self.bounds = ranges.Bounds(self._representative, lambda axis: self.plan.least(axis) or 0)
+        # A width counts as at least 1: where it is 0 there are no items, and either library refuses to pick one.
+        self.bounds = ranges.Bounds(self._representative, lambda axis: self.plan.least(axis) or 1)
 
     # -- what a backend must spell ------------------------------------------------------------------------------
 
@@ -647,6 +648,8 @@ class Body(ABC):
         captured = out.id in self.plan.captured
         unnamed = out.name is None
         short = len(val.text) <= INLINE and val.depth <= 4
+        last = len(self.graph.outputs) == 1 and self.graph.outputs[0].value.id == out.id  # it stands behind `return`
+        short = short or last
         if reads == 0 and not captured:
             self._keep(out, val)
             return

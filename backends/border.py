@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..compiler.graph import IndexInto
+from ..compiler.graph import Graph, IndexInto
 from .body import FULL, NONE, Body, Val
 from .names import Namer
 from .plan import Plan
@@ -34,9 +34,11 @@ def border(body: Body) -> list[str]:
         rows.append(f'"{item.name}": ({val.text}, "{kind}", "{" ".join(axis.name for axis in axes)}")')
     table = lambda entries: "{" + ", ".join(f'"{key}": {value}' for key, value in entries.items()) + "}"  # noqa: E731
     quoted = {key: f'"{value}"' for key, value in families.items()}
-    lines = [f'batch = check_inputs("{body.graph.name}", {{']
-    lines += [f"    {row}," for row in rows]
-    lines.append(f"}}, sizes={table(sizes)}, bounds={table(bounds)}, copies={table(quoted)})")
+    lines = ["batch = check_inputs(", f'    "{body.graph.name}",', "    {", *(f"        {row}," for row in rows), "    },"]
+    for name, entries in (("sizes", sizes), ("bounds", bounds), ("copies", quoted)):
+        if entries:
+            lines.append(f"    {name}={table(entries)},")
+    lines.append(")")
     return lines
 
 
@@ -45,6 +47,12 @@ def output_names(plan: Plan) -> list[str]:
     namer = Namer(frozenset({"count", "index"}))
     wishes = [output.name or f"out_{place}" for place, output in enumerate(plan.graph.outputs)]
     return [namer.give(wish.lstrip("_") or "out") for wish in wishes]
+
+
+def input_names(graph: Graph) -> list[str]:
+    """What the generated code calls a model's inputs: their own names, but for those that Python or we need."""
+    namer = Namer()
+    return [namer.give(item.name) for item in graph.inputs]
 
 
 def annotation(body: Body, val: Val, array: str) -> str:

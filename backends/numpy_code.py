@@ -93,21 +93,13 @@ class NumpyBody(Body):
     def expanded(self, x: Val, shape: str) -> str:
         return f"np.broadcast_to({x.text}, ({shape}{'' if ',' in shape else ','}))"
 
-    def reshaped(self, x: Val, dims: int, sizes: Sequence[str], after: int) -> str:
-        """x reshaped: the last `dims + after` dimensions become `sizes` and the last `after` ones."""
-        rank = dims + after
-        tail = [f"{x.text}.shape[{place}]" for place in range(-after, 0)]
-        lead = [f"*{x.text}.shape[:-{rank}]"] if x.lead != NONE or len(x.axes) != rank else []
-        return f"{x.text}.reshape({', '.join([*lead, *sizes, *tail])})"
-
     def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> str:
-        x = self.named(x)
-        return self.reshaped(x, 1, [self.extent(axis).text for axis in axes], -dim - 1)
+        self.helper("unflatten")
+        return f"unflatten({x.text}, {dim}, {', '.join(self.extent(axis).text for axis in axes)})"
 
     def flatten(self, x: Val, first: int, last: int) -> str:
-        x = self.named(x)
-        sizes = " * ".join(f"{x.text}.shape[{place}]" for place in range(first, last + 1))
-        return self.reshaped(x, last - first + 1, [sizes], -last - 1)
+        self.helper("flatten")
+        return f"flatten({x.text}, {first}, {last})"
 
     def lookup(self, x: Val, e: Val) -> str:
         return f"{x.atom}[{e.text}]"

@@ -16,9 +16,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def check_inputs(
     model: str,
     inputs: dict[str, tuple[Array | None, str, str]],
-    sizes: dict[str, int],
-    bounds: dict[str, int],
-    copies: dict[str, str],
+    sizes: dict[str, int] | None = None,
+    bounds: dict[str, int] | None = None,
+    copies: dict[str, str] | None = None,
 ) -> tuple[int, ...]:
     """Refuses inputs that are not what the model declares; returns the extents of their common batch axes.
 
@@ -27,7 +27,8 @@ def check_inputs(
     """
     batch: tuple[int, ...] | None = None
     first = ""
-    found = {axis: (size, "") for axis, size in sizes.items()}
+    bounds, copies = bounds or {}, copies or {}
+    found = {axis: (size, "") for axis, size in (sizes or {}).items()}
     for name, (x, kind, spaced) in inputs.items():
         if x is None:
             continue
@@ -95,6 +96,18 @@ def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     """x [..., in] times weight [out, in] transposed, plus bias: one matrix product, whatever the leading dimensions."""
     y = (x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) @ weight.T).reshape(*x.shape[:-1], weight.shape[0])
     return y if bias is None else y + bias
+
+
+def unflatten(x: Array, axis: int, *sizes: int) -> Array:
+    """One dimension, counted from the right, as several."""
+    after = x.shape[x.ndim + axis + 1 :]
+    return x.reshape(*x.shape[: x.ndim + axis], *sizes, *after)
+
+
+def flatten(x: Array, first: int, last: int) -> Array:
+    """The dimensions `first` to `last`, counted from the right, as one."""
+    first, last = x.ndim + first, x.ndim + last + 1
+    return x.reshape(*x.shape[:first], math.prod(x.shape[first:last]), *x.shape[last:])
 
 
 def grouped_linear(x: Array, weight: Array, bias: Array | None = None) -> Array:

@@ -73,8 +73,8 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
     ends = (*over, *columns) if straight else (*columns, *over)
     second = body.align(b, (*shared, *wide_left, *right[:-1], *ends), short=True)
     if len(over) > 1:
-        first = replace(first, code=Code(body.flatten(body.named(first), -len(over), -1)))
-        second = replace(second, code=Code(body.flatten(body.named(second), -len(over), -1)))
+        first = replace(first, code=Code(body.flatten(first, -len(over), -1)))
+        second = replace(second, code=Code(body.flatten(second, -len(over), -1)))
     x = first.code if rows else Code(f"{first.atom}[..., None, :]")
     if not columns:
         y = Code(f"{second.atom}[..., None]")
@@ -111,7 +111,6 @@ def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         kept = without(x, node.axes)
     thin = (x.thin & set(kept)) - set(node.each)
     if len(node.axes) > 1:
-        x = body.named(x)
         x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
     elif not node.axes:
         x = replace(x, code=Code(f"{x.atom}[..., None]"))
@@ -121,9 +120,7 @@ def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     text = f"{name}({x.text}, {weights})"
     val = body.combine([x], Code(text), (*kept, *node.made), node.out, thin=thin)
     if len(node.made) != 1:
-        val = body.named(val, node.name or "x") if node.made else val
-        flat = replace(val, axes=(*kept, *node.made[:1]))
-        val = replace(val, code=Code(body.unflatten(flat, -1, node.made) if node.made else f"{val.text}[..., 0]"))
+        val = replace(val, code=Code(body.unflatten(val, -1, node.made) if node.made else f"{val.text}[..., 0]"))
     return val
 
 
@@ -131,9 +128,7 @@ def embed(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
     ids = body._checked(vals[0], node.axes[0])
     val = body.combine([ids], Code(f"{body.weight(node.weights[0])}[{ids.text}]"), (*ids.axes, *node.made), node.out, thin=ids.thin)
     if len(node.made) != 1:
-        val = body.named(val, node.name or "x")
-        flat = replace(val, axes=(*ids.axes, *node.made[:1]))
-        val = replace(val, code=Code(body.unflatten(flat, -1, node.made)))
+        val = replace(val, code=Code(body.unflatten(val, -1, node.made)))
     return val
 
 
@@ -157,6 +152,17 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     kind = "bool" if op in ("any", "all") else kind_of(out)
     if kind == "real":
         x = body.real(x, is_table(out))
+    if x.number and mask is not None and op == "sum":  # counting what the mask keeps
+        mask = body.full(mask, axes)
+        kept = without(mask, axes)
+        code = Code(f"{mask.atom}.sum({dims(mask, axes)})")
+        total = body.combine([mask], code, kept, out, kind="int", table=False, thin=mask.thin & set(kept))
+        if kind == "real":
+            total = body.real(total, is_table(out))
+        by = x.code
+        if by.text != "1":
+            total = replace(total, code=Code(f"{total.code.at(TERM)} * {by.at(TERM + 1)}", TERM))
+        return replace(total, needs=x.needs | mask.needs, names=total.names | x.names)
     if x.number:
         dtype = body.float64() if is_table(out) else body.dtype if kind == "real" else ""
         x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False, table=is_table(out))

@@ -13,31 +13,37 @@ from ..compiler.axes import Axis
 from ..compiler.static import Arith, Literal, SizeOf, Static, evaluate
 
 Linear = Mapping[Axis | None, int]  # coefficients of sizes; None is the constant term
+Ends = tuple[Linear, ...] | None  # several: the least, or the largest, of them; None: nothing is known
+MOST = 6  # alternatives kept
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """low <= value <= high; None where nothing is known."""
+    """The least of `low` <= value <= the largest of `high`."""
 
-    low: Linear | None
-    high: Linear | None
+    low: Ends
+    high: Ends
 
 
 ANY = Interval(None, None)
 
 
-def constant(value: int) -> Linear:
-    return {None: value}
+def constant(value: int) -> Ends:
+    return ({None: value},)
 
 
-def add(a: Linear | None, b: Linear | None, times: int = 1) -> Linear | None:
-    """a + times * b."""
-    if a is None or b is None:
-        return None
+def _sum(a: Linear, b: Linear, times: int) -> Linear:
     total = dict(a)
     for axis, factor in b.items():
         total[axis] = total.get(axis, 0) + times * factor
     return {axis: factor for axis, factor in total.items() if factor or axis is None}
+
+
+def add(a: Ends, b: Ends, times: int = 1) -> Ends:
+    """a + times * b, for each pair of alternatives."""
+    if a is None or b is None or len(a) * len(b) > MOST:
+        return None
+    return tuple(_sum(x, y, times) for x in a for y in b)
 
 
 class Bounds:
@@ -47,8 +53,8 @@ class Bounds:
         self._same = same
         self._least = least
 
-    def size(self, axis: Axis) -> Linear:
-        return {self._same(axis): 1, None: 0}
+    def size(self, axis: Axis) -> Ends:
+        return ({self._same(axis): 1, None: 0},)
 
     def positions(self, axis: Axis) -> Interval:
         """Indices of an axis: 0 .. |axis| - 1."""
@@ -58,7 +64,7 @@ class Bounds:
         form = self._linear(static)
         return Interval(form, form)
 
-    def _linear(self, static: Static) -> Linear | None:
+    def _linear(self, static: Static) -> Ends:
         match static:
             case Literal(value):
                 return constant(value) if isinstance(value, int) else None
@@ -73,13 +79,10 @@ class Bounds:
                     return None
                 return constant(value) if isinstance(value, int) else None
 
-    def at_most(self, a: Linear | None, b: Linear | None) -> bool:
+    def _below(self, a: Linear, b: Linear) -> bool:
         """Whether a <= b for all sizes, as far as this can tell."""
-        gap = add(b, a, -1)
-        if gap is None:
-            return False
         total = 0
-        for axis, factor in gap.items():
+        for axis, factor in _sum(b, a, -1).items():
             if axis is None:
                 total += factor
             elif factor > 0:
@@ -88,18 +91,19 @@ class Bounds:
                 return False
         return total >= 0
 
+    def at_most(self, a: Ends, b: Ends) -> bool:
+        """Whether every alternative of a is at most every one of b."""
+        return a is not None and b is not None and all(self._below(x, y) for x in a for y in b)
+
     def within(self, value: Interval, axis: Axis) -> bool:
         """Whether the value is surely an index of the axis."""
         return self.at_most(constant(0), value.low) and self.at_most(value.high, self.positions(axis).high)
 
     def union(self, a: Interval, b: Interval) -> Interval:
-        return Interval(self._less(a.low, b.low), self._more(a.high, b.high))
+        return Interval(self._either(a.low, b.low), self._either(a.high, b.high))
 
-    def _less(self, a: Linear | None, b: Linear | None) -> Linear | None:
-        return a if self.at_most(a, b) else b if self.at_most(b, a) else None
-
-    def _more(self, a: Linear | None, b: Linear | None) -> Linear | None:
-        return b if self.at_most(a, b) else a if self.at_most(b, a) else None
+    def _either(self, a: Ends, b: Ends) -> Ends:
+        return None if a is None or b is None or len(a) + len(b) > MOST else (*a, *b)
 
     def apply(self, op: str, args: list[Interval]) -> Interval:
         """The interval of a pointwise op on integers."""
@@ -130,8 +134,9 @@ class Bounds:
         return ANY
 
     def _extreme(self, op: str, a: Interval, b: Interval) -> Interval:
-        if op == "maximum":  # at least each lower bound; at most the larger of the upper ones
-            low = a.low if b.low is None else b.low if a.low is None else self._more(a.low, b.low) or a.low
-            return Interval(low, self._more(a.high, b.high))
-        high = a.high if b.high is None else b.high if a.high is None else self._less(a.high, b.high) or a.high
-        return Interval(self._less(a.low, b.low), high)
+        """max is at least each lower end, and at most the larger of the upper ones; min likewise."""
+        if op == "maximum":
+            low = a.low if b.low is None or self.at_most(b.low, a.low) else b.low if a.low is None or self.at_most(a.low, b.low) else a.low
+            return Interval(low, self._either(a.high, b.high))
+        high = a.high if b.high is None or self.at_most(a.high, b.high) else b.high if a.high is None or self.at_most(b.high, a.high) else a.high
+        return Interval(self._either(a.low, b.low), high)

@@ -556,7 +556,7 @@ class TorchEmitter(Emitter):
             inner.append("found: dict[str, Tensor] = {}")
         returned = self._return(plan, body)
         if inner and not any(re.search(r"\bbatch\b(?!,)", text.split("  #")[0]) for text in [*body.prologue, *body.lines, *returned]):
-            inner[0] = inner[0].removeprefix("batch = ")
+            inner = [text.removeprefix("batch = ") for text in inner]
         for text in [*inner, *body.prologue, *body.lines, *returned]:
             lines.append(f"        {text}")
         return lines

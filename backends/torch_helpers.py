@@ -11,9 +11,9 @@ from torch import Tensor, nn
 def check_inputs(
     model: str,
     inputs: dict[str, tuple[Tensor | None, str, str]],
-    sizes: dict[str, int],
-    bounds: dict[str, int],
-    copies: dict[str, str],
+    sizes: dict[str, int] | None = None,
+    bounds: dict[str, int] | None = None,
+    copies: dict[str, str] | None = None,
 ) -> tuple[int, ...]:
     """Refuses inputs that are not what the model declares; returns the extents of their common batch axes.
 
@@ -22,7 +22,8 @@ def check_inputs(
     """
     batch: tuple[int, ...] | None = None
     first = ""
-    found = {axis: (size, "") for axis, size in sizes.items()}
+    bounds, copies = bounds or {}, copies or {}
+    found = {axis: (size, "") for axis, size in (sizes or {}).items()}
     for name, (x, kind, spaced) in inputs.items():
         if x is None:
             continue

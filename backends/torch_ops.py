@@ -160,6 +160,17 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         kind = "real" if kind_of(out) == "real" else "int"
     if kind == "real" or (op == "argmax" and x.kind == "bool"):
         x = body.real(x, is_table(out) if kind == "real" else True)
+    if x.number and mask is not None and op == "sum":  # counting what the mask keeps
+        mask = body.full(mask, axes)
+        kept = without(mask, axes)
+        code = Code(f"{mask.atom}.sum({dims(mask, axes)})")
+        total = body.combine([mask], code, kept, out, kind="int", table=False, thin=mask.thin & set(kept))
+        if kind == "real":
+            total = body.real(total, is_table(out))
+        by = x.code
+        if by.text != "1":
+            total = replace(total, code=Code(f"{total.code.at(TERM)} * {by.at(TERM + 1)}", TERM))
+        return replace(total, needs=x.needs | mask.needs, names=total.names | x.names)
     if x.number:
         dtype = body.float64() if is_table(out) else body.dtype if kind == "real" else ""
         x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False, table=is_table(out))

@@ -75,15 +75,25 @@ class Binding:
                 name, value = item.name.text, item.value
                 if name not in generics and name not in implicit:
                     near = nearest(name, [*generics, *implicit])
-                    body.report("E0401", f"`{block.name}` has no parameter `{name}`", item.name.span,
-                                help=f"did you mean `{near}`?" if near else self._usage(),
-                                fix=[(item.name.span, near)] if near else [])  # fmt: skip
+                    body.report(
+                        "E0401",
+                        f"`{block.name}` has no parameter `{name}`",
+                        item.name.span,
+                        help=f"did you mean `{near}`?" if near else self._usage(),
+                        fix=[(item.name.span, near)] if near else [],
+                    )
                     good = False
                     continue
             else:
                 if position >= len(order):
-                    body.report("E0401", f"`{block.name}` takes {len(order)} parameter{'s' if len(order) != 1 else ''} in brackets, but this is number {position + 1}",
-                                item.span, related=[(block.decl.head, "declared here")], help=self._usage())  # fmt: skip
+                    body.report(
+                        "E0401",
+                        f"`{block.name}` takes {len(order)} parameter{'s' if len(order) != 1 else ''} "
+                        f"in brackets, but this is number {position + 1}",
+                        item.span,
+                        related=[(block.decl.head, "declared here")],
+                        help=self._usage(),
+                    )
                     return None
                 name, value = order[position], s.Name(item.name.text, item.name.span)
                 position += 1
@@ -100,9 +110,12 @@ class Binding:
         missing = [n for n, g in generics.items() if n not in bound and g.default is None]
         if missing and good:
             body.report(
-                "E0401", f"`{block.name}` needs {listed(missing)} in brackets", call.brackets.span if call.brackets else call.callee.span,
-                related=[(block.decl.head, "declared here")], help=self._usage(),
-            )  # fmt: skip
+                "E0401",
+                f"`{block.name}` needs {listed(missing)} in brackets",
+                call.brackets.span if call.brackets else call.callee.span,
+                related=[(block.decl.head, "declared here")],
+                help=self._usage(),
+            )
             good = False
         return bound if good else None
 
@@ -124,8 +137,12 @@ class Binding:
                 and body.frame.axis(value.text) is not None
                 and body.frame.const(value.text) is None
             ):
-                body.report("E0402", f"`{name}` is a const, but `{value.text}` is an axis", value.span,
-                            help=f"its size as a number is `|{value.text}|`: `{name} = |{value.text}|`")  # fmt: skip
+                body.report(
+                    "E0402",
+                    f"`{name}` is a const, but `{value.text}` is an axis",
+                    value.span,
+                    help=f"its size as a number is `|{value.text}|`: `{name} = |{value.text}|`",
+                )
                 return None
             wire = body.expr(value)
             if wire is None:
@@ -189,8 +206,14 @@ class Binding:
             wire = body.expr(value)
             if argument.name is None:
                 if position >= len(order):
-                    body.report("E0410", f"`{block.name}` takes {len(order)} argument{'s' if len(order) != 1 else ''}, but this is number {position + 1}",
-                                argument.span, related=[(block.decl.head, "declared here")], help=self._usage())  # fmt: skip
+                    body.report(
+                        "E0410",
+                        f"`{block.name}` takes {len(order)} argument{'s' if len(order) != 1 else ''}, "
+                        f"but this is number {position + 1}",
+                        argument.span,
+                        related=[(block.decl.head, "declared here")],
+                        help=self._usage(),
+                    )
                     return None
                 name = order[position]
                 position += 1
@@ -198,10 +221,14 @@ class Binding:
                 name = argument.name.text
                 if name not in formals:
                     near = nearest(name, formals)
-                    body.report("E0410", f"`{block.name}` has no argument `{name}`", argument.name.span,
-                                related=[(block.decl.head, "declared here")],
-                                help=f"did you mean `{near}`?" if near else self._usage(),
-                                fix=[(argument.name.span, near)] if near else [])  # fmt: skip
+                    body.report(
+                        "E0410",
+                        f"`{block.name}` has no argument `{name}`",
+                        argument.name.span,
+                        related=[(block.decl.head, "declared here")],
+                        help=f"did you mean `{near}`?" if near else self._usage(),
+                        fix=[(argument.name.span, near)] if near else [],
+                    )
                     good = False
                     continue
             if name in given:
@@ -215,7 +242,12 @@ class Binding:
                 found[name] = (wire, value.span)
         missing = [name for name, formal in formals.items() if name not in given and formal.default is None]
         if missing:
-            body.report("E0410", f"`{block.name}` lacks its argument{'s' if len(missing) > 1 else ''} {listed(missing)}", call.span,
-                        related=[(block.decl.head, "declared here")], help=self._usage())  # fmt: skip
+            body.report(
+                "E0410",
+                f"`{block.name}` lacks its argument{'s' if len(missing) > 1 else ''} {listed(missing)}",
+                call.span,
+                related=[(block.decl.head, "declared here")],
+                help=self._usage(),
+            )
             good = False
         return found if good else None

@@ -37,9 +37,11 @@ class BlockCall(Binding):
             self._arguments_only()
             chain = [b.name for b in checker.stack[checker.stack.index(block) :]] + [block.name]
             body.report(
-                "E0407", f"`{block.name}` would call itself: {' -> '.join(chain)}", call.span,
+                "E0407",
+                f"`{block.name}` would call itself: {' -> '.join(chain)}",
+                call.span,
                 help="a block may not call itself; write the repetition as `repeat`",
-            )  # fmt: skip
+            )
             return None
         name = self._name()
         alone = checker.check_alone(block)
@@ -143,7 +145,8 @@ class BlockCall(Binding):
                 original = next(a for f, a in self.actual if f is explicit[generic.like.text])
                 self.body.report(
                     "E0403",
-                    f"`{block.name}` wants `{name}` to be a copy of `{generic.like.text}`, but `{actual.name}` is no copy of `{original.name}`",
+                    f"`{block.name}` wants `{name}` to be a copy of `{generic.like.text}`, but "
+                    f"`{actual.name}` is no copy of `{original.name}`",
                     self.call.brackets.span if self.call.brackets else self.call.span,
                     related=[(generic.span, "required here"), (actual.span, f"`{actual.name}` is declared here")],
                     help=f"declare `{actual.kind.value} {actual.name} like {original.name}`",
@@ -160,7 +163,9 @@ class BlockCall(Binding):
         return frame
 
     def _inherited(self, axis: Axis, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> Axis:
-        """What an implicit parameter stands for that the call does not name: derived anew, or the caller's, or itself."""
+        """What an implicit parameter stands for that the call does not name: derived anew, or the caller's,
+        or itself.
+        """
         checker, caller = self.checker, self.body.frame
         formula = checker.session.formulas.get(axis.id)
         if formula is not None and checker._hangs_on(axis.id, rebound):
@@ -216,7 +221,9 @@ class BlockCall(Binding):
     def _inputs(
         self, frame: Frame, arguments: dict[str, tuple[Wire, Span]]
     ) -> list[tuple[s.Formal, Wire | None]] | None:
-        """The arguments as the callee sees them: in its own axes, those of a formal that they lack thin, the rest lifted."""
+        """The arguments as the callee sees them: in its own axes, those of a formal that they lack thin, the
+        rest lifted.
+        """
         block = self.block
         probe = Body(self.checker, frame, Builder(), {})
         inputs: list[tuple[s.Formal, Wire | None]] = []
@@ -298,9 +305,10 @@ class BlockCall(Binding):
             f"`{formal.name.text}` of `{self.block.name}` takes {shown}, but this is {show(wire)}",
             span,
             related=[(formal.span, "declared here")],
-            help="`int(i)` makes a number of an index; `x > 0` makes a truth value of a number" if want is not Scalar.REAL or isinstance(have, IndexInto)
+            help="`int(i)` makes a number of an index; `x > 0` makes a truth value of a number"
+            if want is not Scalar.REAL or isinstance(have, IndexInto)
             else "write `select(m, 1, 0)` for 1 and 0",
-        )  # fmt: skip
+        )
         return False
 
     def _wrong_table(self, have: Axis, want: Axis, wire: Wire, span: Span, name: str) -> None:
@@ -325,10 +333,12 @@ class BlockCall(Binding):
     def _same_axis(self, a: Axis, b: Axis, actual: Axis, carrier: str, place: Span | None) -> None:
         self.body.report(
             "E0404",
-            f"`{a.name}` and `{b.name}` of `{self.block.name}` are both bound to `{actual.name}`, but {carrier} carries both",
+            f"`{a.name}` and `{b.name}` of `{self.block.name}` are both bound to `{actual.name}`, but "
+            f"{carrier} carries both",
             self.call.brackets.span if self.call.brackets else self.call.span,
             related=[(place, "carries both"), (actual.span, f"`{actual.name}` is declared here")],
-            help=f"declare a copy, `{actual.kind.value} other like {actual.name}`, and rename: `x[{actual.name} as other]`",
+            help=f"declare a copy, `{actual.kind.value} other like {actual.name}`, and rename: "
+            f"`x[{actual.name} as other]`",
         )
 
     def _lacks_axis(
@@ -352,14 +362,23 @@ class BlockCall(Binding):
         for axis in missing:
             for other in extra:
                 if other.family == axis.family:
-                    help = f"`{other.name}` and `{axis.name}` are copies of one axis: write `{span.text}[{other.name} as {axis.name}]`"
+                    help = (
+                        f"`{other.name}` and `{axis.name}` are copies of one axis: write "
+                        f"`{span.text}[{other.name} as {axis.name}]`"
+                    )
                     fix = [(Span(span.source, span.end, span.end), f"[{other.name} as {axis.name}]")]
         if not help:
             widths = [axis for axis in missing if axis.is_width]
             if extra:
-                help = f"is this the right value? it has {listed(a.name for a in extra)} instead of {listed(a.name for a in missing)}"
+                help = (
+                    f"is this the right value? it has {listed(a.name for a in extra)} instead of "
+                    f"{listed(a.name for a in missing)}"
+                )
             elif widths:
-                help = f"if the same value for every `{widths[0].name}` is meant, write `broadcast[{widths[0].name}]({span.text})`"
+                help = (
+                    f"if the same value for every `{widths[0].name}` is meant, write "
+                    f"`broadcast[{widths[0].name}]({span.text})`"
+                )
                 fix = [(span, f"broadcast[{widths[0].name}]({span.text})")]
         label = f"this is {show(wire)}"
         related = [(formal.span, f"`{name}` is declared here")]
@@ -367,7 +386,8 @@ class BlockCall(Binding):
             related.append((wire.span, "it comes from here"))
         self.body.report(
             "E0405",
-            f"`{name}` of `{self.block.name}` should be {shown}, but this is {show(wire)}: no {listed((a.name for a in missing), 'or')}",
+            f"`{name}` of `{self.block.name}` should be {shown}, but this is {show(wire)}: no "
+            f"{listed((a.name for a in missing), 'or')}",
             span,
             label,
             related=related,
@@ -399,13 +419,13 @@ class BlockCall(Binding):
     def _lifts_mentioned(self, wire: Wire, span: Span, formal: s.Formal, axis: Axis, parameter: Axis) -> None:
         self.body.report(
             "E0406",
-            f"`{formal.name.text}` of `{self.block.name}` carries `{axis.name}` too many: the block uses that axis itself"
-            + (f" (as `{parameter.name}`)" if parameter.name != axis.name else ""),
+            f"`{formal.name.text}` of `{self.block.name}` carries `{axis.name}` too many: the block "
+            f"uses that axis itself" + (f" (as `{parameter.name}`)" if parameter.name != axis.name else ""),
             span,
             f"this is {show(wire)}",
             related=[(formal.span, f"`{formal.name.text}` is declared here")],
-            help=f"a call may not lift over an axis that the block mentions: rename it to a copy, `x[{axis.name} as other]`, "
-            "or pass what the argument asks for",
+            help="a call may not lift over an axis that the block mentions: rename it to a copy, "
+            f"`x[{axis.name} as other]`, or pass what the argument asks for",
         )
 
     def _instance(self, frame: Frame, inputs: list[tuple[s.Formal, Wire | None]]) -> Instance:
@@ -448,7 +468,9 @@ class BlockCall(Binding):
         ]
 
     def _key(self, frame: Frame, inputs: list[tuple[s.Formal, Wire | None]]) -> object:
-        """Calls of equal keys have one body: same sizes, same copies among the parameters, arguments of the same kind."""
+        """Calls of equal keys have one body: same sizes, same copies among the parameters, arguments of the
+        same kind.
+        """
         place = {axis.id: index for index, axis in enumerate(frame.params)}
         families: dict[int, int] = {}
         axes = tuple(
@@ -469,10 +491,16 @@ class BlockCall(Binding):
                 arguments.append(wire.static)
                 continue
             element = at(wire.element.axis) if isinstance(wire.element, IndexInto) else wire.element.value
-            arguments.append((
-                element, tuple(at(axis) for axis in wire.type.axes), tuple(sorted(at(axis) for axis in wire.type.thin)),
-                wire.role, tuple(sorted(at(axis) for axis in wire.mark)), wire.loose,
-            ))  # fmt: skip
+            arguments.append(
+                (
+                    element,
+                    tuple(at(axis) for axis in wire.type.axes),
+                    tuple(sorted(at(axis) for axis in wire.type.thin)),
+                    wire.role,
+                    tuple(sorted(at(axis) for axis in wire.mark)),
+                    wire.loose,
+                )
+            )
         consts = tuple((const.value, type(const.value).__name__) for const in frame.const_params)
         return (id(self.block), frame.judge, axes, consts, lifted, tuple(arguments))
 

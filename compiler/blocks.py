@@ -48,7 +48,9 @@ class Checker:
     # -- what a block mentions -----------------------------------------------------------------------------------
 
     def closure(self, block: BlockDef) -> tuple[list[Axis], list[Const]]:
-        """The axes and consts of files that a block mentions, itself or by way of what it calls: its implicit parameters."""
+        """The axes and consts of files that a block mentions, itself or by way of what it calls: its
+        implicit parameters.
+        """
         if block in self.closures:
             return self.closures[block]
         self.closures[block] = ([], [])  # a block that calls itself is refused elsewhere
@@ -150,7 +152,9 @@ class Checker:
         return Frame(block, block.module, {}, {}, {}, {}, lifted, judge, results=block.decl.results)
 
     def _all_names(self, frame: Frame) -> None:
-        """File-level names that the block does not mention by any path cannot be wanted, but may be misspelt: keep them known."""
+        """File-level names that the block does not mention by any path cannot be wanted, but may be
+        misspelt: keep them known.
+        """
         for name, axis in frame.module.axes.items():
             if axis.id in frame.of_file:
                 frame.names.setdefault(name, frame.of_file[axis.id])
@@ -184,16 +188,26 @@ class Checker:
             original = frame.names.get(generic.like.text)
             if original is None and generic.like.text in frame.module.axes:
                 frame.report(
-                    "E0403", f"`{name}` is to be like `{generic.like.text}`, which is no earlier parameter of this block",
-                    generic.like.span, help=f"make `{generic.like.text}` a parameter too, before `{name}`",
-                )  # fmt: skip
+                    "E0403",
+                    f"`{name}` is to be like `{generic.like.text}`, which is no earlier parameter of this block",
+                    generic.like.span,
+                    help=f"make `{generic.like.text}` a parameter too, before `{name}`",
+                )
             elif original is None:
                 near = nearest(generic.like.text, frame.names)
-                frame.report("E0201", f"no axis is named `{generic.like.text}`", generic.like.span,
-                             help=f"did you mean `{near}`?" if near else "")  # fmt: skip
+                frame.report(
+                    "E0201",
+                    f"no axis is named `{generic.like.text}`",
+                    generic.like.span,
+                    help=f"did you mean `{near}`?" if near else "",
+                )
             elif original.kind is not kind:
-                frame.report("E0213", f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}", generic.span,
-                             help="a copy has the kind of its original")  # fmt: skip
+                frame.report(
+                    "E0213",
+                    f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
+                    generic.span,
+                    help="a copy has the kind of its original",
+                )
             else:
                 family, extent = original.family, original.extent
         setting = self.generic_sizes.get(name) if frame.judge else None
@@ -269,8 +283,12 @@ class Checker:
             return {}
         if frame.axis(name) is not None or frame.const(name) is not None:
             what = "an axis" if frame.axis(name) is not None else "a const"
-            frame.report("E0205", f"`{name}` is the name of {what}, so no variable may bear it", formal.name.span,
-                         help=f"call the argument something else, such as `{name}_`")  # fmt: skip
+            frame.report(
+                "E0205",
+                f"`{name}` is the name of {what}, so no variable may bear it",
+                formal.name.span,
+                help=f"call the argument something else, such as `{name}_`",
+            )
             return {name: None}
         type = body.type(formal.type)
         if type is None:
@@ -321,13 +339,18 @@ class Checker:
         results = decl.results
         if not results:
             if frame.block.is_model:
-                frame.report("E0408", f"model `{decl.name.text}` does not say what it gives", decl.head,
-                             help="write `-> [target, vocab]`: this is the order in memory too")  # fmt: skip
+                frame.report(
+                    "E0408",
+                    f"model `{decl.name.text}` does not say what it gives",
+                    decl.head,
+                    help="write `-> [target, vocab]`: this is the order in memory too",
+                )
             return wires
         if len(wires) != len(results):
             frame.report(
                 "E0408",
-                f"`{decl.name.text}` promises {len(results)} result{'s' if len(results) > 1 else ''} but returns {len(wires)}",
+                f"`{decl.name.text}` promises {len(results)} result{'s' if len(results) > 1 else ''} "
+                f"but returns {len(wires)}",
                 statement.span,
                 related=[(results[0].span.to(results[-1].span), "promised here")],
                 help="return the results in the order in which they are declared",
@@ -345,8 +368,12 @@ class Checker:
             checked.append(wire if good else None)
             local = [axis for axis in wanted.axes if axis in frame.own_axes]
             if local:
-                frame.report("E0313", f"the result carries `{local[0].name}`, an axis of the block's own that no caller can name",
-                             result.type.span, help=f"make `{local[0].name}` a parameter of the block, or an axis of the file")  # fmt: skip
+                frame.report(
+                    "E0313",
+                    f"the result carries `{local[0].name}`, an axis of the block's own that no caller can name",
+                    result.type.span,
+                    help=f"make `{local[0].name}` a parameter of the block, or an axis of the file",
+                )
         return checked
 
     def _external(self, body: Body) -> list[Wire | None]:
@@ -386,10 +413,19 @@ class Checker:
             outputs.append(Output(result.name.text if result and result.name else None, value, axes))
         kind = "op" if frame.block.target else frame.block.decl.keyword
         return Graph(
-            frame.block.name, kind, (*frame.params, *frame.own_axes), len(frame.params), tuple(frame.const_params), frame.lifted,
-            tuple(builder.inputs), tuple(builder.nodes), tuple(outputs), frame.block.decl.doc, frame.block.decl.head,
+            frame.block.name,
+            kind,
+            (*frame.params, *frame.own_axes),
+            len(frame.params),
+            tuple(frame.const_params),
+            frame.lifted,
+            tuple(builder.inputs),
+            tuple(builder.nodes),
+            tuple(outputs),
+            frame.block.decl.doc,
+            frame.block.decl.head,
             frame.block.target,
-        )  # fmt: skip
+        )
 
     # -- a call --------------------------------------------------------------------------------------------------
 

@@ -74,12 +74,13 @@ class Body(Repeats):
             place = axis.span if axis is not None else None
             self.report(
                 "E0205",
-                f"`{text}` is the name of an {kind}, so no variable may bear it" if kind == "axis"
+                f"`{text}` is the name of an {kind}, so no variable may bear it"
+                if kind == "axis"
                 else f"`{text}` is the name of a const, so no variable may bear it",
                 name.span,
                 related=[(place, f"the {kind} is declared here")],
                 help=f"call the variable something else, such as `{text}_`",
-            )  # fmt: skip
+            )
             self.env[text] = None
             return
         if wire is not None and wire.value is not None and wire.value.name is None and wire.home is self.builder:
@@ -159,8 +160,14 @@ class Body(Repeats):
         if not same and twins:
             self.report_namesakes(*twins[0], span, [(wanted_span, f"{show_type(wanted)} wanted here")])
         elif not same:
-            self.report(code, f"{what} is {show(wire)}, but {show_type(wanted)} is written here", span, f"this is {show(wire)}",
-                        related=[(wanted_span, f"{show_type(wanted)} wanted here")], help=self._difference(wire, wanted))  # fmt: skip
+            self.report(
+                code,
+                f"{what} is {show(wire)}, but {show_type(wanted)} is written here",
+                span,
+                f"this is {show(wire)}",
+                related=[(wanted_span, f"{show_type(wanted)} wanted here")],
+                help=self._difference(wire, wanted),
+            )
         return same
 
     def _difference(self, wire: Wire, wanted: Type) -> str:
@@ -170,7 +177,10 @@ class Body(Repeats):
         for axis in missing:
             for other in extra:
                 if axis.family == other.family:
-                    return f"`{other.name}` and `{axis.name}` are copies of one axis: rename, `x[{other.name} as {axis.name}]`"
+                    return (
+                        f"`{other.name}` and `{axis.name}` are copies of one axis: rename, "
+                        f"`x[{other.name} as {axis.name}]`"
+                    )
         parts = []
         if missing:
             parts.append(f"{listed(axis.name for axis in missing)} {'is' if len(missing) == 1 else 'are'} missing")
@@ -210,8 +220,12 @@ class Body(Repeats):
         if decl.like is not None:
             original = self.axis(decl.like)
             if original is not None and original.kind is not kind:
-                self.report("E0213", f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}", decl.span,
-                            help=f"write `{original.kind.value} {name} like {original.name}`")  # fmt: skip
+                self.report(
+                    "E0213",
+                    f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
+                    decl.span,
+                    help=f"write `{original.kind.value} {name} like {original.name}`",
+                )
             if original is not None:
                 extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
         elif decl.size is not None:
@@ -223,8 +237,13 @@ class Body(Repeats):
                 extent = value
                 bound = largest(size) if size is not None and value is None and kind is Kind.WIDTH else None
         else:
-            self.report("E0207", f"`{name}` is declared in a block but has no size", decl.span,
-                        help=f"an axis of a block is made of others: `{decl.kind} {name} = ...`, or make it a parameter of the block")  # fmt: skip
+            self.report(
+                "E0207",
+                f"`{name}` is declared in a block but has no size",
+                decl.span,
+                help=f"an axis of a block is made of others: `{decl.kind} {name} = ...`, or make it a "
+                f"parameter of the block",
+            )
         label = decl.display.text if decl.display else name
         axis = self.checker.session.axis(
             name, kind, label=label, extent=extent, size=size, bound=bound, family=family, span=decl.name.span

@@ -3,8 +3,8 @@
 On the expanded graph every value has a *reach*: upper bounds of the input indices, along the family in question, that
 it depends on. A bound is a number in mixed radix whose digits are the value's own axes plus an offset (one digit, until
 an axis is split). Inputs reach their own index; what is built of positions and weights reaches nothing. Pointwise ops
-unite; arranging ops and gathers substitute their index map; summing, normalising or picking over a reached axis replaces
-it by its bound, taken from the *support* of what is summed (`predicates.Facts`), else by everything.
+unite; arranging ops and gathers substitute their index map; summing, normalising or picking over a reached axis
+replaces it by its bound, taken from the *support* of what is summed (`predicates.Facts`), else by everything.
 
 What is proved is sound, not complete: a failed proof shows the path of the leak as far as the rules see it.
 """
@@ -66,8 +66,11 @@ def unite(*reaches: Reach) -> Reach:
     out: Reach = {}
     for reach in reaches:
         for bound, trace in reach.items():
-            rivals = [other for other in out if len(other) == len(bound) == 1 and other[0].axis == bound[0].axis
-                      and other[0].zero == bound[0].zero]  # fmt: skip
+            rivals = [
+                other
+                for other in out
+                if len(other) == len(bound) == 1 and other[0].axis == bound[0].axis and other[0].zero == bound[0].zero
+            ]
             if any(other[0].offset >= bound[0].offset for other in rivals):
                 continue
             for other in rivals:
@@ -76,14 +79,25 @@ def unite(*reaches: Reach) -> Reach:
     return out
 
 
+def everything(text: str, span: Span | None, *reaches: Reach) -> Reach:
+    """What reads any item of what it reaches at all."""
+    trace = next((trace for reach in reaches for trace in reach.values()), None)
+    return {} if trace is None else {(TOP,): Trace(text, span, trace)}
+
+
 def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnostic | None:
     """The diagnostic of a claim that does not hold, or None if it is proved. `axis` is one of the graph's own."""
     analysis = _Analysis({})
     inputs = [
-        Info({(Digit(a),): Trace(f"`{entry.name}` is read along `{a.name}`", entry.value.span, None)
-              for a in entry.value.type.axes if a.family == axis.family})
+        Info(
+            {
+                (Digit(a),): Trace(f"`{entry.name}` is read along `{a.name}`", entry.value.span, None)
+                for a in entry.value.type.axes
+                if a.family == axis.family
+            }
+        )
         for entry in graph.inputs
-    ]  # fmt: skip
+    ]
     value = graph.outputs[output].value
     info = analysis.run(graph, inputs, frozenset({axis.family}))[output]
     for bound, trace in info.reach.items():
@@ -144,7 +158,7 @@ class _Analysis:
         """The infos of a graph's outputs."""
         if graph.target:
             text = f"`{graph.name}` is an op of your own: it may read anything"
-            read = {(TOP,): Trace(text, graph.span, trace) for info in inputs for trace in info.reach.values()}
+            read = everything(text, graph.span, *(info.reach for info in inputs))
             return [Info(read) for _ in graph.outputs]
         key = (id(graph), families, tuple(_freeze(info) for info in inputs))
         if key in self.kept:
@@ -201,10 +215,7 @@ class _Analysis:
             entering = after
             if attempt == 6:
                 for at, _ in node.states:
-                    traces = entering[at].reach.values()
-                    entering[at] = Info(
-                        {(TOP,): Trace("each step reaches further", node.span, trace) for trace in traces}
-                    )
+                    entering[at] = Info(everything("each step reaches further", node.span, entering[at].reach))
         names = dict(node.axes)
         for out, info in zip(node.outs, found, strict=True):
             infos[out.id] = Info(_over(info, names).reach)
@@ -222,12 +233,7 @@ class _Analysis:
             if settled:
                 break
             if attempt == 6:  # a bound that grows with every pass
-                carried = [
-                    Info(
-                        {(TOP,): Trace("each pass reaches further", node.span, trace) for trace in info.reach.values()}
-                    )
-                    for info in carried
-                ]
+                carried = [Info(everything("each pass reaches further", node.span, info.reach)) for info in carried]
         for out, info in zip(node.outs, carried, strict=True):
             infos[out.id] = info
 
@@ -313,13 +319,7 @@ class _Step:
             case op if OPS[op].group == "pointwise":
                 return self._pointwise(parts)
             case op:  # nothing is known of it: it may read anything
-                return Info(
-                    {
-                        (TOP,): self._step(f"`{op}` may read anything", trace)
-                        for part in parts
-                        for trace in part.reach.values()
-                    }
-                )
+                return Info(everything(f"`{op}` may read anything", node.span, *(part.reach for part in parts)))
 
     # -- reach ---------------------------------------------------------------------------------------------------
 
@@ -327,7 +327,9 @@ class _Step:
         return Trace(text, self.node.span, before)
 
     def _bounded(self, parts: Iterable[Info], axes: set[Axis], support: Facts) -> Reach:
-        """The reach after the axes went: each is replaced by what the support says it is at most, else by everything."""
+        """The reach after the axes went: each is replaced by what the support says it is at most, else by
+        everything.
+        """
         shown = self.node.op
 
         def digit(d: Digit) -> tuple[Digit, str]:
@@ -389,7 +391,8 @@ class _Step:
             changed = [digit(d) for d in bound]
             text = next((said for _, said in changed if said), "")
             reach = unite(reach, {tuple(d for d, _ in changed): self._step(text, trace) if text else trace})
-        # A run-time size inside an index only says which item is read; that the item is within bounds is `best`'s matter.
+        # A run-time size inside an index only says which item is read; that the item is within bounds is `best`'s
+        # matter.
         theirs = {bound: trace for bound, trace in e.reach.items() if index.role is Role.DATA or best is None}
         return Info(unite(reach, theirs), without(x.true, {axis}), without(x.false, {axis}))
 

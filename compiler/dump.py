@@ -50,13 +50,15 @@ def _one(graph: Graph) -> str:
                 args = ", ".join(f"%{arg.id}" for arg in node.args)
                 outs = ", ".join(map(_value, node.outs))
                 lines.append(
-                    f"  {outs} = scan[{node.axis.name}] {node.graph.name}.{node.name}({args}) steps {node.steps} states {node.states}"
+                    f"  {outs} = scan[{node.axis.name}] {node.graph.name}.{node.name}({args}) steps "
+                    f"{node.steps} states {node.states}"
                 )
             case Repeat():
                 args = ", ".join(f"%{arg.id}" for arg in node.args)
                 shared = " shared" if node.shared else ""
                 lines.append(
-                    f"  {', '.join(map(_value, node.outs))} = repeat.{node.name} {show_static(node.count)}{shared} ({args}) carrying {node.carried}"
+                    f"  {', '.join(map(_value, node.outs))} = repeat.{node.name} "
+                    f"{show_static(node.count)}{shared} ({args}) carrying {node.carried}"
                 )
     for output in graph.outputs:
         lines.append(f"  out {output.name or ''}%{output.value.id} {show_axes(output.axes)}")

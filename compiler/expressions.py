@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 from .scope import Scope
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
-WRITABLE_OPS = tuple(name for name in OPS if name.isidentifier() and name not in _HIDDEN) + ("raw", "scan")
+WRITABLE_OPS = (*(name for name in OPS if name.isidentifier() and name not in _HIDDEN), "raw", "scan")
 _INITS = {"normal": 1, "uniform": 1, "zeros": 0, "ones": 0, "constant": 1, "xavier": 0}
 
 
@@ -78,9 +78,11 @@ class Expressions(Scope):
                     if len(found) == 1:
                         return found[0]
                     self.report(
-                        "E0408", f"`{expr.callee.text}` gives {len(found)} results, but one is wanted here", expr.span,
+                        "E0408",
+                        f"`{expr.callee.text}` gives {len(found)} results, but one is wanted here",
+                        expr.span,
                         help="name them first: `a, b = f(x)` (`_` discards one)",
-                    )  # fmt: skip
+                    )
                     return None
                 return found
 
@@ -151,8 +153,12 @@ class Expressions(Scope):
         wire = self.expr(expr.value)
         brackets = expr.brackets
         if brackets.result is not None or brackets.each:
-            self.report("E0318", "brackets on a value rename or gather: no arrow, no colon", brackets.span,
-                        help="write `x[a as b]` or `x[a = index]`; to call a block or op, arguments must follow the brackets")  # fmt: skip
+            self.report(
+                "E0318",
+                "brackets on a value rename or gather: no arrow, no colon",
+                brackets.span,
+                help="write `x[a as b]` or `x[a = index]`; to call a block or op, arguments must follow the brackets",
+            )
             return None
         for item in brackets.items:
             if item.rename is not None:
@@ -161,9 +167,11 @@ class Expressions(Scope):
                 wire = self.gather(wire, item, expr)
             else:
                 self.report(
-                    "E0318", "brackets on a value rename or gather an axis", item.span,
+                    "E0318",
+                    "brackets on a value rename or gather an axis",
+                    item.span,
                     help=f"write `x[{item.name.text} as other]` or `x[{item.name.text} = index]`",
-                )  # fmt: skip
+                )
                 wire = None
         return wire
 
@@ -172,8 +180,19 @@ class Expressions(Scope):
         old, new = self.axis(item.name), self.axis(item.rename)
         if wire is None or old is None or new is None:
             return None
-        call = OpCall(self, OPS["rename"], "as", expr.span, item.span, [wire], [expr.value.span],
-                      [old], [item.name.span], [new], [item.rename.span])  # fmt: skip
+        call = OpCall(
+            self,
+            OPS["rename"],
+            "as",
+            expr.span,
+            item.span,
+            [wire],
+            [expr.value.span],
+            [old],
+            [item.name.span],
+            [new],
+            [item.rename.span],
+        )
         if old not in wire.type.axes:
             return call.lacks(
                 wire,
@@ -335,9 +354,12 @@ class Expressions(Scope):
         if name in self.env:
             help = f"`{name}` is a variable: it is not called"
         self.report(
-            "E0203", f"no op or block is named `{name}`", call.callee.span, help=help,
+            "E0203",
+            f"no op or block is named `{name}`",
+            call.callee.span,
+            help=help,
             fix=[(call.callee.span, near)] if near and help.startswith("did") else [],
-        )  # fmt: skip
+        )
         return None
 
     def _evaluate_arguments(self, call: s.Call) -> None:
@@ -454,9 +476,13 @@ class Expressions(Scope):
                     )
                 else:
                     near = nearest(name, known)
-                    self.report("E0319", f"`{made.shown}` has no argument `{name}`", argument.span,
-                                help=f"did you mean `{near}`?" if near else f"it has {listed(known)}",
-                                fix=[(argument.name.span, near)] if near and argument.name else [])  # fmt: skip
+                    self.report(
+                        "E0319",
+                        f"`{made.shown}` has no argument `{name}`",
+                        argument.span,
+                        help=f"did you mean `{near}`?" if near else f"it has {listed(known)}",
+                        fix=[(argument.name.span, near)] if near and argument.name else [],
+                    )
                 good = False
         missing = [name for name in positions if name not in given]
         if missing and good:
@@ -654,8 +680,12 @@ class Expressions(Scope):
             return None
         if len(arguments) != _INITS[callee.text] or any(a.name for a in arguments):
             count = _INITS[callee.text]
-            self.report("E0320", f"`{callee.text}` takes {count or 'no'} number{'s' if count > 1 else ''}", expr.span,
-                        help="`normal(std)`, `uniform(bound)`, `constant(c)`, `zeros`, `ones`, `xavier`")  # fmt: skip
+            self.report(
+                "E0320",
+                f"`{callee.text}` takes {count or 'no'} number{'s' if count > 1 else ''}",
+                expr.span,
+                help="`normal(std)`, `uniform(bound)`, `constant(c)`, `zeros`, `ones`, `xavier`",
+            )
             return None
         numbers = []
         for argument in arguments:

@@ -110,8 +110,11 @@ class Loader:
             if len(names) > 1 and found.is_file():
                 name = f"std/{'/'.join(names[1:])}.attn"
                 return Source(name, found.read_text(encoding="utf-8")), None, True
-            known = [f"std.{item.name[:-5]}" for item in sorted(root.iterdir(), key=lambda i: i.name)
-                     if item.name.endswith(".attn")]  # fmt: skip
+            known = [
+                f"std.{item.name[:-5]}"
+                for item in sorted(root.iterdir(), key=lambda i: i.name)
+                if item.name.endswith(".attn")
+            ]
             near = nearest(".".join(names), known)
             self.session.report(
                 "E0209",
@@ -188,7 +191,8 @@ class _Declarations:
                         "E0214",
                         f"param `{item.name.text}` stands outside a block or model",
                         item.span,
-                        help="move it into the block or model that owns this weight; its path in the state dict starts there",
+                        help="move it into the block or model that owns this weight; its path in the "
+                        "state dict starts there",
                     )
                     module.missing.add(item.name.text)
         self._configure()
@@ -324,7 +328,8 @@ class _Declarations:
             elif original.kind is not kind:
                 self.session.report(
                     "E0213",
-                    f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}: a copy has the kind of its original",
+                    f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}: a "
+                    f"copy has the kind of its original",
                     decl.span,
                     related=[(original.span, f"`{original.name}` is declared here")],
                     help=f"write `{original.kind.value} {name} like {original.name}`",
@@ -349,9 +354,15 @@ class _Declarations:
                 help="write `=`, or declare a width",
             )
         axis = self.session.axis(
-            name, kind, label=label, extent=extent, size=size, bound=bound,
-            family=original.family if original else None, span=decl.name.span,
-        )  # fmt: skip
+            name,
+            kind,
+            label=label,
+            extent=extent,
+            size=size,
+            bound=bound,
+            family=original.family if original else None,
+            span=decl.name.span,
+        )
         if formula is not None and not decl.bounded:
             self.session.formulas[axis.id] = formula
         return axis
@@ -507,7 +518,8 @@ class _Declarations:
                     f"`{local}` comes from two files",
                     ident.span,
                     related=[(module.places[local], "and from here")],
-                    help=f"declare `{local}` in this file (its declaration then holds in both), or rename one: `{name} as other`",
+                    help=f"declare `{local}` in this file (its declaration then holds in both), or "
+                    f"rename one: `{name} as other`",
                 )
                 return
             module.places[local] = ident.span
@@ -595,7 +607,8 @@ def size_static(expr: s.Expr, lookup: Lookup, session: Reporter, *, exact: bool 
                 "E0207",
                 "this is no number known at build time",
                 expr.span,
-                help="a size or const is made of numbers, sizes and consts with + - * / % ^, ceil(a / b) and floor(a / b)",
+                help="a size or const is made of numbers, sizes and consts with + - * / % ^, ceil(a "
+                "/ b) and floor(a / b)",
             )
             return None
 

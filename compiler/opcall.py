@@ -22,7 +22,9 @@ _STATIC_NAMES = {"maximum": "max", "minimum": "min"}
 
 @dataclass
 class OpCall:
-    """axes, made, each: the brackets, resolved, with the span of each; options: given or default; name: of a learned op."""
+    """axes, made, each: the brackets, resolved, with the span of each; options: given or default; name: of a
+    learned op.
+    """
 
     body: Expressions
     op: Op
@@ -106,9 +108,17 @@ class OpCall:
             builder.own(self.name, self.span, self.body)
         keeps_mark = self.op.name in ("dropout", "split", "merge", "broadcast")
         return Wire(
-            type, role, self.span, out, mark, None, range,
-            loose=keeps_mark and self.operands[0].loose, product_of=product_of, home=builder,
-        )  # fmt: skip
+            type,
+            role,
+            self.span,
+            out,
+            mark,
+            None,
+            range,
+            loose=keeps_mark and self.operands[0].loose,
+            product_of=product_of,
+            home=builder,
+        )
 
     # -- questions that several rules ask ------------------------------------------------------------------------
 
@@ -154,7 +164,10 @@ class OpCall:
             )
             return None
         if copies:
-            help = f"it has `{copies[0].name}`, a copy of `{axis.name}`: write `{copies[0].name}` here, or rename: `x[{copies[0].name} as {axis.name}]`"
+            help = (
+                f"it has `{copies[0].name}`, a copy of `{axis.name}`: write `{copies[0].name}` "
+                f"here, or rename: `x[{copies[0].name} as {axis.name}]`"
+            )
             fix = [(axis_span, copies[0].name)]
         elif wire.axes:
             help = f"it has {listed(other.name for other in wire.axes)}"
@@ -251,7 +264,8 @@ class OpCall:
             shown = f"`{place.text}`" if place.text.isidentifier() else "this operand"
             self.body.report(
                 "E0307",
-                f"{shown} sums to one over {over}{together}, but this `dot` averages over {by}{' alone' if together else ''}",
+                f"{shown} sums to one over {over}{together}, but this `dot` averages over "
+                f"{by}{' alone' if together else ''}",
                 self.axis_spans[0].to(self.axis_spans[-1]) if self.axis_spans else self.span,
                 f"averaged over {by} here",
                 related=[origin],

@@ -53,7 +53,9 @@ Facts = dict[tuple[Axis, Axis], int] | None
 
 
 def both(a: Facts, b: Facts) -> Facts:
-    """What holds where both do: all facts of either, the sharper where they meet, and what follows from two together."""
+    """What holds where both do: all facts of either, the sharper where they meet, and what follows from two
+    together.
+    """
     if a is None or b is None:
         return None
     out = dict(a)

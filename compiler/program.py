@@ -103,8 +103,12 @@ class _Build:
                 session.add(problem)
         if not module.file.items and not session.errors:
             span = Span(self.source, 0, 0)
-            session.report("E0219", f"{self.source.name} declares nothing", span,
-                           help="write `model name(x: [seq, depth]) -> [seq, depth] { ... }`")  # fmt: skip
+            session.report(
+                "E0219",
+                f"{self.source.name} declares nothing",
+                span,
+                help="write `model name(x: [seq, depth]) -> [seq, depth] { ... }`",
+            )
         sound = not session.errors
         for block in blocks:
             self._causal(session, checker, block, sound)

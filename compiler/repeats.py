@@ -129,7 +129,9 @@ class Repeats(Expressions):
         return None
 
     def _settle(self, statement: s.Repeat, carried: list[str], starts: list[Wire], index: Const | None) -> _Pass | None:
-        """Run the body until what it carries has settled: its role, its marks, its thin axes (types must not change)."""
+        """Run the body until what it carries has settled: its role, its marks, its thin axes (types must not
+        change).
+        """
         entering = [self._as_value(wire) for wire in starts]
         result: _Pass | None = None
         for attempt in range(5):
@@ -302,9 +304,12 @@ def _join(a: Wire, b: Wire) -> Wire:
         element = Scalar.REAL
     thin = frozenset(a.type.thin & b.type.thin)
     return replace(
-        a, type=Type(element, a.type.axes, thin), role=max(a.role, b.role), mark=a.mark if a.mark == b.mark else frozenset(),
+        a,
+        type=Type(element, a.type.axes, thin),
+        role=max(a.role, b.role),
+        mark=a.mark if a.mark == b.mark else frozenset(),
         loose=a.loose and b.loose,
-    )  # fmt: skip
+    )
 
 
 def _same(a: Wire, b: Wire) -> bool:

@@ -66,7 +66,8 @@ class ScanCall(BlockCall):
                 wire, span = arguments[name]
                 body.report(
                     "E0411",
-                    f"`{name}` is the value before the first `{axis.name}`, so it has no `{axis.name}`: this is {show(wire)}",
+                    f"`{name}` is the value before the first `{axis.name}`, so it has no "
+                    f"`{axis.name}`: this is {show(wire)}",
                     span,
                     help=f"pass its first item, `x[{axis.name} = 0]`, or 0",
                 )
@@ -127,8 +128,10 @@ class ScanCall(BlockCall):
     def _emit(
         self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str
     ) -> list[Wire | None]:
-        assert self.axis is not None and self.given is not None and instance.graph is not None
         body, builder, graph, axis = self.body, self.body.builder, instance.graph, self.axis
+        assert axis is not None
+        assert graph is not None
+        assert self.given is not None
         if any(axis == actual for _, actual in self.actual):
             body.report(
                 "E0411",
@@ -144,9 +147,10 @@ class ScanCall(BlockCall):
             (entering.index(formal), position) for formal, position in self._states.items() if formal in entering
         )
         steps = tuple(
-            index for index, formal in enumerate(entering)
+            index
+            for index, formal in enumerate(entering)
             if formal not in self._states and self.given[formal][0].has(axis)
-        )  # fmt: skip
+        )
         values: list[Value] = []
         outs: list[Wire | None] = []
         for wire, output in zip(instance.results, graph.outputs, strict=True):

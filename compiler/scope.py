@@ -54,9 +54,17 @@ class Scope:
     ) -> None:
         """deep: the mistake follows from the expanded graph (D6, D7): it is shown in the body, whoever calls it."""
         self.frame.report(
-            code, message, span, label, related=related, notes=notes, help=help, fix=fix, warning=warning,
+            code,
+            message,
+            span,
+            label,
+            related=related,
+            notes=notes,
+            help=help,
+            fix=fix,
+            warning=warning,
             deep=deep or code == "E0305",
-        )  # fmt: skip
+        )
 
     def namesakes(self, type: Type) -> tuple[Axis, Axis] | None:
         """Two axes of the type that only look alike: one name, but of two files (D13). Lifted axes are the callers'."""
@@ -77,7 +85,8 @@ class Scope:
             f"two axes named `{a.name}` meet here{where}",
             span,
             related=[*related, (a.span, f"one `{a.name}`"), (b.span, f"another `{b.name}`")],
-            help=f"if they are to be one, name it in the `use`: `use ...: {a.name}`; the declaration of this file then holds in both",
+            help=f"if they are to be one, name it in the `use`: `use ...: {a.name}`; the declaration "
+            f"of this file then holds in both",
         )
 
     # -- names ---------------------------------------------------------------------------------------------------

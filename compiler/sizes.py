@@ -70,7 +70,9 @@ Poly = dict[Monomial, Fraction]
 
 
 def poly(static: Static) -> Poly:
-    """A size as a polynomial over the free sizes. Copies of an axis are one unknown; what is not polynomial is opaque."""
+    """A size as a polynomial over the free sizes. Copies of an axis are one unknown; what is not polynomial
+    is opaque.
+    """
     match static:
         case Literal(value):
             return _constant(Fraction(value))

@@ -90,7 +90,8 @@ def _apart(
     """Give each repeat columns of its own: every step of its scope comes before or after it."""
     assert callable(edge)
     n = len(steps)
-    repeats = [s for s in scene.sections if s.repeat and s.enter is not None and s.exit is not None]
+    holders = {id(holder) for s in scene.sections if s.repeat for holder in _chain(s)}
+    repeats = [s for s in scene.sections if id(s) in holders and s.enter is not None and s.exit is not None]
     for k, repeat in enumerate(repeats):
         assert repeat.enter is not None and repeat.exit is not None
         after: list[set[int]] = [set() for _ in range(n)]
@@ -121,6 +122,15 @@ def _apart(
                 edge(leave, i)
             elif not up[i] >> leave & 1:
                 edge(i, enter)
+
+
+def _chain(section: Section | None) -> list[Section]:
+    """The section and those around it."""
+    out = []
+    while section is not None:
+        out.append(section)
+        section = section.parent
+    return out
 
 
 def _abreast(

@@ -159,7 +159,7 @@ def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
         case Kind.SOURCE if step.mark in ("learned", "block"):
             return {w.number: (13.0, 13.0) for w in every}
         case Kind.ON:
-            high = 23.0 if step.mark == "triangle" else 13.0
+            high = 21.0 if step.mark == "triangle" else 13.0
             return {w.number: (high, 13.0) for w in covered(step, meeting)}
         case Kind.JOIN if step.mark == "mask":
             return {w.number: (13.0, 13.0) for w in meeting.ins[0] if w.axis in step.on}
@@ -226,10 +226,10 @@ def _ring(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
 
 def _triangle(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     wires = covered(step, meeting)
-    top, bottom = _span(sheet, wires, spot.column, 12)
+    top, bottom = _span(sheet, wires, spot.column, 10.5)
     sheet.shape(spot.id, (spot.x0, top, spot.x1, bottom), "op softmax", step.tip, shape="triangle", orientation="90",
                 style="filled", fillcolor="white", penwidth="1.3")  # fmt: skip
-    sheet.write(spot.middle + 2, top - 5, step.text, theme.CAPTION)
+    sheet.write(spot.middle + 2, top - 4.5, step.text, theme.CAPTION)
 
 
 def _pill(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:

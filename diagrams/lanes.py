@@ -21,12 +21,14 @@ _SWEEPS = 16
 _EFFORT = 3000  # variables times starts, about
 
 
-def place(n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie] = ()) -> list[float]:
+def place(
+    n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie] = (), starts: int = _STARTS
+) -> list[float]:
     """Heights in points, downwards, of `n` variables; the least is 0."""
     if n == 0:
         return []
     best: tuple[float, list[float]] | None = None
-    for start in range(max(2, min(_STARTS, _EFFORT // n))):
+    for start in range(max(1, min(starts, _EFFORT // n))):
         y = _once(n, gaps, pulls, ties, start)
         cost = sum(w * abs(y[a] - y[b]) for a, b, w in pulls)
         if best is None or cost < best[0] - 1e-6:
@@ -48,6 +50,7 @@ class _Groups:
             self.after[a][b] = max(gap, self.after[a].get(b, gap))
             self.before[b][a] = self.after[a][b]
         self.member = [1 << i for i in range(n)]
+        self.roots = list(range(n))
         self.below = self._closure(n)
 
     def _closure(self, n: int) -> list[int]:
@@ -99,9 +102,13 @@ class _Groups:
         both = self.member[p]
         below = (self.below[p] | self.below[q]) & ~both
         self.below[p] = below
-        for u in range(len(self.parent)):
-            if self.parent[u] == u and self.below[u] & both:
-                self.below[u] |= below | both
+        self.roots.remove(q)
+        every = below | both
+        reach = self.below
+        for u in self.roots:
+            if reach[u] & both:
+                reach[u] |= every
+        reach[p] = below
         return True
 
 

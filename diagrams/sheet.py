@@ -72,7 +72,7 @@ class Sheet:
         widths = _estimates(woven.columns, self.meetings)
         best: tuple[tuple[int, float], list[float]] | None = None
         for _ in range(_TRIES):  # a fold is chosen by widths that are known once it is made
-            self._fold(woven.columns, widths, room)
+            self._fold(woven.columns, widths, room, starts=1)
             self._widths()
             lengths = [self.right[row[-1]] - self.left[row[0]] for row in self.rows]
             rank = (len(self.rows) + sum(length > room for length in lengths) * 100, max(lengths))
@@ -80,12 +80,9 @@ class Sheet:
                 break
             best = rank, widths
             widths = self._measured(woven.columns)
-        else:
-            rank = (0, 0.0)
         assert best is not None
-        if rank > best[0]:
-            self._fold(woven.columns, best[1], room)
-            self._widths()
+        self._fold(woven.columns, best[1], room, starts=10 if len(self.rows) < 12 else 3)
+        self._widths()
         self._draw()
         self.scale = min(1.0, page / max(1.0, self.extent[2] - self.extent[0]))
 
@@ -100,7 +97,7 @@ class Sheet:
                 wide[id(self.columns[j])] = end - self.left[j]
         return [wide[id(column)] for column in columns]
 
-    def _fold(self, columns: Sequence[Column], widths: Sequence[float], room: float) -> None:
+    def _fold(self, columns: Sequence[Column], widths: Sequence[float], room: float, starts: int) -> None:
         folded = rows.fold(columns, widths, room)
         self.columns: list[Column] = [column for row in folded for column in row]
         self.rows: list[list[int]] = []
@@ -115,9 +112,9 @@ class Sheet:
         self.row_bottom: list[float] = []
         top = 0.0
         for row in self.rows:
-            top = self._lanes(row, top) + _APART
+            top = self._lanes(row, top, starts) + _APART
 
-    def _lanes(self, row: Sequence[int], top: float) -> float:
+    def _lanes(self, row: Sequence[int], top: float, starts: int) -> float:
         """Heights of one row's slots, beginning at `top`; returns where the row ends."""
         index: dict[tuple[int, int], int] = {}  # (column, slot) -> variable
         slots: list[tuple[int, Slot]] = []
@@ -175,8 +172,7 @@ class Sheet:
             if id(slot) in last:
                 pulls.append((last[id(slot)], v, 2.0 if isinstance(slot, Dash) else _STRAIGHT))
             last[id(slot)] = v
-        y = lanes.place(n, gaps, pulls, ties)
-        y = _unjogged(y, slots, index, gaps, self.columns, row)
+        y = lanes.place(n, gaps, pulls, ties, starts)
         for v, (j, slot) in enumerate(slots):
             slot.y[j] = top + y[v]
         low = max((slot.y[j] for j, slot in slots), default=top)
@@ -184,14 +180,9 @@ class Sheet:
             if id(section) not in held:
                 continue
             above, below = edges[id(section)]
-            high_edge, low_edge = self._extent(section, held[id(section)], top + y[above], top + y[below])
-            self.borders.append(_Border(section, held[id(section)], high_edge, low_edge))
-            low = max(low, low_edge)
+            self.borders.append(_Border(section, held[id(section)], top + y[above], top + y[below]))
+            low = max(low, top + y[below])
         return low + 8
-
-    def _extent(self, section: Section, columns: Sequence[int], top: float, bottom: float) -> tuple[float, float]:
-        """A section's top and bottom in a row, tight about what is in it."""
-        return top, bottom
 
     def _around(self, slot: Slot, j: int) -> list[Section]:
         """The sections that a slot lies in at a column, innermost first."""
@@ -254,10 +245,14 @@ class Sheet:
                 before = max((r.before for r in rooms), default=4.0)
                 if not column.steps:  # the start or end of a folded row: room for labels
                     after = max((width(label_of(s), theme.AXIS) + 8 for s in column.left if isinstance(s, Wire)), default=4)
-                    after, spare = (after, 0.0) if not place else (10.0, 0.0)
+                    bordered = place + 1 < len(row) and any(
+                        s.kind in (Kind.ENTER, Kind.EXIT) for s in self.columns[row[place + 1]].steps
+                    )
+                    after, spare = (after, 0.0) if not place and not bordered else (8.0, 0.0)
                 if place and any(s.kind is Kind.COPY for s in self.columns[row[place - 1]].steps):
                     earlier = {id(s) for s in self.columns[row[place - 1]].right}
-                    fresh = [s for s in column.left if isinstance(s, Wire) and id(s) not in earlier]
+                    going = {id(s) for s in column.right}
+                    fresh = [s for s in column.left if isinstance(s, Wire) and id(s) not in earlier | going]
                     before = max(before, max((width(label_of(w), theme.AXIS) + 8 for w in fresh), default=0.0))
                 core = max((r.core for r in rooms), default=6.0)
                 after = max((r.after - max(0.0, (core - r.core) / 2) for r in rooms), default=4.0)
@@ -785,10 +780,3 @@ def _estimates(columns: Sequence[Column], meetings: dict[int, Meeting]) -> list[
                 gap = 30.0
         out.append(wide + gap)
     return out
-
-
-def _unjogged(
-    y: list[float], slots: Sequence[tuple[int, Slot]], index: dict[tuple[int, int], int], gaps: Sequence[lanes.Gap],
-    columns: Sequence[Column], row: Sequence[int],
-) -> list[float]:  # fmt: skip
-    return y

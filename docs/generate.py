@@ -44,8 +44,8 @@ def errors() -> str:
     lines = ["# The errors", "", NOTE, "`attnc explain CODE` prints one of these."]
     for entry in CATALOGUE.values():
         lines += ["", f"## {entry.code}: {entry.title}", "", dedent(entry.explanation).strip()]
-        for head, info, program in (("Wrong:", f" {entry.code}", entry.wrong), ("Right:", "", entry.right)):
-            lines += ["", head, "", f"```attn{info}", program.strip("\n"), "```"]
+        for head, program in (("Wrong:", entry.wrong), ("Right:", entry.right)):
+            lines += ["", head, "", "```attn example", program.strip("\n"), "```"]
     return "\n".join(lines) + "\n"
 
 

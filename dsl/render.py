@@ -185,7 +185,7 @@ def _under(placed: list[tuple[int, int, _Mark]], severity: Severity, paint: _Pai
             if mark.primary is primary:
                 cells |= dict.fromkeys(range(start, max(end, start + 1)), mark)
     width = max(cells) + 1
-    runs = groupby(range(width), lambda column: cells[column] if column in cells else None)
+    runs = groupby(range(width), cells.get)
     row = "".join(
         " " * len(columns) if mark is None else tint(mark, ("^" if mark.primary else "-") * len(columns))
         for mark, columns in ((mark, list(run)) for mark, run in runs)

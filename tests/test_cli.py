@@ -111,12 +111,10 @@ def test_json_goes_to_stdout(capsys: pytest.CaptureFixture[str], place: Path) ->
 
 
 def test_a_warning_does_not_fail(capsys: pytest.CaptureFixture[str], place: Path) -> None:
-    (place / "causal.attn").write_text(
-        GOOD.replace("[target, model] {\n    repeat", "[target, model] causal target {\n    repeat")
-    )
-    assert main(["check", "causal.attn"]) == CLEAN
+    (place / "unused.attn").write_text(GOOD + "width idle\n")
+    assert main(["check", "unused.attn"]) == CLEAN
     err = capsys.readouterr().err
-    assert "causality not verified" in err
+    assert "`idle` is never used" in err
     assert err.endswith("1 warning\n")
 
 
@@ -144,7 +142,7 @@ def test_a_wrong_spec(capsys: pytest.CaptureFixture[str], place: Path, name: str
 def test_an_empty_file_is_said_to_be_empty(capsys: pytest.CaptureFixture[str], place: Path, content: bytes) -> None:
     (place / "empty.attn").write_bytes(content)
     for command in ("check", "draw", "summary"):
-        assert "empty.attn declares no block and no model" in fails(capsys, command, "empty.attn", status=WRONG)
+        assert "empty.attn declares nothing" in fails(capsys, command, "empty.attn", status=WRONG)
 
 
 @pytest.mark.parametrize("command", [["check"], ["draw"], ["compile", "--to", "numpy"], ["summary"]])

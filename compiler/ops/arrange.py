@@ -71,7 +71,9 @@ def split(call: OpCall) -> Wire | None:
 
 
 def merge(call: OpCall) -> Wire | None:
-    """Several axes as one, the first the slowest. Axes split from one axis go back to it only in that order (D: merge)."""
+    """Several axes as one, the first the slowest. Axes split from one axis go back to it only in that order
+    (D: merge).
+    """
     x = call.operands[0]
     if len(call.made) != 1:
         return call.fail("E0318", "`merge` makes one axis", call.bracket_span, help="write `merge[b, c -> a](x)`")
@@ -101,9 +103,12 @@ def concat(call: OpCall) -> Wire | None:
     """Operands one after the other along an axis: `concat[a, b -> c](x, y)`, one axis for each operand."""
     if len(call.made) != 1 or len(call.axes) != len(call.operands):
         return call.fail(
-            "E0318", f"`concat` takes one axis for each operand and makes one: {len(call.axes)} axes, {len(call.operands)} operands",
-            call.bracket_span, help="write `concat[a, b -> c](x, y)`",
-        )  # fmt: skip
+            "E0318",
+            f"`concat` takes one axis for each operand and makes one: {len(call.axes)} axes, "
+            f"{len(call.operands)} operands",
+            call.bracket_span,
+            help="write `concat[a, b -> c](x, y)`",
+        )
     made = call.made[0]
     for axis, span, wire, place in zip(call.axes, call.axis_spans, call.operands, call.spans, strict=True):
         if not wire.has(axis):
@@ -187,28 +192,104 @@ def _share(value: Number) -> str | None:
 
 
 ROWS: tuple[Op, ...] = (
-    Op("rename", "arrange", "x[a as b]", "The same values along another copy of the axis (D4).",
-       "width a\nwidth b like a\nblock f(x: [a]) -> [b] {\n    return x[a as b]\n}\n", written_elsewhere, Brackets.MAP, glyph="rename"),
-    Op("gather", "arrange", "x[a = e]", "The items of x at the indices e along a; axes that e shares with x align (D5).",
-       "width seq\ndepth vocab = 9, model = 4\nblock f(E: [vocab, model], ids: vocab[seq]) -> [seq, model] {\n    return E[vocab = ids]\n}\n",
-       written_elsewhere, Brackets.MAP, operands=("x", "e"), glyph="gather"),
-    Op("broadcast", "arrange", "broadcast[w](x)", "x, the same for every index of the axes in brackets.",
-       "width w\nblock f(x: []) -> [w] {\n    return broadcast[w](x)\n}\n", broadcast, Brackets.MADE, glyph="broadcast"),
-    Op("split", "arrange", "split[a -> b, c](x)", "One axis as several: a = b * |c| + c.",
-       "depth a = 6, b = 2, c = 3\nblock f(x: [a]) -> [b, c] {\n    return split[a -> b, c](x)\n}\n", split, Brackets.MAP, glyph="bar"),
-    Op("merge", "arrange", "merge[b, c -> a](x)", "Several axes as one: a = b * |c| + c.",
-       "depth a = 6, b = 2, c = 3\nblock f(x: [b, c]) -> [a] {\n    return merge[b, c -> a](x)\n}\n", merge, Brackets.MAP, glyph="bar"),
-    Op("concat", "arrange", "concat[a, b -> c](x, y)", "One after the other along an axis.",
-       "depth a = 2, b = 3, c = 5\nblock f(x: [a], y: [b]) -> [c] {\n    return concat[a, b -> c](x, y)\n}\n",
-       concat, Brackets.MAP, operands=("x", "y"), variadic=True, glyph="concat"),
-    Op("index", "order", "index[a](i)", "An int as an index into an axis, checked.",
-       "width seq\ndepth a = 9\nblock f(i: int[seq]) -> a[seq] {\n    return index[a](i)\n}\n", index, Brackets.MADE, operands=("i",)),
-    Op("dropout", "random", "dropout(x, 0.1)", "Leaves items out with probability p in training (Srivastava et al. 2014); else x.",
-       "block f(x: []) -> [] {\n    return dropout(x, 0.1)\n}\n", dropout, positional=1, glyph="dropout",
-       options=(Option("p", None, "the probability of leaving an item out", _share),)),
-    Op("cross_entropy", "loss", "cross_entropy[vocab](logits, ids)",
-       "Minus the log-probability of each target, in nats; `smoothing` spreads that share evenly over all classes (Szegedy 2016).",
-       "width seq\ndepth vocab = 9\nblock f(logits: [seq, vocab], ids: vocab[seq]) -> [seq] {\n    return cross_entropy[vocab](logits, ids)\n}\n",
-       cross_entropy, Brackets.ACTS, operands=("logits", "ids"), glyph="loss",
-       options=(Option("smoothing", 0.0, "label smoothing", _share),)),
-)  # fmt: skip
+    Op(
+        "rename",
+        "arrange",
+        "x[a as b]",
+        "The same values along another copy of the axis (D4).",
+        "width a\nwidth b like a\nblock f(x: [a]) -> [b] {\n    return x[a as b]\n}\n",
+        written_elsewhere,
+        Brackets.MAP,
+        glyph="rename",
+    ),
+    Op(
+        "gather",
+        "arrange",
+        "x[a = e]",
+        "The items of x at the indices e along a; axes that e shares with x align (D5).",
+        "width seq\ndepth vocab = 9, model = 4\n"
+        "block f(E: [vocab, model], ids: vocab[seq]) -> [seq, model] {\n    return E[vocab = ids]\n"
+        "}\n",
+        written_elsewhere,
+        Brackets.MAP,
+        operands=("x", "e"),
+        glyph="gather",
+    ),
+    Op(
+        "broadcast",
+        "arrange",
+        "broadcast[w](x)",
+        "x, the same for every index of the axes in brackets.",
+        "width w\nblock f(x: []) -> [w] {\n    return broadcast[w](x)\n}\n",
+        broadcast,
+        Brackets.MADE,
+        glyph="broadcast",
+    ),
+    Op(
+        "split",
+        "arrange",
+        "split[a -> b, c](x)",
+        "One axis as several: a = b * |c| + c.",
+        "depth a = 6, b = 2, c = 3\nblock f(x: [a]) -> [b, c] {\n    return split[a -> b, c](x)\n}\n",
+        split,
+        Brackets.MAP,
+        glyph="bar",
+    ),
+    Op(
+        "merge",
+        "arrange",
+        "merge[b, c -> a](x)",
+        "Several axes as one: a = b * |c| + c.",
+        "depth a = 6, b = 2, c = 3\nblock f(x: [b, c]) -> [a] {\n    return merge[b, c -> a](x)\n}\n",
+        merge,
+        Brackets.MAP,
+        glyph="bar",
+    ),
+    Op(
+        "concat",
+        "arrange",
+        "concat[a, b -> c](x, y)",
+        "One after the other along an axis.",
+        "depth a = 2, b = 3, c = 5\nblock f(x: [a], y: [b]) -> [c] {\n    return concat[a, b -> c](x, y)\n}\n",
+        concat,
+        Brackets.MAP,
+        operands=("x", "y"),
+        variadic=True,
+        glyph="concat",
+    ),
+    Op(
+        "index",
+        "order",
+        "index[a](i)",
+        "An int as an index into an axis, checked.",
+        "width seq\ndepth a = 9\nblock f(i: int[seq]) -> a[seq] {\n    return index[a](i)\n}\n",
+        index,
+        Brackets.MADE,
+        operands=("i",),
+    ),
+    Op(
+        "dropout",
+        "random",
+        "dropout(x, 0.1)",
+        "Leaves items out with probability p in training (Srivastava et al. 2014); else x.",
+        "block f(x: []) -> [] {\n    return dropout(x, 0.1)\n}\n",
+        dropout,
+        positional=1,
+        glyph="dropout",
+        options=(Option("p", None, "the probability of leaving an item out", _share),),
+    ),
+    Op(
+        "cross_entropy",
+        "loss",
+        "cross_entropy[vocab](logits, ids)",
+        "Minus the log-probability of each target, in nats; `smoothing` spreads that share evenly "
+        "over all classes (Szegedy 2016).",
+        "width seq\ndepth vocab = 9\nblock f(logits: [seq, vocab], ids: vocab[seq]) -> [seq] {\n"
+        "    return cross_entropy[vocab](logits, ids)\n}\n",
+        cross_entropy,
+        Brackets.ACTS,
+        operands=("logits", "ids"),
+        glyph="loss",
+        options=(Option("smoothing", 0.0, "label smoothing", _share),),
+    ),
+)

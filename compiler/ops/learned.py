@@ -1,4 +1,6 @@
-"""Ops that own weights. Learned maps act on depth, or on a width whose size is fixed (D9); D11 says how they are named."""
+"""Ops that own weights. Learned maps act on depth, or on a width whose size is fixed (D9); D11 says how they
+are named.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +54,13 @@ def linear(call: OpCall) -> Wire | None:
     for axis, span in zip([*call.made, *call.each], [*call.made_spans, *call.each_spans], strict=True):
         if axis in left and axis not in call.each:
             return call.fail(
-                "E0302", f"the result would have `{axis.name}` twice", span, f"`x` keeps its `{axis.name}`",
-                help=f"map it too: `linear[{axis.name}, ... -> ...]`, or make a copy: `{axis.kind.value} other like {axis.name}`",
-            )  # fmt: skip
+                "E0302",
+                f"the result would have `{axis.name}` twice",
+                span,
+                f"`x` keeps its `{axis.name}`",
+                help=f"map it too: `linear[{axis.name}, ... -> ...]`, or make a copy: "
+                f"`{axis.kind.value} other like {axis.name}`",
+            )
     each = tuple(call.each)
     eaten, made = tuple(call.axes), tuple(call.made)
     init = call.init or Init("default", (), eaten, made)
@@ -84,9 +90,11 @@ def embed(call: OpCall) -> Wire | None:
     ids, vocab = call.operands[0], call.axes[0]
     if not isinstance(ids.element, IndexInto):
         return call.fail(
-            "E0304", f"`embed` looks up indices, but this is {show(ids)}", call.spans[0],
+            "E0304",
+            f"`embed` looks up indices, but this is {show(ids)}",
+            call.spans[0],
             help=f"its type should be `{vocab.name}[..]`: indices into `{vocab.name}`",
-        )  # fmt: skip
+        )
     if ids.element.axis.family != vocab.family:
         return call.wrong_table(ids, vocab, call.spans[0])
     for axis, span in zip(call.made, call.made_spans, strict=True):
@@ -126,30 +134,68 @@ def norm(call: OpCall) -> Wire | None:
 _BIAS = Option("bias", True, "whether it has a bias")
 ROWS: tuple[Op, ...] = (
     Op(
-        "linear", "learned", "linear[model -> heads, key](x)",
-        "A learned linear map of the axes before the arrow to those behind it, for each index of all other axes. Axes before "
+        "linear",
+        "learned",
+        "linear[model -> heads, key](x)",
+        "A learned linear map of the axes before the arrow to those behind it, for each index of all "
+        "other axes. Axes before "
         "a colon, `linear[expert: a -> b]`, have weights of their own.",
-        "width seq\ndepth model = 8, inner = 16\nblock f(x: [seq, model]) -> [seq, inner] {\n    return linear.up[model -> inner](x)\n}\n",
-        linear, brackets=Brackets.MAP, options=(_BIAS,), learned=True, glyph="linear",
+        "width seq\ndepth model = 8, inner = 16\nblock f(x: [seq, model]) -> [seq, inner] {\n"
+        "    return linear.up[model -> inner](x)\n}\n",
+        linear,
+        brackets=Brackets.MAP,
+        options=(_BIAS,),
+        learned=True,
+        glyph="linear",
     ),
     Op(
-        "embed", "learned", "embed[vocab -> model](ids)", "The learned vector of each index.",
-        "width seq\ndepth vocab = 100, model = 8\nblock f(ids: vocab[seq]) -> [seq, model] {\n    return embed.E[vocab -> model](ids)\n}\n",
-        embed, brackets=Brackets.MAP, operands=("ids",), learned=True, glyph="embed",
+        "embed",
+        "learned",
+        "embed[vocab -> model](ids)",
+        "The learned vector of each index.",
+        "width seq\ndepth vocab = 100, model = 8\nblock f(ids: vocab[seq]) -> [seq, model] {\n"
+        "    return embed.E[vocab -> model](ids)\n}\n",
+        embed,
+        brackets=Brackets.MAP,
+        operands=("ids",),
+        learned=True,
+        glyph="embed",
     ),
     Op(
-        "layernorm", "learned", "layernorm[model](x)",
-        "x minus its mean, divided by its standard deviation over the axes in brackets, times a learned scale, plus a learned "
+        "layernorm",
+        "learned",
+        "layernorm[model](x)",
+        "x minus its mean, divided by its standard deviation over the axes in brackets, times a "
+        "learned scale, plus a learned "
         "bias (Ba et al. 2016).",
-        "width seq\ndepth model = 8\nblock f(x: [seq, model]) -> [seq, model] {\n    return layernorm.norm[model](x)\n}\n",
-        norm, brackets=Brackets.ACTS, learned=True, positional=1, glyph="norm",
-        options=(Option("eps", 1e-5, "added to the variance", _positive), Option("scale", True, "whether it has a scale"), _BIAS),
+        "width seq\ndepth model = 8\nblock f(x: [seq, model]) -> [seq, model] {\n"
+        "    return layernorm.norm[model](x)\n}\n",
+        norm,
+        brackets=Brackets.ACTS,
+        learned=True,
+        positional=1,
+        glyph="norm",
+        options=(
+            Option("eps", 1e-5, "added to the variance", _positive),
+            Option("scale", True, "whether it has a scale"),
+            _BIAS,
+        ),
     ),
     Op(
-        "rmsnorm", "learned", "rmsnorm[model](x)",
+        "rmsnorm",
+        "learned",
+        "rmsnorm[model](x)",
         "x divided by its root mean square over the axes in brackets, times a learned scale (Zhang and Sennrich 2019).",
-        "width seq\ndepth model = 8\nblock f(x: [seq, model]) -> [seq, model] {\n    return rmsnorm.norm[model](x)\n}\n",
-        norm, brackets=Brackets.ACTS, learned=True, positional=1, glyph="norm",
-        options=(Option("eps", 1e-6, "added to the mean square", _positive), Option("scale", True, "whether it has a scale")),
+        "width seq\ndepth model = 8\nblock f(x: [seq, model]) -> [seq, model] {\n"
+        "    return rmsnorm.norm[model](x)\n}\n",
+        norm,
+        brackets=Brackets.ACTS,
+        learned=True,
+        positional=1,
+        glyph="norm",
+        options=(
+            Option("eps", 1e-6, "added to the mean square", _positive),
+            Option("scale", True, "whether it has a scale"),
+        ),
     ),
-)  # fmt: skip
+)

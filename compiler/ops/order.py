@@ -45,7 +45,8 @@ def window(call: OpCall) -> Wire | None:
             "E0316",
             f"with a stride of {stride} the windows are fewer than |{axis.name}|",
             call.made_spans[0],
-            help=f"name an axis of its own: `width step = ceil({axis.name} / {stride})`, `window[{axis.name} -> step, {tap.name}]`",
+            help=f"name an axis of its own: `width step = ceil({axis.name} / {stride})`, "
+            f"`window[{axis.name} -> step, {tap.name}]`",
         )
     for made, span in zip(call.made, call.made_spans, strict=True):
         if x.has(made) and made != axis:

@@ -157,10 +157,15 @@ def _reduction(
 
 ROWS: tuple[Op, ...] = (
     _row(
-        "dot", "contract", "dot[d](Q, K)",
+        "dot",
+        "contract",
+        "dot[d](Q, K)",
         "Multiply and sum over the axes in brackets; other axes that operands share are aligned, the rest is outer.",
         "width q, k\ndepth d = 8\nblock f(Q: [q, d], K: [k, d]) -> [q, k] {\n    return dot[d](Q, K)\n}\n",
-        dot, "contract", operands=("x",), variadic=True,
+        dot,
+        "contract",
+        operands=("x",),
+        variadic=True,
     ),
     _reduction("sum", "Sum over the axes in brackets. Over nothing at all: 0."),
     _reduction("mean", "Mean over the axes in brackets (of what the mask keeps). Over nothing at all: 0."),
@@ -172,18 +177,37 @@ ROWS: tuple[Op, ...] = (
     _reduction("argmax", "The index of the largest: an index into the axis in brackets.", argmax, result="k[q]"),
     _reduction("cumsum", "Running sum along one axis.", running, result="[q, k]", masked=False),
     _row(
-        "softmax", "normalise", "softmax[k](s where m)",
+        "softmax",
+        "normalise",
+        "softmax[k](s where m)",
         "exp(s), scaled to sum to one over the axes in brackets; what the mask leaves out weighs exactly 0.",
         "width q, k\nblock f(s: [q, k], m: bool[q, k]) -> [q, k] {\n    return softmax[k](s where m)\n}\n",
-        normalise, "softmax", masked=True,
+        normalise,
+        "softmax",
+        masked=True,
     ),
     _row(
-        "log_softmax", "normalise", "log_softmax[k](s)", "The logarithm of softmax, without overflow.",
-        "width q, k\nblock f(s: [q, k]) -> [q, k] {\n    return log_softmax[k](s)\n}\n", normalise, "softmax", masked=True,
+        "log_softmax",
+        "normalise",
+        "log_softmax[k](s)",
+        "The logarithm of softmax, without overflow.",
+        "width q, k\nblock f(s: [q, k]) -> [q, k] {\n    return log_softmax[k](s)\n}\n",
+        normalise,
+        "softmax",
+        masked=True,
     ),
     _row(
-        "l2norm", "normalise", "l2norm[d](x)", "x divided by its Euclidean length over the axes in brackets.",
-        "width q\ndepth d = 8\nblock f(x: [q, d]) -> [q, d] {\n    return l2norm[d](x)\n}\n", normalise, "norm",
-        options=(Option("eps", 1e-12, "the length is at least this", lambda v: None if v >= 0 else "it must not be negative"),),
+        "l2norm",
+        "normalise",
+        "l2norm[d](x)",
+        "x divided by its Euclidean length over the axes in brackets.",
+        "width q\ndepth d = 8\nblock f(x: [q, d]) -> [q, d] {\n    return l2norm[d](x)\n}\n",
+        normalise,
+        "norm",
+        options=(
+            Option(
+                "eps", 1e-12, "the length is at least this", lambda v: None if v >= 0 else "it must not be negative"
+            ),
+        ),
     ),
-)  # fmt: skip
+)

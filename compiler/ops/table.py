@@ -1,4 +1,6 @@
-"""What a row of the op table is. Each op lives in one row: its form, its type rule, its page, its templates, its glyph."""
+"""What a row of the op table is. Each op lives in one row: its form, its type rule, its page, its templates,
+its glyph.
+"""
 
 from __future__ import annotations
 

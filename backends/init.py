@@ -1,0 +1,51 @@
+"""First values of weights, as NumPy arrays: each drawn on its own from (seed, path), so both backends start alike.
+
+A weight's values hang on nothing but the seed, its path, its shape and its `Init`: not on other weights, nor on order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..compiler.inventory import WeightSpec
+
+
+def initial(spec: WeightSpec, seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The first values of one weight, in float64.
+
+    `default` is what torch gives the same layer: uniform in +-1/sqrt(fan_in) (`nn.Linear`), normal(1) (`nn.Embedding`).
+    `xavier` is Glorot and Bengio 2010, equation 16: uniform in +-sqrt(6 / (fan_in + fan_out)).
+    """
+    digest = hashlib.sha256(f"{seed}\n{spec.path}".encode()).digest()
+    draw = np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
+    init, shape = spec.init, spec.shape
+    match init.kind:
+        case "zeros":
+            return np.zeros(shape)
+        case "ones":
+            return np.ones(shape)
+        case "constant":
+            return np.full(shape, float(init.args[0]))
+        case "normal":
+            return draw.standard_normal(shape) * (init.args[0] if init.args else 1.0)
+        case "uniform":
+            bound = float(init.args[0])
+        case "xavier":
+            bound = math.sqrt(6 / max(spec.fan_in + spec.fan_out, 1))
+        case "default":
+            if not init.fan_in:
+                return draw.standard_normal(shape)
+            bound = 1 / math.sqrt(max(spec.fan_in, 1))
+        case kind:
+            raise ValueError(f"initialisation {kind!r} of `{spec.path}`")
+    return draw.uniform(-bound, bound, shape)
+
+
+def initial_weights(specs: Mapping[str, WeightSpec], seed: int) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    """All weights of a model, in float64: path -> array."""
+    return {path: initial(spec, seed) for path, spec in specs.items()}

@@ -1,0 +1,159 @@
+"""From generated source to something callable: run the text, put in the weights."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import linecache
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compiler.graph import Graph
+from ..compiler.inventory import WeightSpec, inventory
+from .border import input_names
+from .init import initial_weights
+from .numpy_code import numpy_source
+from .torch_code import torch_source
+
+if TYPE_CHECKING:
+    import torch
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class WeightsError(ValueError):
+    """Weights that do not fit the model: every missing, unknown and mis-shaped one in one message."""
+
+
+def check_weights(specs: Mapping[str, WeightSpec], given: Mapping[str, Any]) -> None:
+    """Raises WeightsError unless `given` has exactly the model's weights, each of its shape."""
+    problems = []
+    for path, spec in specs.items():
+        if path not in given:
+            problems.append(f"missing: {spec}")
+        elif tuple(np.shape(given[path])) != spec.shape:
+            problems.append(f"wrong shape: {spec}, but given {list(np.shape(given[path]))}")
+    problems += [f"unknown: {path} {list(np.shape(given[path]))}" for path in given if path not in specs]
+    if problems:
+        shown = problems[:40] + ([f"and {len(problems) - 40} more"] if len(problems) > 40 else [])
+        raise WeightsError("the weights do not fit the model:\n  " + "\n  ".join(shown))
+
+
+def run_source(source: str, name: str) -> ModuleType:
+    """Runs generated code as a module, so that `inspect.getsource` and tracebacks show its lines."""
+    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+    module_name = f"attnc_generated_{name}_{digest}"
+    if module_name in sys.modules:
+        return sys.modules[module_name]
+    file = f"<{module_name}>"
+    module = ModuleType(module_name)
+    module.__file__ = file
+    # No modification time: linecache keeps the entry, as doctest does for its examples.
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), module.__dict__)
+    sys.modules[module_name] = module
+    return module
+
+
+def build_torch(
+    graph: Graph,
+    *,
+    header: str = "",
+    weights: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype | None = None,
+    capture: tuple[str, ...] = (),
+) -> torch.nn.Module:
+    """The model as an `nn.Module` on `device`, its reals of `dtype` (float32 if None).
+
+    weights: {path: array or tensor}, exactly the model's (else WeightsError); None: drawn by `seed` (see init.py), or,
+    without a seed, by the modules themselves from torch's generator.
+    """
+    import torch
+
+    specs = inventory(graph)
+    if weights is not None:
+        check_weights(specs, weights)
+    module = run_source(torch_source(graph, header=header, capture=capture), graph.name)
+    made: type[torch.nn.Module] = next(
+        value for value in reversed(list(module.__dict__.values()))
+        if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == module.__name__
+    )  # fmt: skip
+    wanted = torch.float32 if dtype is None else dtype
+    with torch.device("meta" if weights is not None or seed is not None else "cpu"):
+        model = made()
+    if weights is not None or seed is not None:
+        model.to_empty(device="cpu")
+    model = model.to(device=device, dtype=wanted)
+    if weights is None and seed is not None:
+        weights = initial_weights(specs, seed)
+    if weights is not None:
+        state = {path: _tensor(array) for path, array in weights.items()}
+        with torch.no_grad():
+            for path, parameter in model.state_dict(keep_vars=True).items():
+                parameter.copy_(state[path])
+    return model
+
+
+def _tensor(array: Any) -> torch.Tensor:
+    import torch
+
+    return array.detach() if isinstance(array, torch.Tensor) else torch.from_numpy(np.array(array, order="C"))
+
+
+def build_numpy(
+    graph: Graph,
+    *,
+    header: str = "",
+    weights: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    dtype: Any = None,
+    capture: tuple[str, ...] = (),
+) -> Callable[..., Any]:
+    """The model as a function of arrays, named as in the spec. Its weights are in `.weights`, its module in `.module`.
+
+    weights: as for `build_torch`; None: drawn by `seed` (0 if None). dtype: of the weights (float32 if None); the
+    inputs should have the same.
+    """
+    specs = inventory(graph)
+    if weights is not None:
+        check_weights(specs, weights)
+    module = run_source(numpy_source(graph, header=header, capture=capture), graph.name)
+    given = initial_weights(specs, seed or 0) if weights is None else weights
+    wanted = np.dtype(np.float32 if dtype is None else dtype)
+    arrays = {path: np.ascontiguousarray(_array(array), wanted).reshape(specs[path].shape) for path, array in given.items()}
+    function = module.__dict__[function_name(module)]
+    return Compiled(function, arrays, module, [item.name for item in graph.inputs], input_names(graph))
+
+
+def function_name(module: ModuleType) -> str:
+    """The last function of a generated module: the model."""
+    found = [name for name, value in module.__dict__.items() if inspect.isfunction(value) and value.__module__ == module.__name__]
+    return found[-1]
+
+
+def _array(array: Any) -> Any:
+    detach = getattr(array, "detach", None)
+    if detach is None:
+        return array
+    tensor = detach().cpu()
+    return tensor.float().numpy() if str(tensor.dtype) == "torch.bfloat16" else tensor.numpy()
+
+
+class Compiled:
+    """A model in NumPy: call it with its inputs, by position or by name."""
+
+    def __init__(self, function: Callable[..., Any], weights: dict[str, Array], module: ModuleType, names: list[str], args: list[str]) -> None:
+        self._function = function
+        self.weights = weights
+        self.module = module
+        self._rename = dict(zip(names, args, strict=True))
+        self.__name__ = function.__name__
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        return self._function(self.weights, *inputs, **{self._rename.get(name, name): value for name, value in named.items()})
