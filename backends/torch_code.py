@@ -555,7 +555,7 @@ class TorchEmitter(Emitter):
         if plan.on_path and plan.is_root:
             inner.append("found: dict[str, Tensor] = {}")
         returned = self._return(plan, body)
-        if inner and not any(re.search(r"\bbatch\b(?!,)", text.split("  #")[0]) for text in [*body.prologue, *body.lines, *returned]):
+        if inner and not any(re.search(r"\bbatch\b", text.split("  #")[0]) for text in [*body.prologue, *body.lines, *returned]):
             inner = [text.removeprefix("batch = ") for text in inner]
         for text in [*inner, *body.prologue, *body.lines, *returned]:
             lines.append(f"        {text}")

@@ -220,6 +220,8 @@ class Checker:
         axis = self.session.axis(name, kind, extent=extent, family=family, span=generic.name.span)
         frame.names[name] = axis
         frame.params.append(axis)
+        if extent is None:
+            frame.open.add(axis.id)
 
     generic_sizes: Mapping[str, Number] = field(default_factory=dict)
 

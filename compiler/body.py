@@ -275,7 +275,7 @@ class Body(Repeats):
             self.bind(decl.name, None)
             return
         for axis, written in zip(type.axes, decl.type.axes, strict=True):
-            if axis.is_width and axis.extent is None and axis.bound is None:
+            if axis.is_width and axis.extent is None and axis.bound is None and axis.id not in self.frame.open:
                 self.report(
                     "E0321",
                     f"param `{name}` has the width `{axis.name}`, of which no largest size is known",

@@ -19,6 +19,7 @@ from .wires import Wire
 class Frame:
     """One elaboration of a block: the meaning of names in it, and the mistakes found.
 
+    open:  ids of axis parameters whose size is for each call to say, while the block is checked on its own.
     judge: whether D7 is decided here (not while a block that others call is checked on its own: only a call tells
            whether an argument carries data).
     """
@@ -35,6 +36,7 @@ class Frame:
     const_params: list[Const] = field(default_factory=list)
     results: tuple[s.Result, ...] = ()
     own_axes: list[Axis] = field(default_factory=list)
+    open: set[int] = field(default_factory=set)
     local_consts: dict[str, Static] = field(default_factory=dict)
     problems: list[tuple[Diagnostic, bool]] = field(default_factory=list)
 

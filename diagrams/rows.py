@@ -14,11 +14,14 @@ CUT = 60.0  # what a row more costs
 EMPTY = 30.0  # points that the start and the end of a row take
 
 
-def fold(columns: Sequence[Column], widths: Sequence[float], page: float) -> list[list[Column]]:
-    """The columns as rows; a fold adds an empty column on both its sides. `widths` and `page` in points."""
+def fold(columns: Sequence[Column], widths: Sequence[float], page: float) -> tuple[list[list[Column]], float]:
+    """The columns as rows, and what the folds cost; a fold adds an empty column on both its sides.
+
+    `widths` and `page` in points.
+    """
     n = len(columns)
     if sum(widths) <= page:
-        return [list(columns)]
+        return [list(columns)], 0.0
     prices = [_price(columns, j) for j in range(n - 1)]
     best: list[tuple[float, int]] = [(0.0, 0)]  # cost of the first i columns, start of their last row
     for i in range(1, n + 1):
@@ -51,7 +54,7 @@ def fold(columns: Sequence[Column], widths: Sequence[float], page: float) -> lis
         if end < n:
             row.append(_empty(columns[end - 1]))
         rows.append(row)
-    return rows
+    return rows, CUT * (len(rows) - 1) + sum(prices[start - 1] for start, _ in cuts if start)
 
 
 def _empty(column: Column) -> Column:

@@ -17,7 +17,7 @@ from .text import Rich, Run, barred, plain, roman, shifted, width
 from .theme import Theme
 from .wires import Column, Dash, Lane, Meeting, Slot, Wire, weave
 
-_APART = 22.0  # between rows
+_APART = 27.0  # between rows
 _TRIES = 4  # folds
 _STRAIGHT = 20.0  # what a point of a wire's bending costs, against a dashed line's 2
 _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
@@ -70,15 +70,17 @@ class Sheet:
         self.meetings: dict[int, Meeting] = woven.meetings
         room = page * theme.CAPTION / theme.LEAST
         widths = _estimates(woven.columns, self.meetings)
-        best: tuple[tuple[int, float], list[float]] | None = None
+        best: tuple[float, list[float]] | None = None
+        seen: list[list[int]] = []
         for _ in range(_TRIES):  # a fold is chosen by widths that are known once it is made
-            self._fold(woven.columns, widths, room, starts=1)
+            cost = self._fold(woven.columns, widths, room, starts=1)
             self._widths()
-            lengths = [self.right[row[-1]] - self.left[row[0]] for row in self.rows]
-            rank = (len(self.rows) + sum(length > room for length in lengths) * 100, max(lengths))
-            if best is not None and rank >= best[0]:
+            cost += sum(max(0.0, self.right[row[-1]] - self.left[row[0]] - room) for row in self.rows)
+            if best is None or cost < best[0]:
+                best = cost, widths
+            if self.rows in seen:
                 break
-            best = rank, widths
+            seen.append(self.rows)
             widths = self._measured(woven.columns)
         assert best is not None
         self._fold(woven.columns, best[1], room, starts=10 if len(self.rows) < 12 else 3)
@@ -97,8 +99,8 @@ class Sheet:
                 wide[id(self.columns[j])] = end - self.left[j]
         return [wide[id(column)] for column in columns]
 
-    def _fold(self, columns: Sequence[Column], widths: Sequence[float], room: float, starts: int) -> None:
-        folded = rows.fold(columns, widths, room)
+    def _fold(self, columns: Sequence[Column], widths: Sequence[float], room: float, starts: int) -> float:
+        folded, cost = rows.fold(columns, widths, room)
         self.columns: list[Column] = [column for row in folded for column in row]
         self.rows: list[list[int]] = []
         at = 0
@@ -113,6 +115,7 @@ class Sheet:
         top = 0.0
         for row in self.rows:
             top = self._lanes(row, top, starts) + _APART
+        return cost
 
     def _lanes(self, row: Sequence[int], top: float, starts: int) -> float:
         """Heights of one row's slots, beginning at `top`; returns where the row ends."""
@@ -689,7 +692,8 @@ class Sheet:
                     kind = "width" if axis.is_width else "depth"
                     self.write(x, middle, text, theme.AXIS, color=self.color(wire), cls=f"label {kind}")
                     if axis.is_width and barred(axis.label):
-                        self._bar(x, middle - 6.2, wide - 1, self.color(wire))
+                        tall = any(c.isupper() or c in "bdfhijklt" for c in axis.label.partition("_")[0])
+                        self._bar(x + 0.5, middle - (7.2 if tall else 5.4), wide - 0.5, self.color(wire))
                     return
 
 

@@ -91,14 +91,16 @@ def shifted(run: Run, size: float) -> tuple[float, float]:
 def axis_label(label: str, *, is_width: bool) -> Rich:
     """An axis' name as its wire bears it: italic, what follows an underscore below the line.
 
-    A width of one letter has a macron; over a longer name the sheet draws a line (`barred`).
+    A width of one low letter has a macron; over any other name the sheet draws a line (`barred`), since fonts set
+    accents on tall letters badly.
     """
     base, _, sub = label.partition("_")
-    if is_width and len(base) == 1:
+    if is_width and not barred(label):
         base += MACRON
     return (Run(base, "i"), Run(sub.replace("_", " "), "i", -1)) if sub and base else (Run(base or sub, "i"),)
 
 
 def barred(label: str) -> bool:
     """Whether a width's name needs a line of its own over it."""
-    return len(label.partition("_")[0]) != 1
+    base = label.partition("_")[0]
+    return len(base) != 1 or base not in "acegmnopqrsuvwxyz"

@@ -39,11 +39,11 @@ def train(
 ) -> Trained:
     """Train `module` in place with AdamW; the rate rises over `warmup` steps, then falls to nothing in a line.
 
-    `module(**batch)` gives (total, count) for each item of a batch, as the `loss` models of the examples do; the mean is
-    taken over the tokens of the whole batch. `threads` is small because the examples' models are: more cores cost more
-    in waiting than they bring. Raises RuntimeError when a gradient is not finite.
+    `module(**batch)` gives (total, count) for each item of a batch, as the `loss` models of the examples do; the mean
+    is taken over the tokens of the whole batch. At most `threads` threads work: few, because the examples' models are
+    small, and more cores cost more in waiting than they bring. Raises RuntimeError when a gradient is not finite.
     """
-    torch.set_num_threads(threads)
+    torch.set_num_threads(min(threads, torch.get_num_threads()))
     warmup = min(warmup, steps // 2)
     optimizer = torch.optim.AdamW(module.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(

@@ -26,7 +26,7 @@ def _positive(value: Number) -> str | None:
 def _fixed(call: OpCall, axes: list[Axis], spans: Sequence[Span]) -> bool:
     """Every axis has a size known at build time."""
     for axis, span in zip(axes, spans, strict=True):
-        if axis.is_width and axis.extent is None:
+        if axis.is_width and axis.extent is None and axis.id not in call.body.frame.open:
             call.fail(
                 "E0310",
                 f"`{call.shown}` would learn weights over the width `{axis.name}`, whose size is not fixed",

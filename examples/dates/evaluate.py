@@ -4,7 +4,7 @@ Everything here takes a `Predict`: the compiled model, from PyTorch or from NumP
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np

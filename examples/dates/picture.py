@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import attnc
 import numpy as np
 import torch
 from matplotlib.figure import Figure
 from torch import nn
+
+import attnc
 
 from .data import BEGIN, END, Dates
 from .evaluate import greedy

@@ -1,10 +1,11 @@
 """How the dates are learned, and the trained model as a function of arrays."""
 
-import attnc
 import numpy as np
 import torch
 import training
 from torch import nn
+
+import attnc
 
 from .data import Dates, batches
 from .evaluate import Predict

@@ -10,12 +10,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # examples/: run from anywhere, nothing to install
 
-import attnc  # noqa: E402
-from safetensors import SafetensorError  # noqa: E402
-from safetensors.numpy import load_file  # noqa: E402
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
 
-from dates import data, evaluate  # noqa: E402
-from dates.spec import load_spec  # noqa: E402
+import attnc
+from dates import data, evaluate
+from dates.spec import load_spec
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

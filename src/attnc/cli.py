@@ -336,12 +336,13 @@ def writable(out: str, endings: Sequence[str]) -> None:
 
 def write(out: str, text: str) -> None:
     """Write the whole text or nothing: into a file beside `out`, then renamed. Raises CannotRun."""
-    path = Path(out).resolve()  # a link stays a link
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    path = Path(out)
     try:
-        if path.exists() and not path.is_file():  # a device, such as /dev/stdout
+        if path.exists() and not path.is_file():  # a device or a pipe, such as /dev/stdout
             path.write_text(text, encoding="utf-8")
             return
+        path = path.resolve()  # a link stays a link
+        beside = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             beside.write_text(text, encoding="utf-8")
             beside.replace(path)

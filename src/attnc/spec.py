@@ -191,11 +191,19 @@ class Model:
         return tuple(_port(o.name, o.value.type, o.axes) for o in self._graph.outputs)
 
     @cached_property
+    def _sized(self) -> Graph:
+        """The graph, every size in it known. Raises AttnError if a depth of a block standing alone was left open."""
+        from .compiler.sized import require_sizes
+
+        require_sizes(self._graph)
+        return self._graph
+
+    @cached_property
     def weights(self) -> Mapping[str, WeightSpec]:
         """Every weight by its path, which is its key in `state_dict` and in safetensors: axes, shape, init, frozen."""
         from .compiler.inventory import inventory
 
-        return inventory(self._graph)
+        return inventory(self._sized)
 
     def source(self, backend: Literal["torch", "numpy"]) -> str:
         """Stand-alone Python source: needs torch (or NumPy) and jaxtyping, not attnc.
@@ -206,9 +214,9 @@ class Model:
 
         match backend:
             case "torch":
-                return backends.torch_source(self._graph, header=self._header)
+                return backends.torch_source(self._sized, header=self._header)
             case "numpy":
-                return backends.numpy_source(self._graph, header=self._header)
+                return backends.numpy_source(self._sized, header=self._header)
             case _:
                 raise ValueError(f"no backend {backend!r}: there are 'torch' and 'numpy'")
 
@@ -232,10 +240,14 @@ class Model:
         result is a tensor, several are a NamedTuple. Raises ImportError if torch is not installed; ValueError for a
         weight that is missing, unknown or of another shape, and for a path that captures nothing.
         """
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            raise ImportError("running a model in PyTorch needs torch: pip install attnc[torch]") from None
         from . import backends
 
         return backends.build_torch(
-            self._graph,
+            self._sized,
             header=self._header,
             weights=weights,
             seed=seed,
@@ -256,7 +268,7 @@ class Model:
         from . import backends
 
         return backends.build_numpy(
-            self._graph, header=self._header, weights=weights, seed=seed, dtype=dtype, capture=tuple(capture)
+            self._sized, header=self._header, weights=weights, seed=seed, dtype=dtype, capture=tuple(capture)
         )
 
     def draw(self, *, open: Sequence[str] = (), depth: int | None = None) -> Diagram:

@@ -40,19 +40,19 @@ def check(text: str) -> None:
             todo += (getattr(node, field.name) for field in fields(node))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text())
 def test_any_text(text: str) -> None:
     check(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(PIECES, st.sampled_from(["", " "]))))
 def test_any_tokens(tokens: list[tuple[str, str]]) -> None:
     check("".join(token + gap for token, gap in tokens))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(TOUR)), st.integers(0, 20), PIECES), min_size=1, max_size=5))
 def test_a_program_with_stretches_replaced(edits: list[tuple[int, int, str]]) -> None:
     text = TOUR
@@ -61,7 +61,7 @@ def test_a_program_with_stretches_replaced(edits: list[tuple[int, int, str]]) ->
     check(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, len(TOUR)))
 def test_a_program_cut_short(at: int) -> None:
     check(TOUR[:at])

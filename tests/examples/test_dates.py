@@ -7,16 +7,16 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import attnc
 import numpy as np
 import pytest
 import torch
+
+import attnc
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))  # as `python examples/dates/run.py` does for itself
 
 import training  # noqa: E402
-
 from dates import data, evaluate, run, spec, train, translate  # noqa: E402
 
 
@@ -189,12 +189,17 @@ def test_agreement_sees_a_difference_and_only_where_it_counts():
 # -- files -------------------------------------------------------------------------------------------------------
 
 
+def write_half(path: Path) -> None:
+    with training.whole(path) as unfinished:
+        unfinished.write_text("half")
+        raise KeyboardInterrupt
+
+
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "kept.txt"
     path.write_text("before")
-    with pytest.raises(KeyboardInterrupt), training.whole(path) as unfinished:
-        unfinished.write_text("half")
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        write_half(path)
     assert path.read_text() == "before"
     with training.whole(path) as unfinished:
         unfinished.write_text("after")

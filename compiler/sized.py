@@ -1,0 +1,61 @@
+"""Whether a graph can be compiled as it stands: every depth and every weight has a size.
+
+A block may be checked and drawn with sizes left open (`block attend[q: width, k: width, d: depth]`); a program that
+runs needs them (D1).
+"""
+
+from __future__ import annotations
+
+from ..dsl.diagnostic import AttnError, Diagnostic, error
+from .axes import Axis
+from .graph import Apply, Call, Graph, Parameter, Repeat, Scan, Weight
+
+
+def require_sizes(graph: Graph) -> None:
+    """Raises AttnError that names each depth without a size, and each weight along a width that is not bounded."""
+    problems: dict[int, Diagnostic] = {}
+    for axis in graph.axes:
+        if not axis.is_width and axis.extent is None:
+            problems[axis.id] = error(
+                "E0409",
+                f"depth `{axis.name}` of `{graph.name}` has no size, and compiling needs one",
+                axis.span,
+                help=f"set it: `--set {axis.name}=64`, or `sizes={{{axis.name!r}: 64}}` in Python",
+            )
+    if not problems:
+        for weight, axis in _weights(graph, set()):
+            if axis.extent is None and axis.bound is None:
+                problems.setdefault(
+                    axis.id,
+                    error(
+                        "E0409",
+                        f"the weight `{weight.name}` runs along `{axis.name}`, of which no largest size is known",
+                        weight.span,
+                        related=[(axis.span, f"`{axis.name}` is declared here")],
+                        help=f"set it: `--set {axis.name}=1024`, or call the block with a width that is bounded",
+                    ),
+                )
+    if problems:
+        raise AttnError(list(problems.values()))
+
+
+def _weights(graph: Graph, seen: set[int]) -> list[tuple[Weight, Axis]]:
+    """Every weight below, with each of its axes; every graph once."""
+    if id(graph) in seen:
+        return []
+    seen.add(id(graph))
+    found: list[tuple[Weight, Axis]] = []
+    for node in graph.nodes:
+        match node:
+            case Parameter(weight=weight):
+                found += [(weight, axis) for dim in weight.dims for axis in dim]
+            case Apply(weights=weights):
+                found += [(weight, axis) for weight in weights for dim in weight.dims for axis in dim]
+            case Call(graph=inner) | Scan(graph=inner):
+                found += _weights(inner, seen)
+            case Repeat(bodies=bodies):
+                for body in bodies:
+                    found += _weights(body, seen)
+            case _:
+                pass
+    return found
