@@ -38,7 +38,11 @@ from .plan import InputState, OutputState, Plan, Program, operands, results
 from .ranges import ANY, Interval
 from .static_code import ATOM, TERM, Code, apply, number, static_code
 
-NONE, SOME, FULL = 0, 1, 2  # leading dimensions: surely none; perhaps some, perhaps of size 1; all, as long as any value's
+NONE, SOME, FULL = (
+    0,
+    1,
+    2,
+)  # leading dimensions: surely none; perhaps some, perhaps of size 1; all, as long as any value's
 WIDTH = 120  # of a line of generated code
 INLINE = 64  # characters: a longer expression gets a line of its own
 
@@ -168,7 +172,9 @@ class Body(ABC):
         self.inputs: list[Val] = []
         self.returned: list[Val] = []
         self.place = 0  # of the node at hand
-        self.spreads: dict[int, tuple[Axis, ...]] = {}  # place of a call -> the axes over which it lifts, outermost first
+        self.spreads: dict[
+            int, tuple[Axis, ...]
+        ] = {}  # place of a call -> the axes over which it lifts, outermost first
         self.recorded: dict[int, tuple[Axis, ...]] = {}  # captured value (canonical number) -> its dimensions
         self._extents: dict[Axis, Code] = {}
         self._device: str | None = None
@@ -226,7 +232,9 @@ class Body(ABC):
     def invoke(self, node: Call, plan: Plan, args: list[str], keywords: list[str]) -> str: ...
 
     @abstractmethod
-    def loop(self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]) -> list[str]: ...
+    def loop(
+        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
+    ) -> list[str]: ...
 
     @abstractmethod
     def record(self, out: Value, val: Val) -> None: ...
@@ -495,6 +503,8 @@ class Body(ABC):
         order = tuple(order)
         if x.axes == order:
             return x
+        if len(x.text) > INLINE:
+            x = self.let("x", x)
         rank = len(order)
         moved = [place for place in range(rank) if x.axes[place] != order[place]]
         if len(moved) == 2:
@@ -514,7 +524,9 @@ class Body(ABC):
             return x
         extra = [axis for axis in x.axes if axis not in order]
         if extra:
-            raise CannotEmit(f"{self.graph.name}: a value has the axes {self.shown(extra)}, which its reader does not expect")
+            raise CannotEmit(
+                f"{self.graph.name}: a value has the axes {self.shown(extra)}, which its reader does not expect"
+            )
         x = self.permute(x, [axis for axis in order if axis in x.axes])
         missing = [axis for axis in order if axis not in x.axes]
         if not missing:
@@ -544,7 +556,9 @@ class Body(ABC):
             raise CannotEmit(f"{self.graph.name}: a number is spread over {self.shown(wanted)}")
         x = self.named(self.align(x, (*(axis for axis in wanted if axis not in x.axes), *x.axes)))
         rank = len(x.axes)
-        sizes = [self.extent(a).text if a in wanted else f"{x.text}.shape[{place - rank}]" for place, a in enumerate(x.axes)]
+        sizes = [
+            self.extent(a).text if a in wanted else f"{x.text}.shape[{place - rank}]" for place, a in enumerate(x.axes)
+        ]
         lead = [] if x.lead == NONE else [f"*{x.text}.shape[:-{rank}]"]
         text = self.expanded(x, ", ".join([*lead, *sizes]))
         return replace(x, code=Code(text), thin=x.thin - set(wanted), depth=x.depth + 1)
@@ -590,7 +604,9 @@ class Body(ABC):
         if table:
             dtype = self.float64()
         else:
-            near = next((v for v in like if not v.number and v.kind == "real" and not v.table and is_path(v.text)), None)
+            near = next(
+                (v for v in like if not v.number and v.kind == "real" and not v.table and is_path(v.text)), None
+            )
             dtype = f"{near.text}.dtype" if near else self.dtype
         names = x.names if table else x.names | frozenset(n for v in like for n in v.names)
         return replace(x, code=Code(self.cast(x.atom, dtype)), kind="real", table=table, bounds=ANY, names=names)
@@ -634,7 +650,9 @@ class Body(ABC):
     def _parameter(self, node: Node, weight: Weight, out: Value) -> None:
         text = self.parameter(weight)
         axes = tuple(axis for dim in weight.dims for axis in dim)
-        slices = [f":{self.extent(axis).text}" if axis.bound is not None and axis.extent is None else ":" for axis in axes]
+        slices = [
+            f":{self.extent(axis).text}" if axis.bound is not None and axis.extent is None else ":" for axis in axes
+        ]
         while slices and slices[-1] == ":":
             slices.pop()
         if slices:
@@ -653,7 +671,11 @@ class Body(ABC):
         if reads == 0 and not captured:
             self._keep(out, val)
             return
-        if val.number or (is_path(val.text) and not captured) or (inline and unnamed and reads == 1 and short and not captured):
+        if (
+            val.number
+            or (is_path(val.text) and not captured)
+            or (inline and unnamed and reads == 1 and short and not captured)
+        ):
             self._keep(out, val)
             return
         bound = self.let(out.name or self.wish(node), val)
@@ -690,7 +712,14 @@ class Body(ABC):
                 val = self._merge(node, vals[0])
             case "gather":
                 val = self._gather(node, vals[0], vals[1])
-            case _ if vals and all(v.number for v in vals) and mask is None and not node.axes and not node.weights and node.op != "dropout":
+            case _ if (
+                vals
+                and all(v.number for v in vals)
+                and mask is None
+                and not node.axes
+                and not node.weights
+                and node.op != "dropout"
+            ):
                 names = frozenset[str]().union(*(v.names for v in vals))
                 needs = frozenset[int]().union(*(v.needs for v in vals))
                 bounds = self.bounds.apply(node.op, [v.bounds for v in vals])
@@ -769,7 +798,15 @@ class Body(ABC):
         lead = join_leads((x.lead, e.lead))
         thin = (x.thin | e.thin) - {a} | (e.thin & set(own))
         thin = frozenset(axis for axis in thin if not (x.has(axis) and axis != a) and not e.has(axis))
-        common = {"thin": thin, "needs": needs, "names": names, "depth": depth, "lead": lead, "kind": kind_of(out), "table": x.table}
+        common = {
+            "thin": thin,
+            "needs": needs,
+            "names": names,
+            "depth": depth,
+            "lead": lead,
+            "kind": kind_of(out),
+            "table": x.table,
+        }
         if not shared and x.lead == NONE:  # rows of a table
             x = self.permute(x, [a, *(axis for axis in x.axes if axis != a)])
             return self.combine([x, e], Code(self.lookup(x, e)), (*e.axes, *x.axes[1:]), out, bounds=x.bounds, **common)
@@ -801,7 +838,13 @@ class Body(ABC):
     # -- calls --------------------------------------------------------------------------------------------------
 
     def _arguments(
-        self, node: Call | Repeat, plan: Plan, graph: Graph, to_caller: Mapping[Axis, Axis], spread: Sequence[Axis], full: bool
+        self,
+        node: Call | Repeat,
+        plan: Plan,
+        graph: Graph,
+        to_caller: Mapping[Axis, Axis],
+        spread: Sequence[Axis],
+        full: bool,
     ) -> list[Val]:
         """The arguments of a call as the callee's layout wants them, and what the callee learns from them."""
         vals = [self.env[arg.id] for arg in node.args]
@@ -821,12 +864,18 @@ class Body(ABC):
                 dtype = self.float64() if table else self.dtype if kind == "real" else ""
                 shape = "1, " * len(formal)
                 text = self.filled(f"({shape.strip()})" if formal else "()", val.text, kind, dtype)
-                val = Val(Code(text), tuple(formal), frozenset(formal), NONE, kind, table, needs=val.needs, names=val.names)
+                val = Val(
+                    Code(text), tuple(formal), frozenset(formal), NONE, kind, table, needs=val.needs, names=val.names
+                )
             if kind == "real":
                 val = self.real(val, table)
             whole = (val.lead == FULL or not any_lead) and all(val.has(axis) for axis in spread)
             lead = FULL if whole and (spread or any_lead) else SOME if val.lead != NONE or spread else NONE
-            val = self.align(val, (*spread, *formal), short=False) if full else self._short(val, spread, formal, plan, place, vals)
+            val = (
+                self.align(val, (*spread, *formal), short=False)
+                if full
+                else self._short(val, spread, formal, plan, place, vals)
+            )
             if not spread and val.lead == NONE:
                 lead = NONE
             elif lead != FULL and val.lead == NONE and not any(axis in val.axes for axis in spread):
@@ -840,7 +889,9 @@ class Body(ABC):
             prepared.append(val)
         return prepared
 
-    def _short(self, val: Val, spread: Sequence[Axis], formal: Sequence[Axis], plan: Plan, place: int, vals: list[Val]) -> Val:
+    def _short(
+        self, val: Val, spread: Sequence[Axis], formal: Sequence[Axis], plan: Plan, place: int, vals: list[Val]
+    ) -> Val:
         """Without dimensions of size 1 in front, where every result that hangs on it has these from another argument."""
         lacks = [axis for axis in spread if axis not in val.axes]
         if val.lead == NONE and lacks == list(spread):
@@ -848,7 +899,9 @@ class Body(ABC):
                 if state is None or place not in state.needs:
                     continue
                 if not any(
-                    other != place and set(spread) <= set(vals[other].axes) for other in state.needs if not vals[other].number
+                    other != place and set(spread) <= set(vals[other].axes)
+                    for other in state.needs
+                    if not vals[other].number
                 ):
                     break
             else:
@@ -856,7 +909,9 @@ class Body(ABC):
                     return self.align(val, formal)
         return self.align(val, (*spread, *formal))
 
-    def _spread(self, node: Call | Repeat, graph: Graph, lifted: frozenset[Axis], to_caller: Mapping[Axis, Axis]) -> tuple[Axis, ...]:
+    def _spread(
+        self, node: Call | Repeat, graph: Graph, lifted: frozenset[Axis], to_caller: Mapping[Axis, Axis]
+    ) -> tuple[Axis, ...]:
         """The axes over which the call lifts, as the arguments have them: dimensions that no formal asks for."""
         found: dict[Axis, None] = {}
         for item, arg in zip(graph.inputs, node.args, strict=True):
@@ -865,7 +920,9 @@ class Body(ABC):
             found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
         return tuple(found)
 
-    def keywords(self, plan: Plan, graph: Graph, to_caller: Mapping[Axis, Axis], consts: Mapping[Const, Static]) -> list[str]:
+    def keywords(
+        self, plan: Plan, graph: Graph, to_caller: Mapping[Axis, Axis], consts: Mapping[Const, Static]
+    ) -> list[str]:
         """What a callee wants besides its arguments: extents, a device, a dtype, the number of a pass."""
         own_axes, own_consts = self.program.bindings[id(graph)]
         scope = scope_of(plan)
@@ -905,7 +962,9 @@ class Body(ABC):
                 theirs = own_consts[const]
                 given = consts.get(theirs)
                 if given is None and theirs not in self.plan.consts:
-                    found.append(f"{scope.consts[const]}={number(theirs.value if theirs.value is not None else 0).text}")
+                    found.append(
+                        f"{scope.consts[const]}={number(theirs.value if theirs.value is not None else 0).text}"
+                    )
                 else:
                     code = static_code(given if given is not None else ConstOf(theirs), size, const_name)
                     found.append(f"{scope.consts[const]}={code.text}")
@@ -945,7 +1004,13 @@ class Body(ABC):
         self._bind_call(node, text, outs)
 
     def _result(
-        self, state: OutputState, out: Value, vals: list[Val], own: Mapping[Axis, Axis], to_caller: Mapping[Axis, Axis], spread: Sequence[Axis]
+        self,
+        state: OutputState,
+        out: Value,
+        vals: list[Val],
+        own: Mapping[Axis, Axis],
+        to_caller: Mapping[Axis, Axis],
+        spread: Sequence[Axis],
     ) -> Val:
         fed = [vals[place] for place in state.needs if not vals[place].number]
         needs = frozenset[int]().union(*(vals[place].needs for place in state.needs))
@@ -1036,14 +1101,22 @@ class Body(ABC):
         elif changed:
             self.line(f"{changed[0][0]} = {changed[0][1]}", self.shown(changed[0][2].axes))
         self.release(node.args[node.carried :])
-        self.lines += [self.indent + text for text in self.loop(node, plans, targets, [val.text for val in extra], keywords)]
+        self.lines += [
+            self.indent + text for text in self.loop(node, plans, targets, [val.text for val in extra], keywords)
+        ]
         own_axes = self.program.bindings[id(node.bodies[0])][0]
         needs = frozenset[int]().union(*(val.needs for val in vals))
         for place, (out, target, val) in enumerate(zip(node.outs, targets, carried, strict=True)):
             state = plans[0].outputs[place]
             assert state is not None
             thin = val.thin | {own_axes[axis] for axis in state.thin}
-            lead = val.lead if node.carried == 0 else join_leads([val.lead, *(v.lead for v in vals)]) if state.lead else val.lead
+            lead = (
+                val.lead
+                if node.carried == 0
+                else join_leads([val.lead, *(v.lead for v in vals)])
+                if state.lead
+                else val.lead
+            )
             if val.lead != lead:
                 lead = SOME
             found = replace(
@@ -1150,7 +1223,13 @@ def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
     if " for " in line[start:end]:  # a comprehension: one part, and no comma after it
         body = line[start + 1 : end]
         head, loop = body.rsplit(" for ", 1)
-        return [*above, line[: start + 1], *wrap(f"{inner}{head}", "", width), f"{inner}for {loop}", f"{space}{line[end:]}"]
+        return [
+            *above,
+            line[: start + 1],
+            *wrap(f"{inner}{head}", "", width),
+            f"{inner}for {loop}",
+            f"{space}{line[end:]}",
+        ]
     cuts = [start, *commas, end]
     parts = [line[a + 1 : b].strip() for a, b in zip(cuts, cuts[1:], strict=False)]
     found = [*above, line[: start + 1]]
@@ -1161,7 +1240,7 @@ def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
 
 
 def _outer_call(line: str) -> tuple[int, int, list[int]] | None:
-    """The last outermost parentheses that hold a list: where they open and close, and their commas."""
+    """The widest outermost parentheses that hold a list: where they open and close, and their commas."""
     depth, start, commas = 0, -1, []
     best: tuple[int, int, list[int]] | None = None
     quote = ""
@@ -1178,7 +1257,8 @@ def _outer_call(line: str) -> tuple[int, int, list[int]] | None:
             depth -= 1
             if depth == 0 and line[start] == "(":
                 called = start > 0 and (line[start - 1].isalnum() or line[start - 1] in "_])")
-                best = (start, place, commas) if called or commas else best
+                if (called or commas) and (best is None or place - start > best[1] - best[0]):
+                    best = (start, place, commas)
         elif character == "," and depth == 1:
             commas.append(place)
     return best

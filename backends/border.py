@@ -34,7 +34,13 @@ def border(body: Body) -> list[str]:
         rows.append(f'"{item.name}": ({val.text}, "{kind}", "{" ".join(axis.name for axis in axes)}")')
     table = lambda entries: "{" + ", ".join(f'"{key}": {value}' for key, value in entries.items()) + "}"  # noqa: E731
     quoted = {key: f'"{value}"' for key, value in families.items()}
-    lines = ["batch = check_inputs(", f'    "{body.graph.name}",', "    {", *(f"        {row}," for row in rows), "    },"]
+    lines = [
+        "batch = check_inputs(",
+        f'    "{body.graph.name}",',
+        "    {",
+        *(f"        {row}," for row in rows),
+        "    },",
+    ]
     for name, entries in (("sizes", sizes), ("bounds", bounds), ("copies", quoted)):
         if entries:
             lines.append(f"    {name}={table(entries)},")

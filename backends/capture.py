@@ -39,7 +39,9 @@ class Captures:
     marks: dict[int, frozenset[int]] = field(default_factory=dict)
     lowered: Mapping[int, Graph] = field(default_factory=dict)  # from the graphs of `wanted`
 
-    def entries(self, program: Program, bodies: Mapping[str, Body]) -> Iterator[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
+    def entries(
+        self, program: Program, bodies: Mapping[str, Body]
+    ) -> Iterator[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
         """For each path as the user wrote it: where it is recorded, all its dimensions, and those it varies along."""
         for path, found in self.wanted.items():
             leading = []
@@ -91,7 +93,12 @@ def resolve(root: Graph, paths: tuple[str, ...]) -> dict[str, Found]:
 
 
 def _search(
-    graph: Graph, segments: list[str], steps: tuple[tuple[Graph, int], ...], names: tuple[str, ...], skipped: int, weightless: dict[int, bool]
+    graph: Graph,
+    segments: list[str],
+    steps: tuple[tuple[Graph, int], ...],
+    names: tuple[str, ...],
+    skipped: int,
+    weightless: dict[int, bool],
 ) -> Iterator[Found]:
     if not segments:
         return
@@ -164,7 +171,10 @@ def capturable(graph: Graph, limit: int = 10_000) -> list[str]:
                         walk(node.bodies[0], f"{prefix}{node.name}.")
                     else:
                         for number in range(_count(node)):
-                            walk(node.bodies[node.variant[number] if len(node.bodies) > 1 else 0], f"{prefix}{node.name}.{number}.")
+                            walk(
+                                node.bodies[node.variant[number] if len(node.bodies) > 1 else 0],
+                                f"{prefix}{node.name}.{number}.",
+                            )
                 case _:
                     pass
 

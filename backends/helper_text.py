@@ -30,5 +30,7 @@ def used_helpers(module: str, wanted: set[str]) -> list[str]:
         if name in closed:
             continue
         closed.add(name)
-        todo += [node.id for node in ast.walk(ast.parse(texts[name])) if isinstance(node, ast.Name) and node.id in texts]
+        todo += [
+            node.id for node in ast.walk(ast.parse(texts[name])) if isinstance(node, ast.Name) and node.id in texts
+        ]
     return [text for name, text in texts.items() if name in closed]

@@ -126,14 +126,20 @@ def build_numpy(
     module = run_source(numpy_source(graph, header=header, capture=capture), graph.name)
     given = initial_weights(specs, seed or 0) if weights is None else weights
     wanted = np.dtype(np.float32 if dtype is None else dtype)
-    arrays = {path: np.ascontiguousarray(_array(array), wanted).reshape(specs[path].shape) for path, array in given.items()}
+    arrays = {
+        path: np.ascontiguousarray(_array(array), wanted).reshape(specs[path].shape) for path, array in given.items()
+    }
     function = module.__dict__[function_name(module)]
     return Compiled(function, arrays, module, [item.name for item in graph.inputs], input_names(graph))
 
 
 def function_name(module: ModuleType) -> str:
     """The last function of a generated module: the model."""
-    found = [name for name, value in module.__dict__.items() if inspect.isfunction(value) and value.__module__ == module.__name__]
+    found = [
+        name
+        for name, value in module.__dict__.items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__
+    ]
     return found[-1]
 
 
@@ -148,7 +154,14 @@ def _array(array: Any) -> Any:
 class Compiled:
     """A model in NumPy: call it with its inputs, by position or by name."""
 
-    def __init__(self, function: Callable[..., Any], weights: dict[str, Array], module: ModuleType, names: list[str], args: list[str]) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        weights: dict[str, Array],
+        module: ModuleType,
+        names: list[str],
+        args: list[str],
+    ) -> None:
         self._function = function
         self.weights = weights
         self.module = module
@@ -156,4 +169,6 @@ class Compiled:
         self.__name__ = function.__name__
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        return self._function(self.weights, *inputs, **{self._rename.get(name, name): value for name, value in named.items()})
+        return self._function(
+            self.weights, *inputs, **{self._rename.get(name, name): value for name, value in named.items()}
+        )

@@ -203,16 +203,25 @@ class NumpyBody(Body):
         return f"{self.numpy.functions[plan.key]}({', '.join([*given, *args, *built, *keywords, *found])})"
 
     def invoke(self, node: Call, plan: Plan, args: list[str], keywords: list[str]) -> str:
-        return self.call_text(plan, node.graph, dict(node.axes), dict(node.consts), self.path(node.name), args, keywords)
+        return self.call_text(
+            plan, node.graph, dict(node.axes), dict(node.consts), self.path(node.name), args, keywords
+        )
 
-    def loop(self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]) -> list[str]:
+    def loop(
+        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
+    ) -> list[str]:
         count = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
         owned = any(self.numpy.owns(body) or plan.on_path for body, plan in zip(node.bodies, plans, strict=True))
         counter = self.namer.give(node.index.name if node.index is not None else "i")
         at = self.path(node.name) if node.shared else f'{self.prefix}f"{node.name}.{{{counter}}}."'
         calls = []
         for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
-            words = [f"{word.split('=')[0]}={counter}" if node.index is not None and word.endswith(f"={node.index.name}") else word for word in words]
+            words = [
+                f"{word.split('=')[0]}={counter}"
+                if node.index is not None and word.endswith(f"={node.index.name}")
+                else word
+                for word in words
+            ]
             calls.append(self.call_text(plan, body, {}, {}, at, [*targets, *args], words, node.index, counter))
         self.plan.numbers = {const: None for const in self.plan.numbers if const != node.index}
         used = len(plans) > 1 or (owned and not node.shared) or any(re.search(rf"={counter}\b", call) for call in calls)
@@ -240,7 +249,11 @@ class NumpyBody(Body):
         if self.graph.kind == "model" and self.graph.inputs:
             self.helper("check_inputs")
             for val in self.inputs:
-                self.checks.append(f"{val.text} = {val.text} if {val.text} is None else np.asarray({val.text})" if self._optional(val) else "")
+                self.checks.append(
+                    f"{val.text} = {val.text} if {val.text} is None else np.asarray({val.text})"
+                    if self._optional(val)
+                    else ""
+                )
             self.checks = [line for line in self.checks if line] + border(self)
             for place, item in enumerate(self.graph.inputs):
                 if item.default is not None:
@@ -356,7 +369,12 @@ class NumpyEmitter(Emitter):
             text = f"{plan.name}Output({text})"
         if not (plan.is_root and self.captures.wanted):
             return wrap(f"return {text}", shown if not all(is_path(value) for value in values) else "", 116)
-        return [*wrap(f"result = {text}", shown, 116), "return result, {", *self.captures.lines(self.program, body), "}"]
+        return [
+            *wrap(f"result = {text}", shown, 116),
+            "return result, {",
+            *self.captures.lines(self.program, body),
+            "}",
+        ]
 
 
 def _snake(name: str) -> str:

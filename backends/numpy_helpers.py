@@ -35,7 +35,8 @@ def check_inputs(
         axes = spaced.split()
         shown = f"{model}: `{name}`"
         if x.dtype.kind not in {"real": "fV", "bool": "b"}.get(kind, "iu"):  # V: bfloat16 and its like
-            wanted = {"real": "reals", "bool": "truth values", "int": "integers"}.get(kind, f"integers: it is an {kind}")
+            words = {"real": "reals", "bool": "truth values", "int": "integers"}
+            wanted = words.get(kind, f"integers: it is an {kind}")
             raise TypeError(f"{shown} is {x.dtype}, but must hold {wanted.replace('index ', 'index into ')}")
         if x.ndim < len(axes):
             raise ValueError(f"{shown} has rank {x.ndim}, but needs at least {len(axes)}: [{', '.join(axes)}]")
@@ -60,7 +61,8 @@ def check_inputs(
         bad = (x < 0) | (x >= size)
         if copies.get(axis, axis) in found and bad.any():
             place = [int(i) for i in np.argwhere(bad)[0]]
-            raise IndexError(f"{model}: `{name}`: {int(x[tuple(place)])} at {place} is no index into {axis} (0..{size - 1})")
+            worst = int(x[tuple(place)])
+            raise IndexError(f"{model}: `{name}`: {worst} at {place} is no index into {axis} (0..{size - 1})")
     return batch or ()
 
 
@@ -176,8 +178,13 @@ def logsumexp(x: Array, axis: int | tuple[int, ...], mask: Array | None = None, 
     return found if keepdims else found.squeeze(axis)
 
 
-def attention(Q: Array, K: Array, V: Array, mask: Array | None = None, bias: Array | None = None, scale: float = 1.0) -> Array:
-    """softmax of scale Q K' (plus bias, where the mask keeps) times V: [..., q, d], [..., k, d], [..., k, v] -> [..., q, v]."""
+def attention(
+    Q: Array, K: Array, V: Array, mask: Array | None = None, bias: Array | None = None, scale: float = 1.0
+) -> Array:
+    """softmax of scale Q K' (plus bias, where the mask keeps) times V.
+
+    Q [..., q, d], K [..., k, d] and V [..., k, v] give [..., q, v].
+    """
     scores = Q @ K.swapaxes(-1, -2)
     scores *= scale
     if bias is not None:
@@ -222,18 +229,56 @@ def gelu_tanh(x: Array) -> Array:
 
 
 ERF_SMALL = (
-    (1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2, 3.77485237685302021e2, 3.20937758913846947e3),
+    (
+        1.85777706184603153e-1,
+        3.16112374387056560e0,
+        1.13864154151050156e2,
+        3.77485237685302021e2,
+        3.20937758913846947e3,
+    ),
     (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3),
 )
 ERF_MIDDLE = (
-    (2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e1, 2.98635138197400131e2,
-     8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3, 1.23033935479799725e3),
-    (1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3,
-     3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3),
-)  # fmt: skip
+    (
+        2.15311535474403846e-8,
+        5.64188496988670089e-1,
+        8.88314979438837594e0,
+        6.61191906371416295e1,
+        2.98635138197400131e2,
+        8.81952221241769090e2,
+        1.71204761263407058e3,
+        2.05107837782607147e3,
+        1.23033935479799725e3,
+    ),
+    (
+        1.0,
+        1.57449261107098347e1,
+        1.17693950891312499e2,
+        5.37181101862009858e2,
+        1.62138957456669019e3,
+        3.29079923573345963e3,
+        4.36261909014324716e3,
+        3.43936767414372164e3,
+        1.23033935480374942e3,
+    ),
+)
 ERF_LARGE = (
-    (1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4),
-    (1.0, 2.56852019228982242e0, 1.87295284992346047e0, 5.27905102951428412e-1, 6.05183413124413191e-2, 2.33520497626869185e-3),
+    (
+        1.63153871373020978e-2,
+        3.05326634961232344e-1,
+        3.60344899949804439e-1,
+        1.25781726111229246e-1,
+        1.60837851487422766e-2,
+        6.58749161529837803e-4,
+    ),
+    (
+        1.0,
+        2.56852019228982242e0,
+        1.87295284992346047e0,
+        5.27905102951428412e-1,
+        6.05183413124413191e-2,
+        2.33520497626869185e-3,
+    ),
 )
 
 
@@ -247,7 +292,7 @@ def horner(coefficients: tuple[float, ...], x: Array) -> Array:
 
 
 def erf(x: Array) -> Array:
-    """The error function by the rational approximations of W. J. Cody (Math. Comp. 23, 1969), as far as the type goes."""
+    """The error function, by the rational approximations of W. J. Cody (Math. Comp. 23, 1969)."""
     y = np.abs(x)
     square = np.minimum(y, 0.5) ** 2
     small = x * horner(ERF_SMALL[0], square) / horner(ERF_SMALL[1], square)

@@ -30,7 +30,9 @@ def dot(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     total = arrays[0]
     if len(arrays) == 1:
         kept = without(total, node.axes)
-        total = body.combine([total], Code(f"{total.atom}.sum({dims(total, node.axes)})"), kept, out, thin=total.thin & set(kept))
+        total = body.combine(
+            [total], Code(f"{total.atom}.sum({dims(total, node.axes)})"), kept, out, thin=total.thin & set(kept)
+        )
     for place, other in enumerate(arrays[1:], 1):
         later = {axis for val in arrays[place + 1 :] for axis in val.axes}
         eaten = [axis for axis in node.axes if axis in (*total.axes, *other.axes) and axis not in later]
@@ -38,7 +40,9 @@ def dot(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
             total = body.named(total, "product")
         total = product(body, total, other, eaten, out)
     for val in numbers:
-        total = replace(total, code=Code(f"{total.code.at(TERM)} * {val.code.at(TERM + 1)}", TERM), names=total.names | val.names)
+        total = replace(
+            total, code=Code(f"{total.code.at(TERM)} * {val.code.at(TERM + 1)}", TERM), names=total.names | val.names
+        )
     return replace(total, needs=frozenset[int]().union(*(val.needs for val in vals)))
 
 
@@ -59,7 +63,9 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         places = dims(total, over)
         kept = without(total, over)
         return replace(total, code=Code(f"({text.text}).sum({places})"), axes=kept, thin=total.thin & set(kept))
-    if b.lead == NONE and not shared and len(right) <= 1 and len(over) == 1 and a.axes[-1] == over[0]:  # any rows, one matrix
+    if (
+        b.lead == NONE and not shared and len(right) <= 1 and len(over) == 1 and a.axes[-1] == over[0]
+    ):  # any rows, one matrix
         kept = (*left, *right)
         if len(right) == 1:
             body.helper("linear")
@@ -68,7 +74,11 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         return _result(body, a, b, Code(f"{a.code.at(TERM)} @ {b.code.at(TERM + 1)}", TERM), kept, out)
     rows, columns = left[-1:], right[-1:]
     wide_left, wide_right = left[:-1], right[:-1]
-    first = body.align(a, (*shared, *wide_left, *wide_right, *rows, *over)) if wide_right else body.align(a, (*shared, *left, *over))
+    first = (
+        body.align(a, (*shared, *wide_left, *wide_right, *rows, *over))
+        if wide_right
+        else body.align(a, (*shared, *left, *over))
+    )
     straight = b.axes[-1] not in over and len(over) == 1
     ends = (*over, *columns) if straight else (*columns, *over)
     second = body.align(b, (*shared, *wide_left, *right[:-1], *ends), short=True)
@@ -126,7 +136,9 @@ def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 
 def embed(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     ids = body._checked(vals[0], node.axes[0])
-    val = body.combine([ids], Code(f"{body.weight(node.weights[0])}[{ids.text}]"), (*ids.axes, *node.made), node.out, thin=ids.thin)
+    val = body.combine(
+        [ids], Code(f"{body.weight(node.weights[0])}[{ids.text}]"), (*ids.axes, *node.made), node.out, thin=ids.thin
+    )
     if len(node.made) != 1:
         val = replace(val, code=Code(body.unflatten(val, -1, node.made)))
     return val

@@ -44,7 +44,9 @@ def over(x: Val, shared: tuple[Axis, ...], q: Axis, k: Axis, body: Body) -> Val:
     return body.align(x, (*wants, q, k))
 
 
-def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> tuple[tuple[Val, Val, Val], Val | None, Val | None, Val]:
+def attention_operands(
+    body: Body, node: Apply, vals: list[Val], mask: Val | None
+) -> tuple[tuple[Val, Val, Val], Val | None, Val | None, Val]:
     """Q [.., q, d], K [.., k, d], V [.., k, v], the mask and the bias [.., q, k], and the shape of the result."""
     d, k = node.axes
     q, v = node.made

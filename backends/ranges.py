@@ -136,7 +136,19 @@ class Bounds:
     def _extreme(self, op: str, a: Interval, b: Interval) -> Interval:
         """max is at least each lower end, and at most the larger of the upper ones; min likewise."""
         if op == "maximum":
-            low = a.low if b.low is None or self.at_most(b.low, a.low) else b.low if a.low is None or self.at_most(a.low, b.low) else a.low
+            low = (
+                a.low
+                if b.low is None or self.at_most(b.low, a.low)
+                else b.low
+                if a.low is None or self.at_most(a.low, b.low)
+                else a.low
+            )
             return Interval(low, self._either(a.high, b.high))
-        high = a.high if b.high is None or self.at_most(a.high, b.high) else b.high if a.high is None or self.at_most(b.high, a.high) else a.high
+        high = (
+            a.high
+            if b.high is None or self.at_most(a.high, b.high)
+            else b.high
+            if a.high is None or self.at_most(b.high, a.high)
+            else a.high
+        )
         return Interval(self._either(a.low, b.low), high)

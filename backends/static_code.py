@@ -88,7 +88,9 @@ def apply(op: str, codes: list[Code]) -> Code:
     raise NotImplementedError(f"{op!r} of numbers known at build time")
 
 
-def static_code(static: Static, size: Callable[[Axis], str], const: Callable[[Const], str], exact: bool = False) -> Code:
+def static_code(
+    static: Static, size: Callable[[Axis], str], const: Callable[[Const], str], exact: bool = False
+) -> Code:
     """A static number as Python. `size` and `const` say how this scope calls a size or a const.
 
     exact: `/` divides without remainder (sizes of axes, D1), so that the result stays an int.

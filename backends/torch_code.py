@@ -303,7 +303,9 @@ class TorchBody(Body):
                 self.modules[name] = made
                 self.init.append(assigned(name, made))
             elif known != made:
-                raise CannotEmit(f"{self.graph.name}: the calls of `{name}` share weights but differ: {known} and {made}")
+                raise CannotEmit(
+                    f"{self.graph.name}: the calls of `{name}` share weights but differ: {known} and {made}"
+                )
             return attribute(name)
         number_ = 1
         while True:
@@ -333,7 +335,9 @@ class TorchBody(Body):
 
     def invoke(self, node: Call, plan: Plan, args: list[str], keywords: list[str]) -> str:
         if node.name == "":
-            given = self.built(plan, node.graph, dict(node.axes), dict(node.consts), self.built_size, self.built_const, self.built_size)
+            given = self.built(
+                plan, node.graph, dict(node.axes), dict(node.consts), self.built_size, self.built_const, self.built_size
+            )
             self.bases.setdefault(plan.name, (plan, given))
             extra = ["found=found"] if plan.on_path else []
             return f"{plan.name}.forward({', '.join(['self', *args, *keywords, *extra])})"
@@ -342,23 +346,40 @@ class TorchBody(Body):
         segment = node.name
         return f"{name}({', '.join([*args, *keywords, *self.traced(plan, segment)])})"
 
-    def loop(self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]) -> list[str]:
+    def loop(
+        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
+    ) -> list[str]:
         count = static_code(node.count, self.built_size, self.built_const).text
         index = "i"
         made = []
         for plan, body in zip(plans, node.bodies, strict=True):
-            given = self.built(plan, body, {}, {}, self.built_size, lambda c: index if c == node.index else self.built_const(c), self.built_size)
+            given = self.built(
+                plan,
+                body,
+                {},
+                {},
+                self.built_size,
+                lambda c: index if c == node.index else self.built_const(c),
+                self.built_size,
+            )
             made.append(f"{plan.name}({', '.join(given)})")
         used = any("i" in re.findall(r"\w+", text) for text in made) and node.index is not None
         if node.shared:
             if len(plans) > 1:
-                raise CannotEmit(f"{self.graph.name}: `repeat.{node.name} shared` with a static `if` on the pass's number")
+                raise CannotEmit(
+                    f"{self.graph.name}: `repeat.{node.name} shared` with a static `if` on the pass's number"
+                )
             module = self.submodule(node.name, made[0], True)
             late = plans[0].late
             counter = "_"
             if node.index is not None and late:
                 counter = self.namer.give(node.index.name)
-                keywords = [[re.sub(rf"=({re.escape(self.late_name(node.index))})$", f"={counter}", word) for word in keywords[0]]]
+                keywords = [
+                    [
+                        re.sub(rf"=({re.escape(self.late_name(node.index))})$", f"={counter}", word)
+                        for word in keywords[0]
+                    ]
+                ]
             steps = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
             given_ = [*targets, *args, *keywords[0], *self.traced(plans[0], node.name)]
             lines = [f"for {counter} in range({steps}):"]
@@ -367,11 +388,17 @@ class TorchBody(Body):
         if len(plans) == 1:
             text = f"nn.ModuleList({made[0]} for {index if used else '_'} in range({count}))"
         else:
-            choices = ", ".join(f"{made[v]}".replace("(i=i", f"(i={i}").replace(", i=i", f", i={i}") for i, v in enumerate(node.variant))
+            choices = ", ".join(
+                f"{made[v]}".replace("(i=i", f"(i={i}").replace(", i=i", f", i={i}") for i, v in enumerate(node.variant)
+            )
             text = f"nn.ModuleList([{choices}])"
             if used:
                 kinds = " else ".join(
-                    [f"{made[v]} if {index} in {tuple(i for i, w in enumerate(node.variant) if w == v)}" for v in range(len(made) - 1)] + [made[-1]]
+                    [
+                        f"{made[v]} if {index} in {tuple(i for i, w in enumerate(node.variant) if w == v)}"
+                        for v in range(len(made) - 1)
+                    ]
+                    + [made[-1]]
                 )
                 text = f"nn.ModuleList({kinds} for {index} in range({count}))"
         if node.name not in self.modules:
@@ -501,7 +528,11 @@ class TorchEmitter(Emitter):
             setup = [f"{name} = {value}" for name, _, value in params] + setup
             params = []
         if params or setup:
-            shown = ["self", *(["*"] if params else []), *(f"{n}: {t} = {v}" if v is not None else f"{n}: {t}" for n, t, v in params)]
+            shown = [
+                "self",
+                *(["*"] if params else []),
+                *(f"{n}: {t} = {v}" if v is not None else f"{n}: {t}" for n, t, v in params),
+            ]
             lines += wrap(f"    def __init__({', '.join(shown)}) -> None:")
             given = ", ".join(bases[0][1]) if len(bases) == 1 else ""
             lines.append(f"        super().__init__({given})")
@@ -555,7 +586,9 @@ class TorchEmitter(Emitter):
         if plan.on_path and plan.is_root:
             inner.append("found: dict[str, Tensor] = {}")
         returned = self._return(plan, body)
-        if inner and not any(re.search(r"\bbatch\b", text.split("  #")[0]) for text in [*body.prologue, *body.lines, *returned]):
+        if inner and not any(
+            re.search(r"\bbatch\b", text.split("  #")[0]) for text in [*body.prologue, *body.lines, *returned]
+        ):
             inner = [text.removeprefix("batch = ") for text in inner]
         for text in [*inner, *body.prologue, *body.lines, *returned]:
             lines.append(f"        {text}")
@@ -593,5 +626,3 @@ def torch_source(graph: Graph, *, header: str = "", capture: tuple[str, ...] = (
     graph, captures = lower(graph, capture)
     program = Program(graph, captures.marks)
     return TorchEmitter(program, captures).source(header)
-
-

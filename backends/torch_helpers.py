@@ -31,7 +31,8 @@ def check_inputs(
         shown = f"{model}: `{name}`"
         real, truth = x.is_floating_point(), x.dtype == torch.bool
         if not (real if kind == "real" else truth if kind == "bool" else not (real or truth or x.is_complex())):
-            wanted = {"real": "reals", "bool": "truth values", "int": "integers"}.get(kind, f"integers: it is an {kind}")
+            words = {"real": "reals", "bool": "truth values", "int": "integers"}
+            wanted = words.get(kind, f"integers: it is an {kind}")
             raise TypeError(f"{shown} is {x.dtype}, but must hold {wanted.replace('index ', 'index into ')}")
         if x.dim() < len(axes):
             raise ValueError(f"{shown} has rank {x.dim()}, but needs at least {len(axes)}: [{', '.join(axes)}]")
@@ -58,12 +59,13 @@ def check_inputs(
         bad = (x < 0) | (x >= size)
         if copies.get(axis, axis) in found and bad.any():
             place = bad.nonzero()[0].tolist()
-            raise IndexError(f"{model}: `{name}`: {int(x[tuple(place)])} at {place} is no index into {axis} (0..{size - 1})")
+            worst = int(x[tuple(place)])
+            raise IndexError(f"{model}: `{name}`: {worst} at {place} is no index into {axis} (0..{size - 1})")
     return batch or ()
 
 
 def check_index(index: Tensor | int, size: int, where: str) -> None:
-    """Refuses a computed index outside 0 .. size - 1; looks only on the CPU and in eager mode, where looking is cheap."""
+    """Refuses a computed index outside 0 .. size - 1; looks only in eager mode on the CPU."""
     if torch.compiler.is_compiling() or (isinstance(index, Tensor) and index.device.type != "cpu"):
         return
     bad = torch.as_tensor((index < 0) | (index >= size))

@@ -205,7 +205,9 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
                 code = Code(f"{x.text}.sum({where}) / max({sizes}, 1)", TERM)
         else:
             mask = body.named(body.full(mask, axes), "kept")
-            count = body.combine([mask], Code(f"{mask.text}.sum({dims(mask, axes)}).clamp(min=1)"), without(mask, axes), out, table=True)
+            count = body.combine(
+                [mask], Code(f"{mask.text}.sum({dims(mask, axes)}).clamp(min=1)"), without(mask, axes), out, table=True
+            )
             count = body.align(count, kept, short=True)
             code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
         return body.combine([x], code, kept, out, thin=thin, needs=frozenset().union(*(v.needs for v in fed)))
@@ -256,7 +258,9 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
 def l2norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
     eps = body.static(node.options.get("eps", Literal(1e-12))).text
-    return body.combine([x], Code(f"F.normalize({x.text}, dim={dims(x, node.axes)}, eps={eps})"), x.axes, node.out, thin=x.thin)
+    return body.combine(
+        [x], Code(f"F.normalize({x.text}, dim={dims(x, node.axes)}, eps={eps})"), x.axes, node.out, thin=x.thin
+    )
 
 
 def concat(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -277,8 +281,12 @@ def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     if x.number:
         return x
     # Each item is left out on its own: an axis along which the operand does not vary yet is written out first.
-    x = body.full(x, [axis for axis in x.axes if axis in x.thin and axis not in node.out.type.thin and axis in node.out.type.axes])
-    return body.combine([x], Code(f"F.dropout({x.text}, {body.static(p).text}, self.training)"), x.axes, node.out, thin=x.thin)
+    x = body.full(
+        x, [axis for axis in x.axes if axis in x.thin and axis not in node.out.type.thin and axis in node.out.type.axes]
+    )
+    return body.combine(
+        [x], Code(f"F.dropout({x.text}, {body.static(p).text}, self.training)"), x.axes, node.out, thin=x.thin
+    )
 
 
 def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:

@@ -210,7 +210,7 @@ class Checker:
                 )
             else:
                 family, extent = original.family, original.extent
-        setting = self.generic_sizes.get(name) if frame.judge else None
+        setting = None if frame.module.library else self.generic_sizes.get(name)
         if isinstance(setting, int) and extent is None:
             extent = setting
         elif generic.default is not None:

@@ -59,6 +59,8 @@ Static = Literal | SizeOf | ConstOf | Arith
 
 
 def _power(a: Number, b: Number) -> Number:
+    if isinstance(a, int) and isinstance(b, int) and abs(b) * abs(a).bit_length() > 10_000:
+        raise OverflowError("a number of thousands of digits")
     return a**b
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..compiler.graph import Graph
 from . import dot, export, theme
-from .opening import UnknownBlock
+from .opening import Opening, UnknownBlock
 from .scene import scene_of
 from .sheet import Sheet
 
@@ -64,9 +64,17 @@ def draw(
     if width is not None and not width > 0:
         raise ValueError(f"a page is wider than {width} in")
     names = (open,) if isinstance(open, str) else tuple(open)
-    scene = scene_of(graph, names, depth, title)
     page = _page() if width is None else width * 72
-    return Diagram(Sheet(scene, colors, page), graph.name)
+    opening = Opening(graph, names, depth)
+    sheet = Sheet(scene_of(graph, opening, title), colors, page)
+    if opening.growth:  # open what needs no row more
+        for count in range(len(opening.growth), 0, -1):
+            opening.grown = set(opening.growth[:count])
+            larger = Sheet(scene_of(graph, opening, title), colors, page)
+            if len(larger.rows) <= len(sheet.rows):
+                sheet = larger
+                break
+    return Diagram(sheet, graph.name)
 
 
 def _themes() -> dict[str, theme.Theme]:

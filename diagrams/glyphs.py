@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DOT = 6.0  # diameter of a copy or merge dot
 HEAD = (9.0, 7.0)  # an arrowhead's height and length
 _LOOP = 17.0  # half-loop, along x
-_TURN = 24.0  # room for wires that run into one dot within a column
+_TURN = 20.0  # room for wires that run into one dot within a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def measure(step: Step, meeting: Meeting) -> Room:
         case Kind.SOURCE:
             return Room(2, width(step.text, theme.GLYPH) + 6, after)
         case Kind.THROUGH if step.mark == "learned":
-            return Room(7, _learned_width(step), after)
+            return Room(5, _learned_width(step), after)
         case Kind.THROUGH if step.mark == "embed":
             return Room(24, _learned_width(step), after)
         case Kind.THROUGH if step.mark == "bar":
@@ -113,19 +113,19 @@ def measure(step: Step, meeting: Meeting) -> Room:
         case Kind.ON if step.mark == "ring":
             return Room(4, max(24.0, width(step.text, theme.CAPTION) + 7), 4)
         case Kind.ON if step.mark == "triangle":
-            return Room(7, 22, 7)
+            return Room(6, 21, 5)
         case Kind.ON:
-            return Room(8, _mask_side(len(step.on)), 8)
+            return Room(7, _mask_side(len(step.on)), 6)
         case Kind.LANE:
             return Room(2, width(step.text, theme.BLOCK) + 32, 2)
         case Kind.JOIN if step.mark == "loop":
-            note = width(step.note, theme.CAPTION + 1) + 16 if step.note else 0.0
+            note = width(step.note, theme.CAPTION) + 14 if step.note else 0.0
             shared = bool(born(meeting))
             return Room(8 if step.contracted else 2, (_LOOP if step.contracted else 0) + note + (_TURN if shared else 0), after)
         case Kind.JOIN if step.mark == "bar":
             return Room(_TURN if meeting.inner else 6, 14, after)
         case Kind.JOIN if step.mark == "mask":
-            return Room(_TURN if meeting.inner else 2, _mask_side(len(step.on)) + 12, 8)
+            return Room(_TURN if meeting.inner else 2, _mask_side(len(step.on)) + 10, 6)
         case Kind.JOIN:
             return Room(_TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
         case Kind.BOX:
@@ -172,7 +172,9 @@ def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
 
 def _name_size(step: Step) -> float:
     """A letter is set large; a word is not."""
-    return theme.NAME if step.mark == "input" and len(plain(step.text)) <= 2 else theme.GLYPH
+    if step.mark == "input":
+        return theme.NAME if len(plain(step.text)) <= 2 else theme.WORD
+    return theme.GLYPH
 
 
 def _learned_width(step: Step) -> float:
@@ -310,10 +312,10 @@ def _loop(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
             tip = at
     x = spot.x0 + (_LOOP if step.contracted else 0)
     if step.note and tip is not None:
-        wide = width(step.note, theme.CAPTION + 1)
+        wide = width(step.note, theme.CAPTION)
         end = tip[0] + wide + 12
         sheet.arrow(f"{spot.id}_0", f"{spot.id}_s", tip, (end, tip[1]), "scale")
-        sheet.write((tip[0] + end) / 2 - 2, tip[1] - 8.5, step.note, theme.CAPTION + 1, cls="scale")
+        sheet.write((tip[0] + end) / 2 - 2, tip[1] - 8.5, step.note, theme.CAPTION, cls="scale")
         x = end + 4
     for wire in born(meeting):
         if wire.axis is None:
@@ -384,7 +386,7 @@ def _mask(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     """A square over the wires of its axes; grey where the predicate leaves items out."""
     if step.kind is Kind.JOIN:
         _meet(sheet, step, meeting, spot)
-        spot = Spot(spot.id, spot.column, spot.x0 + 12, spot.x1)
+        spot = Spot(spot.id, spot.column, spot.x0 + 10, spot.x1)
     wires = [w for w in meeting.ins[0] if w.axis in step.on]
     top, bottom = _span(sheet, wires, spot.column, 8.5 if len(wires) > 1 else 11)
     draw_mask(sheet, spot.id, (spot.x0, top, spot.x1, bottom), step.pattern, step.tip, dashed=step.kind is Kind.JOIN)
@@ -413,7 +415,7 @@ def draw_mask(
                 k += 1
             cell = (x0 + j * wide, y0 + i * high, x0 + k * wide, y0 + (i + 1) * high)
             sheet.shape(f"{id}_{i}_{j}", cell, "op mask", tip, shape="box", style="filled", fillcolor=sheet.theme.masked,
-                        penwidth="0", covers=False)  # fmt: skip
+                        color=sheet.theme.masked, penwidth="0.1", covers=False)  # fmt: skip
             j = k
     sheet.shape(id + "_f", box, "op mask", tip, shape="box", style="", fillcolor="none", penwidth="1.3", covers=False)
 

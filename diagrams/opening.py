@@ -33,7 +33,11 @@ class UnknownBlock(ValueError):
 
 
 class Opening:
-    """How each call under `graph` is drawn. `open`: names of blocks or labels; `depth`: levels of calls to open."""
+    """How each call under `graph` is drawn. `open`: names of blocks or labels; `depth`: levels of calls to open.
+
+    `grown` is for the layout to choose from `growth`: what a small figure has room to open.
+    Raises UnknownBlock for a name in `open` that no call has.
+    """
 
     def __init__(self, graph: Graph, open: Collection[str] = (), depth: int | None = None) -> None:
         self.open = tuple(open)
@@ -42,6 +46,7 @@ class Opening:
         self.holds: dict[int, bool] = {}
         self.named: dict[int, frozenset[str]] = {}
         self.grown: set[int] = set()
+        self.growth: list[int] = []  # calls that a small figure might open besides, smallest first
         known = sorted(self._names(graph))
         for name in self.open:
             if name not in known:
@@ -121,7 +126,7 @@ class Opening:
             if total - 1 + size > SMALL:
                 return
             total += size - 1
-            self.grown.add(id(call))
+            self.growth.append(id(call))
             front.extend(_calls(call.graph))
 
 

@@ -6,7 +6,7 @@ and parameters is folded into the glyph that uses it; a value read n times is co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -49,6 +49,8 @@ class Learned:
 
 
 Item = Tensor | Formula | Learned
+
+_TINTS = 6  # colours of regions
 
 
 class Kind(Enum):
@@ -125,10 +127,10 @@ class Scene:
 Axes = Mapping[Axis, Axis]
 
 
-def scene_of(graph: Graph, open: Collection[str] = (), depth: int | None = None, title: str | None = None) -> Scene:
-    """What is drawn of a graph. Raises UnknownBlock for a name in `open` that no call has."""
+def scene_of(graph: Graph, opening: Opening, title: str | None = None) -> Scene:
+    """What is drawn of a graph, with its blocks open or closed as `opening` says."""
     scene = Scene(graph.name.replace("_", " ") if title is None else title)
-    _Flattener(scene, Opening(graph, open, depth)).top(graph)
+    _Flattener(scene, opening).top(graph)
     _prune(scene)
     _copies(scene)
     return scene
@@ -550,7 +552,16 @@ class _Flattener:
             frame.items[value.id] = result
 
     def section(self, repeat: bool, title: str, parent: Section | None) -> Section:
-        tint = self.tints.setdefault(title, len(self.tints)) if not repeat else 0
+        tint = 0
+        if not repeat:
+            first = self.tints.setdefault(title, len(self.tints))
+            around = parent
+            taken = set()
+            while around is not None:
+                if not around.repeat:
+                    taken.add(around.tint)
+                around = around.parent
+            tint = next((t % _TINTS for t in range(first, first + _TINTS) if t % _TINTS not in taken), first % _TINTS)
         section = Section(repeat, title, parent, tint)
         self.scene.sections.append(section)
         return section

@@ -302,7 +302,7 @@ class Sheet:
                             steepest = max(steepest, abs(wire.y[j] - target.y[following]))
         if steepest < 0.01:
             return 4.0
-        return min(50.0, 13.0 + 0.33 * steepest)
+        return min(42.0, 11.0 + 0.28 * steepest)
 
     # -- what glyphs draw with
 

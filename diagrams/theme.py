@@ -16,9 +16,10 @@ LANE = 18.0  # a wire to an elementwise op's lane of its own
 
 AXIS = 12.5  # font sizes
 NAME = 18.0
+WORD = 13.0  # a tensor's name where it is a word
 GLYPH = 14.5
 BLOCK = 12.0
-CAPTION = 10.0
+CAPTION = 12.0
 TITLE = 15.0
 COUNT = 15.0
 
@@ -52,7 +53,7 @@ COLOR = Theme(
     masked="#8C8C8C",
     kept="#F8DCE9",
     block=("#FBE3C8", "#DCEEF8", "#E2D6F1", "#E4EFD3", "#F7DADA", "#EDE7DB"),
-    region=("#E9E6F4", "#E2F0F8", "#FCF0DF", "#EAF3E0"),
+    region=("#E9E6F4", "#E2F0F8", "#FCF0DF", "#EAF3E0", "#F9E9EC", "#F1EEE6"),
 )
 MONO = Theme(
     ink="#1A1A1A",

@@ -421,7 +421,7 @@ class _Pass:
         for piece in self.pieces:
             if _within(self.spoilt, piece):
                 piece.broken = True
-            piece.bad = [piece.line_at(at) for at in _within(self.bad, piece)]
+            piece.bad = list(dict.fromkeys(piece.line_at(at) for at in _within(self.bad, piece)))
         text, complete = blank(self.text, self.blanks), self.at >= len(self.text)
         return Layout(text, self.pieces, tuple(self.comments), self.problems, complete)
 

@@ -110,10 +110,11 @@ def _item(
             problem = expected.explain(unexpected, source, layout.text, piece, at, text)
         else:
             return (None if done or problems else node), problems  # type: ignore[return-value]
-        if len(problems) >= limit:
+        line = piece.line_at(at)
+        if len(problems) >= limit or line.start in done:  # what stands in for a line is not the writer's mistake
             return None, problems
         problems.append(problem)
-        mended = _without(text, piece, piece.line_at(at), done)
+        mended = _without(text, piece, line, done)
         if mended is None:
             return None, problems
         text = mended
@@ -123,7 +124,7 @@ def _without(text: str, piece: Piece, line: Line, done: set[int]) -> str | None:
     """The item's text without a faulty line, or with a head in its place; None if that would not help."""
     start, end = line.start - piece.start, line.end - piece.start
     stand_in = expected.stand_in(text[start:end], line.heads, start == 0)
-    if stand_in is None or line.start in done or len(stand_in) > end - start:
+    if stand_in is None or len(stand_in) > end - start:
         return None
     done.add(line.start)
     return text[:start] + stand_in.ljust(end - start) + text[end:]

@@ -20,7 +20,9 @@ def depth(name: str, extent: int, size: Static | None = None) -> Axis:
     return Axis(number, name, Kind.DEPTH, name, extent, size, None, number, None)
 
 
-def width(name: str, extent: int | None = None, bound: int | None = None, like: Axis | None = None, size: Static | None = None) -> Axis:
+def width(
+    name: str, extent: int | None = None, bound: int | None = None, like: Axis | None = None, size: Static | None = None
+) -> Axis:
     number = next(_ids)
     return Axis(number, name, Kind.WIDTH, name, extent, size, bound, like.family if like else number, None)
 
@@ -38,7 +40,9 @@ class Builder:
         self.nodes: list[Node] = []
         self._ids = count()
 
-    def value(self, element: Element, axes: Sequence[Axis], role: Role, name: str | None = None, thin: Sequence[Axis] = ()) -> Value:
+    def value(
+        self, element: Element, axes: Sequence[Axis], role: Role, name: str | None = None, thin: Sequence[Axis] = ()
+    ) -> Value:
         return Value(next(self._ids), Type(element, tuple(axes), frozenset(thin)), role, name, None)
 
     def input(self, name: str, axes: Sequence[Axis], element: Element = Scalar.REAL, role: Role = Role.DATA,
@@ -47,7 +51,9 @@ class Builder:
         self.inputs.append(Input(name, value, default))
         return value
 
-    def constant(self, value: Static | int | float | bool, element: Element = Scalar.REAL, name: str | None = None) -> Value:
+    def constant(
+        self, value: Static | int | float | bool, element: Element = Scalar.REAL, name: str | None = None
+    ) -> Value:
         static = Literal(value) if isinstance(value, int | float) else value
         out = self.value(element, (), Role.CONSTANT, name)
         self.nodes.append(Constant(static, out))
@@ -71,10 +77,17 @@ class Builder:
         if result is None:
             union = dict.fromkeys(axis for value in fed for axis in value.type.axes)
             result = [axis for axis in union if axis not in axes]
-        thin = [a for a in result if all(a in v.type.thin or a not in v.type.axes for v in fed) and any(a in v.type.axes for v in fed)]
+        thin = [
+            a
+            for a in result
+            if all(a in v.type.thin or a not in v.type.axes for v in fed) and any(a in v.type.axes for v in fed)
+        ]
         role = max([value.role for value in fed] + ([Role.WEIGHT] if weights else []))
         out = self.value(element, result, role, name, thin)
-        given = {key: value if isinstance(value, Literal | Arith | SizeOf) else Literal(value) for key, value in options.items()}  # type: ignore[arg-type]
+        given = {
+            key: value if isinstance(value, Literal | Arith | SizeOf) else Literal(value)
+            for key, value in options.items()
+        }  # type: ignore[arg-type]
         self.nodes.append(Apply(op, operands, out, tuple(axes), tuple(made), tuple(each), mask, given, label, weights))
         return out
 
@@ -84,14 +97,19 @@ class Builder:
         groups = tuple((axis,) for axis in each)
         weights = [Weight(f"{label}.weight", (*groups, tuple(made), tuple(eaten)), init, False, None)]
         if bias:
-            weights.append(Weight(f"{label}.bias", (*groups, tuple(made)), Init("default", (), tuple(eaten)), False, None))
+            weights.append(
+                Weight(f"{label}.bias", (*groups, tuple(made)), Init("default", (), tuple(eaten)), False, None)
+            )
         left = [axis for axis in x.type.axes if axis not in eaten and axis not in each]
         return self.apply("linear", x, axes=eaten, made=made, each=each, result=[*left, *each, *made], label=label, weights=tuple(weights),
                           name=name, bias=bias)  # fmt: skip
 
     def layernorm(self, x: Value, axes: Sequence[Axis], label: str) -> Value:
         dims = tuple((axis,) for axis in axes)
-        weights = (Weight(f"{label}.weight", dims, Init("ones"), False, None), Weight(f"{label}.bias", dims, Init("zeros"), False, None))
+        weights = (
+            Weight(f"{label}.weight", dims, Init("ones"), False, None),
+            Weight(f"{label}.bias", dims, Init("zeros"), False, None),
+        )
         return self.apply("layernorm", x, axes=axes, result=x.type.axes, label=label, weights=weights, eps=1e-5)
 
     def softmax(self, x: Value, axis: Axis, mask: Value | None = None, name: str | None = None) -> Value:
@@ -110,25 +128,48 @@ class Builder:
             value = output.value
             mapped = [axes.get(axis, axis) for axis in value.type.axes]
             outs.append(self.value(value.type.element, mapped, value.role, names[place] if names else None))
-        self.nodes.append(Call(graph, name, tuple(args), tuple(outs), tuple(axes.items()), tuple((consts or {}).items())))
+        self.nodes.append(
+            Call(graph, name, tuple(args), tuple(outs), tuple(axes.items()), tuple((consts or {}).items()))
+        )
         return outs
 
     def repeat(self, name: str, times: Static, body: Graph, args: Sequence[Value], carried: int, shared: bool = False,
                index: Const | None = None, names: Sequence[str | None] = ()) -> list[Value]:  # fmt: skip
         outs = [
-            self.value(output.value.type.element, output.value.type.axes, output.value.role, names[i] if names else None)
+            self.value(
+                output.value.type.element, output.value.type.axes, output.value.role, names[i] if names else None
+            )
             for i, output in enumerate(body.outputs)
         ]
         passes = times.value if isinstance(times, Literal) else 1
-        self.nodes.append(Repeat(name, times, shared, index, (body,), (0,) * int(passes), tuple(args), carried, tuple(outs)))
+        self.nodes.append(
+            Repeat(name, times, shared, index, (body,), (0,) * int(passes), tuple(args), carried, tuple(outs))
+        )
         return outs
 
-    def graph(self, outputs: Sequence[tuple[str | None, Value, Sequence[Axis]]], axes: Sequence[Axis], consts: Sequence[Const] = ()) -> Graph:
+    def graph(
+        self,
+        outputs: Sequence[tuple[str | None, Value, Sequence[Axis]]],
+        axes: Sequence[Axis],
+        consts: Sequence[Const] = (),
+    ) -> Graph:
         outs = tuple(Output(name, value, tuple(order)) for name, value, order in outputs)
-        return Graph(self.name, self.kind, tuple(axes), len(axes), tuple(consts), self.lifted, tuple(self.inputs), tuple(self.nodes), outs)
+        return Graph(
+            self.name,
+            self.kind,
+            tuple(axes),
+            len(axes),
+            tuple(consts),
+            self.lifted,
+            tuple(self.inputs),
+            tuple(self.nodes),
+            outs,
+        )
 
 
-def attend(lifted: Sequence[Axis] = (), sizes: tuple[int, int] = (8, 8), mask: str = "full", roles: Role = Role.DATA) -> tuple[Graph, tuple[Axis, ...]]:
+def attend(
+    lifted: Sequence[Axis] = (), sizes: tuple[int, int] = (8, 8), mask: str = "full", roles: Role = Role.DATA
+) -> tuple[Graph, tuple[Axis, ...]]:
     """Scaled dot-product attention over q, k, d, v; mask "none", "full" [q, k] or "thin" [k]."""
     q, k, d, v = width("q"), width("k"), depth("d", sizes[0]), depth("v", sizes[1])
     b = Builder("attend", lifted=lifted)
@@ -145,7 +186,9 @@ def attend(lifted: Sequence[Axis] = (), sizes: tuple[int, int] = (8, 8), mask: s
     return b.graph([(None, out, [q, v])], [q, k, d, v]), (q, k, d, v)
 
 
-def multihead(model: int = 32, heads: int = 4, mask: str = "full", roles: Role = Role.DATA) -> tuple[Graph, tuple[Axis, ...]]:
+def multihead(
+    model: int = 32, heads: int = 4, mask: str = "full", roles: Role = Role.DATA
+) -> tuple[Graph, tuple[Axis, ...]]:
     """Multi-head attention, as std.attention has it."""
     q, k = width("q"), width("k")
     m, h = depth("model", model), depth("heads", heads)

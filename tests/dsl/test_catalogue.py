@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-
-from attnc.dsl import catalogue, parse as parser
+from attnc.dsl import catalogue
+from attnc.dsl import parse as parser
 from attnc.dsl.catalogue import CATALOGUE, Entry
 from attnc.dsl.source import Source
 

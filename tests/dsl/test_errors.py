@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from attnc.dsl.diagnostic import Diagnostic
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all
@@ -177,9 +176,14 @@ def test_every_line_of_a_body_is_looked_at() -> None:
     assert codes(text) == ["E0102", "E0103", "E0101", "E0101", "E0110"]
 
 
+def test_two_wrong_signs_on_a_line_do_not_hide_the_next() -> None:
+    assert codes(inside("y = a && b || c", "z = = 1")) == ["E0103", "E0103", "E0101"]
+
+
 def test_a_wrong_head_does_not_hide_its_body() -> None:
     assert codes("block f(x [a]) -> [a] {\n    y = x y\n    return x\n}") == ["E0101", "E0101"]
     assert codes("blokc f(x: [a]) -> [a] {\n    y = x y\n    return x\n}") == ["E0106", "E0101"]
+    assert codes(inside("if x {", "} elif y {", "    z = = 1", "}")) == ["E0101", "E0101"]
 
 
 def test_a_broken_item_is_left_out_and_the_others_stay() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from attnc.dsl.files import MAX_BYTES, FileProblem, read
 from attnc.dsl.parse import parse
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
+from attnc.dsl.expected import RESERVED
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all, to_json
 from attnc.dsl.source import Source, Span
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from .test_parse import TOUR
-
-SIGNS = "( ) [ ] { } = == , : . ~ |> -> | ^ ** * / + - < <= != ' \" # é “ \\ ; @ \t \r \x00 \u202e".split(" ")
-WORDS = (
-    "block model op use config width depth const param as like causal frozen in shared repeat if else where and or not "
-    "scan return share expect true false x y f 3 0.5 .5 1e999"
-).split()
+TOUR = Path(__file__).with_name("tour.attn").read_text("utf-8")
+SIGNS = [*"()[]{}=,:.~|^*/+-<'\"#é“\\;@\t\r\x00\u202e", "==", "|>", "->", "**", "<=", "!="]
+SOFT = ["as", "block", "causal", "config", "frozen", "in", "like", "model", "op", "shared", "use"]
+WORDS = [*sorted(RESERVED), *SOFT, "x", "y", "f", "3", "0.5", ".5", "1e999"]
 PIECES = st.sampled_from([*SIGNS, *WORDS, " ", "\n", "\n", "\n    "])
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from attnc.dsl.diagnostic import AttnError, Diagnostic, Severity, error
 from attnc.dsl.render import render, render_all, to_json
 from attnc.dsl.source import Source, Span
@@ -72,7 +72,7 @@ def cases() -> dict[str, Diagnostic]:
             weights,
             help="say so",
             fix=[(Span(SOURCE, weights.start, weights.start), "raw("), (Span(SOURCE, weights.end, weights.end), ")")],
-        ),  # fmt: skip
+        ),
         "deletion": error("E0301", "delete", weights, help="delete it", fix=[(weights, "")]),
         "new line": error(
             "E0301", "add a line", target, help="fix it", fix=[(Span(SOURCE, 0, 0), "width seq = 4096\n")]
@@ -95,8 +95,6 @@ def test_colour(golden: Callable[[Path, str], None]) -> None:
 
 
 def test_colour_adds_nothing_but_colour() -> None:
-    import re
-
     for case in cases().values():
         assert re.sub(r"\x1b\[[0-9;]*m", "", render(case, colour=True)) == render(case)
 

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
 from attnc.dsl import tables
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source
@@ -33,7 +32,7 @@ def works(folder: Path) -> None:
     builder = Builder()
     parser = tables.load_parser(builder, folder)
     builder.source, builder.base, builder.doc = Source("t", "width a"), 0, ""
-    assert parser.parse("width a")[0].name.text == "a"  # type: ignore[index, union-attr]
+    assert parser.parse("width a")[0].name.text == "a"  # type: ignore[index]
 
 
 @pytest.fixture(scope="module")

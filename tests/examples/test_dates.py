@@ -159,19 +159,16 @@ def test_greedy_gives_up_at_last():
     assert evaluate.greedy(scripted([[5]], 8), np.array([[3]]), longest=6).ids.tolist() == [[5] * 6]
 
 
-def test_a_match_is_exact(few):
-    wanted = few.encode(few.held_out[:1])["target_ids"][0].tolist()
-    one = replace(few, held_out=few.held_out[:1] * 1)
-    size = len(few.english)
-    for style in data.STYLES[1:]:
-        assert not evaluate.pairs_of(one, style)
-    # A pad in the middle would not show once pads are left out, but it is a mistake.
-    for answer, right in ((wanted, 1), (wanted[:-2] + wanted[-1:], 0), ([*wanted[:3], data.PAD, *wanted[3:]], 0)):
-        style = one.held_out[0].style
-        every = replace(one, held_out=tuple(replace(one.held_out[0], style=style) for style in data.STYLES))
-        judged = evaluate.judge(scripted([answer], size), every)
-        assert judged.right[style] == right
-        assert judged.exact_match == right
+def test_a_match_is_exact(dates):
+    pair = data.pair(datetime.date(2024, 3, 5), "long")
+    same = replace(dates, held_out=tuple(replace(pair, style=style) for style in data.STYLES))
+    wanted = [*dates.english.encode(pair.english), data.END]
+    assert evaluate.judge(scripted([wanted], len(dates.english)), same).exact_match == 1
+    # A pad in the middle would not show in text that leaves pads out, but it is a mistake.
+    for wrong in ([*wanted[:-2], data.END], [*wanted[:3], data.PAD, *wanted[3:]]):
+        judged = evaluate.judge(scripted([wrong], len(dates.english)), same)
+        assert judged.exact_match == 0
+        assert len(judged.mistakes) == 4
 
 
 def test_agreement_sees_a_difference_and_only_where_it_counts():
