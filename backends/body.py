@@ -28,6 +28,7 @@ from ..compiler.graph import (
     Repeat,
     Role,
     Scalar,
+    Scan,
     Value,
     Weight,
 )
@@ -113,18 +114,6 @@ def kind_of(value: Value) -> str:
 def is_table(value: Value) -> bool:
     """A real that hangs on indices and sizes only: kept in float64 until it meets weights or data."""
     return value.type.element is Scalar.REAL and value.role <= Role.TABLE
-
-
-def owns_weights(plan: Plan, program: Program) -> bool:
-    """Whether the class or anything nested in it has weights."""
-    for node in plan.graph.nodes:
-        if isinstance(node, Parameter) or (isinstance(node, Apply) and node.weights):
-            return True
-        if isinstance(node, Call) and owns_weights(program.plan(node.graph), program):
-            return True
-        if isinstance(node, Repeat) and any(owns_weights(program.plan(body), program) for body in node.bodies):
-            return True
-    return False
 
 
 @dataclass(slots=True)
@@ -646,6 +635,8 @@ class Body(ABC):
                 self._call(node)
             case Repeat():
                 self._repeat(node)
+            case Scan():
+                self._scan(node)
 
     def _parameter(self, node: Node, weight: Weight, out: Value) -> None:
         text = self.parameter(weight)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Value
+from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Scan, Value
 from ..compiler.static import evaluate
 from .plan import results
 
@@ -71,8 +71,8 @@ class Captures:
 
 def _node_key(graph: Graph, place: int, lowered: Graph) -> int:
     """The place of a call in the lowered graph: calls are never removed, so they keep their order."""
-    before = sum(isinstance(node, Call | Repeat) for node in graph.nodes[:place])
-    places = [i for i, node in enumerate(lowered.nodes) if isinstance(node, Call | Repeat)]
+    before = sum(isinstance(node, Call | Repeat | Scan) for node in graph.nodes[:place])
+    places = [i for i, node in enumerate(lowered.nodes) if isinstance(node, Call | Repeat | Scan)]
     return places[before]
 
 
@@ -144,7 +144,7 @@ def _without_weights(graph: Graph, memo: dict[int, bool]) -> bool:
                     found = False
                 case Apply():
                     found = found and not node.weights
-                case Call():
+                case Call() | Scan():
                     found = found and _without_weights(node.graph, memo)
                 case Repeat():
                     found = found and all(_without_weights(body, memo) for body in node.bodies)

@@ -24,6 +24,7 @@ from ..compiler.graph import (
     Repeat,
     Role,
     Scalar,
+    Scan,
     Value,
     Weight,
 )
@@ -36,7 +37,7 @@ def operands(node: Node) -> tuple[Value, ...]:
     match node:
         case Apply():
             return node.operands if node.mask is None else (*node.operands, node.mask)
-        case Call() | Repeat():
+        case Call() | Repeat() | Scan():
             return node.args
         case _:
             return ()
@@ -44,13 +45,13 @@ def operands(node: Node) -> tuple[Value, ...]:
 
 def results(node: Node) -> tuple[Value, ...]:
     """The values that a node makes."""
-    return node.outs if isinstance(node, Call | Repeat) else (node.out,)
+    return node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
 
 
 def children(node: Node) -> tuple[Graph, ...]:
     """The graphs nested in a node."""
     match node:
-        case Call():
+        case Call() | Scan():
             return (node.graph,)
         case Repeat():
             return node.bodies
@@ -300,7 +301,7 @@ class Program:
 
     def _form(self, graph: Graph, lifted: frozenset[Axis]) -> _Form:
         canon = _Canon(lifted)
-        parts: list[object] = [graph.kind, graph.name, graph is self.root]
+        parts: list[object] = [graph.kind, graph.name, graph is self.root, graph.target]
         parts += [canon.axis(axis) for axis in graph.axes]
         parts += [(canon.const(const), const.name) for const in graph.consts]
         for item in graph.inputs:
@@ -342,12 +343,14 @@ class Program:
                     tuple(canon.weight(weight) for weight in node.weights),
                     canon.new(node.out),
                 )
-            case Call():
+            case Call() | Scan():
                 form = self._forms[id(node.graph)]
                 place = {axis: number for number, axis in enumerate(form.axes)}
                 order = {const: number for number, const in enumerate(form.consts)}
+                scan = (canon.axis(node.axis), node.steps, node.states) if isinstance(node, Scan) else ()
                 return (
                     "call",
+                    scan,
                     form.key,
                     node.name,
                     tuple(canon.value(v) for v in node.args),

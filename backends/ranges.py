@@ -74,10 +74,10 @@ class Bounds:
                 return add(self._linear(a), self._linear(b), 1 if op == "+" else -1)
             case _:
                 try:
-                    value = evaluate(static)
+                    found = evaluate(static)
                 except (ArithmeticError, ValueError):
                     return None
-                return constant(value) if isinstance(value, int) else None
+                return constant(found) if isinstance(found, int) else None
 
     def _below(self, a: Linear, b: Linear) -> bool:
         """Whether a <= b for all sizes, as far as this can tell."""

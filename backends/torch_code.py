@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from ..compiler.axes import Axis
-from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Value, Weight
+from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.ops import OPS
 from ..compiler.static import Const, Static
 from . import torch_ops
@@ -55,7 +55,7 @@ class TorchBody(Body):
                 self.attributes.reserve(node.name)
             elif isinstance(node, Parameter):
                 self.attributes.reserve(node.weight.name.split(".")[0])
-            elif isinstance(node, Repeat) or (isinstance(node, Call) and file.owns(node.graph)):
+            elif isinstance(node, Repeat) or (isinstance(node, Call | Scan) and file.owns(node.graph)):
                 self.attributes.reserve(node.name)
         self._attribute: dict[str, str] = {}
         self._first_weight = self._find_weight()
@@ -471,7 +471,7 @@ class TorchEmitter(Emitter):
                         found = True
                     case Apply():
                         found = found or bool(node.weights)
-                    case Call():
+                    case Call() | Scan():
                         found = self.owns(node.graph) or found
                     case Repeat():
                         found = any([self.owns(body) for body in node.bodies]) or found

@@ -19,7 +19,7 @@ from .builder import Builder
 from .expressions import Expressions
 from .frame import Frame, Instance
 from .graph import Graph, Output, Role, Scalar
-from .mentions import calls, declared_inside, mentioned, shares
+from .mentions import calls, declared_inside, mentioned, shares, walk
 from .modules import BlockDef, size_static
 from .names import did_you_mean, nearest
 from .session import Session
@@ -324,7 +324,7 @@ class Checker:
         body.run(decl.body)
         self._unused(body)
         if not body.returned:
-            if not any(d.severity is Severity.ERROR for d, _ in frame.problems) or decl.results:
+            if not any(isinstance(node, s.Return) for node in walk(decl.body)):
                 frame.report(
                     "E0408", f"`{decl.name.text}` returns nothing", decl.head, help="end its body with `return ...`"
                 )

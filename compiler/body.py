@@ -202,6 +202,7 @@ class Body(Repeats):
                     if near
                     else "`share f = block` gives one set of weights to all calls of `f`",
                 )
+            self.env[statement.name.text] = None
             return
         if self.may_own(statement.name.text, statement.name.span):
             self.shares[statement.name.text] = statement

@@ -343,7 +343,7 @@ class Expressions(Scope):
         if name in OPS and name not in _HIDDEN:
             return self.op_call(call, OPS[name], binding)
         self._evaluate_arguments(call)
-        if is_missing(self.frame.module, name):
+        if is_missing(self.frame.module, name) or self.env.get(name, call) is None:
             return None
         known = [*WRITABLE_OPS, *self.frame.module.blocks, *self.shares]
         near = nearest(name, known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .axes import Axis
-from .graph import Apply, Call, Graph, Init, Parameter, Repeat, Weight
+from .graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from .static import evaluate
 
 
@@ -77,7 +77,7 @@ def _collect(graph: Graph, memo: dict[int, list[WeightSpec]]) -> list[WeightSpec
                 nest("", [_spec(weight)])
             case Apply():
                 nest("", [_spec(weight) for weight in node.weights])
-            case Call():
+            case Call() | Scan():
                 nest(f"{node.name}." if node.name else "", _collect(node.graph, memo))
             case Repeat():
                 inner = [_collect(body, memo) for body in node.bodies]

@@ -9,7 +9,7 @@ from ..dsl.source import Span
 from .modules import BlockDef
 
 
-def _walk(node: object, stop: tuple[type, ...] = ()) -> Iterable[object]:
+def walk(node: object, stop: tuple[type, ...] = ()) -> Iterable[object]:
     """Every syntax node below, without recursion: bodies may be long."""
     todo = [node]
     while todo:
@@ -28,7 +28,7 @@ def _walk(node: object, stop: tuple[type, ...] = ()) -> Iterable[object]:
 def mentioned(decl: s.BlockDecl) -> list[str]:
     """Names that may be axes or consts: in types, brackets, expressions; not labels, not names of arguments."""
     names: dict[str, None] = {}
-    for node in _walk((decl.generics, decl.formals, decl.results, decl.body)):
+    for node in walk((decl.generics, decl.formals, decl.results, decl.body)):
         match node:
             case s.Name(text):
                 names[text] = None
@@ -64,17 +64,17 @@ def mentioned(decl: s.BlockDecl) -> list[str]:
 
 
 def declared_inside(body: tuple[s.Statement, ...]) -> set[str]:
-    return {node.name.text for node in _walk(body) if isinstance(node, s.AxisDecl | s.ConstDecl)}
+    return {node.name.text for node in walk(body) if isinstance(node, s.AxisDecl | s.ConstDecl)}
 
 
 def shares(body: tuple[s.Statement, ...]) -> list[s.Share]:
-    return [node for node in _walk(body) if isinstance(node, s.Share)]
+    return [node for node in walk(body) if isinstance(node, s.Share)]
 
 
 def calls(body: tuple[s.Statement, ...]) -> list[tuple[str, list[str]]]:
     """Names that are called, each with the parameters that the call names."""
     found = []
-    for node in _walk(body):
+    for node in walk(body):
         if isinstance(node, s.Call):
             items = node.brackets.items if node.brackets else ()
             found.append((node.callee.text, [item.name.text for item in items if item.value is not None]))

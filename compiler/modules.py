@@ -620,7 +620,10 @@ def checked_number(session: Reporter, formula: Static, span: Span) -> Number | N
     except ZeroDivisionError:
         session.report("E0207", "this divides by zero", span)
         return None
-    except (ValueError, OverflowError, TypeError):
+    except OverflowError:
+        session.report("E0207", "this number is too large", span)
+        return None
+    except (ValueError, TypeError):
         session.report("E0207", "this has no value", span)
         return None
     if isinstance(value, complex) or (isinstance(value, float) and value != value):

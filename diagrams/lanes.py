@@ -18,6 +18,8 @@ Tie = tuple[int, int, float]  # y[b] - y[a] == offset
 
 _STARTS = 10
 _SWEEPS = 16
+_BEND = 14.0  # points of bending that a bend more is worth, among starts
+_STIFF = 10.0  # weights from here on are wires'
 _EFFORT = 3000  # variables times starts, about
 
 
@@ -30,7 +32,7 @@ def place(
     best: tuple[float, list[float]] | None = None
     for start in range(max(1, min(starts, _EFFORT // n))):
         y = _once(n, gaps, pulls, ties, start)
-        cost = sum(w * abs(y[a] - y[b]) for a, b, w in pulls)
+        cost = sum(w * (abs(y[a] - y[b]) + (_BEND if w >= _STIFF and abs(y[a] - y[b]) > 0.01 else 0.0)) for a, b, w in pulls)
         if best is None or cost < best[0] - 1e-6:
             best = cost, y
     assert best is not None

@@ -72,6 +72,11 @@ def _price(columns: Sequence[Column], j: int) -> float:
     price += 6.0 * deepest
     if any(not s.repeat for s in scopes):
         price += 12.0
+    for near in (columns[j + 1 : j + 4], columns[max(0, j - 2) : j + 1]):  # no scrap of a repeat on a row
+        for column in near:
+            ends = Kind.EXIT if near[0] is there else Kind.ENTER
+            if any(s.kind is ends and s.mark == "bracket" for s in column.steps) and deepest and column is not here:
+                price += 25.0
     for step in here.steps:
         if step.kind is Kind.COPY:
             price += 12.0

@@ -13,7 +13,7 @@ from .labels import Ground
 from .order import order_of
 from .route import bend, sampled, straight
 from .scene import Kind, Scene, Section, Step
-from .text import Rich, Run, barred, plain, roman, shifted, width
+from .text import LOW, Rich, Run, barred, plain, roman, shifted, width
 from .theme import Theme
 from .wires import Column, Dash, Lane, Meeting, Slot, Wire, weave
 
@@ -367,7 +367,7 @@ class Sheet:
         self.texts.append((plain(text), box))
         parts: list[list[Run]] = []
         for run in text:
-            if parts and parts[-1][0].shift == run.shift:
+            if parts and (parts[-1][0].shift, parts[-1][0].style) == (run.shift, run.style):
                 parts[-1].append(run)
             else:
                 parts.append([run])
@@ -692,7 +692,7 @@ class Sheet:
                     kind = "width" if axis.is_width else "depth"
                     self.write(x, middle, text, theme.AXIS, color=self.color(wire), cls=f"label {kind}")
                     if axis.is_width and barred(axis.label):
-                        tall = any(c.isupper() or c in "bdfhijklt" for c in axis.label.partition("_")[0])
+                        tall = not all(c in LOW for c in axis.label.partition("_")[0])
                         self._bar(x + 0.5, middle - (7.2 if tall else 5.4), wide - 0.5, self.color(wire))
                     return
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 MACRON = "\u0304"
+LOW = "acegmnopqrsuvwxyz"  # letters that a macron sits right above
 # Advances in ems, of Computer Modern; Times is a little narrower, so nothing outgrows its room.
 _EMS = {
     **dict.fromkeys("ijl.,;:|!' ", 0.28),
@@ -103,4 +104,4 @@ def axis_label(label: str, *, is_width: bool) -> Rich:
 def barred(label: str) -> bool:
     """Whether a width's name needs a line of its own over it."""
     base = label.partition("_")[0]
-    return len(base) != 1 or base not in "acegmnopqrsuvwxyz"
+    return len(base) != 1 or base not in LOW

@@ -221,6 +221,8 @@ def _line_up(
                 return
             a, b = _axes(wires[id(upper)]), _axes(wires[id(lower)])
             above, below = nested(a, b, step.contracted, a, b)
+            if a and a[0] in b and a[0] not in step.contracted:  # it may as well cross on its way to the dot
+                above = [*(x for x in a if x not in step.contracted), *(x for x in above if x in step.contracted)]
             _reorder(wires[id(upper)], above)
             _reorder(wires[id(lower)], below)
         case Kind.THROUGH | Kind.ON:
@@ -231,14 +233,15 @@ def _line_up(
             group = [a for a in now if a in named]
             if step.kind is Kind.THROUGH and len(step.made) > len(group) and len(wish) == len(now) and not bending:
                 group, now = [a for a in wish if a in named], wish  # fewer wires to cross now than later
-            _reorder(own, together(now, group) if len(group) > 1 else now)
-            if step.mark == "mask" and len(group) > 1:
-                _reorder(own, together(_axes(own), [a for a in step.on if a in now]))
+            if step.mark != "mask":
+                _reorder(own, together(now, group) if len(group) > 1 else now)
+            elif len(group) > 1:
+                _reorder(own, together(_axes(own), [a for a in step.on if a in now], wishes.get(id(step.outs[0]), ())))
         case Kind.JOIN if step.mark == "mask":
             own = wires[id(step.ins[0])]
             now = _axes(own)
             group = [a for a in step.on if a in now]
-            _reorder(own, together(now, group))
+            _reorder(own, together(now, group, wishes.get(id(step.outs[0]), ())))
             for tensor in step.ins[1:]:
                 _reorder(wires[id(tensor)], _axes(own))
         case Kind.JOIN:
@@ -253,8 +256,9 @@ def _line_up(
             pass
 
 
-def together(now: Sequence[Axis], group: Sequence[Axis]) -> list[Axis]:
-    """`now` with `group` side by side in its own order, where that crosses fewest wires."""
+def together(now: Sequence[Axis], group: Sequence[Axis], wish: Sequence[Axis] = ()) -> list[Axis]:
+    """`now` with `group` side by side in its own order, where that crosses fewest wires; of these, with the ends that
+    are wished for."""
     rest = [a for a in now if a not in group]
     places = {a: i for i, a in enumerate(now)}
 
@@ -263,7 +267,7 @@ def together(now: Sequence[Axis], group: Sequence[Axis]) -> list[Axis]:
         return sum(at[i] > at[k] for i in range(len(at)) for k in range(i + 1, len(at)))
 
     options = [[*rest[:k], *group, *rest[k:]] for k in range(len(rest) + 1)]
-    return min(options, key=crossings)
+    return min(options, key=lambda order: (crossings(order), list(order[-1:]) != list(wish[-1:]), list(order[:1]) != list(wish[:1])))
 
 
 def nested(

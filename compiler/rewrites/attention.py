@@ -34,8 +34,8 @@ def _fuse(graph: Graph, keep: frozenset[int]) -> Graph:
     makers: dict[int, Node] = {}
     readers: dict[int, int] = {output.value.id: 1 for output in graph.outputs}
     for node in graph.nodes:
-        if not hasattr(node, "outs"):
-            makers[node.out.id] = node  # type: ignore[union-attr]
+        if isinstance(node, Apply | Constant):
+            makers[node.out.id] = node
         for value in reads(node):
             readers[value.id] = readers.get(value.id, 0) + 1
     for output in graph.outputs:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph import Apply, Call, Constant, Graph, Input, Node, Output, Repeat, Value
+from ..graph import Apply, Call, Constant, Graph, Input, Node, Output, Repeat, Scan, Value
 from ..static import Literal
 
 
@@ -89,6 +89,8 @@ class _Folder:
                         bodies=tuple(self.specialise(body, fixed) for body in node.bodies),
                         args=tuple(v for i, v in enumerate(args) if i not in taken),
                     )
+                case Scan():
+                    node = replace(node, graph=self.specialise(node.graph, ()), args=tuple(map(now, node.args)))
                 case _:
                     pass
             nodes.append(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..graph import Apply, Call, Graph, Node, Repeat, Value
+from ..graph import Apply, Call, Graph, Node, Repeat, Scan, Value
 
 
 def reads(node: Node) -> tuple[Value, ...]:
@@ -13,7 +13,7 @@ def reads(node: Node) -> tuple[Value, ...]:
     match node:
         case Apply():
             return node.operands if node.mask is None else (*node.operands, node.mask)
-        case Call() | Repeat():
+        case Call() | Repeat() | Scan():
             return node.args
         case _:
             return ()
@@ -33,7 +33,7 @@ class Walk:
             nodes: list[Node] = []
             for node in graph.nodes:
                 match node:
-                    case Call():
+                    case Call() | Scan():
                         child = self(node.graph)
                         nodes.append(node if child is node.graph else replace(node, graph=child))
                     case Repeat():
