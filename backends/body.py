@@ -11,7 +11,7 @@ size 1), what has leading dimensions, which sizes they need; `emit_all` stops wh
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..compiler.axes import Axis
@@ -218,7 +218,7 @@ class Body(ABC):
     def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val: ...
 
     @abstractmethod
-    def invoke(self, node: Call, plan: Plan, args: list[str], keywords: list[str]) -> str: ...
+    def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str: ...
 
     @abstractmethod
     def loop(
@@ -402,7 +402,10 @@ class Body(ABC):
         if axis.size is not None and self.plan.follows_formula(axis):
             parts = [self._find_extent(part) for part in _sizes(axis.size)]
             if all(part is not None for part in parts):
-                sizes = lambda part: (self._find_extent(part) or Code("")).at(ATOM)  # noqa: E731
+
+                def sizes(part: Axis) -> str:
+                    return (self._find_extent(part) or Code("")).at(ATOM)
+
                 code = static_code(axis.size, sizes, self.const_code, exact=True)
                 where = self.prologue if self._early(axis.size) else self.lines
                 for above, below in _quotients(axis.size):
@@ -752,6 +755,9 @@ class Body(ABC):
         return replace(x, code=Code(text), axes=order, depth=x.depth + 1)
 
     @abstractmethod
+    def stacked(self, items: str, dim: int) -> str: ...
+
+    @abstractmethod
     def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> str: ...
 
     @abstractmethod
@@ -867,9 +873,7 @@ class Body(ABC):
                 if full
                 else self._short(val, spread, formal, plan, place, vals)
             )
-            if not spread and val.lead == NONE:
-                lead = NONE
-            elif lead != FULL and val.lead == NONE and not any(axis in val.axes for axis in spread):
+            if (not spread and val.lead == NONE) or (lead != FULL and val.lead == NONE and not any(axis in val.axes for axis in spread)):
                 lead = NONE
             state.lead = lead if state.lead is None or state.lead == lead else SOME
             state.thin |= {back[axis] for axis in formal if axis in val.thin}
@@ -931,10 +935,17 @@ class Body(ABC):
             found.append(f"dtype={self.dtype}")
         return found
 
-    def built(self, plan: Plan, graph: Graph, to_caller: Mapping[Axis, Axis], consts: Mapping[Const, Static],
-              size: object, const_name: object, bound: object) -> list[str]:  # fmt: skip
+    def built(
+        self,
+        plan: Plan,
+        graph: Graph,
+        to_caller: Mapping[Axis, Axis],
+        consts: Mapping[Const, Static],
+        size: Callable[[Axis], str],
+        const_name: Callable[[Const], str],
+        bound: Callable[[Axis], str],
+    ) -> list[str]:
         """The sizes and consts that a callee is built with, in the caller's terms."""
-        assert callable(size) and callable(const_name) and callable(bound)
         own_axes, own_consts = self.program.bindings[id(graph)]
         scope = scope_of(plan)
         found = []
@@ -950,15 +961,13 @@ class Body(ABC):
                 found.append(f"{scope.bounds[axis]}={bound(mine) if mine in self.plan.axes else theirs.bound}")
         for const in plan.consts:
             if const in plan.numbers and const not in plan.late:
-                theirs = own_consts[const]
-                given = consts.get(theirs)
-                if given is None and theirs not in self.plan.consts:
-                    found.append(
-                        f"{scope.consts[const]}={number(theirs.value if theirs.value is not None else 0).text}"
-                    )
+                own = own_consts[const]
+                given = consts.get(own)
+                if given is None and own not in self.plan.consts:
+                    text = number(own.value if own.value is not None else 0).text
                 else:
-                    code = static_code(given if given is not None else ConstOf(theirs), size, const_name)
-                    found.append(f"{scope.consts[const]}={code.text}")
+                    text = static_code(given if given is not None else ConstOf(own), size, const_name).text
+                found.append(f"{scope.consts[const]}={text}")
         return found
 
     def _late(self, plan: Plan, graph: Graph, consts: Mapping[Const, Static]) -> None:
@@ -973,6 +982,9 @@ class Body(ABC):
 
     def _call(self, node: Call) -> None:
         graph = node.graph
+        if graph.kind == "op":
+            self._foreign(node)
+            return
         plan = self.program.plan(graph)
         to_caller, consts = dict(node.axes), dict(node.consts)
         lifted = frozenset(graph.lifted)
@@ -1009,7 +1021,10 @@ class Body(ABC):
         if state.number is not None:
             return Val(Code(""), number=True, kind=kind_of(out), table=True, needs=needs, names=names)
         lifted = tuple(spread) if any(set(val.axes) & set(spread) for val in fed) else ()
-        rename = lambda axis: to_caller.get(own[axis], own[axis])  # noqa: E731
+
+        def rename(axis: Axis) -> Axis:
+            return to_caller.get(own[axis], own[axis])
+
         thin = {rename(axis) for axis in state.thin} | {a for a in lifted if not any(val.has(a) for val in fed)}
         bounds = ANY
         if isinstance(out.type.element, IndexInto) and state.in_range:
@@ -1101,22 +1116,178 @@ class Body(ABC):
             state = plans[0].outputs[place]
             assert state is not None
             thin = val.thin | {own_axes[axis] for axis in state.thin}
-            lead = (
-                val.lead
-                if node.carried == 0
-                else join_leads([val.lead, *(v.lead for v in vals)])
-                if state.lead
-                else val.lead
-            )
+            lead = join_leads([val.lead, *(v.lead for v in vals)]) if state.lead else val.lead
             if val.lead != lead:
                 lead = SOME
-            found = replace(
+            result = replace(
                 val, code=Code(target), thin=thin, lead=lead, kind=kind_of(out), table=is_table(out), needs=needs,
                 names=frozenset({target}), depth=0, bounds=ANY,
             )  # fmt: skip
-            self._keep(out, found)
+            self._keep(out, result)
             if out.id in self.plan.captured:
-                self.record(out, found)
+                self.record(out, result)
+
+    def _scan(self, node: Scan) -> None:
+        """A block called at each index of an axis in order: a loop, whose results are stacked."""
+        graph, axis = node.graph, node.axis
+        plan = self.program.plan(graph)
+        to_caller, consts = dict(node.axes), dict(node.consts)
+        own = self.program.bindings[id(graph)][0]
+        vals = [self.env[arg.id] for arg in node.args]
+        formals = [
+            [to_caller.get(a, a) for a in item.value.type.axes if a not in graph.lifted] for item in graph.inputs
+        ]
+        spread: dict[Axis, None] = {}
+        for val, formal in zip(vals, formals, strict=True):
+            spread.update(dict.fromkeys(a for a in val.axes if a not in formal and a != axis))
+        self.spreads[self.place] = tuple(spread)
+        any_lead = any(val.lead != NONE for val in vals if not val.number)
+        states = dict(node.states)
+        args: list[Val] = []
+        for place, (item, val, formal) in enumerate(zip(graph.inputs, vals, formals, strict=True)):
+            kind, table = kind_of(item.value), is_table(item.value)
+            if kind == "real":
+                val = self.real(val, table)
+            if place in states:
+                args.append(val)  # once the shape of a step is known
+            elif place in node.steps:
+                val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
+                args.append(self.named(self.align(val, (*spread, axis, *formal))))
+            elif item.value.role is Role.CONSTANT:
+                args.append(val)
+            else:
+                args.append(self.named(self.align(val, (*spread, *formal))))
+        lead = self._lead_shape(args, node.steps, spread, any_lead)
+        shapes: dict[int, str] = {}
+        for place in states:
+            item, val, formal = graph.inputs[place], args[place], formals[place]
+            kind, table = kind_of(item.value), is_table(item.value)
+            sizes = [self.extent(a).text for a in (*spread, *formal)]
+            shapes[place] = ", ".join([*lead, *sizes])
+            if val.number:
+                dtype = self.float64() if table else self.dtype if kind == "real" else ""
+                shape = f"({shapes[place]}{',' if len(sizes) + len(lead) == 1 else ''})"
+                val = Val(Code(self.filled(shape, val.text, kind, dtype)), (*spread, *formal), kind=kind, table=table)
+            else:
+                val = self.align(val, (*spread, *formal))
+                if val.thin or (any_lead and val.lead != FULL):
+                    val = replace(val, code=Code(self.expanded(val, shapes[place])))
+            args[place] = replace(val, thin=frozenset(), lead=FULL if any_lead or spread else NONE)
+        for place, (item, val) in enumerate(zip(graph.inputs, args, strict=True)):
+            if item.value.role is Role.CONSTANT:
+                continue
+            state = plan.inputs[place]
+            whole = (val.lead == FULL or not any_lead) and all(val.has(a) for a in spread)
+            given = FULL if whole and (any_lead or spread) else SOME if any_lead or spread else NONE
+            state.lead = given if state.lead is None or state.lead == given else SOME
+            back = dict(zip(formals[place], plan_axes(plan, place), strict=True))
+            state.thin |= {back[a] for a in formals[place] if a in val.thin}
+            state.in_range = False
+        self._late(plan, graph, consts)
+        if any(state is None for state in plan.outputs):
+            self.file.emit(plan)
+        names: dict[int, str] = {}
+        for place in states:
+            names[place] = self.namer.give(graph.inputs[place].name)
+            self.line(f"{names[place]} = {args[place].text}", self.shown(args[place].axes))
+        collected = [out if self.reads_left(out) or out.id in self.plan.captured else None for out in node.outs]
+        lists = [self.namer.give(f"{out.name or 'step'}_steps") if out else "_" for out in collected]
+        for name in lists:
+            if name != "_":
+                self.line(f"{name} = []")
+        counter = self.namer.give(axis.name if axis.name not in self.scope.axes.values() else f"{axis.name}_index")
+        self.line(f"for {counter} in range({self.extent(axis).text}):")
+        self.indent += "    "
+        given_args = []
+        for place, val in enumerate(args):
+            if place in names:
+                given_args.append(names[place])
+            elif place in node.steps:
+                after = "".join(", :" for _ in formals[place])
+                given_args.append(f"{val.atom}[..., {counter}{after}]")
+            else:
+                given_args.append(val.text)
+        keywords = self.keywords(plan, graph, to_caller, consts)
+        text = self.invoke(node, plan, given_args, keywords)
+        next_state = {result: place for place, result in states.items()}
+        targets = []
+        for place in range(len(node.outs)):
+            if place in next_state:
+                targets.append(names[next_state[place]])
+            else:
+                targets.append(self.namer.give(graph.outputs[place].name or "y") if lists[place] != "_" else "_")
+        self.line(f"{', '.join(targets)} = {text}")
+        for place in range(len(node.outs)):
+            output = plan.outputs[place]
+            assert output is not None
+            if place in next_state and (output.thin or (output.lead != FULL and (any_lead or spread))):
+                name = targets[place]
+                self.line(f"{name} = {self.expanded(Val(Code(name)), shapes[next_state[place]])}")
+            if lists[place] != "_":
+                self.line(f"{lists[place]}.append({targets[place]})")
+        self.indent = self.indent[:-4]
+        self.release(node.args)
+        needs = frozenset[int]().union(*(val.needs for val in vals))
+        for place, out in enumerate(node.outs):
+            output = plan.outputs[place]
+            assert output is not None
+            axes = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
+            thin = frozenset() if place in next_state else {to_caller.get(own[a], own[a]) for a in output.thin}
+            got = FULL if any_lead and (place in next_state or output.lead == FULL) else SOME if any_lead else NONE
+            order = (*spread, axis, *axes)
+            if place not in next_state and output.lead == NONE:
+                order, got = (axis, *axes), NONE
+            val = Val(Code("_"), order, frozenset(thin), got, kind_of(out), is_table(out), False, needs)
+            if collected[place] is None:
+                self._keep(out, val)
+                continue
+            sizes = ["0", *(self.extent(a).text for a in axes)]
+            ahead = [*lead, *(self.extent(a).text for a in spread)] if len(order) > 1 + len(axes) or got != NONE else []
+            empty = self.filled(f"({', '.join([*ahead, *sizes])},)", "0", val.kind, self._kept_dtype(val))
+            text = self.stacked(lists[place], -1 - len(axes))
+            bound = self.let(out.name or "x", replace(val, code=Code(f"{text} if {lists[place]} else {empty}", 0)))
+            self._keep(out, bound)
+            if out.id in self.plan.captured:
+                self.record(out, bound)
+
+    def _kept_dtype(self, val: Val) -> str:
+        return self.float64() if val.table else self.dtype if val.kind == "real" else ""
+
+    def _lead_shape(self, args: list[Val], steps: tuple[int, ...], spread: Iterable[Axis], any_lead: bool) -> list[str]:
+        """The leading dimensions of one step, as a part of a shape."""
+        if not any_lead:
+            return []
+        best = max((val for val in args if not val.number), key=lambda val: val.lead)
+        best = self.named(best)
+        return [f"*{best.text}.shape[:-{len(best.axes)}]" if best.axes else f"*{best.text}.shape"]
+
+    def _foreign(self, node: Call) -> None:
+        """A call of an op of the user's own: its inputs in memory order, every declared axis at its extent."""
+        graph = node.graph
+        to_caller = dict(node.axes)
+        formals = [
+            [to_caller.get(a, a) for a in item.value.type.axes if a not in graph.lifted] for item in graph.inputs
+        ]
+        vals = [self.env[arg.id] for arg in node.args]
+        spread: dict[Axis, None] = {}
+        for val, formal in zip(vals, formals, strict=True):
+            spread.update(dict.fromkeys(a for a in val.axes if a not in formal))
+        args = []
+        for item, val, formal in zip(graph.inputs, vals, formals, strict=True):
+            if val.number:
+                args.append(val.text)
+                continue
+            if item.value.type.element is Scalar.REAL:
+                val = self.real(val, False)
+            args.append(self.align(self.full(val, formal), (*spread, *formal)).text)
+        lead = join_leads(val.lead for val in vals if not val.number)
+        needs = frozenset[int]().union(*(val.needs for val in vals))
+        names = frozenset[str]().union(*(val.names for val in vals))
+        outs = []
+        for output, out in zip(graph.outputs, node.outs, strict=True):
+            axes = (*spread, *(to_caller.get(a, a) for a in output.axes if a not in graph.lifted))
+            outs.append(Val(Code(""), axes, frozenset(), lead, kind_of(out), False, False, needs, ANY, names, 1))
+        self._bind_call(node, f"{self.file.foreign(graph)}({', '.join(args)})", outs)
 
     # -- results ------------------------------------------------------------------------------------------------
 
@@ -1232,7 +1403,8 @@ def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
 
 def _outer_call(line: str) -> tuple[int, int, list[int]] | None:
     """The widest outermost parentheses that hold a list: where they open and close, and their commas."""
-    depth, start, commas = 0, -1, []
+    depth, start = 0, -1
+    commas: list[int] = []
     best: tuple[int, int, list[int]] | None = None
     quote = ""
     for place, character in enumerate(line):
@@ -1262,7 +1434,22 @@ class Emitter(ABC):
         self.program = program
         self.bodies: dict[str, Body] = {}
         self.helpers: dict[str, None] = {}
-        self._busy: set[str] = set()
+        self.imports: dict[str, str] = {}  # an op of the user's own -> what the file calls it
+
+    def foreign(self, graph: Graph) -> str:
+        """How the file calls an op of the user's own, `module:function`."""
+        if graph.target not in self.imports:
+            self.imports[graph.target] = f"op_{graph.name}" + (
+                "" if f"op_{graph.name}" not in self.imports.values() else f"_{len(self.imports)}"
+            )
+        return self.imports[graph.target]
+
+    def import_lines(self) -> list[str]:
+        lines = []
+        for target, name in sorted(self.imports.items()):
+            module, function = target.split(":")
+            lines.append(f"from {module} import {function} as {name}")
+        return lines
 
     @abstractmethod
     def body(self, plan: Plan) -> Body: ...
@@ -1283,7 +1470,8 @@ class Emitter(ABC):
             before = [plan.state() for plan in self.program.plans]
             self.helpers.clear()
             for plan in reversed(self.program.plans):
-                self.emit(plan)
+                if plan.graph.kind != "op":
+                    self.emit(plan)
             if [plan.state() for plan in self.program.plans] == before:
                 return
         raise AssertionError("the layouts of the generated code do not settle")

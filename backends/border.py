@@ -32,7 +32,6 @@ def border(body: Body) -> list[str]:
             elif axis.bound is not None:
                 bounds[axis.name] = body.bound_code(axis)
         rows.append(f'"{item.name}": ({val.text}, "{kind}", "{" ".join(axis.name for axis in axes)}")')
-    table = lambda entries: "{" + ", ".join(f'"{key}": {value}' for key, value in entries.items()) + "}"  # noqa: E731
     quoted = {key: f'"{value}"' for key, value in families.items()}
     lines = [
         "batch = check_inputs(",
@@ -43,9 +42,13 @@ def border(body: Body) -> list[str]:
     ]
     for name, entries in (("sizes", sizes), ("bounds", bounds), ("copies", quoted)):
         if entries:
-            lines.append(f"    {name}={table(entries)},")
+            lines.append(f"    {name}={_table(entries)},")
     lines.append(")")
     return lines
+
+
+def _table(entries: dict[str, str]) -> str:
+    return "{" + ", ".join(f'"{key}": {value}' for key, value in entries.items()) + "}"
 
 
 def output_names(plan: Plan) -> list[str]:

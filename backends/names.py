@@ -5,26 +5,32 @@ from __future__ import annotations
 import keyword
 import re
 
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # What `nn.Module` itself uses as attributes (dir(nn.Module()) of torch 2.13, without dunders); a size stored under one
 # of these would break the module. Kept as text, so that emitting source does not import torch.
-MODULE_ATTRIBUTES = frozenset(
+MODULE_ATTRIBUTES = _words(
     """T_destination add_module apply bfloat16 buffers call_super_init children compile cpu cuda double dump_patches
     eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu load_state_dict
     modules mtia named_buffers named_children named_modules named_parameters parameters register_backward_hook
     register_buffer register_forward_hook register_forward_pre_hook register_full_backward_hook
     register_full_backward_pre_hook register_load_state_dict_post_hook register_load_state_dict_pre_hook
     register_module register_parameter register_state_dict_post_hook register_state_dict_pre_hook requires_grad_
-    set_extra_state set_submodule share_memory state_dict to to_empty train training type xpu zero_grad""".split()
+    set_extra_state set_submodule share_memory state_dict to to_empty train training type xpu zero_grad"""
 )
-
-# The builtins that generated code calls; a variable `input` or `id` may well be called that.
-_BUILTINS = """ValueError TypeError IndexError abs all any bool dict enumerate float int isinstance len list max min next
-    range str sum super tuple zip print property""".split()
+# The builtins that generated code calls (a variable `input` or `id` may well be called that), and what it imports.
 _RESERVED = (
     frozenset(keyword.kwlist)
     | frozenset(keyword.softkwlist)
-    | frozenset(_BUILTINS)
-    | frozenset("self cls torch np math F nn w at found batch Tensor Float Int Bool Captured NamedTuple".split())
+    | _words(
+        """ValueError TypeError IndexError abs all any bool dict enumerate float int isinstance len list max min next
+        range str sum super tuple zip print property"""
+    )
+    | _words("self cls torch np math F nn w at found batch Tensor Array Float Int Bool Captured NamedTuple Any")
 )
 
 
@@ -59,6 +65,8 @@ class Namer:
     def give(self, wish: str) -> str:
         if not is_identifier(wish):
             raise ValueError(f"{wish!r} is not an ASCII identifier")
+        if wish.startswith("op_"):  # so are called ops of the user's own
+            wish = f"{wish}_"
         if wish.startswith("__"):  # in a class, Python would mangle it
             wish = wish.lstrip("_") or "value"
         name = wish if wish not in _RESERVED else wish + "_"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ..compiler.axes import Axis
-from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Value, Weight
+from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.inventory import inventory
 from ..compiler.ops import OPS
 from ..compiler.static import Const
@@ -100,6 +100,9 @@ class NumpyBody(Body):
     def flatten(self, x: Val, first: int, last: int) -> str:
         self.helper("flatten")
         return f"flatten({x.text}, {first}, {last})"
+
+    def stacked(self, items: str, dim: int) -> str:
+        return f"np.stack({items}, {dim})"
 
     def lookup(self, x: Val, e: Val) -> str:
         return f"{x.atom}[{e.text}]"
@@ -202,7 +205,7 @@ class NumpyBody(Body):
         found = ["found=found"] if plan.on_path else []
         return f"{self.numpy.functions[plan.key]}({', '.join([*given, *args, *built, *keywords, *found])})"
 
-    def invoke(self, node: Call, plan: Plan, args: list[str], keywords: list[str]) -> str:
+    def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
         return self.call_text(
             plan, node.graph, dict(node.axes), dict(node.consts), self.path(node.name), args, keywords
         )
@@ -291,6 +294,8 @@ class NumpyEmitter(Emitter):
         texts: list[str] = []
         results: list[str] = []
         for plan in self.program.plans:
+            if plan.graph.kind == "op":
+                continue
             body = self.bodies[plan.key]
             assert isinstance(body, NumpyBody)
             if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
@@ -309,6 +314,7 @@ class NumpyEmitter(Emitter):
         kinds = [kind for kind in ("Bool", "Float", "Int") if re.search(rf"\b{kind}\[", code)]
         if kinds:
             imports.append(f"from jaxtyping import {', '.join(kinds)}")
+        imports += self.import_lines()
         head = "".join(f"# {line}\n" for line in header.splitlines())
         return f"{head}{chr(10).join(imports)}\n\nArray = np.ndarray[Any, np.dtype[Any]]\n\n\n{code}\n"
 

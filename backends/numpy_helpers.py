@@ -96,7 +96,7 @@ def captured(value: Array, batch: tuple[int, ...], dims: tuple[str, ...], kept: 
 
 def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     """x [..., in] times weight [out, in] transposed, plus bias: one matrix product, whatever the leading dimensions."""
-    y = (x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) @ weight.T).reshape(*x.shape[:-1], weight.shape[0])
+    y: Array = (x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) @ weight.T).reshape(*x.shape[:-1], weight.shape[0])
     return y if bias is None else y + bias
 
 
@@ -118,7 +118,7 @@ def grouped_linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     lead = x.ndim - 1 - groups
     front = np.moveaxis(x, range(lead, lead + groups), range(groups))  # [groups, ..., in]
     flat = front.reshape(*front.shape[:groups], math.prod(front.shape[groups:-1]), x.shape[-1])
-    y = flat @ weight.swapaxes(-1, -2)
+    y: Array = flat @ weight.swapaxes(-1, -2)
     y = y.reshape(*y.shape[:groups], *front.shape[groups:-1], weight.shape[-2])
     y = np.moveaxis(y, range(groups), range(lead, lead + groups))
     return y if bias is None else y + bias
@@ -198,6 +198,34 @@ def concat(parts: list[Array], axis: int) -> Array:
     shape = np.broadcast_shapes(*(part.shape[:-1] for part in moved))
     whole = np.concatenate([np.broadcast_to(part, (*shape, part.shape[-1])) for part in moved], -1)
     return np.moveaxis(whole, -1, axis)
+
+
+def pad(x: Array, axis: int, left: int, size: int, value: float = 0) -> Array:
+    """x lengthened along `axis`, counted from the right, to `size`: `left` items before it, the rest behind."""
+    right = size - left - x.shape[axis]
+    if right < 0:
+        raise ValueError(f"pad: {size} items have no room for {x.shape[axis]} and {left} more")
+    widths = [(0, 0)] * x.ndim
+    widths[axis] = (left, right)
+    return np.pad(x, widths, constant_values=value)
+
+
+def window(x: Array, axis: int, places: int, size: int, stride: int, left: int) -> Array:
+    """y[s, t] = x[s * stride + t - left] along `axis`, counted from the right, and 0 outside of x."""
+    need = max((places - 1) * stride + size, 0) if places else 0
+    y = np.moveaxis(x, axis, -1)
+    right = max(need - left - y.shape[-1], 0)
+    y = np.concatenate([np.zeros((*y.shape[:-1], left), y.dtype), y, np.zeros((*y.shape[:-1], right), y.dtype)], -1)
+    index = np.arange(places)[:, None] * stride + np.arange(size)
+    return np.moveaxis(y[..., index], (-2, -1), (axis - 1, axis))
+
+
+def argsort(x: Array, axis: int, descending: bool = False) -> Array:
+    """The indices that put x into order along `axis`; equals keep theirs."""
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    last = x.shape[axis] - 1
+    return np.flip(last - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
 
 
 def take_along(x: Array, index: Array, axis: int) -> Array:

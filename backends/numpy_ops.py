@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Value
-from ..compiler.static import Literal
+from ..compiler.static import Literal, evaluate
 from .body import NONE, Val, is_table, kind_of
 from .ops_common import ZERO, attention_operands, concat_operands, dims, least, masked, without
 from .static_code import TERM, Code
@@ -53,7 +53,7 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
     shared = [axis for axis in a.axes if axis in b.axes and axis not in over]
     left = [axis for axis in a.axes if axis not in shared and axis not in over]
     right = [axis for axis in b.axes if axis not in shared and axis not in over]
-    if not over or (not left and not right and (shared or a.lead != NONE and b.lead != NONE)):  # nothing for BLAS to do
+    if not over or (not left and not right and (shared or (a.lead != NONE and b.lead != NONE))):  # nothing for BLAS to do
         order = (*shared, *left, *right, *over)
         x, y = body.align(a, order, short=True), body.align(b, order, short=True)
         text = Code(f"{x.code.at(TERM)} * {y.code.at(TERM + 1)}", TERM)
@@ -85,12 +85,12 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
     if len(over) > 1:
         first = replace(first, code=Code(body.flatten(first, -len(over), -1)))
         second = replace(second, code=Code(body.flatten(second, -len(over), -1)))
-    x = first.code if rows else Code(f"{first.atom}[..., None, :]")
+    one = first.code if rows else Code(f"{first.atom}[..., None, :]")
     if not columns:
-        y = Code(f"{second.atom}[..., None]")
+        two = Code(f"{second.atom}[..., None]")
     else:
-        y = second.code if straight else Code(f"{second.atom}.swapaxes(-1, -2)")
-    code = Code(f"{x.at(TERM)} @ {y.at(TERM + 1)}", TERM)
+        two = second.code if straight else Code(f"{second.atom}.swapaxes(-1, -2)")
+    code = Code(f"{one.at(TERM)} @ {two.at(TERM + 1)}", TERM)
     if not rows:
         code = Code(f"({code.text})[..., 0, :]")
     if not columns:
@@ -213,9 +213,10 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
                 code = Code(f"{x.atom}.sum({where}) / max({sizes}, 1)", TERM)
         else:
             mask = body.full(mask, axes)
-            text = f"{mask.atom}.sum({dims(mask, axes)})"
+            kept_items = f"{mask.atom}.sum({dims(mask, axes)})"
             dtype = body.float64() if is_table(out) else body.dtype
-            count = body.combine([mask], Code(f"np.maximum({text}, 1).astype({dtype})"), without(mask, axes), out)
+            number = Code(f"np.maximum({kept_items}, 1).astype({dtype})")
+            count = body.combine([mask], number, without(mask, axes), out)
             count = body.align(count, kept, short=True)
             code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
     elif op == "logsumexp":
@@ -311,6 +312,48 @@ def attention(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -
     return replace(result, code=Code(f"attention({', '.join(args)})"))
 
 
+def window(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """y[s, t] = x[s * stride + t - pad], and 0 outside of x."""
+    axis, (place, tap) = node.axes[0], node.made
+    x = body.full(vals[0], [axis])
+    if kind_of(node.out) == "real":
+        x = body.real(x, is_table(node.out))
+    at, order = x.axes.index(axis), x.axes
+    stride = body.static(node.options.get("stride", Literal(1))).text
+    left = body.static(node.options.get("pad", Literal(0))).text
+    body.helper("window")
+    text = f"window({x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {stride}, {left})"
+    return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out, thin=x.thin)
+
+
+def pad(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """y[b] = x[b - left], and `value` outside of x."""
+    axis, made = node.axes[0], node.made[0]
+    x = body.full(vals[0], [axis])
+    if kind_of(node.out) == "real":
+        x = body.real(x, is_table(node.out))
+    left = body.static(node.options.get("left", Literal(0))).text
+    value = body.static(node.options.get("value", Literal(0))).text
+    body.helper("pad")
+    text = f"pad({x.text}, {x.dim(axis)}, {left}, {body.extent(made).text}, {value})"
+    return body.combine([x], Code(text), tuple(made if a == axis else a for a in x.axes), node.out, thin=x.thin)
+
+
+def rank(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """topk, argsort: indices into an axis, along an axis of ranks; of equals the first."""
+    axis, made = node.axes[0], node.made[0]
+    x = body.full(vals[0], [axis])
+    falling = node.op == "topk" or evaluate(node.options.get("descending", Literal(False)))
+    body.helper("argsort")
+    text = f"argsort({x.text}, {x.dim(axis)}{', descending=True' if falling else ''})"
+    at = x.axes.index(axis)
+    if node.op == "topk":
+        after = "".join(", :" for _ in x.axes[at + 1 :])
+        text = f"{text}[..., :{body.extent(made).text}{after}]"
+    bounds = body.bounds.positions(axis)
+    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out, thin=x.thin, bounds=bounds)
+
+
 OPS: dict[str, Emit] = {
     "dot": dot,
     "linear": linear,
@@ -332,5 +375,9 @@ OPS: dict[str, Emit] = {
     "concat": concat,
     "dropout": dropout,
     "cross_entropy": cross_entropy,
+    "window": window,
+    "pad": pad,
+    "topk": rank,
+    "argsort": rank,
     "attention": attention,
 }

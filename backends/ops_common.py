@@ -50,18 +50,18 @@ def attention_operands(
     """Q [.., q, d], K [.., k, d], V [.., k, v], the mask and the bias [.., q, k], and the shape of the result."""
     d, k = node.axes
     q, v = node.made
-    Q, K, V, *biases = [body.real(val, False, vals) for val in vals]  # noqa: N806
-    Q, K, V = body.full(Q, [d]), body.full(K, [d, k]), body.full(V, [k])  # noqa: N806
+    Q, K, V, *biases = [body.real(val, False, vals) for val in vals]
+    Q, K, V = body.full(Q, [d]), body.full(K, [d, k]), body.full(V, [k])
     shared = tuple(dict.fromkeys(axis for val in (Q, K, V) for axis in val.axes if axis not in (q, k, d, v)))
     others = [val for val in (mask, *biases) if val is not None and not val.number]
     if any(q in val.axes for val in others) or q not in Q.axes:
-        Q = body.full(Q, [q])  # noqa: N806
+        Q = body.full(Q, [q])
     more = tuple(dict.fromkeys(axis for val in others for axis in val.axes if axis not in (*shared, q, k)))
     if more:  # the mask has axes that no operand has
-        Q = body.full(Q, more)  # noqa: N806
+        Q = body.full(Q, more)
         shared = (*more, *shared)
     if v not in V.axes:
-        V = body.full(V, [v])  # noqa: N806
+        V = body.full(V, [v])
     laid = (
         body.align(Q, (*shared, q, d), short=True),
         body.align(K, (*shared, k, d), short=True),

@@ -202,6 +202,9 @@ class TorchBody(Body):
     def flatten(self, x: Val, first: int, last: int) -> str:
         return f"{x.atom}.flatten({first}{'' if last == -1 else f', {last}'})"
 
+    def stacked(self, items: str, dim: int) -> str:
+        return f"torch.stack({items}, {dim})"
+
     def lookup(self, x: Val, e: Val) -> str:
         if len(x.axes) == 2 and x.kind == "real":
             return f"F.embedding({e.text}, {x.text})"
@@ -333,7 +336,7 @@ class TorchBody(Body):
             at = f'f"{{at}}{path}."'
         return [f"at={at}", "found=found"]
 
-    def invoke(self, node: Call, plan: Plan, args: list[str], keywords: list[str]) -> str:
+    def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
         if node.name == "":
             given = self.built(
                 plan, node.graph, dict(node.axes), dict(node.consts), self.built_size, self.built_const, self.built_size
@@ -483,6 +486,8 @@ class TorchEmitter(Emitter):
         texts: list[str] = []
         results: list[str] = []
         for plan in self.program.plans:
+            if plan.graph.kind == "op":
+                continue
             body = self.bodies[plan.key]
             assert isinstance(body, TorchBody)
             if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
@@ -503,6 +508,7 @@ class TorchEmitter(Emitter):
         if kinds:
             imports.append(f"from jaxtyping import {', '.join(kinds)}")
         imports.append("from torch import Tensor, nn")
+        imports += self.import_lines()
         head = "".join(f"# {line}\n" for line in header.splitlines())
         return f"{head}{chr(10).join(imports)}\n\n\n{code}\n"
 

@@ -107,6 +107,31 @@ def concat(parts: list[Tensor], dim: int) -> Tensor:
     return torch.cat([part.expand(*shape, part.shape[-1]) for part in moved], -1).movedim(-1, dim)
 
 
+def pad(x: Tensor, dim: int, left: int, size: int, value: float = 0) -> Tensor:
+    """x lengthened along `dim`, counted from the right, to `size`: `left` items before it, the rest behind."""
+    right = size - left - x.shape[dim]
+    if right < 0:
+        raise ValueError(f"pad: {size} items have no room for {x.shape[dim]} and {left} more")
+    y = x.movedim(dim, -1)
+    before, after = y.new_full((*y.shape[:-1], left), value), y.new_full((*y.shape[:-1], right), value)
+    return torch.cat([before, y, after], -1).movedim(-1, dim)
+
+
+def window(x: Tensor, dim: int, places: int, size: int, stride: int, left: int) -> Tensor:
+    """y[s, t] = x[s * stride + t - left] along `dim`, counted from the right, and 0 outside of x."""
+    y = x.movedim(dim, -1)
+    need = max((places - 1) * stride + size, 0) if places else 0
+    right = max(need - left - y.shape[-1], 0)
+    y = torch.cat([y.new_zeros(*y.shape[:-1], left), y, y.new_zeros(*y.shape[:-1], right)], -1)
+    index = torch.arange(places, device=x.device)[:, None] * stride + torch.arange(size, device=x.device)
+    return y[..., index].movedim((-2, -1), (dim - 1, dim))
+
+
+def argsort(x: Tensor, dim: int, descending: bool = False) -> Tensor:
+    """The indices that put x into order along `dim`; equals keep theirs."""
+    return x.argsort(dim, descending=descending, stable=True)
+
+
 def take_along(x: Tensor, index: Tensor, dim: int) -> Tensor:
     """The items of x at `index` along `dim`, counted from the right; all other dimensions broadcast."""
     rank = max(x.dim(), index.dim())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Init
-from ..compiler.static import Literal
+from ..compiler.static import Literal, evaluate
 from .body import NONE, Val, is_table, kind_of
 from .ops_common import ZERO, attention_operands, concat_operands, dims, is_usual_scale, least, masked, without
 from .static_code import SUM, TERM, Code
@@ -335,6 +335,48 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
     return replace(result, code=Code(f"F.scaled_dot_product_attention({', '.join(args)})"))
 
 
+def window(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """y[s, t] = x[s * stride + t - pad], and 0 outside of x."""
+    axis, (place, tap) = node.axes[0], node.made
+    x = body.full(vals[0], [axis])
+    if kind_of(node.out) == "real":
+        x = body.real(x, is_table(node.out))
+    at, order = x.axes.index(axis), x.axes
+    stride = body.static(node.options.get("stride", Literal(1))).text
+    left = body.static(node.options.get("pad", Literal(0))).text
+    body.helper("window")
+    text = f"window({x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {stride}, {left})"
+    return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out, thin=x.thin)
+
+
+def pad(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """y[b] = x[b - left], and `value` outside of x."""
+    axis, made = node.axes[0], node.made[0]
+    x = body.full(vals[0], [axis])
+    if kind_of(node.out) == "real":
+        x = body.real(x, is_table(node.out))
+    left = body.static(node.options.get("left", Literal(0))).text
+    value = body.static(node.options.get("value", Literal(0))).text
+    body.helper("pad")
+    text = f"pad({x.text}, {x.dim(axis)}, {left}, {body.extent(made).text}, {value})"
+    return body.combine([x], Code(text), tuple(made if a == axis else a for a in x.axes), node.out, thin=x.thin)
+
+
+def rank(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """topk, argsort: indices into an axis, along an axis of ranks; of equals the first."""
+    axis, made = node.axes[0], node.made[0]
+    x = body.full(vals[0], [axis])
+    falling = node.op == "topk" or evaluate(node.options.get("descending", Literal(False)))
+    body.helper("argsort")
+    text = f"argsort({x.text}, {x.dim(axis)}{', descending=True' if falling else ''})"
+    at = x.axes.index(axis)
+    if node.op == "topk":
+        after = "".join(", :" for _ in x.axes[at + 1 :])
+        text = f"{text}[..., :{body.extent(made).text}{after}]"
+    bounds = body.bounds.positions(axis)
+    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out, thin=x.thin, bounds=bounds)
+
+
 OPS: dict[str, Emit] = {
     "dot": dot,
     "linear": linear,
@@ -356,5 +398,9 @@ OPS: dict[str, Emit] = {
     "concat": concat,
     "dropout": dropout,
     "cross_entropy": cross_entropy,
+    "window": window,
+    "pad": pad,
+    "topk": rank,
+    "argsort": rank,
     "attention": attention,
 }

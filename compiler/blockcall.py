@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..dsl import syntax as s
-from ..dsl.diagnostic import Label, Severity
+from ..dsl.diagnostic import Diagnostic, Label, Severity
 from ..dsl.source import Span
 from .axes import Axis, Kind
 from .binding import Binding
@@ -185,7 +186,7 @@ class BlockCall(Binding):
                     span=axis.span,
                 )
             size = substitute(formula, given, numbers)
-            extent = checked_size(self.body.frame, size, self.call.span, axis.name)
+            extent = checked_size(self.body.frame, size, self.call.span, axis.name, formula_span=axis.span)
             return checker.session.axis(
                 axis.name, axis.kind, label=axis.label, extent=extent, size=None if extent else size, span=axis.span
             )
@@ -518,12 +519,26 @@ class BlockCall(Binding):
                 self.body.frame.problems.append((replace(problem, related=related), True))
                 continue
             related = (Label(problem.span, f"required here, in `{self.block.name}`"),) if problem.span else ()
-            self.body.frame.problems.append(
-                (replace(problem, span=self.call.span, label="", related=(*related, *problem.related), fix=None), False)
+            made = replace(
+                problem,
+                span=self.call.span,
+                label="",
+                related=(*related, *problem.related),
+                notes=(*problem.notes, *self._renamed(problem)),
+                fix=None,
             )
+            self.body.frame.problems.append((made, False))
+
+    def _renamed(self, problem: Diagnostic) -> list[str]:
+        """What the axes that a message of the body speaks of are called here."""
+        spoken = re.findall(r"\w+", problem.message + problem.help)
+        pairs = [(f.name, a.name) for f, a in self.actual if f.name != a.name and f.name in spoken]
+        return [f"in `{self.block.name}`, " + " and ".join(f"`{a}` is called `{f}`" for f, a in pairs)] if pairs else []
 
     def _promised(self, frame: Frame) -> list[Wire | None]:
         """Something is wrong inside: go on with what the block promises, so that the rest is checked."""
+        if frame.lifted:  # which results would carry them hangs on the body
+            return [None] * max(1, len(self.block.decl.results))
         probe = Body(self.checker, frame, Builder(), {})
         out: list[Wire | None] = []
         for result in self.block.decl.results:
@@ -531,7 +546,7 @@ class BlockCall(Binding):
             if type is None:
                 out.append(None)
                 continue
-            mapped = self._outward(replace(type, axes=(*frame.lifted, *type.axes)))
+            mapped = self._outward(type)
             if mapped is None:
                 out.append(None)
                 continue

@@ -19,7 +19,7 @@ from .builder import Builder
 from .expressions import Expressions
 from .frame import Frame, Instance
 from .graph import Graph, Output, Role, Scalar
-from .mentions import calls, declared_inside, mentioned, shares, walk
+from .mentions import walk
 from .modules import BlockDef, size_static
 from .names import did_you_mean, nearest
 from .session import Session
@@ -57,8 +57,9 @@ class Checker:
         axes: dict[int, Axis] = {}
         consts: dict[int, Const] = {}
         module, decl = block.module, block.decl
-        own = {generic.name.text for generic in decl.generics} | declared_inside(decl.body)
-        for name in mentioned(decl):
+        said = block.mentions
+        own = {generic.name.text for generic in decl.generics} | said.declared
+        for name in said.names:
             if name in own:
                 continue
             if name in module.axes:
@@ -67,9 +68,8 @@ class Checker:
             elif name in module.consts:
                 consts[module.consts[name].id] = module.consts[name]
                 module.read.add(name)
-        shared = {share.name.text: share.block.text for share in shares(decl.body)}
-        for callee, bound in calls(decl.body):
-            other = module.blocks.get(shared.get(callee, callee))
+        for callee, bound in said.calls:
+            other = module.blocks.get(said.shared.get(callee, callee))
             if other is None or other is block:
                 continue
             their_axes, their_consts = self.closure(other)

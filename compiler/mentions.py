@@ -2,32 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from functools import cache
 
 from ..dsl import syntax as s
-from ..dsl.source import Span
 from .modules import BlockDef
 
 
-def walk(node: object, stop: tuple[type, ...] = ()) -> Iterable[object]:
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """names:    may be axes or consts: in types, brackets and expressions; not labels, not names of arguments.
+    declared: axes and consts that the block declares itself.
+    shared:   what stands for a shared block, and the block.
+    calls:    what is called, each with the parameters that the call names.
+    """
+
+    names: tuple[str, ...]
+    declared: frozenset[str]
+    shared: dict[str, str]
+    calls: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...] | None:
+    """The fields of a kind of syntax node that may hold others, last first; None for what is no node."""
+    if kind.__module__ != s.__name__:
+        return None
+    return tuple(f.name for f in reversed(fields(kind)) if f.name not in ("span", "op_span", "head", "doc"))
+
+
+def walk(node: object) -> Iterator[object]:
     """Every syntax node below, without recursion: bodies may be long."""
     todo = [node]
     while todo:
         item = todo.pop()
-        if isinstance(item, tuple):
+        if type(item) is tuple:
             todo.extend(reversed(item))
-        elif hasattr(item, "__dataclass_fields__") and not isinstance(item, Span):
+            continue
+        parts = _parts(type(item))
+        if parts is not None:
             yield item
-            todo.extend(
-                getattr(item, name)
-                for name in reversed(list(item.__dataclass_fields__))
-                if name not in ("span", "op_span", "head")
-            )
+            todo.extend([getattr(item, name) for name in parts])
 
 
-def mentioned(decl: s.BlockDecl) -> list[str]:
-    """Names that may be axes or consts: in types, brackets, expressions; not labels, not names of arguments."""
+def mentions_of(decl: s.BlockDecl) -> Mentions:
+    """Everything that a declaration mentions, in one pass."""
     names: dict[str, None] = {}
+    declared: set[str] = set()
+    shared: dict[str, str] = {}
+    calls: list[tuple[str, tuple[str, ...]]] = []
     for node in walk((decl.generics, decl.formals, decl.results, decl.body)):
         match node:
             case s.Name(text):
@@ -43,51 +67,36 @@ def mentioned(decl: s.BlockDecl) -> list[str]:
                     names[item.name.text] = None
                     if item.rename:
                         names[item.rename.text] = None
-            case s.Call(brackets=brackets, scan=scan):
+            case s.Call(callee, brackets=brackets, scan=scan):
+                items = brackets.items if brackets else ()
+                calls.append((callee.text, tuple(item.name.text for item in items if item.value is not None)))
                 if scan:
                     names[scan.text] = None
                 if brackets:
-                    for ident in (*brackets.each, *(brackets.result or ())):
-                        names[ident.text] = None
-                    for item in brackets.items:
-                        if item.value is None:
-                            names[item.name.text] = None
-                        if item.rename:
-                            names[item.rename.text] = None
-            case s.AxisDecl(like=like) if like:
-                names[like.text] = None
+                    names.update(dict.fromkeys(ident.text for ident in (*brackets.each, *(brackets.result or ()))))
+                for item in items:
+                    if item.value is None:
+                        names[item.name.text] = None
+                    if item.rename:
+                        names[item.rename.text] = None
+            case s.AxisDecl(name=name, like=like):
+                declared.add(name.text)
+                if like:
+                    names[like.text] = None
+            case s.ConstDecl(name=name):
+                declared.add(name.text)
             case s.Generic(like=like) if like:
                 names[like.text] = None
+            case s.Share(name, block):
+                shared[name.text] = block.text
+                calls.append((block.text, ()))
             case _:
                 pass
-    return list(names)
-
-
-def declared_inside(body: tuple[s.Statement, ...]) -> set[str]:
-    return {node.name.text for node in walk(body) if isinstance(node, s.AxisDecl | s.ConstDecl)}
-
-
-def shares(body: tuple[s.Statement, ...]) -> list[s.Share]:
-    return [node for node in walk(body) if isinstance(node, s.Share)]
-
-
-def calls(body: tuple[s.Statement, ...]) -> list[tuple[str, list[str]]]:
-    """Names that are called, each with the parameters that the call names."""
-    found = []
-    for node in walk(body):
-        if isinstance(node, s.Call):
-            items = node.brackets.items if node.brackets else ()
-            found.append((node.callee.text, [item.name.text for item in items if item.value is not None]))
-        elif isinstance(node, s.Share):
-            found.append((node.block.text, []))
-    return found
+    return Mentions(tuple(names), frozenset(declared), shared, tuple(calls))
 
 
 def called_blocks(blocks: Iterable[BlockDef]) -> set[BlockDef]:
     """Those that some block calls."""
-    out = set()
-    for block in blocks:
-        for name, _ in calls(block.decl.body):
-            if name in block.module.blocks:
-                out.add(block.module.blocks[name])
-    return out
+    return {
+        block.module.blocks[name] for block in blocks for name, _ in block.mentions.calls if name in block.module.blocks
+    }

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..dsl import syntax as s
 from ..dsl.files import FileProblem, read
@@ -21,6 +23,9 @@ from .ops import OPS
 from .session import Reporter, Session
 from .sizes import Inexact, inexact_division, largest
 from .static import OPERATIONS, Arith, Const, ConstOf, Literal, Number, SizeOf, Static, evaluate
+
+if TYPE_CHECKING:
+    from .mentions import Mentions
 
 ELEMENTS = frozenset({"bool", "int", "real"})
 
@@ -36,6 +41,13 @@ class BlockDef:
     @property
     def name(self) -> str:
         return self.decl.name.text
+
+    @cached_property
+    def mentions(self) -> Mentions:
+        """What its text mentions and calls."""
+        from .mentions import mentions_of
+
+        return mentions_of(self.decl)
 
     @property
     def is_model(self) -> bool:

@@ -180,12 +180,18 @@ class OpCall:
 
     def families(self, a: Axis, b: Axis) -> Wire | None:
         """Two indices that do not compare (D5)."""
+        first, second = sorted((a, b), key=lambda axis: axis.span.start if axis.span else 0)
+        generics = {generic.name.text for generic in self.body.frame.block.decl.generics}
+        if {a.name, b.name} <= generics:
+            declaration = f"`{second.name}: {second.kind.value} like {first.name}` among the parameters"
+        else:
+            declaration = f"`{second.kind.value} {second.name} like {first.name}`"
         return self.fail(
             "E0306",
             f"`{a.name}` and `{b.name}` are not copies of one axis: their indices do not compare",
             self.span,
             related=[(a.span, f"`{a.name}` is declared here"), (b.span, f"`{b.name}` is declared here")],
-            help=f"if they are two copies of one axis, declare it: `{b.kind.value} {b.name} like {a.name}`; "
+            help=f"if they are two copies of one axis, declare it: {declaration}; "
             f"`int({a.name})` forgets the axis on purpose",
         )
 

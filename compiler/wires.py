@@ -105,6 +105,9 @@ def show(wire: Wire) -> str:
 
 def union(wires: tuple[Wire, ...] | list[Wire]) -> tuple[tuple[Axis, ...], frozenset[Axis]]:
     """Axes of a pointwise result, the longest operand's first, and which of them are thin in all operands."""
+    first = wires[0].type
+    if not first.thin and all(wire.type.axes == first.axes and not wire.type.thin for wire in wires[1:]):
+        return first.axes, frozenset()
     ordered = sorted(wires, key=lambda wire: -len(wire.type.axes))
     axes: dict[Axis, None] = {}
     for wire in ordered:

@@ -7,7 +7,7 @@ unless a repeat lies before their first reader; parameters and tables are born j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .scene import Kind, Scene, Section, Step
 
@@ -85,10 +85,9 @@ def _closure(n: int, edges: Sequence[set[int]], order: Sequence[int]) -> list[in
 
 
 def _apart(
-    scene: Scene, steps: Sequence[Step], at: dict[int, int], before: list[set[int]], edge: object
+    scene: Scene, steps: Sequence[Step], at: dict[int, int], before: list[set[int]], edge: Callable[[int, int], None]
 ) -> None:
     """Give each repeat columns of its own: every step of its scope comes before or after it."""
-    assert callable(edge)
     n = len(steps)
     holders = {id(holder) for s in scene.sections if s.repeat for holder in _chain(s)}
     repeats = [s for s in scene.sections if id(s) in holders and s.enter is not None and s.exit is not None]
@@ -113,12 +112,11 @@ def _apart(
                 continue
             if step.section is not repeat.parent or step.kind is Kind.SINK:
                 continue
-            own = step.border.exit if step.border is not None and step.kind is Kind.ENTER else None
             below = down[i] | bit
             needed_before = below & (up[enter] | (1 << enter))
             if needed_before:
                 continue
-            if below & (down[leave] | later_repeats) or i > leave or own is repeat:
+            if below & (down[leave] | later_repeats) or i > leave:
                 edge(leave, i)
             elif not up[i] >> leave & 1:
                 edge(i, enter)
@@ -134,7 +132,11 @@ def _chain(section: Section | None) -> list[Section]:
 
 
 def _abreast(
-    steps: Sequence[Step], order: Sequence[int], before: Sequence[set[int]], after: Sequence[set[int]], column: list[int]
+    steps: Sequence[Step],
+    order: Sequence[int],
+    before: Sequence[set[int]],
+    after: Sequence[set[int]],
+    column: list[int],
 ) -> None:
     """Where there is slack, learned maps stand under one another (the L of Q beside those of K and V)."""
     for i in reversed(order):

@@ -74,8 +74,8 @@ def write(picture: Picture, scale: float, ink: str, name: str) -> str:
 
     lines = [
         f"digraph {quoted(name)} {{",
-        f'  graph [layout=nop2, outputorder=edgesfirst, splines=true, bgcolor=white, pad=0.05, fontname={quoted(FONT)}, '
-        f'fontcolor={quoted(ink)}, tooltip={quoted(name)}];',
+        f"  graph [layout=nop2, outputorder=edgesfirst, splines=true, bgcolor=white, pad=0.05, "
+        f"fontname={quoted(FONT)}, fontcolor={quoted(ink)}, tooltip={quoted(name)}];",
         f'  node [fontname={quoted(FONT)}, fontcolor={quoted(ink)}, color={quoted(ink)}, fixedsize=true, label=""];',
         f"  edge [arrowhead=none, fontname={quoted(FONT)}];",
     ]
@@ -89,8 +89,8 @@ def write(picture: Picture, scale: float, ink: str, name: str) -> str:
             f"id={quoted(c.id)}, class=region, tooltip={quoted(c.tip)}]; }}"
         )
     for n in picture.nodes:
-        label = {"label": f"<{n.label}>"} if n.label else {}
-        lines.append(f"  {quoted(n.id)} {attributes(n.attributes, pos=quoted(point(n.at)), **label)};")
+        more = {"label": f"<{n.label}>"} if n.label else {}
+        lines.append(f"  {quoted(n.id)} {attributes(n.attributes, pos=quoted(point(n.at)), **more)};")
     for e in picture.edges:
         chain = " ".join(map(point, e.points))
         lines.append(f"  {quoted(e.tail)} -> {quoted(e.head)} {attributes(e.attributes, pos=quoted(chain))};")

@@ -85,7 +85,22 @@ def renamed(formula: Formula, axes: Mapping[Axis, Axis], depth: int = 0) -> Form
 
 # -- writing it down -------------------------------------------------------------------------------------------
 
-_INFIX = {"or": 1, "and": 2, "<=": 3, ">=": 3, "<": 3, ">": 3, "==": 3, "!=": 3, "+": 4, "-": 4, "*": 5, "/": 5, "//": 5, "%": 5}
+_INFIX = {
+    "or": 1,
+    "and": 2,
+    "<=": 3,
+    ">=": 3,
+    "<": 3,
+    ">": 3,
+    "==": 3,
+    "!=": 3,
+    "+": 4,
+    "-": 4,
+    "*": 5,
+    "/": 5,
+    "//": 5,
+    "%": 5,
+}
 _SIGN = {"<=": " ≤ ", ">=": " ≥ ", "==": " = ", "!=": " ≠ ", "*": " ", "-": " − ", "//": "/", "/": "/", "%": " mod "}
 _ATOM = 9
 
@@ -249,7 +264,7 @@ def _at(formula: Formula, at: Mapping[Axis, int], scale: float) -> float | bool:
         case "size":
             return GRID
         case "position":
-            if formula.axis not in at:
+            if formula.axis is None or formula.axis not in at:
                 raise _Unknown
             return at[formula.axis]
         case "data":

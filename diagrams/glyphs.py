@@ -121,7 +121,9 @@ def measure(step: Step, meeting: Meeting) -> Room:
         case Kind.JOIN if step.mark == "loop":
             note = width(step.note, theme.CAPTION) + 14 if step.note else 0.0
             shared = bool(born(meeting))
-            return Room(8 if step.contracted else 2, (_LOOP if step.contracted else 0) + note + (_TURN if shared else 0), after)
+            return Room(
+                8 if step.contracted else 2, (_LOOP if step.contracted else 0) + note + (_TURN if shared else 0), after
+            )
         case Kind.JOIN if step.mark == "bar":
             return Room(_TURN if meeting.inner else 6, 14, after)
         case Kind.JOIN if step.mark == "mask":
@@ -178,7 +180,9 @@ def _name_size(step: Step) -> float:
 
 
 def _learned_width(step: Step) -> float:
-    return max(26.0, width(step.text, theme.GLYPH) + width(step.raised, theme.GLYPH) * 0.72 + 9 + (5 if step.bias else 0))
+    return max(
+        26.0, width(step.text, theme.GLYPH) + width(step.raised, theme.GLYPH) * 0.72 + 9 + (5 if step.bias else 0)
+    )
 
 
 def _mask_side(wires: int) -> float:
@@ -221,16 +225,33 @@ def _ring(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     top, bottom = _span(sheet, covered(step, meeting), spot.column, max(12.0, (spot.x1 - spot.x0) / 2))
     shape = "ellipse" if len(covered(step, meeting)) == 1 else "box"
     style = "filled" if shape == "ellipse" else "filled,rounded"
-    sheet.shape(spot.id, (spot.x0, top, spot.x1, bottom), f"op norm {'learned' if step.learned else ''}".strip(), step.tip,
-                shape=shape, style=style, fillcolor=sheet.theme.norm, penwidth="1.8")  # fmt: skip
+    sheet.shape(
+        spot.id,
+        (spot.x0, top, spot.x1, bottom),
+        f"op norm {'learned' if step.learned else ''}".strip(),
+        step.tip,
+        shape=shape,
+        style=style,
+        fillcolor=sheet.theme.norm,
+        penwidth="1.8",
+    )
     sheet.write(spot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
 
 
 def _triangle(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     wires = covered(step, meeting)
     top, bottom = _span(sheet, wires, spot.column, 10.5)
-    sheet.shape(spot.id, (spot.x0, top, spot.x1, bottom), "op softmax", step.tip, shape="triangle", orientation="90",
-                style="filled", fillcolor="white", penwidth="1.3")  # fmt: skip
+    sheet.shape(
+        spot.id,
+        (spot.x0, top, spot.x1, bottom),
+        "op softmax",
+        step.tip,
+        shape="triangle",
+        orientation="90",
+        style="filled",
+        fillcolor="white",
+        penwidth="1.3",
+    )
     sheet.write(spot.middle + 2, top - 4.5, step.text, theme.CAPTION)
 
 
@@ -238,8 +259,16 @@ def _pill(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     touched = covered(step, meeting) if step.kind is Kind.ON else [*gone(meeting), *born(meeting)]
     ends = [w for w in touched if w.axis is not None] or touched
     top, bottom = _span(sheet, ends, spot.column, 10)
-    sheet.shape(spot.id, (spot.x0, top, spot.x1, bottom), "op reduce", step.tip, shape="box", style="filled,rounded",
-                fillcolor=sheet.theme.reduce, penwidth="1.1")  # fmt: skip
+    sheet.shape(
+        spot.id,
+        (spot.x0, top, spot.x1, bottom),
+        "op reduce",
+        step.tip,
+        shape="box",
+        style="filled,rounded",
+        fillcolor=sheet.theme.reduce,
+        penwidth="1.1",
+    )
     sheet.write(spot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
     if step.kind is Kind.ON:
         return
@@ -376,10 +405,26 @@ def _gate(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     if top is None:
         top = sheet.y(meeting.ins[meeting.main][0], spot.column)
     x, y = spot.x0 + DOT / 2, top - 12.5
-    sheet.shape(spot.id, (x - 5.5, y - 5.5, x + 5.5, y + 5.5), "op gate", step.tip, shape="circle", style="filled",
-                fillcolor="white", penwidth="1.3")  # fmt: skip
-    sheet.shape(spot.id + "_d", (x - 1.5, y - 1.5, x + 1.5, y + 1.5), "op gate", step.tip, shape="circle", style="filled",
-                fillcolor=sheet.theme.ink, penwidth="0")  # fmt: skip
+    sheet.shape(
+        spot.id,
+        (x - 5.5, y - 5.5, x + 5.5, y + 5.5),
+        "op gate",
+        step.tip,
+        shape="circle",
+        style="filled",
+        fillcolor="white",
+        penwidth="1.3",
+    )
+    sheet.shape(
+        spot.id + "_d",
+        (x - 1.5, y - 1.5, x + 1.5, y + 1.5),
+        "op gate",
+        step.tip,
+        shape="circle",
+        style="filled",
+        fillcolor=sheet.theme.ink,
+        penwidth="0",
+    )
 
 
 def _mask(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
@@ -414,8 +459,18 @@ def draw_mask(
             while k < columns and not row[k]:
                 k += 1
             cell = (x0 + j * wide, y0 + i * high, x0 + k * wide, y0 + (i + 1) * high)
-            sheet.shape(f"{id}_{i}_{j}", cell, "op mask", tip, shape="box", style="filled", fillcolor=sheet.theme.masked,
-                        color=sheet.theme.masked, penwidth="0.1", covers=False)  # fmt: skip
+            sheet.shape(
+                f"{id}_{i}_{j}",
+                cell,
+                "op mask",
+                tip,
+                shape="box",
+                style="filled",
+                fillcolor=sheet.theme.masked,
+                color=sheet.theme.masked,
+                penwidth="0.1",
+                covers=False,
+            )
             j = k
     sheet.shape(id + "_f", box, "op mask", tip, shape="box", style="", fillcolor="none", penwidth="1.3", covers=False)
 
@@ -433,14 +488,28 @@ def _block(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     fills = sheet.theme.block
     shape = "box3d" if step.mark == "block" else "box"
     fill = fills[step.tint % len(fills)] if step.mark == "block" else sheet.theme.norm
-    sheet.shape(spot.id, (spot.x0, top, spot.x1, bottom), "op block", step.tip, shape=shape, style="filled", fillcolor=fill,
-                penwidth="1.1")  # fmt: skip
+    sheet.shape(
+        spot.id,
+        (spot.x0, top, spot.x1, bottom),
+        "op block",
+        step.tip,
+        shape=shape,
+        style="filled",
+        fillcolor=fill,
+        penwidth="1.1",
+    )
     y = (top + bottom) / 2 + (1.5 if shape == "box3d" else 0)
     if step.pattern is not None:
         side = 17.0
         m = y + lines * 7 + 3
-        draw_mask(sheet, spot.id + "_k", (spot.middle - side / 2 - 1, m - side / 2, spot.middle + side / 2 - 1, m + side / 2),
-                  step.pattern, "masked", dashed=False)  # fmt: skip
+        draw_mask(
+            sheet,
+            spot.id + "_k",
+            (spot.middle - side / 2 - 1, m - side / 2, spot.middle + side / 2 - 1, m + side / 2),
+            step.pattern,
+            "masked",
+            dashed=False,
+        )
         y -= 11
     sheet.write(spot.middle - (1 if shape == "box3d" else 0), y, roman(text), theme.BLOCK)
     for own in meeting.ins:
@@ -505,7 +574,9 @@ def _sink(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
         if name:
             ys = [sheet.y(w, spot.column) for w in own]
             text = tuple(type(r)(r.text, "i") for r in name)
-            sheet.write(x + 6 + width(text, theme.GLYPH) / 2, (min(ys) + max(ys)) / 2, text, theme.GLYPH, cls="op output")
+            sheet.write(
+                x + 6 + width(text, theme.GLYPH) / 2, (min(ys) + max(ys)) / 2, text, theme.GLYPH, cls="op output"
+            )
 
 
 Draw = Callable[["Sheet", Step, Meeting, Spot], None]

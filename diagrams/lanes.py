@@ -32,7 +32,9 @@ def place(
     best: tuple[float, list[float]] | None = None
     for start in range(max(1, min(starts, _EFFORT // n))):
         y = _once(n, gaps, pulls, ties, start)
-        cost = sum(w * (abs(y[a] - y[b]) + (_BEND if w >= _STIFF and abs(y[a] - y[b]) > 0.01 else 0.0)) for a, b, w in pulls)
+        cost = sum(
+            w * (abs(y[a] - y[b]) + (_BEND if w >= _STIFF and abs(y[a] - y[b]) > 0.01 else 0.0)) for a, b, w in pulls
+        )
         if best is None or cost < best[0] - 1e-6:
             best = cost, y
     assert best is not None

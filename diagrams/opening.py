@@ -56,8 +56,10 @@ class Opening:
 
     def how(self, call: Call, level: int) -> How:
         names = self._own(call)
-        if any(name in names or name in self._names(call.graph) for name in self.open):
+        if any(name in names for name in self.open):
             return How.REGION
+        if any(name in self._names(call.graph) for name in self.open):  # on the way to it
+            return How.INLINE if self._structure(call.graph) or self._glue(call.graph) else How.REGION
         if self.depth is not None:
             return How.REGION if level < self.depth else How.CLOSED
         tiny = self._size(call.graph)[0] <= TINY

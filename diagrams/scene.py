@@ -172,7 +172,9 @@ class _Flattener:
             tensor = Tensor(frame.shown(given.value), given.name, isinstance(given.value.type.element, IndexInto))
             items[given.value.id] = tensor
             tip = f"input {given.name}"
-            self.add(Step(Kind.SOURCE, "input", [], [tensor], None, text=italic(_spaced(given.name)), tip=tip, first=rank))
+            self.add(
+                Step(Kind.SOURCE, "input", [], [tensor], None, text=italic(_spaced(given.name)), tip=tip, first=rank)
+            )
         self.body(frame)
         results = []
         for output in graph.outputs:
@@ -343,7 +345,18 @@ class _Flattener:
             text = bold("E") if label != "E" else bold(label)
             raised = italic(_spaced(label)) if label != "E" else ()
             self.add(
-                Step(Kind.THROUGH, "embed", [x], [out], frame.section, made=born, text=text, raised=raised, learned=True, tip=tip)
+                Step(
+                    Kind.THROUGH,
+                    "embed",
+                    [x],
+                    [out],
+                    frame.section,
+                    made=born,
+                    text=text,
+                    raised=raised,
+                    learned=True,
+                    tip=tip,
+                )
             )
             return out
         table, index = items[0], items[1] if len(items) > 1 else number(0)
@@ -352,12 +365,25 @@ class _Flattener:
         if isinstance(table, Learned) and isinstance(index, Tensor) and not set(table.axes) & set(index.axes):
             born = tuple(a for a in axes if a not in index.axes)
             text = bold(_spaced(table.name))
-            self.add(Step(Kind.THROUGH, "embed", [index], [out], frame.section, made=born, text=text, learned=True, tip=tip))
+            self.add(
+                Step(Kind.THROUGH, "embed", [index], [out], frame.section, made=born, text=text, learned=True, tip=tip)
+            )
             return out
         if isinstance(table, Learned) and isinstance(index, Formula) and not index.leaves:
             text = bold(_spaced(table.name))
             self.add(
-                Step(Kind.SOURCE, "learned", [], [out], frame.section, made=axes, text=text, learned=True, late=True, tip=tip)
+                Step(
+                    Kind.SOURCE,
+                    "learned",
+                    [],
+                    [out],
+                    frame.section,
+                    made=axes,
+                    text=text,
+                    learned=True,
+                    late=True,
+                    tip=tip,
+                )
             )
             return out
         x = self.tensor(frame, table)
@@ -424,9 +450,7 @@ class _Flattener:
             return x
         return None
 
-    def pointwise(
-        self, frame: _Frame, op: str, items: Sequence[Item], axes: tuple[Axis, ...], name: str
-    ) -> Tensor:
+    def pointwise(self, frame: _Frame, op: str, items: Sequence[Item], axes: tuple[Axis, ...], name: str) -> Tensor:
         """Element by element: beside the wires for one tensor, dots where several meet."""
         solid: list[Tensor] = []
         scalars: list[tuple[int, Formula]] = []
@@ -439,7 +463,7 @@ class _Flattener:
         out = Tensor(axes, name)
         text = roman(name_of(op))
         if len(solid) == 1:
-            if len(scalars) == 1 and (len(items) == 2 and glyph.shape is Shape.JOIN or op in ("^", "%")):
+            if len(scalars) == 1 and ((len(items) == 2 and glyph.shape is Shape.JOIN) or op in ("^", "%")):
                 text = applied(op, scalars[0][1], flipped=scalars[0][0] == 0)
             elif scalars:
                 inner = ", ".join("".join(r.text for r in written(s)) for _, s in scalars)
@@ -532,7 +556,9 @@ class _Flattener:
     def repeat(self, frame: _Frame, node: Repeat) -> None:
         body = node.bodies[0]
         count = evaluate(node.count)
-        shown = str(int(count)) if count is not None else "".join(r.text for r in written(self.static(frame, node.count)))
+        shown = (
+            str(int(count)) if count is not None else "".join(r.text for r in written(self.static(frame, node.count)))
+        )
         if node.shared:
             shown += ", shared"
         section = self.section(True, shown, frame.section)
@@ -635,7 +661,11 @@ class _Flattener:
         tint = self.tints.setdefault(node.graph.name, len(self.tints))
         tip = f"{node.graph.name} {node.name}".strip()
         kind = Kind.BOX if ins else Kind.SOURCE
-        self.add(Step(kind, "block", ins, outs, frame.section, text=roman(title), pattern=seen, tint=tint, tip=tip, late=True))
+        self.add(
+            Step(
+                kind, "block", ins, outs, frame.section, text=roman(title), pattern=seen, tint=tint, tip=tip, late=True
+            )
+        )
 
 
 def block_title(node: Call) -> str:
@@ -778,4 +808,3 @@ def _depths(steps: Sequence[Step], readers: Mapping[int, list[tuple[Step, int]]]
         for tensor in step.outs:
             ready[id(tensor)] = at + 1
     return depth
-

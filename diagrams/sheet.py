@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -65,13 +66,17 @@ class Sheet:
         self.page = page
         self.picture = Picture()
         self.ground = Ground()
+        self.extent: Box = (1e9, 1e9, -1e9, -1e9)
+        self.columns: list[Column] = []
+        self.rows: list[list[int]] = []
+        self.borders: list[_Border] = []
         plan = columns_of(scene)
         woven = weave(plan, order_of(plan))
         self.meetings: dict[int, Meeting] = woven.meetings
         room = page * theme.CAPTION / theme.LEAST
         widths = _estimates(woven.columns, self.meetings)
         best: tuple[float, list[float]] | None = None
-        seen: list[list[int]] = []
+        seen: list[list[list[int]]] = []
         for _ in range(_TRIES):  # a fold is chosen by widths that are known once it is made
             cost = self._fold(woven.columns, widths, room, starts=1)
             self._widths()
@@ -101,17 +106,16 @@ class Sheet:
 
     def _fold(self, columns: Sequence[Column], widths: Sequence[float], room: float, starts: int) -> float:
         folded, cost = rows.fold(columns, widths, room)
-        self.columns: list[Column] = [column for row in folded for column in row]
-        self.rows: list[list[int]] = []
+        self.columns = [column for row in folded for column in row]
+        self.rows = []
         at = 0
-        for row in folded:
-            self.rows.append(list(range(at, at + len(row))))
-            at += len(row)
+        for part in folded:
+            self.rows.append(list(range(at, at + len(part))))
+            at += len(part)
         for column in self.columns:
             for slot in (*column.left, *column.right):
                 slot.y.clear()
-        self.borders: list[_Border] = []
-        self.row_bottom: list[float] = []
+        self.borders = []
         top = 0.0
         for row in self.rows:
             top = self._lanes(row, top, starts) + _APART
@@ -131,7 +135,7 @@ class Sheet:
                     slots.append((j, slot))
         n = len(slots)
         held: dict[int, list[int]] = {}  # section -> its columns in this row
-        sections = [s for s in self.scene.sections]
+        sections = list(self.scene.sections)
         for j in row:
             inside = set()
             for slot in (*self.columns[j].left, *self.columns[j].right):
@@ -153,7 +157,7 @@ class Sheet:
                     had = halo.get(k, (0.0, 0.0))
                     halo[k] = max(above, had[0]), max(below, had[1])
             for side in (column.left, column.right):
-                for a, b in zip(side, side[1:], strict=False):
+                for a, b in itertools.pairwise(side):
                     gap = _gap(a, b, halo)
                     gaps.append((index[j, id(a)], index[j, id(b)], gap))
                     kin = isinstance(a, Wire) and isinstance(b, Wire)
@@ -165,7 +169,7 @@ class Sheet:
                     if (j, id(a_wire)) in index and (j, id(b_wire)) in index:
                         pulls.append((index[j, id(a_wire)], index[j, id(b_wire)], weight))
                 for own in _together(step, meeting):  # what one glyph covers stands at the pitch of a tensor
-                    for a_wire, b_wire in zip(own, own[1:], strict=False):
+                    for a_wire, b_wire in itertools.pairwise(own):
                         if (j, id(a_wire)) in index and (j, id(b_wire)) in index:
                             ties.append((index[j, id(a_wire)], index[j, id(b_wire)], theme.PITCH))
         last: dict[int, int] = {}
@@ -200,9 +204,15 @@ class Sheet:
         return out
 
     def _fences(
-        self, j: int, side: Sequence[Slot], index: dict[tuple[int, int], int], edges: dict[int, tuple[int, int]],
-        gaps: list[lanes.Gap], pulls: list[lanes.Pull], halo: dict[int, tuple[float, float]],
-    ) -> None:  # fmt: skip
+        self,
+        j: int,
+        side: Sequence[Slot],
+        index: dict[tuple[int, int], int],
+        edges: dict[int, tuple[int, int]],
+        gaps: list[lanes.Gap],
+        pulls: list[lanes.Pull],
+        halo: dict[int, tuple[float, float]],
+    ) -> None:
         """Borders lie between what is inside and what is not."""
         inside: dict[int, list[int]] = {}
         order: dict[int, Section] = {}
@@ -247,7 +257,9 @@ class Sheet:
                 rooms = [measure(step, self.meetings[id(step)]) for step in column.steps]
                 before = max((r.before for r in rooms), default=4.0)
                 if not column.steps:  # the start or end of a folded row: room for labels
-                    after = max((width(label_of(s), theme.AXIS) + 8 for s in column.left if isinstance(s, Wire)), default=4)
+                    after = max(
+                        (width(label_of(s), theme.AXIS) + 8 for s in column.left if isinstance(s, Wire)), default=4
+                    )
                     bordered = place + 1 < len(row) and any(
                         s.kind in (Kind.ENTER, Kind.EXIT) for s in self.columns[row[place + 1]].steps
                     )
@@ -264,7 +276,7 @@ class Sheet:
                     spare, after = max(0.0, after - 6.0), min(after, 6.0)
                 self.left[j], self.right[j] = x, x + before + core + max(0.0, after)
                 for k, (step, r) in enumerate(zip(column.steps, rooms, strict=True)):
-                    if step.kind in (Kind.COPY, Kind.SOURCE) :
+                    if step.kind in (Kind.COPY, Kind.SOURCE):
                         x1 = x + before + core
                         spot = Spot(f"op{j}_{k}", j, x1 - r.core, x1)
                     elif step.kind is Kind.JOIN and step.mark != "loop":
@@ -314,7 +326,14 @@ class Sheet:
         self.starts[wire.number] = _Start(node, self.here, x, gap)
 
     def end(
-        self, wire: Wire, node: str, x: float, tail: list[Point] | None = None, *, to: Point | None = None, gap: bool = False
+        self,
+        wire: Wire,
+        node: str,
+        x: float,
+        tail: list[Point] | None = None,
+        *,
+        to: Point | None = None,
+        gap: bool = False,
     ) -> None:
         """The wire ends at a glyph: level to `x`, then along `tail` or in a bend `to` a point."""
         self.ends[wire.number] = _End(node, self.here, x, tail, to, gap)
@@ -328,7 +347,9 @@ class Sheet:
             return
         self.placed.add(id)
         more = {"class": cls, "tooltip": tip} if cls else {}
-        self.picture.nodes.append(Node(id, at, {"shape": "point", "style": "invis", "width": "0.5", "height": "0.5", **more}))
+        self.picture.nodes.append(
+            Node(id, at, {"shape": "point", "style": "invis", "width": "0.5", "height": "0.5", **more})
+        )
         self._include((at[0], at[1], at[0], at[1]))
 
     def dot(self, id: str, x: float, y: float, wire: Wire, cls: str, tip: str) -> None:
@@ -338,9 +359,21 @@ class Sheet:
         color = self.color(wire)
         size = "6"
         self.picture.nodes.append(
-            Node(id, (x, y), {"shape": "point", "width": size, "height": size, "color": color, "fillcolor": color,
-                              "class": cls, "id": id, "tooltip": tip})
-        )  # fmt: skip
+            Node(
+                id,
+                (x, y),
+                {
+                    "shape": "point",
+                    "width": size,
+                    "height": size,
+                    "color": color,
+                    "fillcolor": color,
+                    "class": cls,
+                    "id": id,
+                    "tooltip": tip,
+                },
+            )
+        )
         self.ground.take((x - 4, y - 4, x + 4, y + 4))
         self._include((x - 3, y - 3, x + 3, y + 3))
 
@@ -350,7 +383,14 @@ class Sheet:
     def shape(self, id: str, box: Box, cls: str, tip: str, *, covers: bool = True, **attributes: str) -> None:
         x0, y0, x1, y1 = box
         self.placed.add(id)
-        given = {**attributes, "width": f"{x1 - x0:.3f}", "height": f"{y1 - y0:.3f}", "class": cls, "id": id, "tooltip": tip}
+        given = {
+            **attributes,
+            "width": f"{x1 - x0:.3f}",
+            "height": f"{y1 - y0:.3f}",
+            "class": cls,
+            "id": id,
+            "tooltip": tip,
+        }
         self.picture.nodes.append(Node(id, ((x0 + x1) / 2, (y0 + y1) / 2), given))
         if covers:
             self.ground.take((x0 - 1.5, y0 - 1.5, x1 + 1.5, y1 + 1.5))
@@ -360,7 +400,9 @@ class Sheet:
     def write(self, x: float, y: float, text: Rich, size: float, *, color: str = "", cls: str = "text") -> Box:
         """Text centred on a point. Raised and lowered runs are nodes of their own."""
         lines = plain(text).count("\n") + 1
-        total = max(width((Run(line, text[0].style if text else ""),), size) for line in plain(text).split("\n")) if lines > 1 else width(text, size)
+        total = width(text, size)
+        if lines > 1:
+            total = max(width((Run(line, text[0].style),), size) for line in plain(text).split("\n"))
         box = (x - total / 2, y - size * 0.55 * lines, x + total / 2, y + size * 0.45 * lines)
         self.ground.take(box)
         self._include(box)
@@ -376,8 +418,15 @@ class Sheet:
             rich = tuple(part)
             small, raise_by = shifted(part[0], size)
             wide = width(rich, size)
-            given = {"shape": "plaintext", "fontsize": f"{small:.2f}", "width": "0", "height": "0", "margin": "0",
-                     "fixedsize": "false", "class": cls}  # fmt: skip
+            given = {
+                "shape": "plaintext",
+                "fontsize": f"{small:.2f}",
+                "width": "0",
+                "height": "0",
+                "margin": "0",
+                "fixedsize": "false",
+                "class": cls,
+            }
             if color:
                 given["fontcolor"] = color
             level = tuple(Run(r.text, r.style) for r in rich)
@@ -395,9 +444,22 @@ class Sheet:
         ink = color or self.theme.ink
         self.placed.add(id)
         self.picture.nodes.append(
-            Node(id, (x, y), {"shape": "triangle", "orientation": "270", "style": "filled", "fillcolor": ink, "color": ink,
-                              "width": f"{long}", "height": f"{high}", "penwidth": "0", "class": "head"})
-        )  # fmt: skip
+            Node(
+                id,
+                (x, y),
+                {
+                    "shape": "triangle",
+                    "orientation": "270",
+                    "style": "filled",
+                    "fillcolor": ink,
+                    "color": ink,
+                    "width": f"{long}",
+                    "height": f"{high}",
+                    "penwidth": "0",
+                    "class": "head",
+                },
+            )
+        )
         self.ground.take((x - long / 2, y - high / 2, x + long / 2, y + high / 2))
         self._include((x - long / 2, y - high / 2, x + long / 2, y + high / 2))
 
@@ -428,14 +490,13 @@ class Sheet:
     # -- drawing
 
     def _draw(self) -> None:
-        self.extent: Box = (1e9, 1e9, -1e9, -1e9)
         self.starts: dict[int, _Start] = {}
         self.ends: dict[int, _End] = {}
         self.placed: set[str] = set()
         self.glyphs: list[tuple[str, Box]] = []
         self.texts: list[tuple[str, Box]] = []
         self.curves: list[tuple[Wire, list[Point]]] = []
-        self.runs: list[tuple[Wire, float, float, float, bool, bool]] = []
+        self.runs: list[tuple[Wire, float, float, float, bool, bool, bool]] = []
         self._sections()
         for j, column in enumerate(self.columns):
             self.here = j
@@ -462,16 +523,19 @@ class Sheet:
             border.x0, border.x1 = x0, x1
             top, bottom = border.top, border.bottom
             if not section.repeat:
-                title = (Run(section.title),) if opens or section.enter is None else (Run(section.title + ", continued"),)
+                names = (section.title,) if opens else (section.title + ", continued", section.title)
+                name = next((n for n in (*names, "") if width(roman(n), theme.BLOCK) < x1 - x0 - 2), "")
+                title = roman(name)
                 fill = self.theme.region[section.tint % len(self.theme.region)]
                 at = ((x0 + x1) / 2, top + 9)
                 self.picture.clusters.append(
                     Cluster(f"region{n}", (x0, top, x1, bottom), html(title), at, fill, section.title, theme.BLOCK)
                 )
                 wide = width(title, theme.BLOCK)
-                box = (at[0] - wide / 2, top + 2, at[0] + wide / 2, top + 16)
-                self.ground.take(box)
-                self.texts.append((section.title, box))
+                if name:
+                    box = (at[0] - wide / 2, top + 2, at[0] + wide / 2, top + 16)
+                    self.ground.take(box)
+                    self.texts.append((name, box))
                 self._include((x0, top, x1, bottom))
                 continue
             for opening, there in ((True, opens), (False, closes)):
@@ -487,13 +551,25 @@ class Sheet:
                 high = bottom - top
                 chain = [(x, top), (x + bulge, top + 0.18 * high), (x + bulge, bottom - 0.18 * high), (x, bottom)]
                 self.picture.edges.append(
-                    Edge(a, b, chain, {"color": self.theme.ink, "penwidth": "2.4", "class": "repeat", "tooltip": f"repeat {section.title}"})
+                    Edge(
+                        a,
+                        b,
+                        chain,
+                        {
+                            "color": self.theme.ink,
+                            "penwidth": "2.4",
+                            "class": "repeat",
+                            "tooltip": f"repeat {section.title}",
+                        },
+                    )
                 )
                 self.ground.trace(sampled(chain))
                 self._include((x - 9, top, x + 9, bottom))
                 if not opening:
                     text = f"×{section.title}"
-                    self.write(x + 5 + width(roman(text), theme.COUNT) / 2, top + 1, roman(text), theme.COUNT, cls="repeat")
+                    self.write(
+                        x + 5 + width(roman(text), theme.COUNT) / 2, top + 1, roman(text), theme.COUNT, cls="repeat"
+                    )
 
     def _row(self, row: Sequence[int]) -> None:
         """The wires of one row."""
@@ -568,12 +644,11 @@ class Sheet:
         self.picture.edges.append(Edge(tail, head, chain, given))
         self.ground.trace(sampled(chain))
         self.curves.append((wire, chain))
-        out = ends_here and end is not None and any(
-            s.kind is Kind.SINK for s in self.columns[end.column].steps
-        )
+        out = ends_here and end is not None and any(s.kind is Kind.SINK for s in self.columns[end.column].steps)
         runs = [run for run in runs if run[1] - run[0] > 1]
         for k, (a, b, y) in enumerate(runs):
-            self.runs.append((wire, a, b, y, k == 0, out and k == len(runs) - 1))
+            met = k == len(runs) - 1 and ends_here and end is not None and end.to is not None
+            self.runs.append((wire, a, b, y, k == 0, out and k == len(runs) - 1, met))
 
     def _node_y(self, id: str) -> float:
         for node in reversed(self.picture.nodes):
@@ -605,18 +680,26 @@ class Sheet:
         x0 = self.left[first]
         if dash not in self.columns[first].left:
             x0 = min(
-                (self.starts[s.number].x for s in self.columns[first].right if isinstance(s, Wire) and self.columns[first].strands.get(s.number) == dash.strand
-                 and s.number in self.starts and self.starts[s.number].column == first),
+                (
+                    self.starts[s.number].x
+                    for s in self.columns[first].right
+                    if isinstance(s, Wire)
+                    and self.columns[first].strands.get(s.number) == dash.strand
+                    and s.number in self.starts
+                    and self.starts[s.number].column == first
+                ),
                 default=self.right[first],
-            )  # fmt: skip
+            )
         x1 = self.right[last]
         if dash not in self.columns[last].right:
             for step in self.columns[last].steps:
                 meeting = self.meetings[id(step)]
-                if len(step.ins) > 1 and any(self.columns[last].strands.get(w.number) == dash.strand for own in meeting.ins for w in own):
+                if len(step.ins) > 1 and any(
+                    self.columns[last].strands.get(w.number) == dash.strand for own in meeting.ins for w in own
+                ):
                     x1 = self.spots[id(step)].x0 - (0 if step.kind is Kind.BOX else 4)
         chain: list[Point] = [(x0, dash.y[first])]
-        for a, b in zip(group, group[1:], strict=False):
+        for a, b in itertools.pairwise(group):
             if abs(dash.y[a] - dash.y[b]) > 0.01:
                 if self.right[a] > chain[-1][0]:
                     chain.extend(straight(chain[-1], (self.right[a], dash.y[a])))
@@ -640,7 +723,10 @@ class Sheet:
                     continue
                 for own in self.meetings[id(step)].ins[-step.border.outside :]:
                     wire = own[0]
-                    run = next((r for r in self.runs if r[0] is wire and r[2] > self.right[j] and abs(r[3] - wire.y[j]) < 1), None)
+                    run = next(
+                        (r for r in self.runs if r[0] is wire and r[2] > self.right[j] and abs(r[3] - wire.y[j]) < 1),
+                        None,
+                    )
                     if run is None:
                         continue
                     text = roman("same in every pass")
@@ -656,7 +742,7 @@ class Sheet:
 
     def _labels(self) -> None:
         """Axis labels: where a wire is born, after a bend, at the end of what is long, at outputs."""
-        for wire, a, b, y, first, out in self.runs:
+        for wire, a, b, y, first, out, met in self.runs:
             if wire.axis is None:
                 continue
             text = label_of(wire)
@@ -665,9 +751,9 @@ class Sheet:
             wanted: list[float] = []
             if out and (not first or long > 70 + 2 * wide):
                 wanted.append(b - wide / 2 - 2)
-            if first and not (out and wanted and long < 90) or long > 60 and not out:
+            if (first and not (out and wanted and long < 90)) or (long > 60 and not out):
                 wanted.insert(0, a + wide / 2 + 4)
-            if long > 280 and not out:
+            if long > 280 and not out and not met:
                 wanted.append(b - wide / 2 - 4)
             if out and not wanted:
                 wanted.append(b - wide / 2 - 2)
@@ -679,7 +765,9 @@ class Sheet:
         low, high = a + wide / 2 + 1, b - wide / 2 - 0.5
         if high < low:
             low = high = (a + b) / 2
-        spots = sorted({min(max(want + 3 * k, low), high) for k in range(-steps, steps + 1)}, key=lambda x: (abs(x - want), x))
+        spots = sorted(
+            {min(max(want + 3 * k, low), high) for k in range(-steps, steps + 1)}, key=lambda x: (abs(x - want), x)
+        )
         for up in (True, False):
             for x in spots:
                 if abs(x - want) > 70:
@@ -696,11 +784,17 @@ class Sheet:
                         self._bar(x + 0.5, middle - (7.2 if tall else 5.4), wide - 0.5, self.color(wire))
                     return
 
-
     def _bar(self, x: float, y: float, wide: float, color: str) -> None:
         """The macron of a long name: a line of our own, since accents do not join."""
-        given = {"shape": "box", "style": "filled", "fillcolor": color, "penwidth": "0", "width": f"{wide:.2f}",
-                 "height": "0.8", "class": "label width"}  # fmt: skip
+        given = {
+            "shape": "box",
+            "style": "filled",
+            "fillcolor": color,
+            "penwidth": "0",
+            "width": f"{wide:.2f}",
+            "height": "0.8",
+            "class": "label width",
+        }
         self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (x, y), given))
         self._include((x - wide / 2, y - 0.4, x + wide / 2, y + 0.4))
 

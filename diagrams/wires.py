@@ -135,7 +135,9 @@ def weave(columns: Sequence[Sequence[Step]], stacks: Sequence[Stack]) -> Weave:
         if lanes:  # the lane keeps its distance on both sides
             below = {id(s.outs[0]): s.ins[0] for s in steps if s.kind is Kind.LANE}
             found = {id(below[k]): lane for k, lane in lanes.items()}
-            column.left = _slots(stack.found, wires_of(stack.found, meetings, steps, wires), strand, dashes, hidden, found)
+            column.left = _slots(
+                stack.found, wires_of(stack.found, meetings, steps, wires), strand, dashes, hidden, found
+            )
         before = wires_of(stack.found, meetings, steps, wires)
         for tensors, own in ((stack.left, wires), (stack.found, before)):
             for tensor in tensors:
@@ -226,24 +228,23 @@ def _line_up(
             _reorder(wires[id(upper)], above)
             _reorder(wires[id(lower)], below)
         case Kind.THROUGH | Kind.ON:
-            own = wires[id(step.ins[0])]
-            now = _axes(own)
+            held = wires[id(step.ins[0])]
+            now = _axes(held)
             wish = [a for a in wishes.get(id(step.ins[0]), now) if a in now]
             named = step.on if step.kind is Kind.ON else step.eaten
             group = [a for a in now if a in named]
             if step.kind is Kind.THROUGH and len(step.made) > len(group) and len(wish) == len(now) and not bending:
                 group, now = [a for a in wish if a in named], wish  # fewer wires to cross now than later
-            if step.mark != "mask":
-                _reorder(own, together(now, group) if len(group) > 1 else now)
-            elif len(group) > 1:
-                _reorder(own, together(_axes(own), [a for a in step.on if a in now], wishes.get(id(step.outs[0]), ())))
+            if step.mark == "mask":
+                group = [a for a in step.on if a in now]
+            _reorder(held, together(now, group, wishes.get(id(step.outs[0]), ())) if len(group) > 1 else now)
         case Kind.JOIN if step.mark == "mask":
-            own = wires[id(step.ins[0])]
-            now = _axes(own)
+            held = wires[id(step.ins[0])]
+            now = _axes(held)
             group = [a for a in step.on if a in now]
-            _reorder(own, together(now, group, wishes.get(id(step.outs[0]), ())))
+            _reorder(held, together(now, group, wishes.get(id(step.outs[0]), ())))
             for tensor in step.ins[1:]:
-                _reorder(wires[id(tensor)], _axes(own))
+                _reorder(wires[id(tensor)], _axes(held))
         case Kind.JOIN:
             main = step.ins[_main(step, stack)]
             for tensor in step.ins:
@@ -267,7 +268,10 @@ def together(now: Sequence[Axis], group: Sequence[Axis], wish: Sequence[Axis] = 
         return sum(at[i] > at[k] for i in range(len(at)) for k in range(i + 1, len(at)))
 
     options = [[*rest[:k], *group, *rest[k:]] for k in range(len(rest) + 1)]
-    return min(options, key=lambda order: (crossings(order), list(order[-1:]) != list(wish[-1:]), list(order[:1]) != list(wish[:1])))
+    return min(
+        options,
+        key=lambda order: (crossings(order), list(order[-1:]) != list(wish[-1:]), list(order[:1]) != list(wish[:1])),
+    )
 
 
 def nested(
@@ -310,7 +314,7 @@ def _make(
         case Kind.COPY:
             source = step.ins[0]
             own = meeting.ins[0]
-            top = min(step.outs, key=lambda t: (not set(t.axes) == set(source.axes), step.outs.index(t)))
+            top = min(step.outs, key=lambda t: (set(t.axes) != set(source.axes), step.outs.index(t)))
             meeting.main = step.outs.index(top)
             for tensor in step.outs:
                 swap = dict(zip(source.axes, tensor.axes, strict=True))
@@ -334,7 +338,9 @@ def _make(
             if hit:
                 place = sum(w.axis not in step.eaten and w.axis is not None for w in own[: hit[0]])
             else:  # nothing eaten: where the wish has the most above
-                place = sum(w.axis in wish[: wish.index(made[0])] for w in rest) if made and made[0] in wish else len(rest)
+                place = (
+                    sum(w.axis in wish[: wish.index(made[0])] for w in rest) if made and made[0] in wish else len(rest)
+                )
             outs.append([*rest[:place], *new, *rest[place:]])
         case _:
             for tensor, out, own in zip(step.ins, step.outs, meeting.ins, strict=True):
@@ -360,26 +366,25 @@ def _joined(
         upper, lower = wires[id(order[0])], wires[id(order[-1])]
         below = {w.axis for w in lower if w.axis is not None}
         above = {w.axis for w in upper if w.axis is not None}
-        keep = [w for w in upper if w.axis is not None and w.axis not in below]
-        keep += fresh([w.axis for w in upper if w.axis in below and w.axis not in step.contracted]) if any(
-            w.axis in below and w.axis not in step.contracted for w in upper if w.axis is not None
-        ) else []
-        keep += [w for w in lower if w.axis is not None and w.axis not in above]
-        return keep or fresh([])
+        shared = [w.axis for w in upper if w.axis in below and w.axis not in step.contracted and w.axis is not None]
+        joined = [w for w in upper if w.axis is not None and w.axis not in below]
+        joined += fresh(shared) if shared else []
+        joined += [w for w in lower if w.axis is not None and w.axis not in above]
+        return joined or fresh([])
     have = {w.axis for w in wires[id(lead)]}
     new = fresh(step.made) if step.mark == "bar" else []
     keep: list[Wire] = []
     placed = False
+    scalar = not any(t.axes for t in step.ins)
     for tensor in order:
         for w in wires[id(tensor)]:
             if w.axis in step.contracted:
                 if not placed:
                     keep += new
                     placed = True
-            elif tensor is lead or w.axis not in have:
-                if w.axis is not None or (tensor is lead and not any(t.axes for t in step.ins)):
-                    keep.append(w)
-                    have.add(w.axis)
+            elif (tensor is lead or w.axis not in have) and (w.axis is not None or scalar and tensor is lead):
+                keep.append(w)
+                have.add(w.axis)
     return keep
 
 

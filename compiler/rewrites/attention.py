@@ -125,9 +125,9 @@ class _Match:
         if product is None:
             return None
         dot, scale = product
-        Q, K = dot.operands  # noqa: N806
+        Q, K = dot.operands
         if k not in self.core(K):
-            Q, K = K, Q  # noqa: N806
+            Q, K = K, Q
         axes = self._axes(Q, K, values, dot.axes[0], k)
         if axes is None:
             return None
@@ -165,7 +165,7 @@ class _Match:
             return None
         return node, scale
 
-    def _axes(self, Q: Value, K: Value, V: Value, d: Axis, k: Axis) -> tuple[Axis, Axis] | None:  # noqa: N803
+    def _axes(self, Q: Value, K: Value, V: Value, d: Axis, k: Axis) -> tuple[Axis, Axis] | None:
         """The axis of the queries and that of the values, if there is one of each."""
         qs, ks, vs = self.core(Q), self.core(K), self.core(V)
         if k in qs or k not in ks or k not in vs or d not in qs or d not in ks:

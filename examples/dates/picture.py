@@ -39,7 +39,7 @@ def look(spec: attnc.Spec, module: nn.Module, dates: Dates, german: str) -> Look
     with torch.inference_mode():
         _, captured = watched(sources, fed, torch.ones_like(sources, dtype=torch.bool))
     seen = captured[WATCHED]
-    order = [tuple(seen.axes).index(name) for name in ("heads", "target", "source")]
+    order = [tuple(seen.axes).index(name) for name in ("heads", "q", "k")]  # so `attend` calls target and source
     return Look(tuple(_visible(german)), tuple(english), seen.value[0].numpy().transpose(order))
 
 

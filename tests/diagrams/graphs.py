@@ -24,7 +24,7 @@ from attnc.compiler.graph import (
     Value,
     Weight,
 )
-from attnc.compiler.static import Arith, Const, Literal, SizeOf, Static
+from attnc.compiler.static import Arith, Literal, SizeOf, Static
 
 _axis_ids = count()
 
@@ -80,9 +80,18 @@ class Block:
         return out
 
     def op(
-        self, op: str, *operands: Value, axes: tuple[Axis, ...] = (), made: tuple[Axis, ...] = (), out: tuple[Axis, ...] | None = None,
-        mask: Value | None = None, name: str | None = None, label: str | None = None, learned: int = 0, **more: object,
-    ) -> Value:  # fmt: skip
+        self,
+        op: str,
+        *operands: Value,
+        axes: tuple[Axis, ...] = (),
+        made: tuple[Axis, ...] = (),
+        out: tuple[Axis, ...] | None = None,
+        mask: Value | None = None,
+        name: str | None = None,
+        label: str | None = None,
+        learned: int = 0,
+        **more: object,
+    ) -> Value:
         if out is None:
             union = list(dict.fromkeys(a for v in operands for a in v.type.axes))
             if made:
@@ -105,7 +114,9 @@ class Block:
         self.nodes.append(Apply(op, operands, value, axes, made, (), mask, {}, label, weights))
         return value
 
-    def linear(self, label: str, x: Value, eaten: tuple[Axis, ...], made: tuple[Axis, ...], bias: bool = False, **more: object) -> Value:
+    def linear(
+        self, label: str, x: Value, eaten: tuple[Axis, ...], made: tuple[Axis, ...], bias: bool = False, **more: object
+    ) -> Value:
         return self.op("linear", x, axes=eaten, made=made, label=label, learned=2 if bias else 1, **more)  # type: ignore[arg-type]
 
     def norm(self, x: Value, axis: Axis, label: str = "norm") -> Value:
@@ -115,21 +126,30 @@ class Block:
         axes = tuple(b if c == a else c for c in x.type.axes)
         return self.op("rename", x, axes=(a,), made=(b,), out=axes, element=x.type.element)
 
-    def call(self, graph: Graph, label: str, *args: Value, axes: dict[Axis, Axis] | None = None, outs: tuple[tuple[Axis, ...], ...] = ()) -> Value:
+    def call(
+        self,
+        graph: Graph,
+        label: str,
+        *args: Value,
+        axes: dict[Axis, Axis] | None = None,
+        outs: tuple[tuple[Axis, ...], ...] = (),
+    ) -> Value:
         values = tuple(self.value(o) for o in outs)
         self.nodes.append(Call(graph, label, args, values, tuple((axes or {}).items()), ()))
         return values[0]
 
     def repeat(self, name: str, times: int, body: Graph, *args: Value, carried: int = 1) -> Value:
         outs = tuple(self.value(v.type.axes, name=v.name) for v in args[:carried])
-        self.nodes.append(
-            Repeat(name, Literal(times), False, None, (body,), (0,) * times, args, carried, outs)
-        )  # fmt: skip
+        self.nodes.append(Repeat(name, Literal(times), False, None, (body,), (0,) * times, args, carried, outs))
         return outs[0]
 
-    def done(self, *outputs: Value, lifted: tuple[Axis, ...] = (), names: tuple[str | None, ...] | None = None) -> Graph:
+    def done(
+        self, *outputs: Value, lifted: tuple[Axis, ...] = (), names: tuple[str | None, ...] | None = None
+    ) -> Graph:
         outs = tuple(Output(n, v, v.type.axes) for n, v in zip(names or (None,) * len(outputs), outputs, strict=True))
-        return Graph(self.name, self.kind, self.axes, len(self.axes), (), lifted, tuple(self.inputs), tuple(self.nodes), outs)
+        return Graph(
+            self.name, self.kind, self.axes, len(self.axes), (), lifted, tuple(self.inputs), tuple(self.nodes), outs
+        )
 
 
 def attend(masked: bool = False, lifted: Axis | None = None) -> tuple[Graph, dict[str, Axis]]:
@@ -142,8 +162,8 @@ def attend(masked: bool = False, lifted: Axis | None = None) -> tuple[Graph, dic
     root = b.constant(sqrt(d))
     scores = b.op("/", b.op("dot", Q, K, axes=(d,)), root, name="scores")
     weights = b.op("softmax", scores, axes=(k,), out=scores.type.axes, name="weights", mask=mask)
-    O = b.op("dot", weights, V, axes=(k,))
-    return b.done(O, lifted=heads), {"q": q, "k": k, "d": d, "v": v}
+    out = b.op("dot", weights, V, axes=(k,))
+    return b.done(out, lifted=heads), {"q": q, "k": k, "d": d, "v": v}
 
 
 def multihead(masked: bool = False) -> tuple[Graph, dict[str, Axis]]:
@@ -157,8 +177,8 @@ def multihead(masked: bool = False) -> tuple[Graph, dict[str, Axis]]:
     V = b.linear("V", injected, (m,), (h, v), name="V")
     inner, names = attend(masked, lifted=h)
     axes = {names["q"]: y, names["k"]: x, names["d"]: k, names["v"]: v}
-    O = b.call(inner, "attend", Q, K, V, *([mask] if mask else []), axes=axes, outs=((h, y, v),))
-    out = b.linear("O", O, (h, v), (m,))
+    heads = b.call(inner, "attend", Q, K, V, *([mask] if mask else []), axes=axes, outs=((h, y, v),))
+    out = b.linear("O", heads, (h, v), (m,))
     return b.done(out), {"y": y, "x": x, "m": m, "h": h, "k": k, "v": v}
 
 
@@ -186,13 +206,27 @@ def _lifted(graph: Graph, axis: Axis) -> Graph:
     def lift(v: Value) -> Value:
         if v.role is not Role.DATA:
             return v
-        return swap.setdefault(v.id, Value(v.id, Type(v.type.element, (axis, *v.type.axes), v.type.thin), v.role, v.name, v.span))
+        return swap.setdefault(
+            v.id, Value(v.id, Type(v.type.element, (axis, *v.type.axes), v.type.thin), v.role, v.name, v.span)
+        )
 
     nodes: list[Node] = []
     for node in graph.nodes:
         assert isinstance(node, Apply)
-        nodes.append(Apply(node.op, tuple(map(lift, node.operands)), lift(node.out), node.axes, node.made, node.each,
-                           node.mask, node.options, node.name, node.weights))  # fmt: skip
+        nodes.append(
+            Apply(
+                node.op,
+                tuple(map(lift, node.operands)),
+                lift(node.out),
+                node.axes,
+                node.made,
+                node.each,
+                node.mask,
+                node.options,
+                node.name,
+                node.weights,
+            )
+        )
     inputs = tuple(Input(i.name, lift(i.value)) for i in graph.inputs)
     outputs = tuple(Output(o.name, lift(o.value), (axis, *o.axes)) for o in graph.outputs)
     return Graph(graph.name, graph.kind, graph.axes, graph.params, (), (axis,), inputs, tuple(nodes), outputs)
@@ -248,7 +282,6 @@ def transformer() -> Graph:
     source, target = width("source", "x"), width("target", "y")
     other, past = width("from", "x'", like=source), width("past", "y'", like=target)
     m, f, vocab = depth("model", "m"), depth("inner", "f"), depth("vocab", "n")
-    mh, names = multihead()
     mh_masked, names_masked = multihead(True)
     join_graph, feed_graph = join(m), feed(m, f)
 
