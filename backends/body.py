@@ -170,6 +170,7 @@ class Body(ABC):
         self._dtype: str | None = None
         self._readers: dict[int, _Reader] = {}
         self._holders: dict[str, int] = {}  # variable -> how many live values read it
+        self.counters: dict[Const, str] = {}  # the number of a pass -> the variable of the loop around
         self._hints: dict[int, tuple[Axis, ...]] = {}
         self._wishes: dict[int, str] = {}
         self._families: dict[Axis, Axis] = {}
@@ -224,6 +225,10 @@ class Body(ABC):
     def loop(
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
     ) -> list[str]: ...
+
+    @abstractmethod
+    def counts(self, node: Repeat) -> bool:
+        """Whether the number of the pass is a variable of the running code, rather than fixed when it is built."""
 
     @abstractmethod
     def record(self, out: Value, val: Val) -> None: ...
@@ -873,7 +878,9 @@ class Body(ABC):
                 if full
                 else self._short(val, spread, formal, plan, place, vals)
             )
-            if (not spread and val.lead == NONE) or (lead != FULL and val.lead == NONE and not any(axis in val.axes for axis in spread)):
+            if (not spread and val.lead == NONE) or (
+                lead != FULL and val.lead == NONE and not any(axis in val.axes for axis in spread)
+            ):
                 lead = NONE
             state.lead = lead if state.lead is None or state.lead == lead else SOME
             state.thin |= {back[axis] for axis in formal if axis in val.thin}
@@ -887,7 +894,7 @@ class Body(ABC):
     def _short(
         self, val: Val, spread: Sequence[Axis], formal: Sequence[Axis], plan: Plan, place: int, vals: list[Val]
     ) -> Val:
-        """Without dimensions of size 1 in front, where every result that hangs on it has these from another argument."""
+        """Without dimensions of size 1 in front, where each result that hangs on it has them from another argument."""
         lacks = [axis for axis in spread if axis not in val.axes]
         if val.lead == NONE and lacks == list(spread):
             for state in plan.outputs:
@@ -1088,6 +1095,8 @@ class Body(ABC):
                         lead = state.lead
                         taken.lead = lead if taken.lead is None or taken.lead == lead else SOME
                         taken.in_range = taken.in_range and state.in_range
+        if node.index is not None and self.counts(node):
+            self.counters[node.index] = self.namer.give(node.index.name)
         keywords = [self.keywords(plan, body, identity, {}) for plan, body in zip(plans, node.bodies, strict=True)]
         extra = [self.named(val) if not val.number else val for val in vals[node.carried :]]
         carried = vals[: node.carried]
@@ -1107,9 +1116,8 @@ class Body(ABC):
         elif changed:
             self.line(f"{changed[0][0]} = {changed[0][1]}", self.shown(changed[0][2].axes))
         self.release(node.args[node.carried :])
-        self.lines += [
-            self.indent + text for text in self.loop(node, plans, targets, [val.text for val in extra], keywords)
-        ]
+        loop = self.loop(node, plans, targets, [val.text for val in extra], keywords)
+        self.lines += [self.indent + text for text in loop]
         own_axes = self.program.bindings[id(node.bodies[0])][0]
         needs = frozenset[int]().union(*(val.needs for val in vals))
         for place, (out, target, val) in enumerate(zip(node.outs, targets, carried, strict=True)):
@@ -1439,9 +1447,8 @@ class Emitter(ABC):
     def foreign(self, graph: Graph) -> str:
         """How the file calls an op of the user's own, `module:function`."""
         if graph.target not in self.imports:
-            self.imports[graph.target] = f"op_{graph.name}" + (
-                "" if f"op_{graph.name}" not in self.imports.values() else f"_{len(self.imports)}"
-            )
+            name = f"op_{graph.name}"
+            self.imports[graph.target] = f"{name}_{len(self.imports)}" if name in self.imports.values() else name
         return self.imports[graph.target]
 
     def import_lines(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Looking inside: paths of values that the generated code returns besides its result (`decode.layers.1.cross.weights`)."""
+"""Looking inside: paths of values that the code returns besides its result (`decode.layers.1.cross.weights`)."""
 
 from __future__ import annotations
 

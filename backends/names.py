@@ -6,7 +6,6 @@ import keyword
 import re
 
 
-
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.inventory import inventory
 from ..compiler.ops import OPS
-from ..compiler.static import Const
+from ..compiler.static import Const, Static
 from . import numpy_ops
 from .body import NONE, Body, CannotEmit, Emitter, Val, is_path, is_table, wrap
 from .border import annotation, border, output_names
@@ -23,7 +23,7 @@ BINARY = ("+", "-", "*", "/", "%", "^", "<=", ">=", "<", ">", "==", "!=")
 
 
 class NumpyBody(Body):
-    """Emits one function. Weights are `w[at + "Q.weight"]`, where `at` is the path of the instance; a model has none."""
+    """Emits one function. Weights are `w[at + "Q.weight"]`; `at` is the path of the instance, which a model has not."""
 
     def __init__(self, file: NumpyEmitter, plan: Plan) -> None:
         super().__init__(file, plan)
@@ -71,6 +71,8 @@ class NumpyBody(Body):
         return name
 
     def const_code(self, const: Const) -> str:
+        if const in self.counters:
+            return self.counters[const]
         if const in self.plan.late:
             return self.scope.consts[const]
         if const not in self.scope.consts:
@@ -193,10 +195,17 @@ class NumpyBody(Body):
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    def call_text(self, plan: Plan, graph: Graph, to_caller: dict[Axis, Axis], consts: dict[Const, object], at: str,
-                  args: list[str], keywords: list[str], index: Const | None = None, counter: str = "") -> str:  # fmt: skip
-        const = lambda c: counter if c == index and c not in self.plan.late else self.const_code(c)  # noqa: E731
-        built = self.built(plan, graph, to_caller, consts, self.size_code, const, self.bound_code)  # type: ignore[arg-type]
+    def call_text(
+        self,
+        plan: Plan,
+        graph: Graph,
+        to_caller: Mapping[Axis, Axis],
+        consts: Mapping[Const, Static],
+        at: str,
+        args: list[str],
+        keywords: list[str],
+    ) -> str:
+        built = self.built(plan, graph, to_caller, consts, self.size_code, self.const_code, self.bound_code)
         given = []
         if self.numpy.owns(graph):
             given.append("w")
@@ -215,18 +224,11 @@ class NumpyBody(Body):
     ) -> list[str]:
         count = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
         owned = any(self.numpy.owns(body) or plan.on_path for body, plan in zip(node.bodies, plans, strict=True))
-        counter = self.namer.give(node.index.name if node.index is not None else "i")
+        counter = self.namer.give("i") if node.index is None else self.counters[node.index]
         at = self.path(node.name) if node.shared else f'{self.prefix}f"{node.name}.{{{counter}}}."'
         calls = []
         for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
-            words = [
-                f"{word.split('=')[0]}={counter}"
-                if node.index is not None and word.endswith(f"={node.index.name}")
-                else word
-                for word in words
-            ]
-            calls.append(self.call_text(plan, body, {}, {}, at, [*targets, *args], words, node.index, counter))
-        self.plan.numbers = {const: None for const in self.plan.numbers if const != node.index}
+            calls.append(self.call_text(plan, body, {}, {}, at, [*targets, *args], words))
         used = len(plans) > 1 or (owned and not node.shared) or any(re.search(rf"={counter}\b", call) for call in calls)
         comment = ", ".join(self.shown(self.core(value.type.axes)) for value in node.outs)
         goal = ", ".join(targets)
@@ -243,6 +245,9 @@ class NumpyBody(Body):
                 lines += wrap(f"        {goal} = {call}", comment)
         self.namer.free(counter)
         return lines
+
+    def counts(self, node: Repeat) -> bool:
+        return True
 
     def record(self, out: Value, val: Val) -> None:
         self.note(out, val)

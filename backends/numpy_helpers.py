@@ -45,7 +45,7 @@ def check_inputs(
             batch, first = x.shape[:split], name
         elif x.shape[:split] != batch:
             raise ValueError(f"{shown} has the batch axes {x.shape[:split]}, but `{first}` has {batch}")
-        for axis, extent in zip(axes, x.shape[split:]):
+        for axis, extent in zip(axes, x.shape[split:], strict=True):
             known = copies.get(axis, axis)
             size, other = found.setdefault(known, (extent, name))
             if extent != size:
@@ -82,7 +82,7 @@ class Captured(NamedTuple):
 
 
 def captured(value: Array, batch: tuple[int, ...], dims: tuple[str, ...], kept: tuple[str, ...]) -> Captured:
-    """A recorded value with the batch and the axes along which it varies; `dims` are all that it may have, `kept` those."""
+    """A recorded value with the batch and the axes along which it varies: `kept`, of all that it may have, `dims`."""
     value = value[(None,) * (len(batch) + len(dims) - value.ndim)]
     value = np.broadcast_to(value, (*batch, *value.shape[len(batch) :]))
     left = list(kept)
@@ -141,7 +141,8 @@ def rmsnorm(x: Array, axes: int, eps: float, weight: Array | None = None) -> Arr
 
 def l2norm(x: Array, axis: int | tuple[int, ...], eps: float) -> Array:
     """x over its Euclidean length, which is taken to be at least eps."""
-    return x / np.maximum(np.sqrt((x * x).sum(axis, keepdims=True)), x.dtype.type(eps))
+    length: Array = np.sqrt((x * x).sum(axis, keepdims=True))
+    return x / np.maximum(length, eps)
 
 
 def softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = None) -> Array:
@@ -149,7 +150,7 @@ def softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = Non
     least = np.finfo(scores.dtype).min
     if mask is not None:
         scores = np.where(mask, scores, least)
-    weights = scores - scores.max(axis, keepdims=True, initial=least)
+    weights: Array = scores - scores.max(axis, keepdims=True, initial=least)
     np.exp(weights, out=weights)
     if mask is not None:
         weights *= mask
@@ -160,8 +161,8 @@ def softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = Non
 
 def log_softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = None) -> Array:
     """The logarithm of softmax; minus infinity where the mask leaves out."""
-    kept = scores if mask is None else np.where(mask, scores, -np.inf)
-    return kept - logsumexp(scores, axis, mask, keepdims=True)
+    logs = scores - logsumexp(scores, axis, mask, keepdims=True)
+    return logs if mask is None else np.where(mask, logs, -np.inf)
 
 
 def logsumexp(x: Array, axis: int | tuple[int, ...], mask: Array | None = None, keepdims: bool = False) -> Array:
@@ -174,7 +175,7 @@ def logsumexp(x: Array, axis: int | tuple[int, ...], mask: Array | None = None, 
     if mask is not None:
         terms *= mask
     with np.errstate(divide="ignore"):
-        found = np.log(terms.sum(axis, keepdims=True)) + top
+        found: Array = np.log(terms.sum(axis, keepdims=True)) + top
     return found if keepdims else found.squeeze(axis)
 
 
@@ -248,12 +249,14 @@ def silu(x: Array) -> Array:
 
 def gelu(x: Array) -> Array:
     """x times the normal distribution function of x (Hendrycks and Gimpel 2016)."""
-    return x * (erf(x * math.sqrt(0.5)) + 1) * 0.5
+    y: Array = x * (erf(x * math.sqrt(0.5)) + 1) * 0.5
+    return y
 
 
 def gelu_tanh(x: Array) -> Array:
     """GELU by its tanh approximation (Hendrycks and Gimpel 2016)."""
-    return x * (np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)) + 1) * 0.5
+    y: Array = x * (np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)) + 1) * 0.5
+    return y
 
 
 ERF_SMALL = (

@@ -53,7 +53,7 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
     shared = [axis for axis in a.axes if axis in b.axes and axis not in over]
     left = [axis for axis in a.axes if axis not in shared and axis not in over]
     right = [axis for axis in b.axes if axis not in shared and axis not in over]
-    if not over or (not left and not right and (shared or (a.lead != NONE and b.lead != NONE))):  # nothing for BLAS to do
+    if not over or (not left and not right and (shared or (a.lead != NONE and b.lead != NONE))):
         order = (*shared, *left, *right, *over)
         x, y = body.align(a, order, short=True), body.align(b, order, short=True)
         text = Code(f"{x.code.at(TERM)} * {y.code.at(TERM + 1)}", TERM)

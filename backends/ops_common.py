@@ -75,7 +75,7 @@ def attention_operands(
 
 
 def concat_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:
-    """The parts laid out alike, their order, the dimension to join along, and whether all other dimensions surely agree."""
+    """The parts laid out alike, their order, the dimension to join along, and whether all others surely agree."""
     out, made = node.out, node.made[0]
     if kind_of(out) == "real":
         vals = [body.real(val, is_table(out), vals) for val in vals]

@@ -115,7 +115,7 @@ class _Canon:
         return self.values[value.id]
 
     def new(self, value: Value) -> object:
-        """Registers a value; what of it decides the code: its element, and whether it is a number or a float64 table."""
+        """Registers a value. What of it decides the code: its element, whether it is a number, or a float64 table."""
         self.values[value.id] = len(self.values)
         element = value.type.element
         kind = ("index", self.axis(element.axis)) if isinstance(element, IndexInto) else element.value
@@ -190,8 +190,9 @@ class Plan:
         return (
             [(frozenset(i.thin), i.lead, i.in_range) for i in self.inputs],
             list(self.outputs),
-            list(self.sizes), list(self.sizes_bound), list(self.numbers), list(self.extents), list(self.late), self.wants_device, self.wants_dtype,
-        )  # fmt: skip
+            [list(wanted) for wanted in (self.sizes, self.sizes_bound, self.numbers, self.extents, self.late)],
+            (self.wants_device, self.wants_dtype),
+        )
 
     def static_size(self, axis: Axis) -> bool:
         """Whether every instance knows the size at build time."""

@@ -1,7 +1,7 @@
 """Bounds of integer values, to prove that an index lies within its axis: intervals between linear forms in sizes.
 
-`|t| - 1 - t` lies in 0 .. |t| - 1 because t does; `max(t - 1, 0)` because max and min are known; `k % 32` likewise. What
-cannot be proved is checked when the code runs (LANGUAGE D5).
+`|t| - 1 - t` lies in 0 .. |t| - 1 because t does; `max(t - 1, 0)` because max and min are known; `k % 32` likewise.
+What cannot be proved is checked when the code runs (LANGUAGE D5).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def add(a: Ends, b: Ends, times: int = 1) -> Ends:
 
 
 class Bounds:
-    """Interval arithmetic of one class. `same` names the axis that stands for a family, `least` a size's lower bound."""
+    """Interval arithmetic of one class. `same` names the axis that stands for a family, `least` bounds a size."""
 
     def __init__(self, same: Callable[[Axis], Axis], least: Callable[[Axis], int]) -> None:
         self._same = same

@@ -1,4 +1,4 @@
-"""PyTorch source: one `nn.Module` class per block, model and repeat body; state_dict keys are the spec's weight paths."""
+"""PyTorch source: one `nn.Module` class per block, model and repeat body; state_dict keys are the weight paths."""
 
 from __future__ import annotations
 
@@ -133,6 +133,8 @@ class TorchBody(Body):
         return self._stored(name) if name.isidentifier() else name
 
     def const_code(self, const: Const) -> str:
+        if const in self.counters:
+            return self.counters[const]
         if const in self.plan.late:
             return self.scope.consts[const]
         name = self.built_const(const)
@@ -299,7 +301,7 @@ class TorchBody(Body):
     # -- calls --------------------------------------------------------------------------------------------------
 
     def submodule(self, name: str, made: str, owner: bool) -> str:
-        """The attribute of a called block: one for a name, or, for blocks without weights, one for each way to make it."""
+        """The attribute of a called block: one for a name; for blocks without weights, one for each way to make it."""
         if owner:
             known = self.modules.get(name)
             if known is None:
@@ -373,16 +375,8 @@ class TorchBody(Body):
                     f"{self.graph.name}: `repeat.{node.name} shared` with a static `if` on the pass's number"
                 )
             module = self.submodule(node.name, made[0], True)
-            late = plans[0].late
-            counter = "_"
-            if node.index is not None and late:
-                counter = self.namer.give(node.index.name)
-                keywords = [
-                    [
-                        re.sub(rf"=({re.escape(self.late_name(node.index))})$", f"={counter}", word)
-                        for word in keywords[0]
-                    ]
-                ]
+            counter = self.counters.get(node.index, "_") if node.index is not None else "_"
+            counter = counter if plans[0].late else "_"
             steps = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
             given_ = [*targets, *args, *keywords[0], *self.traced(plans[0], node.name)]
             lines = [f"for {counter} in range({steps}):"]
@@ -425,8 +419,8 @@ class TorchBody(Body):
         self.namer.free(each)
         return lines
 
-    def late_name(self, const: Const) -> str:
-        return self.const_code(const).removeprefix("self.")
+    def counts(self, node: Repeat) -> bool:
+        return node.shared
 
     def carried_axes(self, node: Repeat) -> str:
         return ", ".join(self.shown(self.core(value.type.axes)) for value in node.outs)
@@ -477,7 +471,7 @@ class TorchEmitter(Emitter):
                     case Call() | Scan():
                         found = self.owns(node.graph) or found
                     case Repeat():
-                        found = any([self.owns(body) for body in node.bodies]) or found
+                        found = any(self.owns(body) for body in node.bodies) or found
             self._owners[id(graph)] = found
         return self._owners[id(graph)]
 
@@ -617,12 +611,17 @@ class TorchEmitter(Emitter):
         if plan.graph.kind == "model" and len(values) > 1:
             text = f"{plan.name}Output({text})"
         if not (plan.is_root and self.captures.wanted):
-            return wrap(f"return {text}", shown if not all(is_path(value) for value in values) else "")
-        return [*wrap(f"result = {text}", shown), "return result, {", *self.captures.lines(self.program, body), "}"]
+            return wrap(f"return {text}", shown if not all(is_path(value) for value in values) else "", 112)
+        return [
+            *wrap(f"result = {text}", shown, 112),
+            "return result, {",
+            *self.captures.lines(self.program, body),
+            "}",
+        ]
 
 
 def torch_source(graph: Graph, *, header: str = "", capture: tuple[str, ...] = ()) -> str:
-    """The PyTorch module of a model (or of a block on its own): a Python file that depends on torch and jaxtyping alone.
+    """The PyTorch module of a model (or of a block alone): a file that depends on torch and jaxtyping alone.
 
     header: lines put first, as comments. capture: paths of values that the call returns besides its result.
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.

@@ -1,7 +1,8 @@
-"""Helpers that generated PyTorch code carries along, each only where used. Their text is copied: keep them free of us."""
+"""Helpers that generated PyTorch code carries along, each where used. Their text is copied: keep them free of us."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -41,7 +42,7 @@ def check_inputs(
             batch, first = tuple(x.shape[:split]), name
         elif tuple(x.shape[:split]) != batch:
             raise ValueError(f"{shown} has the batch axes {tuple(x.shape[:split])}, but `{first}` has {batch}")
-        for axis, extent in zip(axes, x.shape[split:]):
+        for axis, extent in zip(axes, x.shape[split:], strict=True):
             known = copies.get(axis, axis)
             size, other = found.setdefault(known, (extent, name))
             if extent != size:
@@ -82,7 +83,7 @@ class Captured(NamedTuple):
 
 
 def captured(value: Tensor, batch: tuple[int, ...], dims: tuple[str, ...], kept: tuple[str, ...]) -> Captured:
-    """A recorded value with the batch and the axes along which it varies; `dims` are all that it may have, `kept` those."""
+    """A recorded value with the batch and the axes along which it varies: `kept`, of all that it may have, `dims`."""
     value = value[(None,) * (len(batch) + len(dims) - value.dim())]
     value = value.expand(*batch, *value.shape[len(batch) :])
     left = list(kept)
@@ -100,10 +101,16 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int) -> Tensor:
     return torch.where(mask, kept.softmax(dim), 0.0)
 
 
+def masked_log_softmax(scores: Tensor, mask: Tensor, dim: int) -> Tensor:
+    """The logarithm of softmax over what the mask keeps; minus infinity for what it leaves out."""
+    kept = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+    return torch.where(mask, kept.log_softmax(dim), -math.inf)
+
+
 def concat(parts: list[Tensor], dim: int) -> Tensor:
     """Joins along `dim`, counted from the right; all other dimensions broadcast."""
     moved = [part.movedim(dim, -1) for part in parts]
-    shape = torch.broadcast_shapes(*(part.shape[:-1] for part in moved))
+    shape = torch.broadcast_shapes(*(part.shape[:-1] for part in moved))  # type: ignore[no-untyped-call]
     return torch.cat([part.expand(*shape, part.shape[-1]) for part in moved], -1).movedim(-1, dim)
 
 
@@ -129,7 +136,7 @@ def window(x: Tensor, dim: int, places: int, size: int, stride: int, left: int) 
 
 def argsort(x: Tensor, dim: int, descending: bool = False) -> Tensor:
     """The indices that put x into order along `dim`; equals keep theirs."""
-    return x.argsort(dim, descending=descending, stable=True)
+    return x.sort(dim=dim, descending=descending, stable=True).indices
 
 
 def take_along(x: Tensor, index: Tensor, dim: int) -> Tensor:

@@ -43,7 +43,7 @@ def _product(body: TorchBody, node: Apply, arrays: list[Val]) -> tuple[tuple[Axi
     spelled = ["".join(letters[axis] for axis in val.axes) for val in arrays]
     kept = [axis for axis in dict.fromkeys(axis for val in arrays for axis in val.axes) if axis not in eaten]
     shared = [axis for axis in kept if all(axis in val.axes for val in arrays)]
-    order = tuple([*shared, *(axis for axis in kept if axis not in shared)])
+    order = (*shared, *(axis for axis in kept if axis not in shared))
     dots = "..." if any(val.lead != NONE for val in arrays) else ""
     inputs = ",".join((dots if val.lead != NONE else "") + text for val, text in zip(arrays, spelled, strict=True))
     result = dots + "".join(letters[axis] for axis in order)
@@ -243,12 +243,9 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
         where = str(order.index(axes[0]) - len(order))
     if mask is None:
         text = f"{x.atom}.{op}({where})"
-    elif op == "softmax":
-        body.helper("masked_softmax")
-        text = f"masked_softmax({x.text}, {mask.text}, {where})"
     else:
-        text = f"torch.where({mask.text}, {x.text}, -math.inf).log_softmax({where})"
-        text = f"{text}.nan_to_num(nan=-math.inf, neginf=-math.inf)"
+        body.helper(f"masked_{op}")
+        text = f"masked_{op}({x.text}, {mask.text}, {where})"
     if len(axes) > 1:
         text = body.unflatten(Val(Code(text)), -1, axes)
     val = body.combine(fed, Code(text), order, node.out)

@@ -596,10 +596,8 @@ class BlockCall(Binding):
     ) -> list[Wire | None]:
         body, builder, graph = self.body, self.body.builder, instance.graph
         assert graph is not None
-        args = []
-        for formal in self.block.decl.formals:
-            if formal.name.text in arguments and not isinstance(arguments[formal.name.text][0].static, Literal):
-                args.append(builder.take(arguments[formal.name.text][0]))
+        given = [arguments[f.name.text][0] for f in self.block.decl.formals if f.name.text in arguments]
+        args = [builder.take(wire) for wire in given if not isinstance(wire.static, Literal)]
         to_actual = {formal.id: actual for formal, actual in self.actual}
         outs: list[Wire | None] = []
         values: list[Value] = []

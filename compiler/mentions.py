@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from functools import cache
 
 from ..dsl import syntax as s
 from .modules import BlockDef
@@ -24,12 +23,16 @@ class Mentions:
     calls: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-@cache
+_PARTS: dict[type, tuple[str, ...] | None] = {}
+
+
 def _parts(kind: type) -> tuple[str, ...] | None:
     """The fields of a kind of syntax node that may hold others, last first; None for what is no node."""
-    if kind.__module__ != s.__name__:
-        return None
-    return tuple(f.name for f in reversed(fields(kind)) if f.name not in ("span", "op_span", "head", "doc"))
+    if kind not in _PARTS:
+        node = kind.__module__ == s.__name__
+        skipped = ("span", "op_span", "head", "doc")
+        _PARTS[kind] = tuple(f.name for f in reversed(fields(kind)) if f.name not in skipped) if node else None
+    return _PARTS[kind]
 
 
 def walk(node: object) -> Iterator[object]:

@@ -394,7 +394,7 @@ class Sheet:
         self.picture.nodes.append(Node(id, ((x0 + x1) / 2, (y0 + y1) / 2), given))
         if covers:
             self.ground.take((x0 - 1.5, y0 - 1.5, x1 + 1.5, y1 + 1.5))
-            self.glyphs.append((id, box))
+            self.glyphs.append((id, box, self.step))
         self._include(box)
 
     def write(self, x: float, y: float, text: Rich, size: float, *, color: str = "", cls: str = "text") -> Box:
@@ -493,7 +493,7 @@ class Sheet:
         self.starts: dict[int, _Start] = {}
         self.ends: dict[int, _End] = {}
         self.placed: set[str] = set()
-        self.glyphs: list[tuple[str, Box]] = []
+        self.glyphs: list[tuple[str, Box, Step]] = []
         self.texts: list[tuple[str, Box]] = []
         self.curves: list[tuple[Wire, list[Point]]] = []
         self.runs: list[tuple[Wire, float, float, float, bool, bool, bool]] = []
@@ -501,6 +501,7 @@ class Sheet:
         for j, column in enumerate(self.columns):
             self.here = j
             for step in column.steps:
+                self.step = step
                 DRAW[step.mark](self, step, self.meetings[id(step)], self.spots[id(step)])
         for row in self.rows:
             self._row(row)

@@ -27,7 +27,7 @@ PICTURES = {
 
 def main() -> int:
     start = time.perf_counter()
-    specs = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "examples").rglob("*.attn"))]
+    specs = [f"examples/{name}.attn" for name in ("transformer", "torch_transformer", "dates/dates")]
     (ROOT / OUT).mkdir(exist_ok=True)
 
     heading("Checking the specs")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # examples/: run from anywhere, nothing to install
 
+from attnc.diagrams.export import ExportError
 from rich.table import Table
 from safetensors.numpy import load_file
 from training import console, save_weights, whole
@@ -32,13 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     try:
         options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return failed(f"cannot write to {options.out}: {error.strerror}")
+    try:
         return run(options.out, steps=options.steps, seed=options.seed)
     except KeyboardInterrupt:
         return failed("interrupted", status=130)
-    except (attnc.AttnError, data.DateError) as error:
+    except (attnc.AttnError, OSError) as error:
         return failed(str(error))
-    except OSError as error:
-        return failed(f"cannot write to {error.filename or options.out}: {error.strerror or error}")
 
 
 def run(out: Path, *, steps: int, seed: int) -> int:
@@ -59,9 +61,13 @@ def run(out: Path, *, steps: int, seed: int) -> int:
     for backend in ("torch", "numpy"):
         with whole(out / f"translate_{backend}.py") as path:
             path.write_text(model.source(backend), encoding="utf-8")
-    with whole(out / "translate.svg") as path:
-        model.draw().save(path)
-    console.print(f"{FILE.name}: checked. In {out}: translate_torch.py, translate_numpy.py, translate.svg")
+    console.print(f"{FILE.name}: checked. In {out}: translate_torch.py, translate_numpy.py")
+    try:
+        with whole(out / "translate.svg") as path:
+            model.draw().save(path)
+        console.print(f"In {out}: translate.svg, its diagram")
+    except ExportError as error:  # no `dot`: a pity, but no reason not to learn
+        console.print(f"no diagram: {error}")
 
     heading(f"3. Training: {steps:,} steps of {train.BATCH} pairs, seed {seed}")
     module, trained = train.fit(spec, dates, steps=steps, seed=seed)

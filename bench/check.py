@@ -1,0 +1,82 @@
+"""What checking costs: `python bench/check.py [rounds]`.
+
+Three figures, each a ratio or a time over several rounds, of which the median counts:
+
+1. `attnc check examples/transformer.attn` as a whole process, against `python -c "import numpy"`, in turn;
+2. a spec of 10,000 lines, as a whole process;
+3. a repeated block of 1,000 passes against one of 1: the cost must not grow with the count.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+BLOCK = """# Block {n}.
+block b{n}(x: [seq, model], m: bool[seq, past]) -> [seq, model] {{
+    Q = linear[model -> heads, key](x, bias = false)
+    K = linear[model -> heads, key](x[seq as past], bias = false)
+    V = linear[model -> heads, key](x[seq as past], bias = false)
+    w = softmax[past](dot[key](Q, K) / sqrt(|key|) where m and past <= seq)
+    y = x + linear.O[heads, key -> model](dot[past](w, V))
+    z = layernorm.n[model](y) |> linear.up[model -> inner] |> gelu |> linear.down[inner -> model]
+    return y + {rest}
+}}
+
+"""
+
+
+def large_spec(lines: int) -> str:
+    """Blocks that call one another, ten deep."""
+    text = "width seq\nwidth past like seq\ndepth model = 64, inner = 128, heads = 4, key = 16\n\n"
+    n = 0
+    while text.count("\n") < lines:
+        text += BLOCK.format(n=n, rest=f"b{n - 1}(z, m)" if n % 10 else "z")
+        n += 1
+    return text
+
+
+def seconds(*command: str) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+    return time.perf_counter() - start
+
+
+def main(rounds: int) -> None:
+    attnc = (sys.executable, "-m", "attnc")
+    seconds(*attnc, "check", "examples/transformer.attn")  # fills the cache of the grammar
+    pairs = []
+    for _ in range(rounds):
+        ours = seconds(*attnc, "check", "examples/transformer.attn")
+        pairs.append((ours, seconds(sys.executable, "-c", "import numpy")))
+    ratios = [ours / theirs for ours, theirs in pairs]
+    print(f"attnc check examples/transformer.attn   {statistics.median(o for o, _ in pairs):.2f} s")
+    print(f"python -c 'import numpy'                {statistics.median(t for _, t in pairs):.2f} s")
+    print(f"ratio, pair by pair                     {spread(ratios)}   (target: at most 3.5)")
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.attn"
+        path.write_text(large_spec(10_000), encoding="utf-8")
+        times = [seconds(*attnc, "check", str(path)) for _ in range(max(3, rounds // 4))]
+        print(f"attnc check of 10,000 lines             {spread(times)} s   (target: at most 6)")
+
+    once, often = [], []
+    for _ in range(rounds):
+        for layers, into in ((1, once), (1000, often)):
+            into.append(seconds(*attnc, "check", "examples/transformer.attn", "--set", f"layers={layers}"))
+    ratios = [b / a for a, b in zip(once, often, strict=True)]
+    print(f"1,000 layers against 1                  {spread(ratios)}   (target: about 1)")
+
+
+def spread(values: list[float]) -> str:
+    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 11)

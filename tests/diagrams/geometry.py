@@ -1,0 +1,95 @@
+"""What must hold of every figure, whatever it shows: `faults` lists what does not."""
+
+from __future__ import annotations
+
+from attnc.diagrams.dot import Box
+from attnc.diagrams.route import sampled
+from attnc.diagrams.scene import Kind
+from attnc.diagrams.sheet import Sheet
+from attnc.diagrams.wires import Wire
+
+
+def overlap(a: Box, b: Box, slack: float = 0.5) -> bool:
+    return a[0] + slack < b[2] and b[0] + slack < a[2] and a[1] + slack < b[3] and b[1] + slack < a[3]
+
+
+def within(a: Box, b: Box) -> bool:
+    return b[0] - 1 <= a[0] and b[1] - 1 <= a[1] and a[2] <= b[2] + 1 and a[3] <= b[3] + 1
+
+
+def faults(sheet: Sheet) -> list[str]:
+    out: list[str] = []
+    boxes = [(id, box) for id, box, _ in sheet.glyphs]
+    free = [(text, box) for text, box in sheet.texts if not any(within(box, b) for _, b in boxes)]
+    # 1. Labels lie on nothing.
+    for i, (text, box) in enumerate(free):
+        for other, b in free[i + 1 :]:
+            if overlap(box, b):
+                out.append(f"text {text!r} on text {other!r}")
+        for id, b in boxes:
+            if overlap(box, b):
+                out.append(f"text {text!r} on glyph {id}")
+    curves = [("wire " + (w.axis.name if w.axis else "-"), sampled(chain, 2.0)) for w, chain in sheet.curves]
+    curves += [("bracket", sampled(e.points)) for e in sheet.picture.edges if e.attributes["class"] == "repeat"]
+    dashes = [("dash", sampled(e.points)) for e in sheet.picture.edges if e.attributes["class"] == "dash"]
+    for text, (x0, y0, x1, y1) in free:
+        for name, points in curves + dashes:
+            if any(x0 + 1 < x < x1 - 1 and y0 + 1 < y < y1 - 1 for x, y in points):
+                out.append(f"text {text!r} on a {name} at {x0:.0f},{y0:.0f}")
+    # 2. A glyph covers only the wires that it names.
+    for id, (x0, y0, x1, y1), step in sheet.glyphs:
+        meeting = sheet.meetings[id_of(step)]
+        own = {w.number for ws in (*meeting.ins, *meeting.outs) for w in ws}
+        if step.kind in (Kind.THROUGH, Kind.ON):
+            had, has = {w.number for w in meeting.ins[0]}, {w.number for w in meeting.outs[0]}
+            through = (had & has) if step.kind is Kind.THROUGH else {w.number for w in meeting.ins[0] if w.axis not in step.on}
+            own -= through
+        for wire, chain in sheet.curves:
+            if wire.number not in own and any(
+                x0 + 1 < x < x1 - 1 and y0 + 1 < y < y1 - 1 for x, y in sampled(chain, 2.0)
+            ):
+                out.append(f"wire {wire.axis.name if wire.axis else '-'} runs through {id} ({step.tip})")
+    for i, (id, box, step) in enumerate(sheet.glyphs):
+        for other, b, s in sheet.glyphs[i + 1 :]:
+            if s is not step and overlap(box, b):
+                out.append(f"glyph {id} on glyph {other}")
+    # 3. No wire ends in nothing, and wires never run backwards.
+    for wire, chain in sheet.curves:
+        if any(b[0] < a[0] - 0.01 for a, b in zip(chain[::3], chain[3::3], strict=False)):
+            out.append(f"wire {wire.axis.name if wire.axis else '-'} runs backwards")
+    placed = {n.id for n in sheet.picture.nodes}
+    out += [f"edge {e.tail} -> {e.head} ends in nothing" for e in sheet.picture.edges if {e.tail, e.head} - placed]
+    ids = [n.id for n in sheet.picture.nodes]
+    out += [f"two nodes {id}" for id in sorted({i for i in ids if ids.count(i) > 1})] if len(ids) < 3000 else []
+    # 4. In each column order and least distances hold; a tensor's wires are neighbours where it is born.
+    for j, column in enumerate(sheet.columns):
+        for side in (column.left, column.right):
+            ys = [slot.y[j] for slot in side]
+            if any(b - a < 5 for a, b in zip(ys, ys[1:], strict=False)):
+                out.append(f"lanes too close in column {j}")
+        for step in column.steps:
+            for wires in sheet.meetings[id_of(step)].outs:
+                at = [column.right.index(w) for w in wires if w in column.right]
+                if at and sorted(at) != list(range(min(at), min(at) + len(at))):
+                    out.append(f"wires apart at {step.tip}")
+    # 5. The page.
+    x0, _, x1, _ = sheet.extent
+    if (x1 - x0) * sheet.scale > sheet.page + 1:
+        out.append("wider than the page")
+    # 6. Every result is labelled at its end.
+    for column in sheet.columns:
+        for step in column.steps:
+            if step.kind is Kind.SINK:
+                ends = [w for ws in sheet.meetings[id_of(step)].ins for w in ws]
+                out += [f"no label at output {w.axis.name}" for w in ends if w.axis and not _labelled(sheet, w)]
+    return out
+
+
+def id_of(step: object) -> int:
+    return id(step)
+
+
+def _labelled(sheet: Sheet, wire: Wire) -> bool:
+    end = sheet.ends[wire.number]
+    y = wire.y[end.column]
+    return any(box[0] > end.x - 90 and abs((box[1] + box[3]) / 2 - y) < 14 for _, box in sheet.texts)
