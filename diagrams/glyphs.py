@@ -161,7 +161,7 @@ def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
         case Kind.SOURCE if step.mark in ("learned", "block"):
             return {w.number: (13.0, 13.0) for w in every}
         case Kind.ON:
-            high = 21.0 if step.mark == "triangle" else 13.0
+            high = 22.0 if step.mark == "triangle" else 13.0
             return {w.number: (high, 13.0) for w in covered(step, meeting)}
         case Kind.JOIN if step.mark == "mask":
             return {w.number: (13.0, 13.0) for w in meeting.ins[0] if w.axis in step.on}
@@ -240,7 +240,7 @@ def _ring(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
 
 def _triangle(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     wires = covered(step, meeting)
-    top, bottom = _span(sheet, wires, spot.column, 10.5)
+    top, bottom = _span(sheet, wires, spot.column, 10)
     sheet.shape(
         spot.id,
         (spot.x0, top, spot.x1, bottom),
@@ -252,7 +252,7 @@ def _triangle(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
         fillcolor="white",
         penwidth="1.3",
     )
-    sheet.write(spot.middle + 2, top - 4.5, step.text, theme.CAPTION)
+    sheet.write(spot.middle + 2, top - 5.3, step.text, theme.CAPTION)
 
 
 def _pill(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
@@ -396,7 +396,8 @@ def _sign(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
         top = sheet.y(meeting.ins[meeting.main][0], spot.column)
     text = bold("+") if plain(step.text) == "+" else step.text
     size = 17.0 if len(plain(text)) == 1 else theme.CAPTION
-    sheet.write(spot.x0 + DOT / 2, top - 12.5, text, size, cls="op sign")
+    low = max(sheet.y(w, spot.column) for w in meeting.ins[meeting.main])
+    sheet.later.append((spot.x0 + DOT / 2, (top - 12.5, low + 12.5), text, size))
 
 
 def _gate(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:

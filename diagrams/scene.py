@@ -249,7 +249,7 @@ class _Flattener:
         glyph = glyph_of(node.op)
         axes = frame.shown(node.out)
         eaten = tuple(frame.axis(a) for a in node.axes)
-        made = tuple(frame.axis(a) for a in (*node.made, *node.each))
+        made = tuple(frame.axis(a) for a in node.made)
         boolean = node.out.type.element is Scalar.BOOL
         given = node.out.name or ""
         if glyph.shape is Shape.SILENT and items:

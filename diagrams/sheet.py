@@ -494,6 +494,7 @@ class Sheet:
         self.ends: dict[int, _End] = {}
         self.placed: set[str] = set()
         self.glyphs: list[tuple[str, Box, Step]] = []
+        self.later: list[tuple[float, tuple[float, ...], Rich, float]] = []  # signs: x, heights to try, text, size
         self.texts: list[tuple[str, Box]] = []
         self.curves: list[tuple[Wire, list[Point]]] = []
         self.runs: list[tuple[Wire, float, float, float, bool, bool, bool]] = []
@@ -506,6 +507,7 @@ class Sheet:
         for row in self.rows:
             self._row(row)
         self._dashes()
+        self._signs()
         self._labels()
         self._outside()
         if self.scene.title:
@@ -715,6 +717,15 @@ class Sheet:
         given = {"color": self.theme.ink, "penwidth": "1.4", "style": "dashed", "class": "dash", "tooltip": "and"}
         self.picture.edges.append(Edge(a_id, b_id, chain, given))
         self.ground.trace(sampled(chain))
+
+    def _signs(self) -> None:
+        """Signs and words at dots: above the highest or below the lowest, where nothing runs."""
+        for x, heights, text, size in self.later:
+            half = width(text, size) / 2
+            spots = [(x + dx, y) for dx in (0.0, half - 2, 2 - half) for y in heights]
+            free = (p for p in spots if self.ground.free((p[0] - half, p[1] - size * 0.5, p[0] + half, p[1] + size * 0.4)))
+            at = next(free, spots[0])
+            self.write(at[0], at[1], text, size, cls="op sign")
 
     def _outside(self) -> None:
         """What enters a repeat from outside is the same in every pass, and says so."""

@@ -170,9 +170,12 @@ def _load_parts(index: Path, exact: bool) -> Weights:
 
     try:
         listed = json.loads(index.read_bytes())["weight_map"].items()
-        parts = {str(name): Path(part).name if part == Path(part).name else broken("a file elsewhere") for name, part in listed}
+        parts = {name: str(part) for name, part in listed}
     except (ValueError, RecursionError, KeyError, AttributeError, TypeError):
         broken("it has no weight_map of names to files")
+    for part in parts.values():
+        if part != Path(part).name:
+            broken(f"{_shown(part)} is not beside it")
     files = {part: _load_file(index.with_name(part))[0] for part in dict.fromkeys(parts.values())}
     for name, part in parts.items():
         if name not in files[part]:
@@ -206,7 +209,10 @@ def _load_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
         if end - start != dtype.itemsize * _count(shape):
             broken(f"{_shown(name)} has {end - start:,} bytes, but its shape needs {dtype.itemsize * _count(shape):,}")
         spans.append((start, end, name))
-        arrays[name] = whole[start:end].view(dtype).reshape(shape)
+        try:
+            arrays[name] = whole[start:end].view(dtype).reshape(shape)
+        except ValueError:  # no bytes, but an extent beyond NumPy's
+            broken(f"{_shown(name)} has no proper shape")
     at = 0
     for start, end, name in sorted(spans):
         if start != at:
