@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..compiler.graph import Graph, IndexInto
-from .body import FULL, NONE, Body, Val
+from .body import Body
 from .names import Namer
 from .plan import Plan
+from .values import FULL, NONE, Val
 
 
 def border(body: Body) -> list[str]:
@@ -53,7 +54,7 @@ def _table(entries: dict[str, str]) -> str:
 
 def output_names(plan: Plan) -> list[str]:
     """Names of a model's results, fit for a NamedTuple."""
-    namer = Namer(frozenset({"count", "index"}))
+    namer = Namer()
     wishes = [output.name or f"out_{place}" for place, output in enumerate(plan.graph.outputs)]
     return [namer.give(wish.lstrip("_") or "out") for wish in wishes]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import linecache
@@ -130,6 +131,8 @@ def build_numpy(
         path: np.ascontiguousarray(_array(array), wanted).reshape(specs[path].shape) for path, array in given.items()
     }
     function = module.__dict__[function_name(module)]
+    if "dtype" in inspect.signature(function).parameters and "dtype" not in input_names(graph):
+        function = functools.partial(function, dtype=wanted)  # a model without weights or real inputs
     return Compiled(function, arrays, module, [item.name for item in graph.inputs], input_names(graph))
 
 
@@ -166,7 +169,6 @@ class Compiled:
         self.weights = weights
         self.module = module
         self._rename = dict(zip(names, args, strict=True))
-        self.__name__ = function.__name__
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         return self._function(

@@ -11,13 +11,15 @@ from ..compiler.inventory import inventory
 from ..compiler.ops import OPS
 from ..compiler.static import Const, Static
 from . import numpy_ops
-from .body import NONE, Body, CannotEmit, Emitter, Val, is_path, is_table, wrap
+from .body import Body, Emitter
 from .border import annotation, border, output_names
 from .capture import Captures
 from .helper_text import helpers, used_helpers
 from .names import Namer
 from .plan import Plan, Program
 from .static_code import ATOM, TERM, Code, binary, number, static_code
+from .values import NONE, CannotEmit, Val, is_table
+from .writing import is_path, wrap
 
 BINARY = ("+", "-", "*", "/", "%", "^", "<=", ">=", "<", ">", "==", "!=")
 
@@ -140,9 +142,9 @@ class NumpyBody(Body):
     def root_device(self) -> str:
         raise AssertionError("NumPy knows no devices")
 
-    def root_dtype(self) -> str:
+    def root_dtype(self) -> str | None:
         first = next(iter(inventory(self.graph)), None)
-        return f'w["{first}"].dtype' if first is not None else 'np.dtype("float32")'
+        return f'w["{first}"].dtype' if first is not None else None
 
     def batch(self) -> str:
         if self.graph.kind == "model":
@@ -347,7 +349,8 @@ class NumpyEmitter(Emitter):
                 more.append(f"{body.scope.consts[const]}: {kind}{default}")
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
         more += [f"{body.scope.consts[const]}: int" for const in plan.late]
-        more += ["dtype: np.dtype[Any]"] if plan.wants_dtype else []
+        if plan.wants_dtype:
+            more.append("dtype: np.dtype[Any]" + (' = np.dtype("float32")' if plan.is_root else ""))
         if plan.on_path and not plan.is_root:
             more.append("found: dict[str, Array]")
         args += ["*", *more] if more else []

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Value
 from ..compiler.static import Literal, evaluate
-from .body import NONE, Val, is_table, kind_of
 from .ops_common import ZERO, attention_operands, concat_operands, dims, least, masked, without
 from .static_code import TERM, Code
+from .values import NONE, Val, is_table, kind_of
 
 if TYPE_CHECKING:
     from .numpy_code import NumpyBody

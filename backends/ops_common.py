@@ -8,8 +8,9 @@ from dataclasses import replace
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply
 from ..compiler.static import Arith, Literal, SizeOf, Static
-from .body import FULL, NONE, Body, Val, is_table, kind_of
+from .body import Body
 from .static_code import Code
+from .values import FULL, NONE, Val, is_table, kind_of
 
 ZERO = (Literal(0), Literal(0.0))
 

@@ -263,6 +263,10 @@ class Program:
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
         self._visit(root, frozenset(), "")
         for plan in self.plans:
+            wish, number = plan.name, 1
+            while self._names.is_taken(plan.name):
+                number += 1
+                plan.name = f"{wish}{number}"
             plan.name = self._names.give(plan.name)
 
     def plan(self, graph: Graph) -> Plan:
@@ -310,6 +314,8 @@ class Program:
         for node in graph.nodes:
             parts.append(self._node(canon, node))
         for output in graph.outputs:
+            if graph.kind == "op":  # made in Python
+                parts.append(canon.new(output.value))
             parts.append((output.name, canon.value(output.value), canon.core(output.axes)))
         for number in sorted(self._captured.get(id(graph), ())):
             parts.append(("captured", canon.values[number]))

@@ -11,13 +11,15 @@ from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, 
 from ..compiler.ops import OPS
 from ..compiler.static import Const, Static
 from . import torch_ops
-from .body import NONE, Body, CannotEmit, Emitter, Val, is_path, is_table, wrap
+from .body import Body, Emitter
 from .border import annotation, border, output_names
 from .capture import Captures
 from .helper_text import used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
 from .static_code import ATOM, Code, binary, number, static_code
+from .values import NONE, CannotEmit, Val, is_table
+from .writing import is_path, wrap
 
 BINARY = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%", "^": "^"}
 COMPARE = ("<=", ">=", "<", ">", "==", "!=")
@@ -195,6 +197,8 @@ class TorchBody(Body):
         return f"{x.atom}.mT" if (a, b) == (-2, -1) else f"{x.atom}.transpose({a}, {b})"
 
     def expanded(self, x: Val, shape: str) -> str:
+        if shape.startswith("*") and "," not in shape:  # there may be no dimension at all
+            return f"{x.atom}.expand({shape[1:]})"
         return f"{x.atom}.expand({shape})"
 
     def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> str:
@@ -237,10 +241,18 @@ class TorchBody(Body):
         self.line(f'check_index({code}, {extent}, "{self.graph.name}: index into {axis.name}")')
 
     def root_device(self) -> str:
-        return "next(self.parameters()).device" if self.torch.owns(self.graph) else "torch.get_default_device()"
+        return "next(self.parameters()).device" if self.torch.owns(self.graph) else f"{self._anchor()}.device"
 
     def root_dtype(self) -> str:
-        return "next(self.parameters()).dtype" if self.torch.owns(self.graph) else "torch.get_default_dtype()"
+        return "next(self.parameters()).dtype" if self.torch.owns(self.graph) else f"{self._anchor()}.dtype"
+
+    def _anchor(self) -> str:
+        """A model without weights keeps an empty tensor that `.to(...)` moves, to know its device and type."""
+        self.attributes.reserve("anchor")
+        text = 'self.register_buffer("anchor", torch.empty(0), persistent=False)'
+        if text not in self.init:
+            self.init.append(text)
+        return "self.anchor"
 
     def first_weight(self) -> str | None:
         return self._first_weight

@@ -241,7 +241,8 @@ class Binding:
             else:
                 found[name] = (wire, value.span)
         missing = [name for name, formal in formals.items() if name not in given and formal.default is None]
-        if missing:
+        misnamed = any(argument.name and argument.name.text not in formals for argument in call.arguments)
+        if missing and not misnamed:
             body.report(
                 "E0410",
                 f"`{block.name}` lacks its argument{'s' if len(missing) > 1 else ''} {listed(missing)}",

@@ -254,8 +254,10 @@ class BlockCall(Binding):
             carries = wire.role is Role.DATA and wire.is_number and self.body.frame.judge
             lacking = [axis for axis in missing if carries and axis.is_width]
             twins = [a for a in extra if any(a.name == m.name or a.family == m.family for m in missing)]
+            namesakes = any(a.name == b.name and a.family != b.family for a in extra for b in missing)
             if (
                 lacking
+                or namesakes
                 or (wrong and missing)
                 or (missing and twins and carries)
                 or (missing and extra and not wrong and carries)
@@ -308,7 +310,7 @@ class BlockCall(Binding):
             related=[(formal.span, "declared here")],
             help="`int(i)` makes a number of an index; `x > 0` makes a truth value of a number"
             if want is not Scalar.REAL or isinstance(have, IndexInto)
-            else "write `select(m, 1, 0)` for 1 and 0",
+            else f"write `select({span.text}, 1, 0)` for 1 and 0",
         )
         return False
 

@@ -125,6 +125,9 @@ class Checker:
         frame = self._frame(block, (), judge=block not in self.called)
         families: dict[int, int] = {}
         axes, consts = self.closure(block)
+        if not block.module.library:
+            for problem in (problem for axis in axes for problem in self.session.waiting.get(axis.id, ())):
+                self.session.add(problem)
         for generic in block.decl.generics:
             self._generic(frame, generic)
         for axis in axes:
@@ -395,6 +398,8 @@ class Checker:
     def _unused(self, body: Body) -> None:
         if any(d.severity is Severity.ERROR for d, _ in body.frame.problems):
             return  # what would use it may be what is wrong
+        if not body.returned:
+            return
         for name, span in body.assigned.items():
             if name not in body.used and not name.startswith("_") and body.env.get(name) is not None:
                 body.report("W0502", f"`{name}` is never used", span, help="delete it, or call it `_`", warning=True)

@@ -116,7 +116,7 @@ class Expressions(Scope):
         if text in WRITABLE_OPS or text in self.frame.module.blocks:
             help = f"`{text}` is called with its operands: `{text}(x)`, or `x |> {text}`"
         else:
-            help = f"did you mean `{near}`?" if near else ""
+            help = f"did you mean `{near}`?" if near else f"bind it above, `{text} = ...`, or make it an argument"
         self.report(
             "E0202",
             f"nothing is named `{text}` here",
@@ -193,6 +193,16 @@ class Expressions(Scope):
             [new],
             [item.rename.span],
         )
+        if old not in wire.type.axes and new in wire.type.axes and old.family == new.family:
+            call.fail(
+                "E0301",
+                f"`{old.name} as {new.name}` renames `{old.name}`, which is not there",
+                item.name.span,
+                f"no `{old.name}` in {show(wire)}",
+                related=[(expr.value.span, f"this is {show(wire)}")],
+                help=f"the name that it has comes first: `[{new.name} as {old.name}]`",
+            )
+            return None
         if old not in wire.type.axes:
             return call.lacks(
                 wire,
@@ -301,9 +311,8 @@ class Expressions(Scope):
                 f"this index into `{axis.name}` {what}{at}",
                 span,
                 related=[(axis.span, f"`{axis.name}` is declared here")],
-                help="clamp it: `max(i, 0)`, `min(i, |" + axis.name + "| - 1)`"
-                if not isinstance(e.static, Literal)
-                else "",
+                help=f"indices into `{axis.name}` run from 0 to |{axis.name}| - 1"
+                + ("" if e.static is not None else f"; clamp it: `max(i, 0)`, `min(i, |{axis.name}| - 1)`"),
             )
             return None
         return False
@@ -525,7 +534,7 @@ class Expressions(Scope):
                 "E0304",
                 f"a mask is a truth value, but this is {show(mask)}",
                 where.mask.span,
-                help="compare it: `m > 0`",
+                help=f"compare it: `{where.mask.span.text} > 0`",
             )
             mask = None
         return wire, mask
@@ -537,7 +546,8 @@ class Expressions(Scope):
     def _option(self, made: OpCall, option: Any, wire: Wire, argument: s.Argument) -> bool:
         if wire.static is None:
             self.report(
-                "E0320", f"`{option.name}` is a number known at build time, but this is {show(wire)}", argument.span
+                "E0320", f"`{option.name}` is a number known at build time, but this is {show(wire)}", argument.span,
+                help=f"pass a number, a const or a size; `{option.name}` is {option.doc}",
             )
             return False
         value = checked_number(self.frame, wire.static, argument.span)
@@ -619,11 +629,14 @@ class Expressions(Scope):
         """D3: no op has an implicit axis; show how to write it for what stands here."""
         x = made.operands[0] if made.operands else None
         has = [axis for axis in x.axes if axis not in self.frame.lifted] if x is not None else []
-        argument = call.arguments[0].value.span.text if call.arguments else "x"
         help = f"write `{op.usage}`"
         if op.brackets is Brackets.ACTS and has:
-            help = f"its operand is {show_axes(tuple(has))}: write " + " or ".join(
-                f"`{made.shown}[{axis.name}]({argument})`" for axis in has[:3]
+            others = [wire for wire in made.operands if wire is not x]
+            shared = [axis for axis in has if all(wire.has(axis) for wire in others)] if op.variadic else has
+            arguments = ", ".join(argument.span.text for argument in call.arguments)
+            operands = " and ".join(show_axes(wire.axes) for wire in made.operands)
+            help = f"{operands} {'stands' if not others else 'stand'} here: write " + " or ".join(
+                f"`{made.shown}[{axis.name}]({arguments})`" for axis in (shared or has)[:3]
             )
         self.report(
             "E0318",

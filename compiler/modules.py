@@ -73,6 +73,7 @@ class Module:
 
 
 Override = Axis | Const
+Found = tuple[Source, Path | None, bool]  # the file of a `use`; whether it is of the standard library
 
 
 @dataclass
@@ -84,6 +85,7 @@ class Loader:
     config: str | None = None
     modules: dict[tuple[str, tuple[tuple[str, int], ...]], Module] = field(default_factory=dict)
     loading: list[str] = field(default_factory=list)
+    sources: dict[str, Source] = field(default_factory=dict)  # each file read once
 
     def load(
         self, source: Source, path: Path | None, library: bool, overrides: Mapping[str, Override], main: bool = False
@@ -102,6 +104,14 @@ class Loader:
         self.loading.pop()
         return module
 
+    def peek(self, source: Source, path: Path | None, library: bool) -> Module:
+        """A file as it is on its own, only to look at its declarations."""
+        before = set(self.modules)
+        module = self.load(source, path, library, {})
+        for key in set(self.modules) - before:
+            del self.modules[key]
+        return module
+
     def library_names(self) -> dict[str, str]:
         """The blocks of the standard library, and the file of each, for the help of an unknown name."""
         found: dict[str, str] = {}
@@ -112,7 +122,7 @@ class Loader:
                         found.setdefault(line[6:].split("[")[0].split("(")[0].strip(), f"std.{item.name[:-5]}")
         return found
 
-    def resolve(self, use: s.UseDecl, module: Module) -> tuple[Source, Path | None, bool] | None:
+    def resolve(self, use: s.UseDecl, module: Module) -> Found | None:
         """The file that a `use` names."""
         names = [part.text for part in use.path]
         span = use.path[0].span.to(use.path[-1].span)
@@ -121,7 +131,9 @@ class Loader:
             found = root.joinpath(*names[1:-1], f"{names[-1]}.attn") if len(names) > 1 else root
             if len(names) > 1 and found.is_file():
                 name = f"std/{'/'.join(names[1:])}.attn"
-                return Source(name, found.read_text(encoding="utf-8")), None, True
+                if name not in self.sources:
+                    self.sources[name] = Source(name, found.read_text(encoding="utf-8"))
+                return self.sources[name], None, True
             known = [
                 f"std.{item.name[:-5]}"
                 for item in sorted(root.iterdir(), key=lambda i: i.name)
@@ -146,7 +158,9 @@ class Loader:
             return None
         path = module.path.parent.joinpath(*names[:-1], f"{names[-1]}.attn")
         try:
-            return read(path), path, False
+            if str(path) not in self.sources:
+                self.sources[str(path)] = read(path)
+            return self.sources[str(path)], path, False
         except FileProblem as problem:
             near = nearest(
                 names[-1], [p.stem for p in sorted(path.parent.glob("*.attn"))] if path.parent.is_dir() else []
@@ -171,6 +185,8 @@ class _Declarations:
     config: str | None = None
     pending: dict[str, s.AxisDecl | s.ConstDecl] = field(default_factory=dict)
     active: list[str] = field(default_factory=list)
+    imports: dict[str, s.UseDecl] = field(default_factory=dict)  # by the name that they have here
+    used: dict[int, Found | None] = field(default_factory=dict)  # the uses that were begun, by their place
 
     @property
     def session(self) -> Session:
@@ -208,6 +224,11 @@ class _Declarations:
                     )
                     module.missing.add(item.name.text)
         self._configure()
+        for use in reversed(uses):
+            self.imports |= {(used.rename or used.name).text: use for used in use.names}
+        for name in self.imports:
+            if name in self.overrides and name not in self.pending:  # an importer's declaration goes all the way down
+                self._keep(name, self.overrides[name])
         for name in list(self.pending):
             self._axis_or_const(name)
         for use in uses:
@@ -284,7 +305,11 @@ class _Declarations:
 
     def _axis_or_const(self, name: str) -> None:
         decl = self.pending.get(name)
-        if decl is None or name in self.module.axes or name in self.module.consts:
+        if name in self.module.axes or name in self.module.consts:
+            return
+        if decl is None:
+            if name in self.imports:
+                self._use(self.imports[name], wanted=name)
             return
         if name in self.active:
             chain = [*self.active[self.active.index(name) :], name]
@@ -350,6 +375,7 @@ class _Declarations:
         size: Static | None = None
         bound: int | None = None
         formula: Static | None = None  # how it hangs on other axes of the file
+        aside = Session() if self.module.library else self.session
         if original is not None:
             extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
         elif setting is not None:
@@ -357,7 +383,7 @@ class _Declarations:
         elif decl.size is not None:
             formula = self.size_static(decl.size)
             if formula is not None:
-                extent, size, bound = self._sized(decl, formula)
+                extent, size, bound = self._sized(decl, formula, aside)
         if kind is Kind.DEPTH and decl.bounded:
             self.session.report(
                 "E0207",
@@ -377,13 +403,17 @@ class _Declarations:
         )
         if formula is not None and not decl.bounded:
             self.session.formulas[axis.id] = formula
+        if self.module.library and aside.diagnostics:
+            self.session.waiting[axis.id] = aside.diagnostics
         return axis
 
-    def _sized(self, decl: s.AxisDecl, formula: Static) -> tuple[int | None, Static | None, int | None]:
+    def _sized(
+        self, decl: s.AxisDecl, formula: Static, session: Session
+    ) -> tuple[int | None, Static | None, int | None]:
         """Extent, run-time formula and bound of an axis with a size."""
         assert decl.size is not None
         value = checked_size(
-            self.session, formula, self._blame(formula, decl.size.span), decl.name.text, formula_span=decl.size.span
+            session, formula, self._blame(formula, decl.size.span), decl.name.text, formula_span=decl.size.span
         )
         if decl.bounded:
             return None, None, value
@@ -445,6 +475,8 @@ class _Declarations:
         return None
 
     def _unknown(self, name: s.Ident) -> None:
+        if name.text in self.module.missing:
+            return
         known = [*self.pending, *self.module.axes, *self.module.consts]
         near = nearest(name.text, known)
         self.session.report(
@@ -457,8 +489,15 @@ class _Declarations:
 
     # -- use -----------------------------------------------------------------------------------------------------
 
-    def _use(self, use: s.UseDecl) -> None:
+    def _use(self, use: s.UseDecl, wanted: str | None = None) -> None:
+        """Bring in what a `use` names, once. A declaration of this file that needs a name of it may come first."""
+        if use.span.start in self.used:
+            found = self.used[use.span.start]
+            if found is not None and wanted is not None:
+                self._early(use, found, wanted)
+            return
         session, module = self.session, self.module
+        self.used[use.span.start] = None
         found = self.loader.resolve(use, module)
         if found is None:
             self._stub(use)
@@ -474,19 +513,68 @@ class _Declarations:
             )
             self._stub(use)
             return
-        overrides: dict[str, Override] = {}
-        for used in use.names:
-            local = (used.rename or used.name).text
-            if local in module.axes:
-                overrides[used.name.text] = module.axes[local]
-            elif local in module.consts:
-                overrides[used.name.text] = module.consts[local]
+        self.used[use.span.start] = found
+        overrides = self._ours(use, found)
         other = self.loader.load(source, path, library, overrides)
         set_here = self._set_here(use, other, overrides)
         if set_here:
             other = self.loader.load(source, path, library, overrides | set_here)
         for used in use.names:
             self._bring(used, other, overrides)
+
+    def _ours(self, use: s.UseDecl, found: Found) -> dict[str, Override]:
+        """What this file puts in place of the used file's declarations: its own, and what another `use` brought."""
+        module = self.module
+        overrides: dict[str, Override] = {}
+        brought: list[s.Used] = []
+        for used in use.names:
+            local = (used.rename or used.name).text
+            known = local in module.axes or local in module.consts
+            if local in self.pending:
+                self._axis_or_const(local)
+            item = module.axes.get(local) or module.consts.get(local)
+            if item is not None:
+                overrides[used.name.text] = item
+            own = local in self.pending or local in self.overrides or local in self.settings
+            if known and item is not None and not own:
+                brought.append(used)
+        for used in brought:
+            self._same_as_brought(used, found)
+        return overrides
+
+    def _same_as_brought(self, used: s.Used, found: Found) -> None:
+        """An axis that two files bring under one name must be the same in both, for neither wins."""
+        name, ident = used.name.text, used.rename or used.name
+        theirs = self.loader.peek(*found)
+        have = self.module.axes.get(ident.text) or self.module.consts.get(ident.text)
+        other = theirs.axes.get(name) or theirs.consts.get(name)
+        if have is None or other is None or _agree(have, other):
+            return
+        self.session.report(
+            "E0212",
+            f"`{ident.text}` comes from two files, and is not the same in both",
+            ident.span,
+            related=[(self.module.places.get(ident.text), "the first is used here")],
+            help=f"declare `{ident.text}` in this file (its declaration then holds in both), or "
+            f"rename one: `{name} as other`",
+        )
+
+    def _early(self, use: s.UseDecl, found: Found, wanted: str) -> None:
+        """A name of a file whose own declarations wait for one of ours, which is derived from that name."""
+        other = self.loader.peek(*found)
+        for used in use.names:
+            if (used.rename or used.name).text == wanted:
+                item = self._set_here(use, other, {}).get(used.name.text)
+                item = item or other.axes.get(used.name.text) or other.consts.get(used.name.text)
+                if item is not None:
+                    self._keep(wanted, item)
+                    self.module.places.setdefault(wanted, used.span)
+
+    def _keep(self, name: str, item: Override) -> None:
+        if isinstance(item, Axis):
+            self.module.axes[name] = item
+        else:
+            self.module.consts[name] = item
 
     def _set_here(self, use: s.UseDecl, other: Module, overrides: Mapping[str, Override]) -> dict[str, Override]:
         """`--set heads=4` where `heads` comes from the used file: it gets this number there."""
@@ -553,6 +641,13 @@ class _Declarations:
             )
             module.places.setdefault(local, ident.span)
             module.missing.add(local)
+
+
+def _agree(a: Override, b: Override) -> bool:
+    """Whether two declarations say the same."""
+    if isinstance(a, Axis) and isinstance(b, Axis):
+        return a == b or (a.kind, a.extent, a.bound, a.size) == (b.kind, b.extent, b.bound, b.size)
+    return isinstance(a, Const) and isinstance(b, Const) and a.value == b.value
 
 
 def is_missing(module: Module, name: str) -> bool:
@@ -679,6 +774,7 @@ def checked_size(
             f"the size of `{name}` is {value}, but a size is a whole number of 1 or more",
             span,
             related=related,
+            help="write a whole number" if isinstance(formula, Literal) else "change the sizes that it is made of",
         )
         return None
     return value

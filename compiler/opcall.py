@@ -163,12 +163,25 @@ class OpCall:
                 axis, same_name[0], axis_span, [(operand_span, f"this has another `{axis.name}`")]
             )
             return None
-        if copies:
+        if copies and wire.product_of:
+            help = (
+                f"it has `{copies[0].name}`, of which `{axis.name}` is a copy: "
+                f"was one operand of this `dot` to be renamed, `x[{copies[0].name} as {axis.name}]`?"
+            )
+        elif copies and any(other.has(axis) for other in self.operands):
+            change = f"[{copies[0].name} as {axis.name}]"
+            help = f"it has `{copies[0].name}`, a copy of `{axis.name}`: rename it, `{operand_span.text}{change}`"
+            if operand_span.text.isidentifier():
+                fix = [(Span(operand_span.source, operand_span.end, operand_span.end), change)]
+        elif copies:
             help = (
                 f"it has `{copies[0].name}`, a copy of `{axis.name}`: write `{copies[0].name}` "
                 f"here, or rename: `x[{copies[0].name} as {axis.name}]`"
             )
             fix = [(axis_span, copies[0].name)]
+        elif isinstance(wire.element, IndexInto) and wire.element.axis.family == axis.family:
+            name = axis.name
+            help = f"these are indices into `{name}`: look them up, `E[{name} = ids]` or `embed[{name} -> ...](ids)`"
         elif wire.axes:
             help = f"it has {listed(other.name for other in wire.axes)}"
         related = [(operand_span, f"this is {show(wire)}")]
@@ -263,9 +276,10 @@ class OpCall:
             over, by = listed(a.name for a in sorted(wire.mark, key=lambda a: a.id)), listed(a.name for a in self.axes)
             place = self.spans[position]
             made = self.body.normalised_at(wire)
-            origin = (made[0], f"normalised over {over} here") if made else (wire.span, f"this sums to one over {over}")
+            first = listed(name.strip() for name in made[0].text.split(",")) if made and made[1] else over
+            origin = (made[0], f"normalised over {first} here") if made else (wire.span, f"this sums to one over {over}")
             fix: list[tuple[Span, str]] = []
-            if made is not None and len(made[1]) == 1 and all(wire.has(axis) for axis in self.axes):
+            if made is not None and first == over and len(made[1]) == 1 and all(wire.has(axis) for axis in self.axes):
                 fix = [(made[1][0], ", ".join(axis.name for axis in self.axes))]
             shown = f"`{place.text}`" if place.text.isidentifier() else "this operand"
             self.body.report(
@@ -281,18 +295,20 @@ class OpCall:
             )
 
     def check_scale(self, a: Wire, b: Wire) -> None:
-        """Warn of scores divided by the root of a size that was not contracted."""
+        """Warn of scores scaled by the root of a size that is not what they are summed over."""
         if not a.product_of or b.static is None:
             return
+        root = {"/": "sqrt", "*": "rsqrt"}.get(self.op.name)
         match b.static:
-            case Arith("sqrt", (SizeOf(axis),)) if axis not in a.product_of:
+            case Arith(op, (SizeOf(axis),)) if op == root and a.product_of != (axis,):
                 names = listed(x.name for x in a.product_of)
+                size = " * ".join(f"|{x.name}|" for x in a.product_of)
                 self.body.report(
                     "W0504",
                     f"this scales by the size of `{axis.name}`, but the products are summed over {names}",
                     self.spans[1],
                     related=[(a.span, f"summed over {names} here")],
-                    help=f"the usual scale is sqrt(|{a.product_of[0].name}|)",
+                    help=f"the usual scale is {root}({size})",
                     warning=True,
                 )
 

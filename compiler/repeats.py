@@ -44,12 +44,14 @@ class Repeats(Expressions):
                 carried = []  # something it would carry is wrong already: check the body once, keep nothing
         index: Const | None = None
         if statement.index is not None:
-            if self.frame.axis(statement.index.text) or self.frame.const(statement.index.text):
+            taken = statement.index.text
+            if self.frame.axis(taken) or self.frame.const(taken) or self.env.get(taken) is not None:
+                what = "an axis" if self.frame.axis(taken) else "a const" if self.frame.const(taken) else "a variable"
                 self.report(
                     "E0205",
-                    f"`{statement.index.text}` is a name already",
+                    f"`{taken}` is the name of {what}, so no index of a repeat may bear it",
                     statement.index.span,
-                    help="choose another name",
+                    help="choose another name for the index",
                 )
             else:
                 index = self.checker.session.const(statement.index.text, None)
@@ -69,7 +71,12 @@ class Repeats(Expressions):
         graphs, variant = [body.graph], [0] * (number or 0)
         builders = [body]
         if varies and number:
-            graphs, variant, builders = self._variants(statement, carried, body, index, number)
+            found = self._variants(statement, carried, body, index, number)
+            if found is None:
+                for text in carried:
+                    self.env[text] = None
+                return
+            graphs, variant, builders = found
         outside = self._join_outside(builders, len(carried))
         graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
         args = tuple(self.builder.take(w) for w in [*body.starts, *outside])
@@ -105,7 +112,8 @@ class Repeats(Expressions):
         value = checked_number(self.frame, count, span)
         if value is None:
             if any_width(count):
-                self.report("E0207", "the number of passes hangs on a width, but must be known at build time", span)
+                self.report("E0207", "the number of passes hangs on a width, but must be known at build time", span,
+                            help="count by a number, a const or the size of a depth; `scan` runs along a width")  # fmt: skip
             return None
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             self.report("E0207", f"a repeat runs a whole number of times, not {value}", span)
@@ -159,7 +167,7 @@ class Repeats(Expressions):
                         (statement.head, "each pass takes what the last one gave"),
                         (before.span, f"`{text}` is {show(before)} here"),
                     ],
-                    help="give the result the type that it had, or bind it to a new name",
+                    help=_before(text, before, after),
                 )
                 good = False
         result.starts = starts
@@ -215,13 +223,14 @@ class Repeats(Expressions):
 
     def _variants(
         self, statement: s.Repeat, carried: list[str], first: _Pass, index: Const | None, number: int
-    ) -> tuple[list[Graph], list[int], list[_Pass]]:
-        """A static `if` hangs on the index: one body for each way in which the decisions fall."""
+    ) -> tuple[list[Graph], list[int], list[_Pass]] | None:
+        """A static `if` hangs on the index: one body for each way in which the decisions fall. None after a report."""
         kept: dict[tuple[bool, ...], int] = {}
         passes: list[_Pass] = []
         variant: list[int] = []
         outer = self.checker.decisions
         entering = first.ends
+        good = True
         for value in range(number):
             self.checker.decisions = []
             self.checker.undecided = False
@@ -240,11 +249,14 @@ class Repeats(Expressions):
                             "E0314",
                             f"`{text}` goes into pass {value} as {show(before)} but comes out as {show(after)}",
                             after.span,
+                            help=_before(text, before, after),
                         )
+                        good = False
+                good = good and one.complete
             variant.append(kept[key])
         self.checker.decisions = outer
         self.checker.undecided = False
-        return [p.graph for p in passes], variant, passes
+        return ([p.graph for p in passes], variant, passes) if good else None
 
     def _join_outside(self, passes: list[_Pass], carried: int) -> list[Wire]:
         """What the bodies read from outside, each once."""
@@ -295,6 +307,14 @@ class _Pass:
             "",
             self.statement.head,
         )
+
+
+def _before(text: str, before: Wire, after: Wire) -> str:
+    """How to make what a pass takes and what it gives one type."""
+    more = [axis.name for axis in after.type.axes if axis not in before.type.axes]
+    if more and set(before.type.axes) <= set(after.type.axes):
+        return f"give it all its axes before the repeat: `{text} = broadcast[{', '.join(more)}]({text})`"
+    return "give the result the type that it had, or bind it to a new name"
 
 
 def _join(a: Wire, b: Wire) -> Wire:

@@ -106,6 +106,7 @@ class ScanCall(BlockCall):
                 break
         body.frame.unmute(kept)
         self.actual, self.const_actual = [], []
+        self.unlike = self.foreign = False  # said again, aloud
         return arranged
 
     def _item(self, wire: Wire) -> Wire:

@@ -33,11 +33,15 @@ class Reporter(Protocol):
 
 @dataclass
 class Session:
-    """`formulas` and `const_formulas` say how file-level axes and consts hang on others, by id."""
+    """`formulas` and `const_formulas` say how file-level axes and consts hang on others, by id.
+
+    `waiting`: what is wrong with the size of a library's axis, by its id; said if a block that is used mentions it.
+    """
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     formulas: dict[int, Static] = field(default_factory=dict)
     const_formulas: dict[int, Static] = field(default_factory=dict)
+    waiting: dict[int, list[Diagnostic]] = field(default_factory=dict)
     _ids: int = 0
 
     def fresh(self) -> int:

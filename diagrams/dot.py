@@ -73,7 +73,7 @@ def write(picture: Picture, scale: float, ink: str, name: str) -> str:
         return "[" + ", ".join(parts) + "]"
 
     lines = [
-        f"digraph {quoted(name)} {{",
+        f"digraph {quoted(name.replace(chr(92), '/'))} {{",
         f"  graph [layout=nop2, outputorder=edgesfirst, splines=true, bgcolor=white, pad=0.05, "
         f"fontname={quoted(FONT)}, fontcolor={quoted(ink)}, tooltip={quoted(name)}];",
         f'  node [fontname={quoted(FONT)}, fontcolor={quoted(ink)}, color={quoted(ink)}, fixedsize=true, label=""];',
@@ -109,6 +109,7 @@ def html(rich: Rich) -> str:
     for run in rich:
         text = "".join(c for c in run.text if c >= " " or c == "\n")
         text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+        text = text.replace("\\", "\\\\")  # else Graphviz would read `\\N` as the node's name
         text = text.replace("\n", "<BR/>")
         if run.style and text:
             text = f"<{run.style.upper()}>{text}</{run.style.upper()}>"

@@ -105,10 +105,10 @@ _SIGN = {"<=": " ≤ ", ">=": " ≥ ", "==": " = ", "!=": " ≠ ", "*": " ", "-"
 _ATOM = 9
 
 
-def written(formula: Formula) -> Rich:
+def written(formula: Formula, most: int = 24) -> Rich:
     """The formula as a reader would write it; `…` where it is too long to be read on an arrow."""
     rich = joined(_write(formula, 0)[0])
-    return rich if len(plain(rich)) <= 24 else roman("…")
+    return rich if len(plain(rich)) <= most else roman("…")
 
 
 def _write(formula: Formula, depth: int) -> tuple[Rich, int]:
@@ -263,6 +263,8 @@ def _at(formula: Formula, at: Mapping[Axis, int], scale: float) -> float | bool:
             return math.copysign(max(1, round(abs(value) * scale)), value)
         case "size":
             return GRID
+        case "symbol":  # a const not known: three cells show what it does
+            return 3
         case "position":
             if formula.axis is None or formula.axis not in at:
                 raise _Unknown

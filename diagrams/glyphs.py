@@ -94,6 +94,8 @@ def measure(step: Step, meeting: Meeting) -> Room:
     match step.kind:
         case Kind.SOURCE if step.mark == "learned":
             return Room(2, _learned_width(step), after)
+        case Kind.SOURCE if step.mark == "predicate":
+            return Room(2, width(step.text, theme.WORD) + 8 + _mask_side(len(step.on)), after)
         case Kind.SOURCE if step.mark == "input":
             return Room(0, width(step.text, _name_size(step)) + 7, after)
         case Kind.SOURCE if step.mark == "block":
@@ -158,7 +160,7 @@ def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
         case Kind.THROUGH:
             touched = [*gone(meeting), *born(meeting)]
             return {w.number: (12.0, 12.0) for w in touched}
-        case Kind.SOURCE if step.mark in ("learned", "block"):
+        case Kind.SOURCE if step.mark in ("learned", "block", "predicate"):
             return {w.number: (13.0, 13.0) for w in every}
         case Kind.ON:
             high = 22.0 if step.mark == "triangle" else 13.0
@@ -222,7 +224,7 @@ def _learned(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
 
 
 def _ring(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
-    top, bottom = _span(sheet, covered(step, meeting), spot.column, max(12.0, (spot.x1 - spot.x0) / 2))
+    top, bottom = _span(sheet, covered(step, meeting), spot.column, 12)
     shape = "ellipse" if len(covered(step, meeting)) == 1 else "box"
     style = "filled" if shape == "ellipse" else "filled,rounded"
     sheet.shape(
@@ -252,7 +254,7 @@ def _triangle(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
         fillcolor="white",
         penwidth="1.3",
     )
-    sheet.write(spot.middle + 2, top - 5.3, step.text, theme.CAPTION)
+    sheet.later.append((spot.middle + 2, (top - 6.4, bottom + 7.0), step.text, theme.CAPTION, True))
 
 
 def _pill(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
@@ -397,7 +399,7 @@ def _sign(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     text = bold("+") if plain(step.text) == "+" else step.text
     size = 17.0 if len(plain(text)) == 1 else theme.CAPTION
     low = max(sheet.y(w, spot.column) for w in meeting.ins[meeting.main])
-    sheet.later.append((spot.x0 + DOT / 2, (top - 12.5, low + 12.5), text, size))
+    sheet.later.append((spot.x0 + DOT / 2, (top - 12.5, low + 12.5), text, size, False))
 
 
 def _gate(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
@@ -435,7 +437,8 @@ def _mask(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
         spot = Spot(spot.id, spot.column, spot.x0 + 10, spot.x1)
     wires = [w for w in meeting.ins[0] if w.axis in step.on]
     top, bottom = _span(sheet, wires, spot.column, 8.5 if len(wires) > 1 else 11)
-    draw_mask(sheet, spot.id, (spot.x0, top, spot.x1, bottom), step.pattern, step.tip, dashed=step.kind is Kind.JOIN)
+    seen = _upright(sheet, step, wires, spot.column)
+    draw_mask(sheet, spot.id, (spot.x0, top, spot.x1, bottom), seen, step.tip, dashed=step.kind is Kind.JOIN)
 
 
 def draw_mask(
@@ -459,7 +462,7 @@ def draw_mask(
             k = j
             while k < columns and not row[k]:
                 k += 1
-            cell = (x0 + j * wide, y0 + i * high, x0 + k * wide, y0 + (i + 1) * high)
+            cell = (x0 + j * wide, y0 + i * high, x0 + k * wide, min(y1, y0 + (i + 1) * high + 0.4))  # no seams
             sheet.shape(
                 f"{id}_{i}_{j}",
                 cell,
@@ -535,6 +538,27 @@ def _source(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
         sheet.begin(wire, id, spot.x1)
 
 
+def _predicate(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """A mask made of indices alone: its formula, and a square of which items it keeps."""
+    wires = meeting.outs[0]
+    top, bottom = _span(sheet, wires, spot.column, 8.5 if len(wires) > 1 else 11)
+    x0 = spot.x1 - _mask_side(len(wires))
+    draw_mask(
+        sheet, spot.id, (x0, top, spot.x1, bottom), _upright(sheet, step, wires, spot.column), step.tip, dashed=False
+    )
+    sheet.write(x0 - 5 - width(step.text, theme.WORD) / 2, (top + bottom) / 2, step.text, theme.WORD, cls="op table")
+    for wire in wires:
+        sheet.begin(wire, spot.id, spot.x1)
+
+
+def _upright(sheet: Sheet, step: Step, wires: Sequence[Wire], column: int) -> Pattern | None:
+    """The pattern with the upper wire's items from top to bottom."""
+    upper = min(wires, key=lambda w: sheet.y(w, column))
+    if step.pattern is None or len(step.on) < 2 or upper.axis == step.on[0]:
+        return step.pattern
+    return tuple(zip(*step.pattern, strict=True))
+
+
 def _copy(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     """Dots, from which copies bend away."""
     source = {w.axis: w for w in meeting.ins[0]}
@@ -599,6 +623,7 @@ DRAW: dict[str, Draw] = {
     "plain": _block,
     "input": _source,
     "table": _source,
+    "predicate": _predicate,
     "copy": _copy,
     "bracket": _nothing,
     "border": _nothing,

@@ -42,6 +42,22 @@ def place(
     return [v - low for v in best[1]]
 
 
+def sound(n: int, gaps: Sequence[Gap]) -> bool:
+    """Whether the gaps can all be kept: none goes round in a circle."""
+    after: list[list[int]] = [[] for _ in range(n)]
+    left = [0] * n
+    for a, b, _ in gaps:
+        after[a].append(b)
+        left[b] += 1
+    order = [i for i in range(n) if not left[i]]
+    for i in order:
+        for j in after[i]:
+            left[j] -= 1
+            if not left[j]:
+                order.append(j)
+    return len(order) == n
+
+
 class _Groups:
     """Variables joined at fixed offsets, and the order among the groups."""
 
@@ -87,7 +103,10 @@ class _Groups:
         (p, at_a), (q, at_b) = self.find(a), self.find(b)
         if p == q:
             return False
-        if not must and (self.below[p] & self.member[q] or self.below[q] & self.member[p]):
+        if must:  # neighbours: a way round through others would close a circle
+            if any(v != q and self.below[v] & self.member[q] for v in self.after[p]) or self.below[q] & self.member[p]:
+                return False
+        elif self.below[p] & self.member[q] or self.below[q] & self.member[p]:
             return False
         shift = at_a + offset - at_b  # of q against p
         self.parent[q], self.offset[q] = p, shift

@@ -28,7 +28,7 @@ from ..compiler.static import Static, evaluate
 from .formula import Formula, Pattern, applied, number, of_static, pattern, renamed, written
 from .opening import How, Opening, uses
 from .table import Glyph, Shape, glyph_of, name_of
-from .text import Rich, bold, italic, joined, roman
+from .text import Rich, bold, italic, joined, plain, roman
 
 
 @dataclass(eq=False, slots=True)
@@ -226,11 +226,17 @@ class _Flattener:
             case Formula():
                 if item.leaves:
                     return self.computed(frame, item)
-                short = written(item)
+                short = written(item, 40)
                 label = italic(_spaced(item.text or name)) if item.text or name else short
                 tensor = Tensor(item.axes, item.text or name)
                 tip = f"table {item.text or name}".strip()
-                self.add(Step(Kind.SOURCE, "table", [], [tensor], frame.section, text=label, late=True, tip=tip))
+                step = Step(Kind.SOURCE, "table", [], [tensor], frame.section, text=label, late=True, tip=tip)
+                if item.boolean and 1 <= len(item.axes) <= 2:
+                    rows = item.axes[0] if len(item.axes) > 1 else None
+                    step.pattern = pattern(item, rows, item.axes[-1])
+                if step.pattern is not None:
+                    step.mark, step.on, step.text = "predicate", item.axes, short if plain(short) != "…" else label
+                self.add(step)
                 return tensor
 
     def computed(self, frame: _Frame, item: Formula) -> Tensor:
@@ -362,7 +368,8 @@ class _Flattener:
         table, index = items[0], items[1] if len(items) > 1 else number(0)
         if isinstance(table, Formula) and isinstance(index, Formula) and not table.leaves and not index.leaves:
             return Formula("?", text=node.out.name or "", axes=axes, boolean=node.out.type.element is Scalar.BOOL)
-        if isinstance(table, Learned) and isinstance(index, Tensor) and not set(table.axes) & set(index.axes):
+        rest = set(table.axes) - set(eaten) if not isinstance(table, Tensor) else set()
+        if isinstance(table, Learned) and isinstance(index, Tensor) and not rest & set(index.axes):
             born = tuple(a for a in axes if a not in index.axes)
             text = bold(_spaced(table.name))
             self.add(

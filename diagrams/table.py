@@ -49,6 +49,8 @@ GLYPHS: dict[str, Glyph] = {
     "function": Glyph(Shape.LANE, "arrow"),
     "rename": Glyph(Shape.RENAME, ""),
     "bar": Glyph(Shape.THROUGH, "bar"),
+    "window": Glyph(Shape.THROUGH, "pill"),
+    "order": Glyph(Shape.THROUGH, "pill"),
     "broadcast": Glyph(Shape.THROUGH, "birth"),
     "concat": Glyph(Shape.CONCAT, "bar"),
     "dropout": Glyph(Shape.SILENT, ""),

@@ -107,9 +107,9 @@ def weave(columns: Sequence[Sequence[Step]], stacks: Sequence[Stack]) -> Weave:
                 new = [t for i, t in enumerate(step.ins) if i != meeting.main and born.get(strand[id(t)]) == j - 1]
                 meeting.inner = bool(new)
                 if not meeting.inner:
-                    kept = {w.axis for w in meeting.ins[meeting.main]} | set(step.contracted)
+                    met = {None, *(w.axis for w in meeting.ins[meeting.main])} - set(step.contracted)
                     for i, ws in enumerate(meeting.ins):
-                        hidden |= {w.number for w in ws if i != meeting.main and w.axis in kept - set(step.contracted)}
+                        hidden |= {w.number for w in ws if i != meeting.main and w.axis in met}
         column.left = _slots(stack.found, wires, strand, dashes, hidden, {})
         lanes: dict[int, Lane] = {}
         late: set[int] = set()
@@ -308,7 +308,7 @@ def _make(
                 )
                 like = twins[0] if twins else 0
                 first = tensor is step.outs[0]
-                strand[id(tensor)] = strand[id(step.ins[like])] if first else number()
+                strand[id(tensor)] = strand[id(_vertical(step, stack.found)[0])] if first else number()
                 axes = _axes(meeting.ins[like]) if twins else wishes.get(id(tensor), list(tensor.axes))
                 outs.append(fresh(axes))
         case Kind.COPY:
@@ -361,7 +361,7 @@ def _joined(
     out = step.outs[0]
     order = _vertical(step, stack.found)
     lead = order[0] if step.mark == "loop" else step.ins[meeting.main]
-    strand[id(out)] = strand[id(order[0] if step.mark == "loop" else lead)]
+    strand[id(out)] = strand[id(order[0])]
     if step.mark == "loop":
         upper, lower = wires[id(order[0])], wires[id(order[-1])]
         below = {w.axis for w in lower if w.axis is not None}
@@ -382,7 +382,7 @@ def _joined(
                 if not placed:
                     keep += new
                     placed = True
-            elif (tensor is lead or w.axis not in have) and (w.axis is not None or scalar and tensor is lead):
+            elif (tensor is lead or w.axis not in have) and (w.axis is not None or (scalar and tensor is lead)):
                 keep.append(w)
                 have.add(w.axis)
     return keep

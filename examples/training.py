@@ -35,15 +35,16 @@ def train(
     rate: float = 3e-3,
     warmup: int = 100,
     clip: float = 1.0,
-    threads: int = 2,
+    threads: int = 1,
 ) -> Trained:
     """Train `module` in place with AdamW; the rate rises over `warmup` steps, then falls to nothing in a line.
 
     `module(**batch)` gives (total, count) for each item of a batch, as the `loss` models of the examples do; the mean
-    is taken over the tokens of the whole batch. At most `threads` threads work: few, because the examples' models are
-    small, and more cores cost more in waiting than they bring. Raises RuntimeError when a gradient is not finite.
+    is taken over the tokens of the whole batch. torch is left with `threads` threads. One, because the examples' models
+    are small: a second one gains a fifth while a core is free for it, and where none is, waiting for each other makes
+    both ten times slower. Raises RuntimeError when a gradient is not finite.
     """
-    torch.set_num_threads(min(threads, torch.get_num_threads()))
+    torch.set_num_threads(threads)
     warmup = min(warmup, steps // 2)
     optimizer = torch.optim.AdamW(module.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(

@@ -153,6 +153,10 @@ def test_a_file_that_cannot_be_read(capsys: pytest.CaptureFixture[str], place: P
         assert file in one_line(capsys, *command, file)
 
 
+def test_check_takes_whole_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "`check` takes whole files: good.attn" in one_line(capsys, "check", "good.attn:net")
+
+
 # -- sizes ---------------------------------------------------------------------------------------------------------
 
 

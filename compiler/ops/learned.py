@@ -57,7 +57,7 @@ def linear(call: OpCall) -> Wire | None:
                 "E0302",
                 f"the result would have `{axis.name}` twice",
                 span,
-                f"`x` keeps its `{axis.name}`",
+                f"the operand keeps its `{axis.name}`",
                 help=f"map it too: `linear[{axis.name}, ... -> ...]`, or make a copy: "
                 f"`{axis.kind.value} other like {axis.name}`",
             )

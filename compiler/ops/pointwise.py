@@ -23,7 +23,7 @@ def _numbers(call: OpCall) -> bool:
                 "E0304",
                 f"`{call.shown}` needs numbers, but this is {show(wire)}",
                 span,
-                help="choose between two values by a truth value with `select(condition, x, y)`",
+                help=f"choose by it, `select({span.text}, x, y)`, or leave items out of a sum or softmax with `where`",
             )
             return False
     return True
@@ -109,7 +109,7 @@ def arithmetic(call: OpCall) -> Wire | None:
     assert isinstance(element, Scalar | IndexInto)
     product = a.product_of if op in "*/" and b.static is not None else ()
     wire = call.make(Type(element, axes, thin), range=_range(op, a, b), product_of=product)
-    if op == "/" and wire is not None:
+    if op in "*/" and wire is not None:
         call.check_scale(a, b)
     return wire
 

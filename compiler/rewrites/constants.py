@@ -13,7 +13,7 @@ from ..static import Literal
 
 
 def fold_truths(graph: Graph) -> tuple[Graph, dict[int, list[Graph]]]:
-    """The graph with truth values folded, and what became of each nested graph, by id: one for each way it is called."""
+    """The graph with truth values folded, and what became of each nested graph, by id: one for each way of calling."""
     folder = _Folder()
     return folder.specialise(graph, ()), folder.replaced
 

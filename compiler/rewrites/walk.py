@@ -20,7 +20,7 @@ def reads(node: Node) -> tuple[Value, ...]:
 
 
 class Walk:
-    """Applies `step` to every graph, innermost first. `replaced[id(old)]` is the new graph; old graphs are kept alive."""
+    """Applies `step` to every graph, innermost first. `replaced[id(old)]` is the new graph; old ones are kept alive."""
 
     def __init__(self, step: Callable[[Graph, Graph], Graph]) -> None:
         """step: from the old graph, and the same with its children rewritten, the new one."""

@@ -178,7 +178,6 @@ block join(x: [target, model], memory: [target, model]) -> [target, model] {
         """,
         """
 width seq
-depth model = 8
 
 block centre(x: [seq], weight: []) -> [seq] {
     return (x - broadcast[seq](mean[seq](x))) * weight
@@ -190,7 +189,6 @@ block scale(x: [seq], gate: [seq]) -> [seq] {
 """,
         """
 width seq
-depth model = 8
 
 block centre(x: [seq], weight: [seq]) -> [seq] {
     return (x - broadcast[seq](mean[seq](x))) * weight
@@ -260,6 +258,33 @@ block both(x: [model]) -> [model] {
 """,
     ),
     Entry(
+        "E0409",
+        "compiling needs a size",
+        """
+        A block is checked for whatever sizes its parameters have, but code is made for certain ones: the weights need a
+        shape. Give the size, `--set d=64`, or compile a model that calls the block.
+        """,
+        """
+# attnc compile main.attn:scale --to torch
+block scale[n: width, d: depth](x: [n, d]) -> [n, d] {
+    return linear.a[d -> d](x)
+}
+""",
+        """
+# attnc compile main.attn:net --to torch
+width seq
+depth model = 8
+
+block scale[n: width, d: depth](x: [n, d]) -> [n, d] {
+    return linear.a[d -> d](x)
+}
+
+model net(x: [seq, model]) -> [seq, model] {
+    return scale[seq, model](x)
+}
+""",
+    ),
+    Entry(
         "E0410",
         "the arguments of the call do not fit the block",
         """
@@ -285,6 +310,39 @@ block add(x: [model], change: [model]) -> [model] {
 
 block twice(x: [model]) -> [model] {
     return add(x, x)
+}
+""",
+    ),
+    Entry(
+        "E0411",
+        "a scan that does not fit its block",
+        """
+        `h = scan[seq] cell(x, h = 0)` calls `cell` at each index of `seq` in order. The block gets one item of what runs
+        along `seq`, so at least one argument has that axis, the block itself does not mention it, and the first value of
+        what is carried (`h`) does not have it.
+        """,
+        """
+width seq
+depth model = 8
+
+block cell(x: [model], h: [model]) -> (h: [model]) {
+    return tanh(x + h)
+}
+
+block run(x: [model]) -> [seq, model] {
+    return scan[seq] cell(x, h = 0)
+}
+""",
+        """
+width seq
+depth model = 8
+
+block cell(x: [model], h: [model]) -> (h: [model]) {
+    return tanh(x + h)
+}
+
+block run(x: [seq, model]) -> [seq, model] {
+    return scan[seq] cell(x, h = 0)
 }
 """,
     ),

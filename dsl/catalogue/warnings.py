@@ -6,30 +6,6 @@ from .entry import Entry
 
 ENTRIES = (
     Entry(
-        "W0501",
-        "causality is not verified",
-        """
-        `-> [target, vocab] causal target` asks the checker to prove that no item of the result depends on a later item
-        of the inputs. This version reads the word, but does not carry out the proof.
-        """,
-        """
-width target
-depth model = 8
-
-model net(x: [target, model]) -> [target, model] causal target {
-    return relu(x)
-}
-""",
-        """
-width target
-depth model = 8
-
-model net(x: [target, model]) -> [target, model] {
-    return relu(x)
-}
-""",
-    ),
-    Entry(
         "W0502",
         "a value that is never used",
         """

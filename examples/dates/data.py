@@ -14,6 +14,7 @@ import random
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from babel import Locale
@@ -21,13 +22,15 @@ from babel.dates import get_date_format
 
 # A hundred years, so that two digits name a year without ambiguity.
 FIRST, LAST = datetime.date(1970, 1, 1), datetime.date(2069, 12, 31)
-ENGLISH_STYLE = {"full": "full", "long": "long", "medium": "long", "short": "long"}
+
+Style = Literal["full", "long", "medium", "short"]
+ENGLISH_STYLE: dict[Style, Style] = {"full": "full", "long": "long", "medium": "long", "short": "long"}
 STYLES = tuple(ENGLISH_STYLE)
 
 HELD_OUT = 1000
 SPLIT_SEED = 2017  # fixed, apart from the seed of training: every run is judged on the same dates
 
-PAD, BEGIN, END = 0, 1, 2  # dates.attn knows these numbers too: `begin` and the pad that it shifts in front of
+PAD, BEGIN, END = 0, 1, 2  # `begin` in dates.attn is this BEGIN
 SPECIALS = 3
 
 # Examples padded to a common length, under the names that dates.attn gives its inputs:
@@ -47,7 +50,7 @@ class Pair:
     """One date in German of one style, and what it is in English."""
 
     date: datetime.date
-    style: str
+    style: Style
     german: str
     english: str
 
@@ -131,7 +134,7 @@ def split() -> tuple[list[datetime.date], list[datetime.date]]:
     return dates[HELD_OUT:], dates[:HELD_OUT]
 
 
-def pair(date: datetime.date, style: str) -> Pair:
+def pair(date: datetime.date, style: Style) -> Pair:
     """`date` in German of one of STYLES, with its translation."""
     german = get_date_format(style, _GERMAN).apply(date, _GERMAN)
     english = get_date_format(ENGLISH_STYLE[style], _ENGLISH).apply(date, _ENGLISH)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .data import BEGIN, END, PAD, STYLES, Dates, Pair
+from .data import BEGIN, END, PAD, STYLES, Dates, Pair, Style
 
 # source_ids [batch, source], target_ids [batch, target], real [batch, source] -> logits [batch, target, english]
 Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -28,16 +28,17 @@ class Decoded:
     def counts(self) -> np.ndarray:
         """bool [batch, step]: the steps up to each row's END, and the END."""
         ends = self.ids == END
-        return ends.cumsum(axis=1) - ends == 0
+        counts: np.ndarray = ends.cumsum(axis=1) - ends == 0
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A model's answers to the held-out pairs, one `Decoded` per style, in the order of `pairs_of`."""
 
-    decoded: Mapping[str, Decoded]
-    right: Mapping[str, int]  # exact matches, token by token, up to the END
-    count: Mapping[str, int]
+    decoded: Mapping[Style, Decoded]
+    right: Mapping[Style, int]  # exact matches, token by token, up to the END
+    count: Mapping[Style, int]
     mistakes: tuple[tuple[Pair, str], ...]
     seconds: float
 
@@ -73,7 +74,7 @@ def greedy(predict: Predict, source_ids: np.ndarray, *, longest: int = LONGEST) 
     return Decoded(prefix[:, 1:], np.stack(steps, axis=1))
 
 
-def pairs_of(dates: Dates, style: str) -> list[Pair]:
+def pairs_of(dates: Dates, style: Style) -> list[Pair]:
     """The held-out pairs of one style."""
     return [pair for pair in dates.held_out if pair.style == style]
 
@@ -99,7 +100,7 @@ def rows(ids: np.ndarray, kept: np.ndarray) -> list[list[int]]:
     return [row[which].tolist() for row, which in zip(ids, kept, strict=True)]
 
 
-def agreement(one: Mapping[str, Decoded], other: Mapping[str, Decoded]) -> Agreement:
+def agreement(one: Mapping[Style, Decoded], other: Mapping[Style, Decoded]) -> Agreement:
     """Compare the ids, and the logits of all steps that count: those up to each row's END."""
     same_ids = all(np.array_equal(one[style].ids, other[style].ids) for style in one)
     logits = np.concatenate([answer.logits[answer.counts] for answer in one.values()])

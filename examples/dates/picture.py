@@ -49,7 +49,8 @@ def draw(looks: Sequence[Look]) -> Figure:
     widths = [len(shown.german) + 6 for shown in looks]
     figure = Figure(figsize=(0.24 * sum(widths) + 1, 10.5), layout="constrained")
     figure.suptitle("Cross-attention of the last layer: which German characters each English character looked at")
-    for column, shown in zip(figure.subfigures(1, len(looks), width_ratios=widths), looks, strict=True):
+    columns = figure.subfigures(1, len(looks), width_ratios=widths, squeeze=False)[0]
+    for column, shown in zip(columns, looks, strict=True):
         grid = column.add_gridspec(2, heads, height_ratios=(3, 1))
         mean = column.add_subplot(grid[0, :])
         heat = mean.imshow(shown.weights.mean(axis=0), cmap="Blues", vmin=0, vmax=1, aspect="auto")

@@ -10,7 +10,7 @@ import attnc
 from .data import Dates, batches
 from .evaluate import Predict
 
-STEPS = 2000
+STEPS = 1500
 BATCH = 64
 
 
@@ -27,6 +27,7 @@ def from_torch(module: nn.Module) -> Predict:
 
     def predict(source_ids: np.ndarray, target_ids: np.ndarray, real: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
-            return module(*map(torch.from_numpy, (source_ids, target_ids, real))).numpy()
+            logits: np.ndarray = module(*map(torch.from_numpy, (source_ids, target_ids, real))).numpy()
+        return logits
 
     return predict

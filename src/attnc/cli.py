@@ -154,7 +154,10 @@ def check(args: argparse.Namespace) -> int:
             diagnostics = wrong.diagnostics
             status = max(status, WRONG)
         except OSError as problem:
-            complain(str(problem))
+            whole, name = split(file)
+            complain(
+                f"{problem} (`check` takes whole files: {whole})" if name and os.path.exists(whole) else str(problem)
+            )
             status = COULD_NOT_RUN
             continue
         found += diagnostics
@@ -196,7 +199,13 @@ def emit(args: argparse.Namespace) -> int:
     """Write a model or a block as stand-alone Python: it needs torch (or NumPy) and jaxtyping, not attnc."""
     if args.out is not None:
         writable(args.out, ())
-    text = open_model(args).source(args.to)
+    model = open_model(args)
+    from .backends import CannotEmit
+
+    try:
+        text = model.source(args.to)
+    except CannotEmit as problem:
+        raise CannotRun(str(problem)) from None
     if args.out is None:
         sys.stdout.write(text)
     else:

@@ -7,47 +7,43 @@ from pathlib import Path
 
 import pytest
 
-from attnc.compiler.program import Program, build
+from attnc.compiler.program import build
+from attnc.compiler.sized import require_sizes
 from attnc.dsl.catalogue import CATALOGUE, Entry, explain, normal
-from attnc.dsl.diagnostic import Severity
+from attnc.dsl.diagnostic import AttnError, Diagnostic
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
 
 ROOT = Path(__file__).parents[2]
 
 
-def check(text: str, folder: Path) -> Program:
-    """A program as the catalogue writes it: several files in one text, and how they are checked on the first line."""
+def check(text: str, folder: Path) -> tuple[Diagnostic, ...]:
+    """A program as the catalogue writes it: several files in one text, and what is done with them on the first line."""
     parts = re.split(r"^# -- (\w+\.attn)\n", text.lstrip("\n"), flags=re.MULTILINE)
     for name, content in zip(["main.attn", *parts[1::2]], parts[::2], strict=True):
         (folder / name).write_text(content, encoding="utf-8")
-    config = re.match(r"# attnc check main\.attn --config (\w+)\n", text.lstrip("\n"))
-    path = folder / "main.attn"
-    return build(Source(str(path), parts[0]), config=config[1] if config else None)
-
-
-def codes(program: Program) -> list[str]:
-    return [found.code for found in program.diagnostics]
+    command = text.lstrip("\n").partition("\n")[0]
+    config = re.match(r"# attnc check main\.attn --config (\w+)", command)
+    program = build(Source(str(folder / "main.attn"), parts[0]), config=config[1] if config else None)
+    compiled = re.match(r"# attnc compile main\.attn:(\w+)", command)
+    if compiled:
+        try:
+            require_sizes(program.graph(compiled[1]))
+        except AttnError as wrong:
+            return wrong.diagnostics
+    return program.diagnostics
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.code)
 def test_the_wrong_program_is_wrong_in_this_way(entry: Entry, tmp_path: Path) -> None:
-    program = check(entry.wrong, tmp_path)
-    errors = [found.code for found in program.errors]
-    shown = render_all(program.diagnostics)
-    if entry.code.startswith("W"):
-        assert errors == [], shown
-        assert codes(program)[0] == entry.code, shown
-    else:
-        assert errors == [entry.code], shown
+    found = check(entry.wrong, tmp_path)
+    assert [each.code for each in found] == [entry.code], render_all(found)
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.code)
 def test_the_right_program_is_right(entry: Entry, tmp_path: Path) -> None:
-    program = check(entry.right, tmp_path)
-    assert not program.errors, render_all(program.diagnostics)
-    assert entry.code not in codes(program), render_all(program.diagnostics)
-    assert all(found.severity is Severity.WARNING for found in program.diagnostics)
+    found = check(entry.right, tmp_path)
+    assert not found, render_all(found)
 
 
 def test_each_code_of_the_source_has_a_page_and_the_other_way_round() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from attnc.diagrams.dot import Box
 from attnc.diagrams.route import sampled
 from attnc.diagrams.scene import Kind
@@ -42,7 +44,11 @@ def faults(sheet: Sheet) -> list[str]:
         own = {w.number for ws in (*meeting.ins, *meeting.outs) for w in ws}
         if step.kind in (Kind.THROUGH, Kind.ON):
             had, has = {w.number for w in meeting.ins[0]}, {w.number for w in meeting.outs[0]}
-            through = (had & has) if step.kind is Kind.THROUGH else {w.number for w in meeting.ins[0] if w.axis not in step.on}
+            through = (
+                (had & has)
+                if step.kind is Kind.THROUGH
+                else {w.number for w in meeting.ins[0] if w.axis not in step.on}
+            )
             own -= through
         for wire, chain in sheet.curves:
             if wire.number not in own and any(
@@ -65,7 +71,7 @@ def faults(sheet: Sheet) -> list[str]:
     for j, column in enumerate(sheet.columns):
         for side in (column.left, column.right):
             ys = [slot.y[j] for slot in side]
-            if any(b - a < 5 for a, b in zip(ys, ys[1:], strict=False)):
+            if any(b - a < 5 for a, b in itertools.pairwise(ys)):
                 out.append(f"lanes too close in column {j}")
         for step in column.steps:
             for wires in sheet.meetings[id_of(step)].outs:

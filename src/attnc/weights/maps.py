@@ -20,9 +20,11 @@ the colon, in order:
     unpair key       along `key`, theirs has rotary pairs side by side (2 i, 2 i + 1), ours in halves (i, i + |key| / 2)
     pair key         the other way round
 
-Three kinds of lines are no rules:
+Four kinds of lines are no rules:
 
-    tie lm_head.weight = transformer.wte.weight    # a second name of theirs for one weight; it may be absent
+    use bert.map                                   # all the lines of a map beside this one
+    tie lm_head.weight = transformer.wte.weight    # a second name of theirs for one weight, unless the
+                                                   # spec has a weight made of it; it may be absent
     ignore transformer.h.{layer}.attn.bias         # in their files, but no weight
     optional transformer.                          # their names may lack this beginning
 """
@@ -32,22 +34,14 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .backends.load import WeightsError
-
-if TYPE_CHECKING:
-    from .compiler.inventory import WeightSpec
-    from .spec import Model
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from ..backends.load import WeightsError
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_DEEPEST = 8  # maps that use maps
 _STEPS = ("transpose", "split", "merge", "stack", "shape", "unpair", "pair")
 
 
@@ -73,12 +67,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`theirs -> ours : steps`, the braces with commas written out."""
+    """`theirs -> ours : steps`, the braces with commas written out; `place` is its file and line."""
 
     theirs: tuple[str, ...]
     ours: tuple[str, ...]
     steps: tuple[Step, ...]
-    line: int
+    place: str
 
     @property
     def stacked(self) -> str | None:
@@ -99,15 +93,14 @@ class Map:
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Map:
         """The map in a file. Raises WeightsError, naming the line, if it is wrong; OSError if it cannot be read."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise WeightsError(f"{path} is not text (UTF-8)") from None
-        return Map.parse(text, str(path))
+        return Map.parse(_text(Path(path)), str(path), Path(path).parent)
 
     @staticmethod
-    def parse(text: str, name: str = "<map>") -> Map:
-        """The map in a string; `name` is what messages call it. Raises WeightsError."""
+    def parse(text: str, name: str = "<map>", base: Path | None = None, depth: int = 0) -> Map:
+        """The map in a string; `name` is what messages call it, `base` the folder of maps that it uses.
+
+        Raises WeightsError.
+        """
         rules: list[Rule] = []
         ties: list[tuple[str, str]] = []
         ignored: list[str] = []
@@ -118,6 +111,16 @@ class Map:
                 match line.split():
                     case []:
                         pass
+                    case ["use", file] if base is not None and depth < _DEEPEST:
+                        used = Map.parse(_text(base / file), str(base / file), (base / file).parent, depth + 1)
+                        rules += used.rules
+                        ties += used.ties
+                        ignored += used.ignored
+                        optional += used.optional
+                    case ["use", file]:
+                        raise ValueError(
+                            f"cannot use {file}: " + ("maps use each other" if base else "in which folder?")
+                        )
                     case ["tie", alias, "=", original]:
                         ties.append((_pattern(alias), _pattern(original)))
                     case ["ignore", pattern]:
@@ -125,8 +128,10 @@ class Map:
                     case ["optional", prefix]:
                         optional.append(prefix)
                     case _:
-                        rules.append(_rule(line, number))
-            except ValueError as wrong:
+                        rules.append(_rule(line, f"{Path(name).name}:{number}"))
+            except WeightsError:
+                raise
+            except (ValueError, OSError) as wrong:
                 raise WeightsError(f"{name}:{number}: {wrong}") from None
         if not rules:
             raise WeightsError(f"{name} has no rule `theirs -> ours`")
@@ -136,11 +141,20 @@ class Map:
         """Which optional beginnings and second names these names of theirs do without: to go back to just them."""
         known = list(names)
         bare = tuple(prefix for prefix in self.optional if not any(name.startswith(prefix) for name in known))
-        full = {_with_prefix(self, name, bare) for name in known}
-        return bare + tuple(alias for alias, _ in self.ties if not any(_match(alias, name) is not None for name in full))
+        full = {with_prefix(self, name, bare) for name in known}
+        return bare + tuple(
+            alias for alias, _ in self.ties if not any(matched(alias, name) is not None for name in full)
+        )
 
 
-def _rule(line: str, number: int) -> Rule:
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise WeightsError(f"{path} is not text (UTF-8)") from None
+
+
+def _rule(line: str, place: str) -> Rule:
     head, arrow, rest = line.partition("->")
     if not arrow:
         raise ValueError("this is no rule: `theirs -> ours`, `tie a = b`, `ignore a` or `optional a.`")
@@ -162,7 +176,7 @@ def _rule(line: str, number: int) -> Rule:
     stacked = {step.axes[0] for step in steps if step.kind == "stack"}
     if any(one - stacked != flat[-1] for one in flat) or not all(stacked <= one for one in flat[: len(theirs)]):
         raise ValueError("`{name}` and `*` must be the same on both sides (but for what `stack` names)")
-    return Rule(theirs, ours, steps, number)
+    return Rule(theirs, ours, steps, place)
 
 
 def _spread(text: str) -> tuple[str, ...]:
@@ -185,11 +199,11 @@ def _step(text: str) -> Step:
     kind, *rest = text.split()
     names = all(re.fullmatch(_NAME, word) for word in rest)
     match kind, rest:
-        case ("transpose" | "split" | "merge"), []:
+        case (("transpose" | "split" | "merge"), []):
             return Step(kind)
-        case ("split" | "merge"), ["per", axis] if names:
+        case (("split" | "merge"), ["per", axis]) if names:
             return Step(kind, (axis,))
-        case ("stack" | "unpair" | "pair"), [axis] if names:
+        case (("stack" | "unpair" | "pair"), [axis]) if names:
             return Step(kind, (axis,))
         case "shape", _:
             listed = re.fullmatch(r"\s*shape\s*\[([A-Za-z0-9_, ]*)\]\s*", text)
@@ -203,7 +217,7 @@ def _step(text: str) -> Step:
 # -- names ---------------------------------------------------------------------------------------------------------
 
 
-def _match(pattern: str, name: str) -> dict[str, str] | None:
+def matched(pattern: str, name: str) -> dict[str, str] | None:
     """What `{layer}` and `*` stand for, if the name fits."""
     parts = re.split(rf"(\{{{_NAME}\}}|\*)", pattern)
     regex, seen = "", set()
@@ -219,114 +233,19 @@ def _match(pattern: str, name: str) -> dict[str, str] | None:
     return None if found is None else found.groupdict()
 
 
-def _fill(pattern: str, values: Mapping[str, str]) -> str:
+def filled(pattern: str, values: Mapping[str, str]) -> str:
     def value(found: re.Match[str]) -> str:
         return values["star"] if found[0] == "*" else values.get(f"{found[0][1:-1]}_", found[0])
 
     return re.sub(rf"\{{{_NAME}\}}|\*", value, pattern)
 
 
-def _with_prefix(map: Map, name: str, bare: Sequence[str]) -> str:
+def with_prefix(map: Map, name: str, bare: Sequence[str]) -> str:
     """A name without an optional beginning as the rules write it."""
     for prefix in bare:
         for rule in map.rules:
-            if any(_match(theirs, prefix + name) is not None for theirs in rule.theirs):
+            if any(matched(theirs, prefix + name) is not None for theirs in rule.theirs):
                 return prefix + name
-        if any(_match(pattern, prefix + name) is not None for pattern in map.ignored):
+        if any(matched(pattern, prefix + name) is not None for pattern in map.ignored):
             return prefix + name
     return name
-
-
-# -- what becomes of what ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """One rule for one layer: these weights of theirs are those of ours."""
-
-    rule: Rule
-    theirs: tuple[str, ...]
-    ours: tuple[WeightSpec, ...]
-
-
-def _links(map: Map, specs: Mapping[str, WeightSpec], problems: list[str]) -> list[_Link]:
-    """Every rule for every layer of the model. Weights of ours that no rule or several rules make are problems."""
-    links: list[_Link] = []
-    made: dict[str, int] = {}
-    for rule in map.rules:
-        for path in specs:
-            values = _match(rule.ours[0], path)
-            if values is None:
-                continue
-            ours = [_fill(pattern, values) for pattern in rule.ours]
-            lost = [name for name in ours if name not in specs]
-            if lost:
-                problems.append(f"line {rule.line} of the map makes `{lost[0]}` beside `{path}`, but the spec has none")
-                continue
-            for name in ours:
-                if made.setdefault(name, rule.line) != rule.line:
-                    problems.append(f"lines {made[name]} and {rule.line} of the map both make `{name}`")
-            theirs = tuple(_fill(pattern, values) for pattern in rule.theirs)
-            if rule.stacked is not None:
-                count = _extents(specs[path]).get(rule.stacked)
-                if count is None:
-                    problems.append(f"line {rule.line} of the map: `{path}` has no axis `{rule.stacked}`")
-                    continue
-                theirs = tuple(_fill(theirs[0], {f"{rule.stacked}_": str(i)}) for i in range(count))
-            links.append(_Link(rule, theirs, tuple(specs[name] for name in ours)))
-    for path, spec in specs.items():
-        if path not in made and not any(path == spec.path for link in links for spec in link.ours):
-            problems.append(f"no rule of the map makes {spec}{_near(path, [n for r in map.rules for n in r.ours])}")
-    return links
-
-
-def _extents(spec: WeightSpec) -> dict[str, int]:
-    return {axis.name: axis.extent or axis.bound or 0 for dim in spec.dims for axis in dim}
-
-
-def _near(name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"; near it: `{near[0]}`" if near else ""
-
-
-# -- arrays --------------------------------------------------------------------------------------------------------
-
-
-class _Misfit(Exception):
-    """What is wrong with the shapes of one link."""
-
-
-def _forward(link: _Link, parts: list[Array]) -> list[Array]:
-    """Theirs -> ours. Raises _Misfit."""
-    for step in link.rule.steps:
-        if step.kind == "split":
-            parts = _cut(parts[0], _rows(link, step), step)
-        elif step.kind == "merge":
-            parts = [_joined(parts, step, link)]
-        elif step.kind == "stack":
-            if len({part.shape for part in parts}) != 1:
-                raise _Misfit("theirs have several shapes")
-            parts = [np.stack(parts)]
-        else:
-            parts = [_one(part, step, link, True) for part in parts]
-    for part, spec in zip(parts, link.ours, strict=True):
-        if part.shape != spec.shape:
-            raise _Misfit(f"{spec} would get {list(part.shape)}")
-    return parts
-
-
-def _backward(link: _Link, parts: list[Array]) -> list[Array]:
-    """Ours -> theirs: the steps undone, from the last."""
-    for step in reversed(link.rule.steps):
-        if step.kind == "split":
-            parts = [_joined(parts, step, link)]
-        elif step.kind == "merge":
-            count = len(link.theirs)
-            if parts[0].shape[0] % count:
-                raise _Misfit(f"the first axis of {link.ours[0]} does not divide into {count}")
-            parts = _cut(parts[0], [parts[0].shape[0] // count] * count, step, link)
-        elif step.kind == "stack":
-            parts = list(parts[0])
-        else:
-            parts = [_one(part, step, link, False) for part in parts]
-    return parts

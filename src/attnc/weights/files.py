@@ -1,11 +1,6 @@
-"""Weights in files (safetensors), and between our names and those of others.
+"""The safetensors format, read and written (https://huggingface.co/docs/safetensors).
 
-    weights = attnc.weights.load("model.safetensors")                    # mapped: nothing is read yet
-    weights = attnc.weights.convert(weights, "gpt2.map", model)          # to the names of the spec
-    net = model.torch(weights=weights)
-
-The format: eight bytes with the length of a header in JSON, the header, the arrays one after the other
-(https://huggingface.co/docs/safetensors). Nothing here unpickles or runs anything that a file says.
+Eight bytes with the length of a header in JSON, the header, the arrays one after the other.
 """
 
 from __future__ import annotations
@@ -21,10 +16,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from .backends.load import WeightsError
-from .weightmap import Map, convert
-
-__all__ = ["BF16", "Map", "Weights", "WeightsError", "convert", "load", "save"]
+from ..backends.load import WeightsError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -102,7 +94,7 @@ def load(path: str | os.PathLike[str], *, exact: bool = False) -> Weights:
 def save(path: str | os.PathLike[str], weights: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
     """Write a safetensors file: all of it or nothing, through a file beside it that is then renamed.
 
-    weights:  {name: array or torch tensor}; one at a time is made contiguous, so views and mapped arrays are not copied.
+    weights:  {name: array or torch tensor}; views and mapped arrays are copied one at a time.
     metadata: text about them.
 
     Raises WeightsError for an array of a kind that the format has not; OSError if the file cannot be written.

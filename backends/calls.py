@@ -1,0 +1,487 @@
+"""Calls of blocks, repeats, scans, and ops of the user's own: arguments brought into the callee's layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ..compiler.axes import Axis
+from ..compiler.graph import (
+    Call,
+    Graph,
+    IndexInto,
+    Repeat,
+    Role,
+    Scalar,
+    Scan,
+    Value,
+)
+from ..compiler.static import Const, ConstOf, Static
+from .layout import Layout, consts_of, plan_axes, scope_of
+from .plan import OutputState, Plan
+from .ranges import ANY
+from .static_code import Code, number, static_code
+from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of
+
+
+class Calls(Layout):
+    """Emits nested graphs."""
+
+    def _arguments(
+        self,
+        node: Call | Repeat,
+        plan: Plan,
+        graph: Graph,
+        to_caller: Mapping[Axis, Axis],
+        spread: Sequence[Axis],
+        full: bool,
+    ) -> list[Val]:
+        """The arguments of a call as the callee's layout wants them, and what the callee learns from them."""
+        vals = [self.env[arg.id] for arg in node.args]
+        arrays = [val for val in vals if not val.number]
+        any_lead = any(val.lead != NONE for val in arrays)
+        lifted = plan.lifted if isinstance(node, Repeat) else frozenset(graph.lifted)
+        prepared = []
+        for place, (item, val) in enumerate(zip(graph.inputs, vals, strict=True)):
+            state = plan.inputs[place]
+            formal = [to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in lifted]
+            back = dict(zip(formal, plan_axes(plan, place), strict=True))
+            if item.value.role is Role.CONSTANT:
+                prepared.append(val)
+                continue
+            kind, table = kind_of(item.value), is_table(item.value)
+            if val.number:
+                dtype = self.float64() if table else self.dtype if kind == "real" else ""
+                shape = "1, " * len(formal)
+                text = self.filled(f"({shape.strip()})" if formal else "()", val.text, kind, dtype)
+                val = Val(
+                    Code(text), tuple(formal), frozenset(formal), NONE, kind, table, needs=val.needs, names=val.names
+                )
+            if kind == "real":
+                val = self.real(val, table)
+            whole = (val.lead == FULL or not any_lead) and all(val.has(axis) for axis in spread)
+            lead = FULL if whole and (spread or any_lead) else SOME if val.lead != NONE or spread else NONE
+            val = (
+                self.align(val, (*spread, *formal), short=False)
+                if full
+                else self._short(val, spread, formal, plan, place, vals)
+            )
+            if (not spread and val.lead == NONE) or (
+                lead != FULL and val.lead == NONE and not any(axis in val.axes for axis in spread)
+            ):
+                lead = NONE
+            state.lead = lead if state.lead is None or state.lead == lead else SOME
+            state.thin |= {back[axis] for axis in formal if axis in val.thin}
+            element = item.value.type.element
+            if isinstance(element, IndexInto):
+                axis = to_caller.get(element.axis, element.axis)
+                state.in_range = state.in_range and self.bounds.within(val.bounds, axis)
+            prepared.append(val)
+        return prepared
+
+    def _short(
+        self, val: Val, spread: Sequence[Axis], formal: Sequence[Axis], plan: Plan, place: int, vals: list[Val]
+    ) -> Val:
+        """Without dimensions of size 1 in front, where each result that hangs on it has them from another argument."""
+        lacks = [axis for axis in spread if axis not in val.axes]
+        if val.lead == NONE and lacks == list(spread):
+            for state in plan.outputs:
+                if state is None or place not in state.needs:
+                    continue
+                if not any(
+                    other != place and set(spread) <= set(vals[other].axes)
+                    for other in state.needs
+                    if not vals[other].number
+                ):
+                    break
+            else:
+                if all(state is not None for state in plan.outputs):
+                    return self.align(val, formal)
+        return self.align(val, (*spread, *formal))
+
+    def _spread(
+        self, node: Call | Repeat, graph: Graph, lifted: frozenset[Axis], to_caller: Mapping[Axis, Axis]
+    ) -> tuple[Axis, ...]:
+        """The axes over which the call lifts, as the arguments have them: dimensions that no formal asks for."""
+        found: dict[Axis, None] = {}
+        for item, arg in zip(graph.inputs, node.args, strict=True):
+            formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in lifted}
+            val = self.env[arg.id]
+            found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
+        return tuple(found)
+
+    def keywords(
+        self, plan: Plan, graph: Graph, to_caller: Mapping[Axis, Axis], consts: Mapping[Const, Static]
+    ) -> list[str]:
+        """What a callee wants besides its arguments: extents, a device, a dtype, the number of a pass."""
+        own_axes, own_consts = self.program.bindings[id(graph)]
+        scope = scope_of(plan)
+        found = []
+        for axis in plan.extents:
+            mine = to_caller.get(own_axes[axis], own_axes[axis])
+            found.append(f"{scope.axes[axis]}={self.extent(mine).text}")
+        for const in plan.late:
+            theirs = own_consts[const]
+            given = consts.get(theirs, ConstOf(theirs))
+            found.append(f"{scope.consts[const]}={self.static(given).text}")
+        if plan.wants_device:
+            found.append(f"device={self.device}")
+        if plan.wants_dtype:
+            found.append(f"dtype={self.dtype}")
+        return found
+
+    def built(
+        self,
+        plan: Plan,
+        graph: Graph,
+        to_caller: Mapping[Axis, Axis],
+        consts: Mapping[Const, Static],
+        size: Callable[[Axis], str],
+        const_name: Callable[[Const], str],
+        bound: Callable[[Axis], str],
+    ) -> list[str]:
+        """The sizes and consts that a callee is built with, in the caller's terms."""
+        own_axes, own_consts = self.program.bindings[id(graph)]
+        scope = scope_of(plan)
+        found = []
+        for axis in plan.axes:
+            if axis in plan.sizes:
+                theirs = own_axes[axis]
+                mine = to_caller.get(theirs, theirs)
+                known = mine in self.plan.axes and self.plan.static_size(mine)
+                found.append(f"{scope.axes[axis]}={size(mine) if known else theirs.extent}")
+            if axis in plan.sizes_bound:
+                theirs = own_axes[axis]
+                mine = to_caller.get(theirs, theirs)
+                found.append(f"{scope.bounds[axis]}={bound(mine) if mine in self.plan.axes else theirs.bound}")
+        for const in plan.consts:
+            if const in plan.numbers and const not in plan.late:
+                own = own_consts[const]
+                given = consts.get(own)
+                if given is None and own not in self.plan.consts:
+                    text = number(own.value if own.value is not None else 0).text
+                else:
+                    text = static_code(given if given is not None else ConstOf(own), size, const_name).text
+                found.append(f"{scope.consts[const]}={text}")
+        return found
+
+    def _late(self, plan: Plan, graph: Graph, consts: Mapping[Const, Static]) -> None:
+        """A const that hangs on the number of a pass of a shared repeat is passed at each call."""
+        if not self.plan.late:
+            return
+        own_consts = self.program.bindings[id(graph)][1]
+        for const in plan.consts:
+            theirs = own_consts[const]
+            if set(consts_of(consts.get(theirs, ConstOf(theirs)))) & set(self.plan.late):
+                plan.late[const] = None
+
+    def _call(self, node: Call) -> None:
+        graph = node.graph
+        if graph.kind == "op":
+            self._foreign(node)
+            return
+        plan = self.program.plan(graph)
+        to_caller, consts = dict(node.axes), dict(node.consts)
+        lifted = frozenset(graph.lifted)
+        self._late(plan, graph, consts)
+        if any(state is None for state in plan.outputs):  # the first call: learn first what the callee returns
+            written = len(self.lines)
+            self._arguments(node, plan, graph, to_caller, self._spread(node, graph, lifted, to_caller), full=False)
+            del self.lines[written:]
+            self.file.emit(plan)
+        spread = self._spread(node, graph, lifted, to_caller)
+        self.spreads[self.place] = spread
+        vals = self._arguments(node, plan, graph, to_caller, spread, full=False)
+        keywords = self.keywords(plan, graph, to_caller, consts)
+        text = self.invoke(node, plan, [val.text for val in vals], keywords)
+        own_axes = self.program.bindings[id(graph)][0]
+        outs = []
+        for state, out in zip(plan.outputs, node.outs, strict=True):
+            assert state is not None
+            outs.append(self._result(state, out, vals, own_axes, to_caller, spread))
+        self._bind_call(node, text, outs)
+
+    def _result(
+        self,
+        state: OutputState,
+        out: Value,
+        vals: list[Val],
+        own: Mapping[Axis, Axis],
+        to_caller: Mapping[Axis, Axis],
+        spread: Sequence[Axis],
+    ) -> Val:
+        fed = [vals[place] for place in state.needs if not vals[place].number]
+        needs = frozenset[int]().union(*(vals[place].needs for place in state.needs))
+        names = frozenset[str]().union(*(val.names for val in vals))
+        if state.number is not None:
+            return Val(Code(""), number=True, kind=kind_of(out), table=True, needs=needs, names=names)
+        lifted = tuple(spread) if any(set(val.axes) & set(spread) for val in fed) else ()
+
+        def rename(axis: Axis) -> Axis:
+            return to_caller.get(own[axis], own[axis])
+
+        thin = {rename(axis) for axis in state.thin} | {a for a in lifted if not any(val.has(a) for val in fed)}
+        bounds = ANY
+        if isinstance(out.type.element, IndexInto) and state.in_range:
+            bounds = self.bounds.positions(out.type.element.axis)
+        axes = (*lifted, *(rename(axis) for axis in state.axes))
+        return Val(
+            Code(""), axes, frozenset(thin), join_leads(val.lead for val in fed),
+            kind_of(out), is_table(out), False, needs, bounds, names, 1 + max((val.depth for val in vals), default=0),
+        )  # fmt: skip
+
+    def _bind_call(self, node: Call, text: str, outs: list[Val]) -> None:
+        if len(outs) == 1:
+            self._finish(node, node.outs[0], replace(outs[0], code=Code(text)), inline=True)
+            return
+        self.release(node.args)
+        targets = []
+        for out, val in zip(node.outs, outs, strict=True):
+            if self.reads_left(out) == 0 and out.id not in self.plan.captured:
+                targets.append("_")
+                self._keep(out, val)
+                continue
+            name = self.namer.give(out.name or "x")
+            targets.append(name)
+            self._keep(out, replace(val, code=Code(name), names=frozenset({name}), depth=0))
+        shown = ", ".join(self.shown(val.axes) for val in outs)
+        self.line(f"{', '.join(targets)} = {text}", shown)
+        for out in node.outs:
+            if out.id in self.plan.captured:
+                self.record(out, self.env[out.id])
+
+    def _repeat(self, node: Repeat) -> None:
+        plans = [self.program.plan(body) for body in node.bodies]
+        identity: dict[Axis, Axis] = {}
+        spread = self._spread(node, node.bodies[0], plans[0].lifted, identity)
+        self.spreads[self.place] = spread
+        if node.shared and node.index is not None:
+            for plan, body in zip(plans, node.bodies, strict=True):
+                for const, theirs in self.program.bindings[id(body)][1].items():
+                    if theirs == node.index:
+                        plan.late[const] = None
+        for plan, body in zip(plans, node.bodies, strict=True):
+            self._late(plan, body, {})
+        vals: list[Val] = []
+        for plan, body in zip(plans, node.bodies, strict=True):
+            written = len(self.lines)
+            found = self._arguments(node, plan, body, identity, spread, full=True)
+            if vals:  # all bodies take the same arguments
+                del self.lines[written:]
+            vals = vals or found
+            if any(state is None for state in plan.outputs):
+                self.file.emit(plan)
+        # The carried values of all bodies are alike: what one pass returns, the next one takes.
+        for _ in range(2):
+            for plan in plans:
+                for place in range(node.carried):
+                    for other in plans:
+                        state = other.outputs[place]
+                        assert state is not None
+                        change = dict(zip(other.axes, plan.axes, strict=False)) if other is not plan else {}
+                        taken = plan.inputs[place]
+                        taken.thin |= {change.get(axis, axis) for axis in state.thin}
+                        lead = state.lead
+                        taken.lead = lead if taken.lead is None or taken.lead == lead else SOME
+                        taken.in_range = taken.in_range and state.in_range
+        if node.index is not None and self.counts(node):
+            self.counters[node.index] = self.namer.give(node.index.name)
+        keywords = [self.keywords(plan, body, identity, {}) for plan, body in zip(plans, node.bodies, strict=True)]
+        extra = [self.named(val) if not val.number else val for val in vals[node.carried :]]
+        carried = vals[: node.carried]
+        before = [(val.text, val.names) for val in carried]
+        # Values that enter unchanged must outlive the loop's own names.
+        self.release(node.args[: node.carried])
+        targets: list[str] = []
+        for out, (text, _) in zip(node.outs, before, strict=True):
+            wish = out.name or "x"
+            reuse = text.isidentifier() and not self.namer.is_taken(text)
+            if reuse:
+                self.namer.reserve(text)
+            targets.append(text if reuse else self.namer.give(wish))
+        changed = [(t, text, val) for t, (text, _), val in zip(targets, before, carried, strict=True) if t != text]
+        if len(changed) > 1:  # at once: an initial value may be another one's variable
+            self.line(f"{', '.join(t for t, _, _ in changed)} = {', '.join(text for _, text, _ in changed)}")
+        elif changed:
+            self.line(f"{changed[0][0]} = {changed[0][1]}", self.shown(changed[0][2].axes))
+        self.release(node.args[node.carried :])
+        loop = self.loop(node, plans, targets, [val.text for val in extra], keywords)
+        self.lines += [self.indent + text for text in loop]
+        own_axes = self.program.bindings[id(node.bodies[0])][0]
+        needs = frozenset[int]().union(*(val.needs for val in vals))
+        for place, (out, target, val) in enumerate(zip(node.outs, targets, carried, strict=True)):
+            state = plans[0].outputs[place]
+            assert state is not None
+            thin = val.thin | {own_axes[axis] for axis in state.thin}
+            lead = join_leads([val.lead, *(v.lead for v in vals)]) if state.lead else val.lead
+            if val.lead != lead:
+                lead = SOME
+            result = replace(
+                val, code=Code(target), thin=thin, lead=lead, kind=kind_of(out), table=is_table(out), needs=needs,
+                names=frozenset({target}), depth=0, bounds=ANY,
+            )  # fmt: skip
+            self._keep(out, result)
+            if out.id in self.plan.captured:
+                self.record(out, result)
+
+    def _scan(self, node: Scan) -> None:
+        """A block called at each index of an axis in order: a loop, whose results are stacked."""
+        graph, axis = node.graph, node.axis
+        plan = self.program.plan(graph)
+        to_caller, consts = dict(node.axes), dict(node.consts)
+        own = self.program.bindings[id(graph)][0]
+        vals = [self.env[arg.id] for arg in node.args]
+        formals = [
+            [to_caller.get(a, a) for a in item.value.type.axes if a not in graph.lifted] for item in graph.inputs
+        ]
+        spread: dict[Axis, None] = {}
+        for val, formal in zip(vals, formals, strict=True):
+            spread.update(dict.fromkeys(a for a in val.axes if a not in formal and a != axis))
+        self.spreads[self.place] = tuple(spread)
+        any_lead = any(val.lead != NONE for val in vals if not val.number)
+        states = dict(node.states)
+        args: list[Val] = []
+        for place, (item, val, formal) in enumerate(zip(graph.inputs, vals, formals, strict=True)):
+            kind, table = kind_of(item.value), is_table(item.value)
+            if kind == "real":
+                val = self.real(val, table)
+            if place in states:
+                args.append(val)  # once the shape of a step is known
+            elif place in node.steps:
+                val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
+                args.append(self.named(self.align(val, (*spread, axis, *formal))))
+            elif item.value.role is Role.CONSTANT:
+                args.append(val)
+            else:
+                args.append(self.named(self.align(val, (*spread, *formal))))
+        lead = self._lead_shape(args, node.steps, spread, any_lead)
+        shapes: dict[int, str] = {}
+        for place in states:
+            item, val, formal = graph.inputs[place], args[place], formals[place]
+            kind, table = kind_of(item.value), is_table(item.value)
+            sizes = [self.extent(a).text for a in (*spread, *formal)]
+            shapes[place] = ", ".join([*lead, *sizes])
+            if val.number:
+                dtype = self.float64() if table else self.dtype if kind == "real" else ""
+                shape = f"({shapes[place]}{',' if len(sizes) + len(lead) == 1 else ''})"
+                val = Val(Code(self.filled(shape, val.text, kind, dtype)), (*spread, *formal), kind=kind, table=table)
+            else:
+                val = self.align(val, (*spread, *formal))
+                if val.thin or (any_lead and val.lead != FULL):
+                    val = replace(val, code=Code(self.expanded(val, shapes[place])))
+            args[place] = replace(val, thin=frozenset(), lead=FULL if any_lead or spread else NONE)
+        for place, (item, val) in enumerate(zip(graph.inputs, args, strict=True)):
+            if item.value.role is Role.CONSTANT:
+                continue
+            state = plan.inputs[place]
+            whole = (val.lead == FULL or not any_lead) and all(val.has(a) for a in spread)
+            given = FULL if whole and (any_lead or spread) else SOME if any_lead or spread else NONE
+            state.lead = given if state.lead is None or state.lead == given else SOME
+            back = dict(zip(formals[place], plan_axes(plan, place), strict=True))
+            state.thin |= {back[a] for a in formals[place] if a in val.thin}
+            state.in_range = False
+        self._late(plan, graph, consts)
+        if any(state is None for state in plan.outputs):
+            self.file.emit(plan)
+        names: dict[int, str] = {}
+        for place in states:
+            names[place] = self.namer.give(graph.inputs[place].name)
+            self.line(f"{names[place]} = {args[place].text}", self.shown(args[place].axes))
+        collected = [out if self.reads_left(out) or out.id in self.plan.captured else None for out in node.outs]
+        lists = [self.namer.give(f"{out.name or 'step'}_steps") if out else "_" for out in collected]
+        for name in lists:
+            if name != "_":
+                self.line(f"{name} = []")
+        counter = self.namer.give(axis.name if axis.name not in self.scope.axes.values() else f"{axis.name}_index")
+        self.line(f"for {counter} in range({self.extent(axis).text}):")
+        self.indent += "    "
+        given_args = []
+        for place, val in enumerate(args):
+            if place in names:
+                given_args.append(names[place])
+            elif place in node.steps:
+                after = "".join(", :" for _ in formals[place])
+                given_args.append(f"{val.atom}[..., {counter}{after}]")
+            else:
+                given_args.append(val.text)
+        keywords = self.keywords(plan, graph, to_caller, consts)
+        text = self.invoke(node, plan, given_args, keywords)
+        next_state = {result: place for place, result in states.items()}
+        targets = []
+        for place in range(len(node.outs)):
+            if place in next_state:
+                targets.append(names[next_state[place]])
+            else:
+                targets.append(self.namer.give(graph.outputs[place].name or "y") if lists[place] != "_" else "_")
+        self.line(f"{', '.join(targets)} = {text}")
+        for place in range(len(node.outs)):
+            output = plan.outputs[place]
+            assert output is not None
+            if place in next_state and (output.thin or (output.lead != FULL and (any_lead or spread))):
+                name = targets[place]
+                self.line(f"{name} = {self.expanded(Val(Code(name)), shapes[next_state[place]])}")
+            if lists[place] != "_":
+                self.line(f"{lists[place]}.append({targets[place]})")
+        self.indent = self.indent[:-4]
+        self.release(node.args)
+        needs = frozenset[int]().union(*(val.needs for val in vals))
+        for place, out in enumerate(node.outs):
+            output = plan.outputs[place]
+            assert output is not None
+            axes = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
+            thin = frozenset() if place in next_state else {to_caller.get(own[a], own[a]) for a in output.thin}
+            got = FULL if any_lead and (place in next_state or output.lead == FULL) else SOME if any_lead else NONE
+            order = (*spread, axis, *axes)
+            if place not in next_state and output.lead == NONE:
+                order, got = (axis, *axes), NONE
+            val = Val(Code("_"), order, frozenset(thin), got, kind_of(out), is_table(out), False, needs)
+            if collected[place] is None:
+                self._keep(out, val)
+                continue
+            sizes = ["0", *(self.extent(a).text for a in axes)]
+            ahead = [*lead, *(self.extent(a).text for a in spread)] if len(order) > 1 + len(axes) or got != NONE else []
+            empty = self.filled(f"({', '.join([*ahead, *sizes])},)", "0", val.kind, self._kept_dtype(val))
+            text = self.stacked(lists[place], -1 - len(axes))
+            bound = self.let(out.name or "x", replace(val, code=Code(f"{text} if {lists[place]} else {empty}", 0)))
+            self._keep(out, bound)
+            if out.id in self.plan.captured:
+                self.record(out, bound)
+
+    def _kept_dtype(self, val: Val) -> str:
+        return self.float64() if val.table else self.dtype if val.kind == "real" else ""
+
+    def _lead_shape(self, args: list[Val], steps: tuple[int, ...], spread: Iterable[Axis], any_lead: bool) -> list[str]:
+        """The leading dimensions of one step, as a part of a shape."""
+        if not any_lead:
+            return []
+        best = max((val for val in args if not val.number), key=lambda val: val.lead)
+        best = self.named(best)
+        return [f"*{best.text}.shape[:-{len(best.axes)}]" if best.axes else f"*{best.text}.shape"]
+
+    def _foreign(self, node: Call) -> None:
+        """A call of an op of the user's own: its inputs in memory order, every declared axis at its extent."""
+        graph = node.graph
+        to_caller = dict(node.axes)
+        formals = [
+            [to_caller.get(a, a) for a in item.value.type.axes if a not in graph.lifted] for item in graph.inputs
+        ]
+        vals = [self.env[arg.id] for arg in node.args]
+        spread: dict[Axis, None] = {}
+        for val, formal in zip(vals, formals, strict=True):
+            spread.update(dict.fromkeys(a for a in val.axes if a not in formal))
+        args = []
+        for item, val, formal in zip(graph.inputs, vals, formals, strict=True):
+            if val.number:
+                args.append(val.text)
+                continue
+            if item.value.type.element is Scalar.REAL:
+                val = self.real(val, False)
+            args.append(self.align(self.full(val, formal), (*spread, *formal)).text)
+        lead = join_leads(val.lead for val in vals if not val.number)
+        needs = frozenset[int]().union(*(val.needs for val in vals))
+        names = frozenset[str]().union(*(val.names for val in vals))
+        outs = []
+        for output, out in zip(graph.outputs, node.outs, strict=True):
+            axes = (*spread, *(to_caller.get(a, a) for a in output.axes if a not in graph.lifted))
+            outs.append(Val(Code(""), axes, frozenset(), lead, kind_of(out), False, False, needs, ANY, names, 1))
+        self._bind_call(node, f"{self.file.foreign(graph)}({', '.join(args)})", outs)

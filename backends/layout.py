@@ -1,0 +1,552 @@
+"""How values lie in memory in generated code, and how one is brought into the order that an op wants.
+
+Layout. A value in generated code is an array whose last dimensions are `Val.axes`, in that order; before them come the
+*leading* dimensions: the batch, and the axes over which a block's caller lifts it. Code inside a class never names
+these, and addresses its own dimensions from the right. So one class serves any batch and any lift.
+
+A body is emitted again and again, while its class's callers and callees learn from one another what may be thin (of
+size 1), what has leading dimensions, which sizes they need; `emit_all` stops when nothing changes any more.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..compiler.axes import Axis
+from ..compiler.graph import (
+    Apply,
+    Call,
+    IndexInto,
+    Node,
+    Repeat,
+    Role,
+    Scan,
+    Value,
+    Weight,
+)
+from ..compiler.static import Arith, Const, ConstOf, SizeOf, Static
+from . import ranges
+from .names import Namer
+from .plan import Plan
+from .ranges import ANY
+from .static_code import ATOM, TERM, Code, static_code
+from .values import NONE, CannotEmit, Val, is_table, join_leads, kind_of
+from .writing import WIDTH, is_path, wrap
+
+if TYPE_CHECKING:
+    from .body import Emitter
+
+INLINE = 64  # characters: a longer expression gets a line of its own
+
+
+@dataclass(slots=True)
+class Scope:
+    """What the arguments, sizes and consts of one class are called."""
+
+    inputs: list[str]
+    axes: dict[Axis, str]
+    consts: dict[Const, str]
+    bounds: dict[Axis, str]  # the largest extent of a bounded width: `max_seq`
+    namer: Namer
+
+
+def scope_of(plan: Plan) -> Scope:
+    """Names in the order of claim: arguments, axes, consts."""
+    namer = Namer()
+    inputs = [namer.give(item.name) for item in plan.graph.inputs]
+    axes = {axis: namer.give(axis.name) for axis in plan.axes}
+    consts = {const: namer.give(const.name) for const in plan.consts}
+    bounds = {axis: namer.give(f"max_{axis.name}") for axis in plan.axes if axis.bound is not None}
+    return Scope(inputs, axes, consts, bounds, namer)
+
+
+@dataclass(slots=True)
+class Reader:
+    """How many reads of a value are still to come."""
+
+    left: int = 0
+
+
+class Layout(ABC):
+    """The variables, sizes and layouts of one class or function while it is being emitted."""
+
+    def __init__(self, file: Emitter, plan: Plan) -> None:
+        self.file = file
+        self.program = file.program
+        self.plan = plan
+        self.graph = plan.graph
+        self.scope = scope_of(plan)
+        self.namer = self.scope.namer
+        self.prologue: list[str] = []
+        self.lines: list[str] = []
+        self.indent = ""
+        self.env: dict[int, Val] = {}
+        self.inputs: list[Val] = []
+        self.returned: list[Val] = []
+        self.place = 0  # of the node at hand
+        self.spreads: dict[
+            int, tuple[Axis, ...]
+        ] = {}  # place of a call -> the axes over which it lifts, outermost first
+        self.recorded: dict[int, tuple[Axis, ...]] = {}  # captured value (canonical number) -> its dimensions
+        self._extents: dict[Axis, Code] = {}
+        self._device: str | None = None
+        self._dtype: str | None = None
+        self._readers: dict[int, Reader] = {}
+        self._holders: dict[str, int] = {}  # variable -> how many live values read it
+        self.counters: dict[Const, str] = {}  # the number of a pass -> the variable of the loop around
+        self._hints: dict[int, tuple[Axis, ...]] = {}
+        self._wishes: dict[int, str] = {}
+        self._families: dict[Axis, Axis] = {}
+        # A width counts as at least 1: where it is 0 there are no items, and either library refuses to pick one.
+        self.bounds = ranges.Bounds(self._representative, lambda axis: self.plan.least(axis) or 1)
+
+    # -- what a backend must spell ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def size_code(self, axis: Axis) -> str: ...
+
+    @abstractmethod
+    def point(self, op: str, vals: list[Val], out: Value) -> Code: ...
+
+    @abstractmethod
+    def const_code(self, const: Const) -> str: ...
+
+    @abstractmethod
+    def bound_code(self, axis: Axis) -> str: ...
+
+    @abstractmethod
+    def parameter(self, weight: Weight) -> str: ...
+
+    @abstractmethod
+    def permuted(self, x: Val, source: tuple[int, ...], target: tuple[int, ...]) -> str: ...
+
+    @abstractmethod
+    def swapped(self, x: Val, a: int, b: int) -> str: ...
+
+    @abstractmethod
+    def expanded(self, x: Val, shape: str) -> str: ...
+
+    @abstractmethod
+    def stacked(self, items: str, dim: int) -> str: ...
+
+    @abstractmethod
+    def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> str: ...
+
+    @abstractmethod
+    def flatten(self, x: Val, first: int, last: int) -> str: ...
+
+    @abstractmethod
+    def lookup(self, x: Val, e: Val) -> str: ...
+
+    @abstractmethod
+    def take_along(self, x: Val, e: Val, dim: int) -> str: ...
+
+    @abstractmethod
+    def _finish(self, node: Node, out: Value, val: Val, inline: bool) -> None: ...
+
+    @abstractmethod
+    def arange(self, extent: str) -> str: ...
+
+    @abstractmethod
+    def filled(self, shape: str, value: str, kind: str, dtype: str) -> str: ...
+
+    @abstractmethod
+    def cast(self, text: str, dtype: str) -> str: ...
+
+    @abstractmethod
+    def float64(self) -> str: ...
+
+    @abstractmethod
+    def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val: ...
+
+    @abstractmethod
+    def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str: ...
+
+    @abstractmethod
+    def loop(
+        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
+    ) -> list[str]: ...
+
+    @abstractmethod
+    def counts(self, node: Repeat) -> bool:
+        """Whether the number of the pass is a variable of the running code, rather than fixed when it is built."""
+
+    @abstractmethod
+    def record(self, out: Value, val: Val) -> None: ...
+
+    @abstractmethod
+    def root_device(self) -> str: ...
+
+    @abstractmethod
+    def root_dtype(self) -> str | None: ...
+
+    @abstractmethod
+    def first_weight(self) -> str | None: ...
+
+    @abstractmethod
+    def check_index(self, code: str, extent: str, axis: Axis) -> None: ...
+
+    def _bind_input(self, place: int, value: Value) -> None:
+        state = self.plan.inputs[place]
+        name = self.scope.inputs[place]
+        kind = kind_of(value)
+        if value.role is Role.CONSTANT:
+            val = Val(Code(name), kind=kind, table=is_table(value), number=True, needs=frozenset({place}))
+        else:
+            bounds = ANY
+            element = value.type.element
+            if isinstance(element, IndexInto) and state.in_range:
+                bounds = self.bounds.positions(element.axis)
+            axes = self.core(value.type.axes)
+            lead = NONE if state.lead is None else state.lead
+            thin = frozenset(state.thin)
+            val = Val(Code(name), axes, thin, lead, kind, is_table(value), False, frozenset({place}), bounds)
+        val = replace(val, names=frozenset({name}))
+        self.inputs.append(val)
+        self._keep(value, val)
+
+    def _keep(self, value: Value, val: Val) -> None:
+        self.env[value.id] = val
+        for name in val.names:
+            self._holders[name] = self._holders.get(name, 0) + 1
+
+    def release(self, values: Iterable[Value]) -> None:
+        """Notes one read of each value; a variable that nothing will read again gives its name back."""
+        for value in values:
+            reader = self._readers[value.id]
+            reader.left -= 1
+            if reader.left == 0:
+                for name in self.env[value.id].names:
+                    self._holders[name] -= 1
+                    if self._holders[name] == 0:
+                        self.namer.free(name)
+
+    def note(self, out: Value, val: Val) -> None:
+        """Remembers the dimensions of a recorded value."""
+        self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
+
+    def reads_left(self, value: Value) -> int:
+        reader = self._readers.get(value.id)
+        return reader.left if reader else 0
+
+    def core(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
+        """Axes without those over which callers lift: these are leading dimensions, never named."""
+        return tuple(axis for axis in axes if axis not in self.plan.lifted)
+
+    # -- lines --------------------------------------------------------------------------------------------------
+
+    def line(self, text: str, comment: str = "") -> None:
+        self.lines += wrap(self.indent + text, comment, WIDTH - 8)
+
+    def shown(self, axes: Sequence[Axis]) -> str:
+        """Axes for a comment: `[target, heads, key]`."""
+        return "[" + ", ".join(axis.name for axis in axes) + "]"
+
+    def let(self, wish: str, val: Val) -> Val:
+        """Gives an expression a line and a name."""
+        name = self.namer.give(wish)
+        self.line(f"{name} = {val.text}", "" if val.number else self.shown(val.axes))
+        return replace(val, code=Code(name), names=frozenset({name}), depth=0)
+
+    def named(self, val: Val, wish: str = "x") -> Val:
+        """The value as a plain variable or attribute: for an expression that is written more than once."""
+        return val if val.code.level == ATOM and is_path(val.text) else self.let(wish, val)
+
+    # -- numbers ------------------------------------------------------------------------------------------------
+
+    def static(self, static: Static) -> Code:
+        """A static number in the running code: sizes as they are at run time."""
+        return static_code(static, lambda axis: self.extent(axis).at(ATOM), self.const_code)
+
+    def _representative(self, axis: Axis) -> Axis:
+        """One axis for all copies of a family (D4)."""
+        if axis not in self._families:
+            for other in list(self._families):
+                if self.plan.same_family(axis, other):
+                    self._families[axis] = self._families[other]
+                    break
+            else:
+                self._families[axis] = axis
+        return self._families[axis]
+
+    def extent(self, axis: Axis) -> Code:
+        """The size of an axis in the running code: known when built, or read from an argument's shape."""
+        if self.plan.static_size(axis):
+            return Code(self.size_code(axis))
+        found = self._find_extent(axis)
+        if found is None:
+            if self.graph.kind == "model":
+                raise CannotEmit(f"no input of `{self.graph.name}` tells the extent of the width `{axis.name}`")
+            self.plan.extents[axis] = None
+            found = Code(self.scope.axes.get(axis) or axis.name)
+        self._extents[axis] = found
+        return found
+
+    def _find_extent(self, axis: Axis) -> Code | None:
+        if axis in self._extents:
+            return self._extents[axis]
+        if self.plan.static_size(axis):
+            return Code(self.size_code(axis))
+        if axis in self.plan.extents:
+            return Code(self.scope.axes[axis])
+        copies = [axis, *(a for a in self.plan.axes if a is not axis and self.plan.same_family(a, axis))]
+        for copy in copies:
+            for val in self.inputs:
+                if not val.number and val.has(copy):
+                    return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.prologue)
+        if axis.size is not None and self.plan.follows_formula(axis):
+            parts = [self._find_extent(part) for part in _sizes(axis.size)]
+            if all(part is not None for part in parts):
+
+                def sizes(part: Axis) -> str:
+                    return (self._find_extent(part) or Code("")).at(ATOM)
+
+                code = static_code(axis.size, sizes, self.const_code, exact=True)
+                where = self.prologue if self._early(axis.size) else self.lines
+                for above, below in _quotients(axis.size):
+                    self._check_division(axis, static_code(above, sizes, self.const_code, exact=True),
+                                         static_code(below, sizes, self.const_code, exact=True), where)  # fmt: skip
+                return self._read_extent(axis, code.text, where)
+        for copy in copies:
+            for val in self.env.values():
+                if not val.number and val.has(copy) and is_path(val.text) and self._alive(val):
+                    return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.lines)
+        return None
+
+    def _check_division(self, axis: Axis, above: Code, below: Code, where: list[str]) -> None:
+        """The size of an axis divides exactly (D1), or the input is refused."""
+        space = self.indent if where is self.lines else ""
+        text = f"{axis.name} = {above.text} / {below.text} does not divide: "
+        where.append(f"{space}if {above.at(TERM)} % {below.at(ATOM)}:")
+        where.append(f'{space}    raise ValueError(f"{self.graph.name}: {text}{{{above.text}}} / {{{below.text}}}")')
+
+    def _early(self, size: Static) -> bool:
+        """Whether a derived extent can be computed at the top of the body."""
+        lines = "\n".join(self.lines)
+        names = [code.text for code in (self._find_extent(part) for part in _sizes(size)) if code is not None]
+        return not any(f"{name} = " in lines for name in names)
+
+    def _alive(self, val: Val) -> bool:
+        return all(self._holders.get(name, 0) > 0 for name in val.names)
+
+    def _read_extent(self, axis: Axis, text: str, where: list[str]) -> Code:
+        name = self.scope.axes.get(axis) or self.namer.give(axis.name)
+        where.append((self.indent if where is self.lines else "") + f"{name} = {text}")
+        self._extents[axis] = Code(name)
+        return self._extents[axis]
+
+    @property
+    def device(self) -> str:
+        """Where tables are made: an argument's device, a weight's, or the caller's."""
+        if self._device is None:
+            for val in self.inputs:
+                if not val.number and not self._optional(val):
+                    self._device = f"{val.text}.device"
+                    break
+            else:
+                weight = self.first_weight()
+                if weight is not None:
+                    self._device = f"{weight}.device"
+                elif self.plan.is_root:
+                    self._device = self.root_device()
+                else:
+                    self.plan.wants_device = True
+                    return "device"
+            name = self.namer.give("device")
+            self.prologue.append(f"{name} = {self._device}")
+            self._device = name
+        return self._device
+
+    def _optional(self, val: Val) -> bool:
+        place = self.inputs.index(val)
+        return self.graph.inputs[place].default is not None
+
+    @property
+    def dtype(self) -> str:
+        """The model's own type of reals: a real argument's, a weight's, or the caller's."""
+        if self._dtype is None:
+            for val in self.inputs:
+                if not val.number and val.kind == "real" and not val.table and not self._optional(val):
+                    self._dtype = f"{val.text}.dtype"
+                    break
+            else:
+                weight = self.first_weight()
+                if weight is not None:
+                    self._dtype = f"{weight}.dtype"
+                elif self.plan.is_root and self.root_dtype() is not None:
+                    self._dtype = self.root_dtype()
+                else:
+                    self.plan.wants_dtype = True
+                    return "dtype"
+            name = self.namer.give("dtype")
+            self.prologue.append(f"{name} = {self._dtype}")
+            self._dtype = name
+        return self._dtype
+
+    # -- layout -------------------------------------------------------------------------------------------------
+
+    def permute(self, x: Val, order: Sequence[Axis]) -> Val:
+        """The same dimensions in another order."""
+        order = tuple(order)
+        if x.axes == order:
+            return x
+        if len(x.text) > INLINE:
+            x = self.let("x", x)
+        rank = len(order)
+        moved = [place for place in range(rank) if x.axes[place] != order[place]]
+        if len(moved) == 2:
+            text = self.swapped(x, moved[0] - rank, moved[1] - rank)
+        else:
+            source = tuple(x.dim(order[place]) for place in moved)
+            text = self.permuted(x, source, tuple(place - rank for place in moved))
+        return replace(x, code=Code(text), axes=order, depth=x.depth + 1)
+
+    def align(self, x: Val, order: Sequence[Axis], short: bool = False) -> Val:
+        """x with exactly these dimensions: permuted, and of size 1 where it has no such axis.
+
+        short: dimensions that would come first may be left out, where nothing stands before them.
+        """
+        order = tuple(order)
+        if x.number or x.axes == order:
+            return x
+        extra = [axis for axis in x.axes if axis not in order]
+        if extra:
+            raise CannotEmit(
+                f"{self.graph.name}: a value has the axes {self.shown(extra)}, which its reader does not expect"
+            )
+        x = self.permute(x, [axis for axis in order if axis in x.axes])
+        missing = [axis for axis in order if axis not in x.axes]
+        if not missing:
+            return x
+        wanted = list(order)
+        if short and x.lead == NONE:
+            while wanted and wanted[0] not in x.axes:
+                wanted.pop(0)
+            if not any(axis not in x.axes for axis in wanted):
+                return x
+        items = [":" if axis in x.axes else "None" for axis in wanted]
+        if x.lead == NONE:
+            while items[-1] == ":":
+                items.pop()
+        else:
+            items = ["...", *items[items.index("None") :]]
+        text = f"{x.atom}[{', '.join(items)}]"
+        thin = x.thin | {axis for axis in wanted if axis not in x.axes}
+        return replace(x, code=Code(text), axes=tuple(wanted), thin=thin, depth=x.depth + 1)
+
+    def full(self, x: Val, axes: Iterable[Axis]) -> Val:
+        """x with these axes at their true extent."""
+        wanted = [axis for axis in axes if not x.has(axis)]
+        if not wanted:
+            return x
+        if x.number:
+            raise CannotEmit(f"{self.graph.name}: a number is spread over {self.shown(wanted)}")
+        x = self.named(self.align(x, (*(axis for axis in wanted if axis not in x.axes), *x.axes)))
+        rank = len(x.axes)
+        sizes = [
+            self.extent(a).text if a in wanted else f"{x.text}.shape[{place - rank}]" for place, a in enumerate(x.axes)
+        ]
+        lead = [] if x.lead == NONE else [f"*{x.text}.shape[:-{rank}]"]
+        text = self.expanded(x, ", ".join([*lead, *sizes]))
+        return replace(x, code=Code(text), thin=x.thin - set(wanted), depth=x.depth + 1)
+
+    def last(self, x: Val, axes: Sequence[Axis]) -> Val:
+        """x with these axes, at their true extent, as its last dimensions."""
+        x = self.full(x, axes)
+        return self.permute(x, [*(axis for axis in x.axes if axis not in axes), *axes])
+
+    def union_order(self, vals: Sequence[Val], out: Value) -> tuple[Axis, ...]:
+        """The memory order of a pointwise result: as the reader wants it, or as the largest operand has it."""
+        found: dict[Axis, None] = {}
+        arrays = sorted((val for val in vals if not val.number), key=lambda val: (-len(val.axes), val.table))
+        for val in arrays:
+            found.update(dict.fromkeys(val.axes))
+        if not arrays:
+            return ()
+        hint = self._hints.get(out.id)
+        if arrays[0].axes and len(arrays[0].axes) == len(found) and not (hint and out.role <= Role.TABLE):
+            return arrays[0].axes
+        order = hint if hint and set(found) <= set(hint) else self.core(out.type.axes)
+        kept = [axis for axis in order if axis in found]
+        return (*(axis for axis in found if axis not in kept), *kept)
+
+    def combine(self, vals: Sequence[Val], code: Code, order: Sequence[Axis], out: Value, **more: object) -> Val:
+        """The result of an op that broadcasts its operands: what it may lack, and what it hangs on."""
+        arrays = [val for val in vals if not val.number]
+        thin = frozenset(axis for axis in order if not any(val.has(axis) for val in arrays))
+        result = Val(
+            code, tuple(order), thin, join_leads(val.lead for val in arrays), kind_of(out), is_table(out),
+            needs=frozenset[int]().union(*(val.needs for val in vals)),
+            names=frozenset[str]().union(*(val.names for val in vals)),
+            depth=1 + max((val.depth for val in vals), default=0),
+        )  # fmt: skip
+        return replace(result, **more)  # type: ignore[arg-type]
+
+    # -- kinds of elements --------------------------------------------------------------------------------------
+
+    def real(self, x: Val, table: bool, like: Sequence[Val] = ()) -> Val:
+        """x as reals: float64 in a table, else of the model's own type."""
+        if x.number or (x.kind == "real" and x.table == table):
+            return x
+        if table:
+            dtype = self.float64()
+        else:
+            near = next(
+                (v for v in like if not v.number and v.kind == "real" and not v.table and is_path(v.text)), None
+            )
+            dtype = f"{near.text}.dtype" if near else self.dtype
+        names = x.names if table else x.names | frozenset(n for v in like for n in v.names)
+        return replace(x, code=Code(self.cast(x.atom, dtype)), kind="real", table=table, bounds=ANY, names=names)
+
+    def pointwise(self, node: Apply, vals: list[Val]) -> Val:
+        """An op done for each index: operands are aligned, and made reals of one type where the result is real."""
+        op, out = node.op, node.out
+        order = self.union_order(vals, out)
+        if kind_of(out) == "real":
+            skip = 1 if op == "select" else 0
+            vals = [*vals[:skip], *(self.real(val, is_table(out), vals) for val in vals[skip:])]
+        power = vals[1].text if op == "^" and vals[1].number else ""
+        vals = [self.align(val, order, short=True) for val in vals]
+        if power in ("2", "3"):  # far faster than `**` (SPEED.md), and the same number
+            x = self.named(vals[0])
+            return self.combine([x, vals[1]], Code(" * ".join([x.text] * int(power)), TERM), order, out)
+        return self.combine(vals, self.point(op, vals, out), order, out)
+
+
+def plan_axes(plan: Plan, place: int) -> tuple[Axis, ...]:
+    """The dimensions of a class's argument, in the class's own axes."""
+    return tuple(axis for axis in plan.graph.inputs[place].value.type.axes if axis not in plan.lifted)
+
+
+def _sizes(static: Static) -> list[Axis]:
+    match static:
+        case SizeOf(axis):
+            return [axis]
+        case Arith(_, args):
+            return [axis for arg in args for axis in _sizes(arg)]
+        case _:
+            return []
+
+
+def _quotients(static: Static) -> list[tuple[Static, Static]]:
+    """Numerator and denominator of each division that must be exact."""
+    match static:
+        case Arith(op, args) if op in ("/", "//"):
+            return [(args[0], args[1]), *(pair for arg in args for pair in _quotients(arg))]
+        case Arith(op, args) if op not in ("floor", "ceil"):
+            return [pair for arg in args for pair in _quotients(arg)]
+        case _:
+            return []
+
+
+def consts_of(static: Static) -> list[Const]:
+    match static:
+        case ConstOf(const):
+            return [const]
+        case Arith(_, args):
+            return [const for arg in args for const in consts_of(arg)]
+        case _:
+            return []

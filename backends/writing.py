@@ -1,0 +1,71 @@
+"""Lines of generated code: breaking those that are too long."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+WIDTH = 120  # of a line of generated code
+
+
+def is_path(text: str) -> bool:
+    """A variable or attribute: `x`, `self.E`."""
+    return text.replace(".", "").replace("_", "a").isalnum() and not text[0].isdigit()
+
+
+def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
+    """A line of code with its comment, broken within brackets where it is too long."""
+    noted = f"{line}  # {comment}" if comment else line
+    if len(noted) <= width:
+        return [noted]
+    space = line[: len(line) - len(line.lstrip())]
+    above = [f"{space}# {comment}"] if comment else []
+    if len(line) <= width:
+        return [*above, line]
+    opened = _outer_call(line)
+    if opened is None:
+        return [*above, line]
+    start, end, commas = opened
+    inner = space + "    "
+    if " for " in line[start:end]:  # a comprehension: one part, and no comma after it
+        body = line[start + 1 : end]
+        head, loop = body.rsplit(" for ", 1)
+        return [
+            *above,
+            line[: start + 1],
+            *wrap(f"{inner}{head}", "", width),
+            f"{inner}for {loop}",
+            f"{space}{line[end:]}",
+        ]
+    cuts = [start, *commas, end]
+    parts = [line[a + 1 : b].strip() for a, b in pairwise(cuts)]
+    found = [*above, line[: start + 1]]
+    for part in parts:
+        if part:
+            found += wrap(f"{inner}{part},", "", width)
+    return [*found, f"{space}{line[end:]}"]
+
+
+def _outer_call(line: str) -> tuple[int, int, list[int]] | None:
+    """The widest outermost parentheses that hold a list: where they open and close, and their commas."""
+    depth, start = 0, -1
+    commas: list[int] = []
+    best: tuple[int, int, list[int]] | None = None
+    quote = ""
+    for place, character in enumerate(line):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "([{":
+            if depth == 0:
+                start, commas = place, []
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+            if depth == 0 and line[start] == "(":
+                called = start > 0 and (line[start - 1].isalnum() or line[start - 1] in "_])")
+                if (called or commas) and (best is None or place - start > best[1] - best[0]):
+                    best = (start, place, commas)
+        elif character == "," and depth == 1:
+            commas.append(place)
+    return best

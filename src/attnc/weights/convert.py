@@ -1,0 +1,306 @@
+"""From someone else's weights to a spec's, and back, by a map."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..backends.load import WeightsError
+from .files import BF16, plain, widened
+from .maps import Map, Rule, Step, filled, matched, with_prefix
+
+if TYPE_CHECKING:
+    from ..compiler.inventory import WeightSpec
+    from ..spec import Model
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def convert(
+    state_dict: Mapping[str, Any],
+    map: Map | str | os.PathLike[str],
+    model: Model,
+    *,
+    reverse: bool = False,
+    omit: Collection[str] = (),
+) -> dict[str, Array]:
+    """Someone else's weights as the model's own, `{path: array}`; or, in `reverse`, the model's as someone else's.
+
+    state_dict: {name: array or torch tensor}, all the weights of one side. torch's bfloat16 becomes float32.
+    map:        a map or the path of one (`attnc.weights.maps` says what stands in it).
+    omit:       in reverse, second names (`tie`) and beginnings (`optional`) of the map to do without; `Map.omitted`
+                gives those that a file did without.
+
+    Arrays are views where they can be: nothing but merged and stacked weights is copied. Raises WeightsError: one
+    message that lists every weight that is missing, unexpected, of the wrong shape or made by no rule.
+    """
+    read = map if isinstance(map, Map) else Map.read(map)
+    given = {name: _array(value) for name, value in state_dict.items()}
+    problems: list[str] = []
+    links = _links(read, model.weights, problems)
+    made = _back(read, links, given, model, problems, omit) if reverse else _there(read, links, given, problems)
+    if problems:
+        count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+        raise WeightsError(f"{read.name}: {count} with the weights of `{model.name}`\n  " + "\n  ".join(problems))
+    return made
+
+
+def _there(map: Map, links: Sequence[_Link], given: dict[str, Array], problems: list[str]) -> dict[str, Array]:
+    """Theirs -> ours, in the order of the spec."""
+    bare = [prefix for prefix in map.optional if not any(name.startswith(prefix) for name in given)]
+    given = {with_prefix(map, name, bare): array for name, array in given.items()}
+    needed = {name for link in links for name in link.theirs}
+    for alias, original in map.ties:
+        twin = None if alias in needed else given.pop(alias, None)
+        if twin is not None and not _same(given.setdefault(original, twin), twin):
+            problems.append(f"not tied: `{alias}` should be `{original}`, but they differ")
+    unexpected = {
+        name: array.shape
+        for name, array in given.items()
+        if name not in needed and not any(matched(pattern, name) is not None for pattern in map.ignored)
+    }
+    found: dict[str, Array] = {}
+    for link in links:
+        lost = [name for name in link.theirs if name not in given]
+        wanted = " and ".join(str(spec) for spec in link.ours)
+        problems += [f"missing: `{name}`, for {wanted}{_near(name, unexpected)}" for name in lost]
+        if not lost:
+            try:
+                parts = _forward(link, [given[name] for name in link.theirs])
+            except _Misfit as wrong:
+                shapes = ", ".join(f"`{name}` {list(given[name].shape)}" for name in link.theirs)
+                problems.append(f"wrong shape: {shapes}, for {wanted}: {wrong}")
+            else:
+                found.update(zip((spec.path for spec in link.ours), parts, strict=True))
+    problems += [f"unexpected: {_named(name)} {list(shape)}" for name, shape in unexpected.items()]
+    return found
+
+
+def _back(
+    map: Map, links: Sequence[_Link], given: dict[str, Array], model: Model, problems: list[str], omit: Collection[str]
+) -> dict[str, Array]:
+    """Ours -> theirs, in the order of the map's rules."""
+    specs = model.weights
+    unexpected = {name: array.shape for name, array in given.items() if name not in specs}
+    for path, spec in specs.items():
+        if path not in given:
+            problems.append(f"missing: {spec}{_near(path, unexpected)}")
+        elif given[path].shape != spec.shape:
+            problems.append(f"wrong shape: {spec}, but given {list(given[path].shape)}")
+    problems += [f"unexpected: {_named(name)} {list(shape)}" for name, shape in unexpected.items()]
+    if problems:
+        return {}
+    found: dict[str, Array] = {}
+    for link in links:
+        try:
+            parts = _backward(link, [given[spec.path] for spec in link.ours])
+        except _Misfit as wrong:
+            problems.append(f"wrong shape: {' and '.join(str(spec) for spec in link.ours)}: {wrong}")
+        else:
+            found.update(zip(link.theirs, parts, strict=True))
+    found |= {
+        alias: found[original]
+        for alias, original in map.ties
+        if original in found and alias not in found and alias not in omit
+    }
+    for prefix in map.optional:
+        if prefix in omit:
+            found = {name.removeprefix(prefix): array for name, array in found.items()}
+    return found
+
+
+def _array(value: Any) -> Array:
+    array = plain(value)
+    return widened(array) if array.dtype == BF16 and not isinstance(value, np.ndarray) else array
+
+
+def _same(a: Array, b: Array) -> bool:
+    """Bit by bit, so that NaN equals itself."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return a is b or np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+
+
+def _named(name: str) -> str:
+    """A name from a file, fit for a terminal."""
+    return f"`{name}`" if name.isprintable() else ascii(name)
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"; near it: {_named(near[0])}" if near else ""
+
+
+# -- which rule makes which weight -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """One rule for one layer: these weights of theirs are those of ours."""
+
+    rule: Rule
+    theirs: tuple[str, ...]
+    ours: tuple[WeightSpec, ...]
+
+
+def _links(map: Map, specs: Mapping[str, WeightSpec], problems: list[str]) -> list[_Link]:
+    """Every rule for every layer of the model. Weights of ours that no rule or several rules make are problems."""
+    links: list[_Link] = []
+    made: dict[str, str] = {}
+    for rule in map.rules:
+        for path, spec in specs.items():
+            values = matched(rule.ours[0], path)
+            if values is None:
+                continue
+            ours = [filled(pattern, values) for pattern in rule.ours]
+            lost = [name for name in ours if name not in specs]
+            problems += [f"{rule.place} makes `{name}`, which the spec has not" for name in lost]
+            problems += [f"{made[name]} and {rule.place} both make `{name}`" for name in ours if name in made]
+            made |= dict.fromkeys(ours, rule.place)
+            theirs = tuple(filled(pattern, values) for pattern in rule.theirs)
+            if rule.stacked is not None:
+                count = _extents(spec).get(rule.stacked)
+                if count is None:
+                    problems.append(f"{rule.place} stacks `{rule.stacked}`, which is no axis of {spec}")
+                    continue
+                theirs = tuple(filled(theirs[0], {f"{rule.stacked}_": str(i)}) for i in range(count))
+            if not lost:
+                links.append(_Link(rule, theirs, tuple(specs[name] for name in ours)))
+    patterns = [pattern for rule in map.rules for pattern in rule.ours]
+    problems += [f"no rule of the map makes {specs[path]}{_near(path, patterns)}" for path in specs if path not in made]
+    return links
+
+
+def _extents(spec: WeightSpec) -> dict[str, int]:
+    """The sizes of the axes of a stored weight; a bounded width counts at its bound."""
+    return {axis.name: axis.extent if axis.extent is not None else axis.bound or 0 for dim in spec.dims for axis in dim}
+
+
+# -- arrays --------------------------------------------------------------------------------------------------------
+
+
+class _Misfit(Exception):
+    """Why an array cannot be what the map says."""
+
+
+def _forward(link: _Link, parts: list[Array]) -> list[Array]:
+    """Theirs -> ours. Raises _Misfit."""
+    for step in link.rule.steps:
+        match step.kind:
+            case "split":
+                parts = _cut(parts[0], [spec.shape for spec in link.ours], step, link.ours[0])
+            case "merge":
+                parts = [_joined(parts, step, link.ours[0])]
+            case "stack":
+                if len({part.shape for part in parts}) != 1:
+                    raise _Misfit(f"{len(parts)} of several shapes")
+                parts = [np.stack(parts)]
+            case _:
+                parts = [_one(part, step, _spec(link, i, parts), False) for i, part in enumerate(parts)]
+    for part, spec in zip(parts, link.ours, strict=True):
+        if part.shape != spec.shape:
+            raise _Misfit(f"it would be {list(part.shape)}")
+    return parts
+
+
+def _backward(link: _Link, parts: list[Array]) -> list[Array]:
+    """Ours -> theirs: the steps undone, the last one first. Raises _Misfit."""
+    for step in reversed(link.rule.steps):
+        match step.kind:
+            case "split":
+                parts = [_joined(parts, step, link.ours[0])]
+            case "merge":
+                whole, count = link.ours[0], len(link.theirs)
+                along = 1 if _alone(step, whole) else 0
+                if whole.shape[along] % count:
+                    raise _Misfit(f"it does not divide into {count} equal parts")
+                shape = tuple(size // count if i == along else size for i, size in enumerate(whole.shape))
+                parts = _cut(parts[0], [shape] * count, step, whole)
+            case "stack":
+                parts = list(parts[0])
+            case _:
+                parts = [_one(part, step, _spec(link, i, parts), True) for i, part in enumerate(parts)]
+    return parts
+
+
+def _spec(link: _Link, i: int, parts: Sequence[Array]) -> WeightSpec:
+    return link.ours[i] if len(parts) == len(link.ours) else link.ours[0]
+
+
+def _alone(step: Step, spec: WeightSpec) -> bool:
+    """Whether the axis of `split per axis` is a dimension of its own, as the experts of `linear[expert: a -> b]`."""
+    return bool(step.axes) and tuple(axis.name for axis in spec.dims[0]) == step.axes
+
+
+def _grid(array: Array, step: Step, spec: WeightSpec) -> Array:
+    """[axis, rows of each, rest] of what is to be cut or joined `per axis`."""
+    first = spec.dims[0][0].name if spec.dims and spec.dims[0] else ""
+    if first != step.axes[0]:
+        raise _Misfit(f"`{step}` needs `{step.axes[0]}` as its first axis")
+    count = _extents(spec)[first]
+    if array.ndim < 1 or array.shape[0] % count:
+        raise _Misfit(f"its first axis should divide by {first} = {count}")
+    if _alone(step, spec):
+        return array if array.ndim > 1 else array[:, None]
+    return array.reshape(count, array.shape[0] // count, *array.shape[1:])
+
+
+def _joined(parts: Sequence[Array], step: Step, spec: WeightSpec) -> Array:
+    try:
+        if not step.axes:
+            return np.concatenate(parts)
+        joined = np.concatenate([_grid(part, step, spec) for part in parts], axis=1)
+    except ValueError:
+        raise _Misfit(f"{' and '.join(str(list(part.shape)) for part in parts)} do not join") from None
+    return joined if _alone(step, spec) else joined.reshape(-1, *joined.shape[2:])
+
+
+def _cut(array: Array, shapes: Sequence[tuple[int, ...]], step: Step, spec: WeightSpec) -> list[Array]:
+    """The parts of these shapes, that stand one after the other along the first axis, or so for each index of one."""
+    alone = _alone(step, spec)
+    along = 1 if alone else 0
+    if array.ndim <= along:
+        raise _Misfit(f"it is {list(array.shape)}, which cannot be split")
+    total = sum(shape[along] for shape in shapes)
+    if array.shape[along] != total:
+        raise _Misfit(f"it should have {total} where it has {array.shape[along]}")
+    grid = _grid(array, step, spec) if step.axes else array[None]
+    rows = [shape[along] if alone else shape[0] // grid.shape[0] for shape in shapes]
+    cuts = np.split(grid, list(np.cumsum(rows)[:-1]), axis=1)
+    return cuts if alone else [cut.reshape(-1, *cut.shape[2:]) for cut in cuts]
+
+
+def _one(array: Array, step: Step, spec: WeightSpec, back: bool) -> Array:
+    """The steps that make one array of one."""
+    sizes = _extents(spec)
+    if step.kind == "transpose":
+        return array.swapaxes(-1, -2) if array.ndim > 1 else array
+    if step.kind == "shape":
+        unknown = [name for dim in step.shape for name in dim if not name.isdigit() and name not in sizes]
+        if unknown:
+            raise _Misfit(f"the map's `{step}` names `{unknown[0]}`, which is no axis of it")
+        theirs = tuple(prod(int(name) if name.isdigit() else sizes[name] for name in dim) for dim in step.shape)
+        if prod(theirs) != prod(spec.shape):
+            raise _Misfit(f"the map's `{step}` is {list(theirs)}, which has another number of elements")
+        if not back and array.shape != theirs:
+            raise _Misfit(f"the map's `{step}` is {list(theirs)}")
+        return array.reshape(theirs if back else spec.shape)
+    (axis,) = step.axes
+    place = next((i for i, dim in enumerate(spec.dims) if any(a.name == axis for a in dim)), None)
+    if place is None or sizes[axis] % 2:
+        raise _Misfit(f"`{step}` needs an even axis `{axis}`")
+    if array.ndim <= place or array.shape[place] != spec.shape[place]:
+        raise _Misfit(f"`{step}` needs {spec.shape[place]} where it has {list(array.shape)}")
+    names = [a.name for a in spec.dims[place]]
+    after = prod(sizes[name] for name in names[names.index(axis) + 1 :])
+    side_by_side = (step.kind == "unpair") != back
+    pair = (sizes[axis] // 2, 2) if side_by_side else (2, sizes[axis] // 2)
+    shape = array.shape
+    split = array.reshape(*shape[:place], -1, *pair, after, *shape[place + 1 :])
+    return split.swapaxes(place + 1, place + 2).reshape(shape)

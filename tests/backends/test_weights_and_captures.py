@@ -1,0 +1,80 @@
+"""Loading weights, all mistakes at once; and looking inside a model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from attnc.backends import CaptureError, WeightsError, build_numpy, build_torch
+from attnc.backends.init import initial_weights
+from attnc.compiler.inventory import inventory
+
+from .agreement import graph_of
+from .test_torch import CROSS
+
+DEEP = CROSS.replace("model cross", "const layers = 2\nmodel cross").replace(
+    "    return multihead[target, source](x, y, real)",
+    "    repeat layers {\n        x = x + multihead.read[target, source](x, y, real)\n    }\n    return x",
+)
+
+
+def test_mistakes_in_weights_come_in_one_message() -> None:
+    graph = graph_of(CROSS)
+    weights = dict(initial_weights(inventory(graph), 0))
+    del weights["multihead.Q.weight"]
+    weights["multihead.K.weight"] = np.zeros((3, 16))
+    weights["extra"] = np.zeros(2)
+    for build in (build_torch, build_numpy):
+        with pytest.raises(WeightsError) as caught:
+            build(graph, weights=weights)  # type: ignore[operator]
+        assert str(caught.value).splitlines()[1:] == [
+            "  missing: multihead.Q.weight [heads key = 16, model = 16]",
+            "  wrong shape: multihead.K.weight [heads key = 16, model = 16], but given [3, 16]",
+            "  unknown: extra [2]",
+        ]
+
+
+def test_weights_travel_between_the_backends() -> None:
+    graph = graph_of(CROSS)
+    module = build_torch(graph)
+    call = build_numpy(graph, weights=module.state_dict())
+    x, y, real = torch.randn(2, 5, 16), torch.randn(2, 7, 16), torch.ones(2, 7, dtype=torch.bool)
+    np.testing.assert_allclose(module(x, y, real).detach(), call(x.numpy(), y.numpy(), real.numpy()), atol=1e-5)
+    twin = build_torch(graph, weights=call.weights)  # type: ignore[attr-defined]
+    torch.testing.assert_close(twin(x, y, real), module(x, y, real))
+
+
+def test_captured_weights_are_those_of_the_attention() -> None:
+    graph = graph_of(DEEP)
+    paths = ("layers.1.read.weights", "layers.0.read.attend.scores", "layers.0.read.Q")
+    x, y = torch.randn(2, 5, 16, dtype=torch.float64), torch.randn(2, 7, 16, dtype=torch.float64)
+    real = torch.rand(2, 7) > 0.4
+    plain = build_torch(graph, seed=0, dtype=torch.float64)
+    module = build_torch(graph, seed=0, dtype=torch.float64, capture=paths)
+    call = build_numpy(graph, seed=0, dtype=np.float64, capture=paths)
+    result, found = module(x, y, real)
+    torch.testing.assert_close(result, plain(x, y, real))
+    _, there = call(x.numpy(), y.numpy(), real.numpy())
+    assert list(found) == list(there) == list(paths)
+    assert found[paths[0]].axes == ("heads", "q", "k") and found[paths[0]].value.shape == (2, 4, 5, 7)
+    assert found[paths[2]].axes == ("q", "heads", "key")
+    weights = found[paths[0]].value
+    torch.testing.assert_close(weights.sum(-1), real.any(-1).double()[:, None, None].expand(2, 4, 5))
+    for path in paths:
+        assert found[path].axes == there[path].axes
+        np.testing.assert_allclose(found[path].value.detach(), there[path].value, atol=1e-12)
+
+
+def test_unknown_captures_say_what_there_is() -> None:
+    with pytest.raises(
+        CaptureError, match=r"no value `layers.1.raed.weights`; did you mean `layers.1.read.attend.weights`"
+    ):
+        build_torch(graph_of(DEEP), capture=("layers.1.raed.weights",))
+
+
+def test_seeds() -> None:
+    graph = graph_of(CROSS)
+    one, two = build_torch(graph, seed=1), build_torch(graph, seed=2)
+    assert (one.get_parameter("multihead.Q.weight") != two.get_parameter("multihead.Q.weight")).all()
+    again = build_torch(graph, seed=1)
+    assert all((a == b).all() for a, b in zip(one.parameters(), again.parameters(), strict=True))

@@ -1,0 +1,61 @@
+"""Right programs, usual and unusual: none may be refused, or warned of. They stand in the folder `right`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from attnc.compiler.dump import dump
+from attnc.compiler.program import build
+from attnc.dsl.files import read
+from attnc.dsl.render import render_all
+from attnc.dsl.source import Source
+
+HERE = Path(__file__).parent
+FILES = sorted((HERE / "right").glob("*.attn")) + [HERE / "right" / "files" / "main.attn"]
+EXAMPLES = sorted((HERE.parents[1] / "examples").rglob("*.attn"))
+LIBRARY = sorted((HERE.parents[1] / "compiler" / "std").glob("*.attn"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_it_is_right(path: Path) -> None:
+    program = build(read(path))
+    assert not program.diagnostics, render_all(program.diagnostics)
+    for name in (*program.models, *program.blocks):
+        assert dump(program.graph(name))
+
+
+@pytest.mark.parametrize("path", EXAMPLES + LIBRARY, ids=lambda path: path.stem)
+def test_examples_and_library_are_right(path: Path) -> None:
+    program = build(read(path))
+    assert not program.errors, render_all(program.diagnostics)
+
+
+@pytest.mark.parametrize("path", [*FILES, *EXAMPLES], ids=lambda path: path.stem)
+def test_configs_are_right(path: Path) -> None:
+    source = read(path)
+    names = [line.split()[1] for line in source.text.splitlines() if line.startswith("config ")]
+    for name in names:
+        program = build(source, config=name)
+        assert not program.errors, render_all(program.diagnostics)
+        assert program.config == name
+
+
+def test_sizes_may_be_set() -> None:
+    source = read(HERE / "right" / "decoder_only.attn")
+    program = build(source, sizes={"layers": 1, "model": 32, "heads": 8})
+    assert not program.diagnostics, render_all(program.diagnostics)
+    assert program.axes["key"].extent == 4
+    assert program.axes["inner"].extent == 128
+
+
+def test_a_size_of_a_used_file_may_be_set() -> None:
+    path = HERE / "right" / "files" / "main.attn"
+    program = build(read(path), sizes={"model": 32})
+    assert not program.diagnostics, render_all(program.diagnostics)
+    assert program.axes["key"].extent == 8
+
+
+def test_a_file_of_declarations_is_right() -> None:
+    assert not build(Source("sizes.attn", "depth model = 8\nconst layers = 2\n")).diagnostics

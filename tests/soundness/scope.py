@@ -1,0 +1,356 @@
+"""Where statements are written: what is in scope, and how an expression is made of others by the rules of LANGUAGE.md."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, count
+from typing import Any, TypeVar
+
+from .named import Arr, number, pointwise, union
+from .program import CONSTANT, DATA, TABLE, Axis, Env, Formal, Generic, Stmt, Unit, Uses, Val
+
+T = TypeVar("T")
+MOST_ITEMS, MOST_AXES = 300, 5
+Run = Callable[..., Arr]
+
+
+@dataclass
+class Gen:
+    """The program under construction. stream: the family along which results may be claimed causal."""
+
+    rng: random.Random
+    axes: list[Axis] = field(default_factory=list)
+    consts: dict[str, float] = field(default_factory=dict)
+    header: list[str] = field(default_factory=list)
+    uses: dict[str, list[str]] = field(default_factory=dict)
+    units: list[Unit] = field(default_factory=list)
+    capacity: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)
+    tags: set[str] = field(default_factory=set)
+    filled: set[str] = field(default_factory=set)  # families that may not be empty
+    stream: str = ""
+    ids: Any = field(default_factory=count)
+    ops: int = 0
+
+    def fresh(self, prefix: str) -> str:
+        return f"{prefix}{next(self.ids)}"
+
+
+@dataclass
+class Draft:
+    """A block being written: what its calls must heed (see `Unit`)."""
+
+    formals: list[Formal] = field(default_factory=list)
+    need: set[tuple[str, str]] = field(default_factory=set)
+    must: set[str] = field(default_factory=set)
+    pinned: set[str] = field(default_factory=set)
+    met: set[frozenset[str]] = field(default_factory=set)
+    splits: dict[frozenset[str], tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    learns: bool = False
+
+
+@dataclass
+class Scope:
+    gen: Gen
+    axes: list[Axis]
+    draft: Draft
+    generics: list[Generic] = field(default_factory=list)
+    vals: list[Val] = field(default_factory=list)
+    stmts: list[Stmt] = field(default_factory=list)
+    loose: list[Val] = field(default_factory=list)  # expressions not bound yet, to be used once
+    used: set[object] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)  # of weights
+    consts: dict[str, float] = field(default_factory=dict)
+    outer: Scope | None = None
+    model: bool = False
+    inputs_open: bool = True
+
+    # -- chance --------------------------------------------------------------------------------------------------
+
+    def chance(self, p: float) -> bool:
+        return self.gen.rng.random() < p
+
+    def pick(self, options: Sequence[T]) -> T:
+        return options[self.gen.rng.randrange(len(options))]
+
+    def some(self, options: Sequence[T], least: int, most: int) -> list[T]:
+        """That many of them, in a random order."""
+        most = min(most, len(options))
+        return self.gen.rng.sample(list(options), self.gen.rng.randint(min(least, most), most))
+
+    def tag(self, name: str) -> None:
+        self.gen.tags.add(name)
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def fits(self, axes: Iterable[Axis]) -> bool:
+        axes = list(axes)
+        return len(axes) <= MOST_AXES and math.prod(max(axis.size, 1) for axis in axes) <= MOST_ITEMS
+
+    def met(self, axes: Iterable[Axis]) -> None:
+        self.draft.met |= {frozenset((a.name, b.name)) for a, b in combinations(axes, 2)}
+
+    def make(
+        self,
+        text: str,
+        operands: Sequence[Val],
+        run: Callable[[Env, Sequence[Arr]], Arr],
+        *,
+        axes: Sequence[Axis] | None = None,
+        element: str = "real",
+        into: Axis | None = None,
+        role: int = CONSTANT,
+        acted: Sequence[Axis] = (),
+        moved: Mapping[Axis, Axis] | None = None,
+        reach: frozenset[Axis] | None | str = "",
+        big: float = 1.0,
+        atom: bool = True,
+        **more: Any,
+    ) -> Val:
+        """An expression of others: its axes are theirs unless said; `acted` are those that it needs to be there."""
+        parts = tuple(operands)
+        if axes is None:
+            axes = tuple(dict.fromkeys(a for part in parts for a in part.axes))
+        for part in parts:
+            for axis in acted:
+                self.require(part, axis)
+        back = {new: old for old, new in (moved or {}).items()}
+        sources: dict[Axis, frozenset[str]] = {}
+        for axis in axes:
+            old = back.get(axis, axis)
+            found = [part.sources[old] for part in parts if part.has(old)]
+            sources[axis] = frozenset().union(*found) if found else frozenset({"*"})
+        if reach == "":
+            reaches = [part.reach for part in parts]
+            reach = None if any(r is None for r in reaches) else frozenset().union(*reaches)  # type: ignore[arg-type]
+            if reach and reach & set(acted):
+                reach = None
+        assert not isinstance(reach, str)
+        self.met(axes)
+        self.gen.ops += 1
+        runs = [part.run for part in parts]
+        return Val(
+            text,
+            tuple(axes),
+            lambda env: run(env, [one(env) for one in runs]),
+            element,
+            into,
+            max([role, *(part.role for part in parts)]),
+            sources=sources,
+            deps=frozenset().union(*(part.deps for part in parts)),
+            big=big,
+            reach=reach,
+            uses=frozenset().union(*(part.uses for part in parts)),
+            atom=atom,
+            learns=any(part.learns for part in parts) or more.pop("learns", False),
+            **more,
+        )
+
+    def require(self, val: Val, axis: Axis) -> None:
+        """The value must have the axis, whatever a call leaves out."""
+        if val.has(axis) and "*" not in val.sources[axis]:
+            self.draft.need |= {(formal, axis.name) for formal in val.sources[axis]}
+            self.draft.must |= val.sources[axis]
+
+    def bind(self, val: Val, name: str = "") -> Val:
+        """`name = val`. The variable."""
+        name = name or self.gen.fresh("v")
+        id = next(self.gen.ids)
+        typed = ""
+        if self.chance(0.08):
+            self.tag("typed assignment")
+            typed = f": {val.type_text(self.some(val.axes, 9, 9))}"
+        text = val.text
+        if self.chance(0.15) and text.endswith(")") and val.atom:
+            text = self.piped(text)
+
+        def run(env: Env, stmt: Stmt) -> None:
+            env.values[id] = val.run(env)
+
+        makes: Uses = frozenset({id, "weights"}) if val.learns else frozenset({id})
+        self.stmts.append(Stmt(f"{name}{typed} = {text}", val.uses, makes, run))
+        self.draft.learns = self.draft.learns or val.learns
+        return self.variable(val, name, id)
+
+    def variable(self, val: Val, name: str, id: int) -> Val:
+        bound = replace(
+            val, text=name, run=lambda env: env.values[id], uses=frozenset({id}), atom=True, learns=False, owner=""
+        )
+        self.vals.append(bound)
+        return bound
+
+    def piped(self, text: str) -> str:
+        """`f[a](x)` as `x |> f[a]`, where x is plain and alone."""
+        head, _, rest = text.partition("(")
+        inner = rest[:-1]
+        if inner.isidentifier() and head and not head.startswith("raw") and "scan" not in head:
+            self.tag("pipe")
+            return f"{inner} |> {head}"
+        return text
+
+    def named(self, val: Val) -> Val:
+        """The value as a variable: it may be written twice."""
+        return val if val.text.isidentifier() else self.bind(val)
+
+    def flush(self) -> None:
+        for val in self.loose:
+            self.bind(val)
+        self.loose.clear()
+
+    def input(
+        self, axes: Sequence[Axis], element: str = "real", into: Axis | None = None, default: float | bool | None = None
+    ) -> Val | None:
+        """A new formal of the block."""
+        if not self.inputs_open or not self.fits(axes):
+            return None
+        name = self.gen.fresh({"real": "x", "bool": "m", "int": "n", "index": "ids"}[element])
+        axes = tuple(axes)
+        self.met(axes)
+        stream = {axis for axis in axes if axis.family == self.gen.stream}
+        val = Val(
+            name, axes, lambda env: env.formals[name], element, into, DATA,
+            sources=dict.fromkeys(axes, frozenset({"*"} if self.model else {name})),
+            deps=frozenset({name}), big=3.0, reach=frozenset(stream), uses=frozenset({f"formal:{name}"}), owner=name,
+        )  # fmt: skip
+        self.draft.formals.append(Formal(name, val, default))
+        self.vals.append(val)
+        if into is not None:
+            self.gen.filled.add(into.family)
+        return val
+
+    def find(self, good: Callable[[Val], bool]) -> Val | None:
+        """A value in scope, rather one that nothing has used."""
+        loose = [val for val in self.loose if good(val)]
+        if loose and self.chance(0.7):
+            val = self.pick(loose)
+            self.loose.remove(val)
+            return val
+        known = [val for val in self.vals if good(val)]
+        if not known:
+            return None
+        fresh = [val for val in known if not val.uses & self.used]
+        val = self.pick(fresh) if fresh and self.chance(0.75) else self.pick(known)
+        self.used |= val.uses
+        return val
+
+    def random_axes(self, least: int, most: int, among: Callable[[Axis], bool] = lambda axis: True) -> list[Axis]:
+        axes = [axis for axis in self.some([a for a in self.axes if among(a)], least, most)]
+        families: dict[str, Axis] = {}
+        for axis in axes:  # rather one of each family
+            families.setdefault(axis.family if self.chance(0.8) else axis.name, axis)
+        return list(families.values())
+
+    def real(self, good: Callable[[Val], bool] = lambda val: True, ints: bool = False) -> Val | None:
+        """A number, tame enough to go on with."""
+        kinds = ("real", "int") if ints else ("real",)
+        found = self.find(lambda val: val.element in kinds and good(val))
+        if found is None or self.chance(0.1):
+            new = self.input(self.random_axes(0, 3))
+            if new is not None and good(new):
+                return new
+        if found is not None and found.big > 30 and found.element == "real":
+            return self.function("tanh", found, 1.0)
+        return found
+
+    def real_with(self, among: Callable[[Axis], bool], least: int = 1) -> tuple[Val, list[Axis]] | None:
+        """A number with such axes, and these axes."""
+        val = self.real(lambda val: sum(map(among, val.axes)) >= least)
+        if val is None:
+            axes = self.random_axes(least, least + 1, among)
+            if sum(map(among, axes)) < least:
+                return None
+            rest = self.random_axes(0, 2, lambda axis: axis not in axes)
+            val = self.input([*axes, *rest])
+        if val is None:
+            return None
+        return val, [axis for axis in val.axes if among(axis)]
+
+    def position(self, axis: Axis) -> Val:
+        """An axis as its index."""
+        name = axis.name
+        return Val(
+            name, (axis,), lambda env: Arr(_arange(env.sizes[name]), (name,)), "index", axis, TABLE,
+            sources={axis: frozenset({"*"})}, big=5.0,
+        )  # fmt: skip
+
+    def size(self, axis: Axis) -> Val:
+        name = axis.name
+        run_time = axis.width and not axis.fixed
+        return Val(
+            f"|{name}|", (), lambda env: number(env.sizes[name]), "int", big=5.0, reach=None if run_time else frozenset()
+        )
+
+    def literal(self, value: float | int) -> Val:
+        element = "int" if isinstance(value, int) else "real"
+        text = str(value) if value >= 0 else f"({value})"
+        return Val(text, (), lambda env: number(value), element, big=abs(value))
+
+    # -- plumbing ------------------------------------------------------------------------------------------------
+
+    def function(self, name: str, val: Val, big: float) -> Val:
+        from .named import FUNCTIONS
+
+        f = FUNCTIONS[name]
+        return self.make(f"{name}({val.text})", [val], lambda env, xs: pointwise(f, xs[0]), big=big)
+
+    def broadcast(self, val: Val, axes: Sequence[Axis]) -> Val:
+        if not axes:
+            return val
+        names = ", ".join(axis.name for axis in axes)
+        return self.make(
+            f"broadcast[{names}]({val.text})", [val], lambda env, xs: xs[0], axes=(*axes, *val.axes), big=val.big,
+            element=val.element, into=val.into, mark=val.mark,
+        )  # fmt: skip
+
+    def together(self, vals: Sequence[Val]) -> list[Val] | None:
+        """D7: of operands that carry data none lacks a width of another; None if it would be too much."""
+        vals = [self.owned(val) for val in vals]
+        axes = dict.fromkeys(axis for val in vals for axis in val.axes)
+        if not self.fits(axes):
+            return None
+        carrying = [val for val in vals if val.role == DATA and val.element in ("real", "int")]
+        widths = [axis for axis in dict.fromkeys(a for val in carrying for a in val.axes) if axis.width]
+        return [self.broadcast(v, [w for w in widths if not v.has(w)]) if v in carrying else v for v in vals]
+
+    def owned(self, val: Val) -> Val:
+        """In a block, an operand beside others must keep the widths of its formal: another may have them."""
+        for axis in val.axes:
+            if axis.width and val.role == DATA and val.element in ("real", "int"):
+                self.require(val, axis)
+        return val
+
+    def raw(self, val: Val) -> Val:
+        return self.make(f"raw({val.text})", [val], lambda env, xs: xs[0], big=val.big, element=val.element)
+
+    def coerce(self, val: Val, axes: Sequence[Axis]) -> Val | None:
+        """The value with exactly these axes: the others summed away, what it lacks spread."""
+        extra = [axis for axis in val.axes if axis not in axes]
+        lacking = [axis for axis in axes if not val.has(axis)]
+        if not self.fits([*val.axes, *lacking]):
+            return None
+        if extra:
+            from .named import reduce
+
+            names = [axis.name for axis in extra]
+            val = self.make(
+                f"mean[{', '.join(names)}]({val.text})",
+                [val],
+                lambda env, xs: reduce("mean", xs[0], None, names, env.sizes),
+                axes=[axis for axis in val.axes if axis in axes], acted=extra, big=val.big,
+            )  # fmt: skip
+        return self.broadcast(val, lacking)
+
+    def dims(self, groups: Sequence[Sequence[Axis]]) -> list[list[str]]:
+        return [[axis.name for axis in group] for group in groups]
+
+
+def _arange(size: int) -> Any:
+    import numpy as np
+
+    return np.arange(size)
+
+
+__all__ = ["Draft", "Gen", "Scope", "union"]
