@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Label, Severity
@@ -15,7 +13,7 @@ from .binding import Binding
 from .body import Body
 from .builder import Builder
 from .frame import Frame, Instance
-from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Scan, Type, Value
+from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Scan, Type, Value, values_of
 from .modules import checked_size, size_static
 from .names import listed
 from .sizes import substitute
@@ -65,9 +63,10 @@ class BlockCall(Binding):
         checker.decisions.extend(instance.decisions)
         checker.undecided = checker.undecided or instance.undecided
         self._relay(instance)
+        frame = instance.frame
         if instance.graph is None:
             return self._promised(frame)
-        if not self._apart(instance, frame):
+        if not self._apart(instance, frame) or not self._one_shape(instance.graph):
             return None
         return self._emit(instance, frame, arguments, name)
 
@@ -593,6 +592,25 @@ class BlockCall(Binding):
                 return False
         return True
 
+    def _one_shape(self, graph: Graph) -> bool:
+        """Calls of a shared block have one set of weights, so they need them in one shape."""
+        if self.shared is None:
+            return True
+        shapes = weight_shapes(graph)
+        first, place = self.body.frame.shared.setdefault(self.shared, (shapes, self.call.span))
+        for name, shape in shapes.items():
+            if name in first and all(first[name]) and all(shape) and first[name] != shape:
+                self.body.report(
+                    "E0412",
+                    f"the calls of `{self.shared}` share their weights, but `{name}` is {list(shape)} here "
+                    f"and {list(first[name])} at the first call",
+                    self.call.span,
+                    related=[(place, "the first call")],
+                    help=f"call `{self.block.name}` itself, with a label: each call then has weights of its own",
+                )
+                return False
+        return True
+
     def _emit(
         self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str
     ) -> list[Wire | None]:
@@ -633,26 +651,50 @@ class BlockCall(Binding):
         return outs
 
 
-def owns_weights(graph: Graph) -> bool:
-    """Whether a graph owns weights, itself or in what it calls."""
+def weight_shapes(graph: Graph, path: str = "") -> dict[str, tuple[int | None, ...]]:
+    """The extents of all weights of a graph and of what it calls, by their paths."""
+    found: dict[str, tuple[int | None, ...]] = {}
+    for node in graph.nodes:
+        match node:
+            case Parameter(weight=weight):
+                found[path + weight.name] = tuple(axis.extent for dim in weight.dims for axis in dim)
+            case Apply(weights=weights):
+                for weight in weights:
+                    found[path + weight.name] = tuple(axis.extent for dim in weight.dims for axis in dim)
+            case Call(graph=inner, name=name) | Scan(graph=inner, name=name):
+                found |= weight_shapes(inner, f"{path}{name}." if name else path)
+            case Repeat(bodies=bodies, name=name):
+                for body in bodies:
+                    found |= weight_shapes(body, f"{path}{name}.")
+            case _:
+                pass
+    return found
+
+
+def owns_weights(graph: Graph, none: set[int] | None = None) -> bool:
+    """Whether a graph owns weights, itself or in what it calls. `none`: ids of graphs seen to own none."""
+    none = set() if none is None else none
+    if id(graph) in none:
+        return False
     for node in graph.nodes:
         match node:
             case Parameter():
                 return True
             case Apply(weights=weights) if weights:
                 return True
-            case Call(graph=inner) | Scan(graph=inner) if owns_weights(inner):
+            case Call(graph=inner) | Scan(graph=inner) if owns_weights(inner, none):
                 return True
-            case Repeat(bodies=bodies) if any(owns_weights(inner) for inner in bodies):
+            case Repeat(bodies=bodies) if any(owns_weights(inner, none) for inner in bodies):
                 return True
             case _:
                 pass
+    none.add(id(graph))
     return False
 
 
 def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] | None:
     """A value of the graph, or of what it calls, that carries two of these axes."""
-    for value in _values(graph):
+    for value in values_of(graph):
         held = [axis for axis in formals if axis in value.type.axes]
         if len(held) > 1:
             return value, held[0], held[1]
@@ -672,14 +714,6 @@ def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] 
                 if found is not None:
                     return found
     return None
-
-
-def _values(graph: Graph) -> Iterable[Value]:
-    for entry in graph.inputs:
-        yield entry.value
-    for node in graph.nodes:
-        made: Any = node
-        yield from made.outs if hasattr(made, "outs") else (made.out,)
 
 
 def _current(frame: Frame, axis: Axis) -> Axis:

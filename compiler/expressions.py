@@ -546,7 +546,9 @@ class Expressions(Scope):
     def _option(self, made: OpCall, option: Any, wire: Wire, argument: s.Argument) -> bool:
         if wire.static is None:
             self.report(
-                "E0320", f"`{option.name}` is a number known at build time, but this is {show(wire)}", argument.span,
+                "E0320",
+                f"`{option.name}` is a number known at build time, but this is {show(wire)}",
+                argument.span,
                 help=f"pass a number, a const or a size; `{option.name}` is {option.doc}",
             )
             return False

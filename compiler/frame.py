@@ -39,6 +39,7 @@ class Frame:
     open: set[int] = field(default_factory=set)
     local_consts: dict[str, Static] = field(default_factory=dict)
     problems: list[tuple[Diagnostic, bool]] = field(default_factory=list)
+    shared: dict[str, tuple[dict[str, tuple[int | None, ...]], Span]] = field(default_factory=dict)
 
     def axis(self, name: str) -> Axis | None:
         return self.names.get(name)

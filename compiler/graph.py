@@ -15,7 +15,7 @@ of size 1 for it, so that one class serves both kinds of call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
@@ -269,3 +269,15 @@ class Graph:
     doc: str = ""
     span: Span | None = field(default=None, repr=False)
     target: str = ""
+
+
+def values_of(graph: Graph) -> Iterator[Value]:
+    """Every value made in a graph (not in those nested in it), inputs first, in order."""
+    for entry in graph.inputs:
+        yield entry.value
+    for node in graph.nodes:
+        match node:
+            case Call(outs=outs) | Repeat(outs=outs) | Scan(outs=outs):
+                yield from outs
+            case Constant(out=out) | Positions(out=out) | Parameter(out=out) | Apply(out=out):
+                yield out

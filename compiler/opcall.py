@@ -277,7 +277,9 @@ class OpCall:
             place = self.spans[position]
             made = self.body.normalised_at(wire)
             first = listed(name.strip() for name in made[0].text.split(",")) if made and made[1] else over
-            origin = (made[0], f"normalised over {first} here") if made else (wire.span, f"this sums to one over {over}")
+            origin = (
+                (made[0], f"normalised over {first} here") if made else (wire.span, f"this sums to one over {over}")
+            )
             fix: list[tuple[Span, str]] = []
             if made is not None and first == over and len(made[1]) == 1 and all(wire.has(axis) for axis in self.axes):
                 fix = [(made[1][0], ", ".join(axis.name for axis in self.axes))]

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from ..dsl.diagnostic import AttnError, Diagnostic, error
 from .axes import Axis
-from .graph import Apply, Call, Graph, Parameter, Repeat, Scan, Weight
+from .graph import Apply, Call, Graph, Parameter, Repeat, Scan, Weight, values_of
+from .static import axes_in
 
 
 def require_sizes(graph: Graph) -> None:
-    """Raises AttnError that names each depth without a size, and each weight along a width that is not bounded."""
+    """Raises AttnError that names each depth without a size, each width that no input tells, and each weight along a
+    width that is not bounded.
+    """
     problems: dict[int, Diagnostic] = {}
     for axis in graph.axes:
         if not axis.is_width and axis.extent is None:
@@ -21,6 +24,14 @@ def require_sizes(graph: Graph) -> None:
                 f"depth `{axis.name}` of `{graph.name}` has no size, and compiling needs one",
                 axis.span,
                 help=f"set it: `--set {axis.name}=64`, or `sizes={{{axis.name!r}: 64}}` in Python",
+            )
+    if not problems:
+        for axis in _unbound(graph):
+            problems[axis.id] = error(
+                "E0409",
+                f"nothing that `{graph.name}` is given runs along the width `{axis.name}`, so its size is never known",
+                axis.span,
+                help=f"fix it, `--set {axis.name}=128`, or give `{graph.name}` an input that has `{axis.name}`",
             )
     if not problems:
         for weight, axis in _weights(graph, set()):
@@ -37,6 +48,20 @@ def require_sizes(graph: Graph) -> None:
                 )
     if problems:
         raise AttnError(list(problems.values()))
+
+
+def _unbound(graph: Graph) -> list[Axis]:
+    """Free widths of the graph that values run along, but no input does (nor along a copy)."""
+    told = {
+        axis.family for entry in graph.inputs for axis in entry.value.type.axes if axis not in entry.value.type.thin
+    }
+    told |= {part.family for axis in graph.axes if axis.family in told and axis.size for part in axes_in(axis.size)}
+    open = [axis for axis in graph.axes if axis.is_width and axis.extent is None and axis.size is None]
+    return [axis for axis in open if axis.family not in told and _carried(graph, axis)]
+
+
+def _carried(graph: Graph, axis: Axis) -> bool:
+    return any(axis in value.type.axes for value in values_of(graph))
 
 
 def _weights(graph: Graph, seen: set[int]) -> list[tuple[Weight, Axis]]:

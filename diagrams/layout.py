@@ -14,6 +14,7 @@ from .scene import Kind, Scene, Section, Step
 from .text import width
 from .wires import Column, Dash, Lane, Meeting, Slot, Wire, weave
 
+PAD = 3.6  # left free around the figure (DOT's `pad`)
 _APART = 27.0  # between rows
 _TRIES = 4  # folds
 _STRAIGHT = 20.0  # what a point of a wire's bending costs, against a dashed line's 2
@@ -46,7 +47,7 @@ class Layout:
 
     def __init__(self, scene: Scene, page: float) -> None:
         self.scene = scene
-        self.page = page
+        self.page = page = page - 2 * PAD
         self.columns: list[Column] = []
         self.rows: list[list[int]] = []
         self.borders: list[Border] = []

@@ -49,7 +49,7 @@ class Sheet(Layout):
         self.ground = Ground()
         self.extent: Box = (1e9, 1e9, -1e9, -1e9)
         self._draw()
-        self.scale = min(1.0, page / max(1.0, self.extent[2] - self.extent[0]))
+        self.scale = min(1.0, self.page / max(1.0, self.extent[2] - self.extent[0]))
 
     # -- what glyphs draw with
 
@@ -519,20 +519,22 @@ class Sheet(Layout):
         spots = sorted(
             {min(max(want + 3 * k, low), high) for k in range(-steps, steps + 1)}, key=lambda x: (abs(x - want), x)
         )
+        axis = wire.axis
+        assert axis is not None
+        bar = 0.0  # how far above the text's middle its macron is
+        if axis.is_width and barred(axis.label):
+            bar = 5.5 if all(c in LOW for c in axis.label.partition("_")[0]) else 7.6
         for up in (True, False):
             for x in spots:
                 if abs(x - want) > 70:
                     break
                 middle = y - 8.5 if up else y + 9.5
-                box = (x - wide / 2 - 1, middle - 6.0, x + wide / 2 + 1, middle + 5.0)
+                box = (x - wide / 2 - 1, middle - max(6.0, bar + 0.8), x + wide / 2 + 1, middle + 5.0)
                 if self.ground.free(box):
-                    axis = wire.axis
-                    assert axis is not None
                     kind = "width" if axis.is_width else "depth"
                     self.write(x, middle, text, theme.AXIS, color=self.color(wire), cls=f"label {kind}")
-                    if axis.is_width and barred(axis.label):
-                        tall = not all(c in LOW for c in axis.label.partition("_")[0])
-                        self._bar(x + 0.5, middle - (7.2 if tall else 5.4), wide - 0.5, self.color(wire))
+                    if bar:
+                        self._bar(x + 0.5, middle - bar, wide - 0.5, self.color(wire))
                     return
 
     def _bar(self, x: float, y: float, wide: float, color: str) -> None:

@@ -220,7 +220,7 @@ ROWS: tuple[Op, ...] = (
         "arrange",
         "broadcast[w](x)",
         "x, the same for every index of the axes in brackets.",
-        "width w\nblock f(x: []) -> [w] {\n    return broadcast[w](x)\n}\n",
+        "width w\nblock f(x: [], y: [w]) -> [w] {\n    return broadcast[w](x) + y\n}\n",
         broadcast,
         Brackets.MADE,
         glyph="broadcast",

@@ -346,4 +346,35 @@ block run(x: [seq, model]) -> [seq, model] {
 }
 """,
     ),
+    Entry(
+        "E0412",
+        "shared weights of two shapes",
+        """
+        `share f = block` gives one set of weights to all calls of `f`, so all of them need the weights in one shape. A
+        block that is called for axes of two sizes needs two sets of weights: call the block itself, with a label.
+        """,
+        """
+depth model = 8, inner = 16
+
+block mix[d: depth](x: [d]) -> [d] {
+    return linear.a[d -> d](x)
+}
+
+block both(x: [model], y: [inner]) -> (x: [model], y: [inner]) {
+    share f = mix
+    return f[model](x), f[inner](y)
+}
+""",
+        """
+depth model = 8, inner = 16
+
+block mix[d: depth](x: [d]) -> [d] {
+    return linear.a[d -> d](x)
+}
+
+block both(x: [model], y: [inner]) -> (x: [model], y: [inner]) {
+    return mix.small[model](x), mix.large[inner](y)
+}
+""",
+    ),
 )

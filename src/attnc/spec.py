@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -192,11 +192,14 @@ class Model:
 
     @cached_property
     def _sized(self) -> Graph:
-        """The graph, every size in it known. Raises AttnError if a depth of a block standing alone was left open."""
+        """The graph, every size in it known. Raises AttnError if a size of a block standing alone was left open.
+
+        A block standing alone is compiled as a model: its inputs are checked, and all have the leading batch axes.
+        """
         from .compiler.sized import require_sizes
 
         require_sizes(self._graph)
-        return self._graph
+        return replace(self._graph, kind="model")
 
     @cached_property
     def weights(self) -> Mapping[str, WeightSpec]:

@@ -394,7 +394,8 @@ def pointwise(op: str, args: list[Array], out: Value) -> Any:
     whole = out.type.element is Scalar.INT or isinstance(out.type.element, IndexInto)
     table: dict[str, Any] = {
         "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b, "%": lambda: a % b,
-        "^": lambda: a**b if whole else a.astype(float) ** b, "neg": lambda: -a, "<=": lambda: a <= b, ">=": lambda: a >= b,
+        "^": lambda: a**b if whole else a.astype(float) ** b, "neg": lambda: -a,
+        "<=": lambda: a <= b, ">=": lambda: a >= b,
         "<": lambda: a < b, ">": lambda: a > b, "==": lambda: a == b, "!=": lambda: a != b, "and": lambda: a & b,
         "or": lambda: a | b, "not": lambda: ~a, "select": lambda: np.where(a, b, args[2]), "exp": lambda: np.exp(a),
         "log": lambda: np.log(a), "sqrt": lambda: np.sqrt(a), "rsqrt": lambda: 1 / np.sqrt(a), "sin": lambda: np.sin(a),

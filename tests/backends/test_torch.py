@@ -21,7 +21,9 @@ ATTENTION = """\
 depth model = 16, heads = 4
 depth key = model / heads, value = model / heads
 width source, target
-block attend[q: width, k: width, d: depth, v: depth](Q: [q, d], K: [k, d], V: [k, v], mask: bool[q, k] = true) -> [q, v] {
+block attend[q: width, k: width, d: depth, v: depth](
+    Q: [q, d], K: [k, d], V: [k, v], mask: bool[q, k] = true
+) -> [q, v] {
     scores = dot[d](Q, K) / sqrt(|d|)
     weights = softmax[k](scores where mask)
     return dot[k](weights, V)

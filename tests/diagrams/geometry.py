@@ -31,7 +31,8 @@ def faults(sheet: Sheet) -> list[str]:
         for id, b in boxes:
             if overlap(box, b):
                 out.append(f"text {text!r} on glyph {id}")
-    curves = [("wire " + (w.axis.name if w.axis else "-"), sampled(chain, 2.0)) for w, chain in sheet.curves]
+    traced = [(wire, sampled(chain, 2.0)) for wire, chain in sheet.curves]
+    curves = [("wire " + (w.axis.name if w.axis else "-"), points) for w, points in traced]
     curves += [("bracket", sampled(e.points)) for e in sheet.picture.edges if e.attributes["class"] == "repeat"]
     dashes = [("dash", sampled(e.points)) for e in sheet.picture.edges if e.attributes["class"] == "dash"]
     for text, (x0, y0, x1, y1) in free:
@@ -50,10 +51,8 @@ def faults(sheet: Sheet) -> list[str]:
                 else {w.number for w in meeting.ins[0] if w.axis not in step.on}
             )
             own -= through
-        for wire, chain in sheet.curves:
-            if wire.number not in own and any(
-                x0 + 1 < x < x1 - 1 and y0 + 1 < y < y1 - 1 for x, y in sampled(chain, 2.0)
-            ):
+        for wire, points in traced:
+            if wire.number not in own and any(x0 + 1 < x < x1 - 1 and y0 + 1 < y < y1 - 1 for x, y in points):
                 out.append(f"wire {wire.axis.name if wire.axis else '-'} runs through {id} ({step.tip})")
     for i, (id, box, step) in enumerate(sheet.glyphs):
         for other, b, s in sheet.glyphs[i + 1 :]:

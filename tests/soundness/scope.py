@@ -32,6 +32,8 @@ class Gen:
     tags: set[str] = field(default_factory=set)
     filled: set[str] = field(default_factory=set)  # families that may not be empty
     stream: str = ""
+    sums: list[tuple[Axis, Axis, Axis]] = field(default_factory=list)
+    chunks: list[tuple[Axis, Axis, Axis]] = field(default_factory=list)
     ids: Any = field(default_factory=count)
     ops: int = 0
 
@@ -321,6 +323,28 @@ class Scope:
             if axis.width and val.role == DATA and val.element in ("real", "int"):
                 self.require(val, axis)
         return val
+
+    def require_index(self, val: Val) -> None:
+        """An index, where a plain number will not do."""
+        self.draft.must |= val.deps
+
+    def pin(self, *axes: Axis) -> None:
+        """What is written here holds for these sizes alone."""
+        self.draft.pinned |= {axis.name for axis in axes}
+
+    def gen_sums(self) -> list[tuple[Axis, Axis, Axis]]:
+        """(a, b, c): run-time widths with c = a + b."""
+        return self.gen.sums
+
+    def gen_chunks(self) -> list[tuple[Axis, Axis, Axis]]:
+        """(whole, outer, inner): run-time widths with whole = outer * inner."""
+        return self.gen.chunks
+
+    def may_merge(self, whole: Axis, parts: Sequence[Axis]) -> bool:
+        """What was split merges back only in the order of the split."""
+        names = tuple(part.name for part in parts)
+        earlier = self.draft.splits.get(frozenset(names))
+        return earlier is None or earlier[0] != whole.name or earlier[1] == names
 
     def raw(self, val: Val) -> Val:
         return self.make(f"raw({val.text})", [val], lambda env, xs: xs[0], big=val.big, element=val.element)
