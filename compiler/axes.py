@@ -21,7 +21,7 @@ class Axis:
     """An axis of one file or of one block instance. Two axes are the same only if their ids are.
 
     extent: the size where it is known at build time (every depth of a compiled model, and fixed widths), else None.
-    size:   the formula of a derived axis, over axes of the same scope (`chunks = seq / 64`), else None.
+    size:   the formula of a derived axis, over axes of the same scope (`chunks = seq / 64`, `key = model / heads`).
     bound:  the largest extent of a bounded width (`width seq <= 1024`), else None.
     family: the id of the axis that this is a copy of (its own id if of none): copies have equal extents (D4).
     label:  what a diagram calls it (`depth model as m`).

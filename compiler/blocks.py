@@ -179,6 +179,8 @@ class Checker:
             if generic.default is not None:
                 static = size_static(generic.default, lookup, frame, exact=False)
                 value = None if static is None else known(static)
+            if not frame.module.library:
+                value = self.generic_sizes.get(name, value)
             const = self.session.const(name, value)
             frame.consts[name] = ConstOf(const)
             frame.const_params.append(const)
@@ -267,9 +269,9 @@ class Checker:
         return const
 
     def _reformulate(self, frame: Frame, axes: list[Axis], rebound: frozenset[int] = frozenset()) -> None:
-        """Derived widths of the file keep their formula, over the axes of the instance."""
+        """Derived axes of the file keep their formula, over the axes of the instance."""
         for axis in axes:
-            if axis.size is None or axis.id in rebound or axis.extent is not None:
+            if axis.size is None or axis.id in rebound:
                 continue
             consts: dict[int, Static] = {id: ConstOf(const) for id, const in frame.const_of_file.items()}
             mine = frame.of_file[axis.id]

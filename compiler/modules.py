@@ -410,7 +410,7 @@ class _Declarations:
     def _sized(
         self, decl: s.AxisDecl, formula: Static, session: Session
     ) -> tuple[int | None, Static | None, int | None]:
-        """Extent, run-time formula and bound of an axis with a size."""
+        """Extent, formula and bound of an axis with a size."""
         assert decl.size is not None
         value = checked_size(
             session, formula, self._blame(formula, decl.size.span), decl.name.text, formula_span=decl.size.span
@@ -418,7 +418,7 @@ class _Declarations:
         if decl.bounded:
             return None, None, value
         if value is not None:
-            return value, None, None
+            return value, None if isinstance(formula, Literal) else formula, None
         if decl.kind == "width" and any(axis.is_width for axis in _axes_in(formula)):
             return None, formula, largest(formula)
         return None, formula, None

@@ -13,8 +13,8 @@ from .static import axes_in
 
 
 def require_sizes(graph: Graph) -> None:
-    """Raises AttnError that names each depth without a size, each width that no input tells, and each weight along a
-    width that is not bounded.
+    """Raises AttnError that names each depth or const without a value, each width that no input tells, and each weight
+    along a width that is not bounded.
     """
     problems: dict[int, Diagnostic] = {}
     for axis in graph.axes:
@@ -24,6 +24,14 @@ def require_sizes(graph: Graph) -> None:
                 f"depth `{axis.name}` of `{graph.name}` has no size, and compiling needs one",
                 axis.span,
                 help=f"set it: `--set {axis.name}=64`, or `sizes={{{axis.name!r}: 64}}` in Python",
+            )
+    for const in graph.consts:
+        if const.value is None:
+            problems[const.id] = error(
+                "E0409",
+                f"const `{const.name}` of `{graph.name}` has no value, and compiling needs one",
+                graph.span,
+                help=f"set it: `--set {const.name}=2`, or `sizes={{{const.name!r}: 2}}` in Python",
             )
     if not problems:
         for axis in _unbound(graph):

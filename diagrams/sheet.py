@@ -81,6 +81,7 @@ class Sheet(Layout):
         if id in self.placed:
             return
         self.placed.add(id)
+        self.at[id] = at
         more = {"class": cls, "tooltip": tip} if cls else {}
         self.picture.nodes.append(
             Node(id, at, {"shape": "point", "style": "invis", "width": "0.5", "height": "0.5", **more})
@@ -91,6 +92,7 @@ class Sheet(Layout):
         if id in self.placed:
             return
         self.placed.add(id)
+        self.at[id] = (x, y)
         color = self.color(wire)
         size = "6"
         self.picture.nodes.append(
@@ -228,6 +230,7 @@ class Sheet(Layout):
         self.starts: dict[int, _Start] = {}
         self.ends: dict[int, _End] = {}
         self.placed: set[str] = set()
+        self.at: dict[str, Point] = {}  # of dots and points
         self.glyphs: list[tuple[str, Box, Step]] = []
         self.later: list[tuple[float, tuple[float, ...], Rich, float, bool]] = []  # x, heights, text, size, optional
         self.texts: list[tuple[str, Box]] = []
@@ -328,7 +331,7 @@ class Sheet(Layout):
         first, last = columns[0], columns[-1]
         if here and start is not None:
             tail = start.node
-            y = wire.y[first] if not start.gap else self._node_y(start.node)
+            y = wire.y[first] if not start.gap else self.at[start.node][1]
             chain: list[Point] = [(start.x, y)]
         else:
             tail = f"w{wire.number}s{row[0]}"
@@ -387,12 +390,6 @@ class Sheet(Layout):
         for k, (a, b, y) in enumerate(runs):
             met = k == len(runs) - 1 and ends_here and end is not None and end.to is not None
             self.runs.append((wire, a, b, y, k == 0, out and k == len(runs) - 1, met))
-
-    def _node_y(self, id: str) -> float:
-        for node in reversed(self.picture.nodes):
-            if node.id == id:
-                return node.at[1]
-        raise KeyError(id)
 
     def _dashes(self) -> None:
         """Dashed lines between tensors; they end where the tensors meet."""

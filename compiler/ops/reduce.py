@@ -19,7 +19,7 @@ def dot(call: OpCall) -> Wire | None:
     ok = True
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         holders = [wire for wire in call.operands if wire.has(axis)]
-        if len(call.operands) > 1 and len(holders) < len(call.operands):
+        if len(call.operands) > 1 and len(holders) < 2:  # of a chain, `dot[k, l](a, b, c)`, each axis joins two
             for wire, place in zip(call.operands, call.spans, strict=True):
                 if not wire.has(axis):
                     call.lacks(wire, axis, place, f"`dot` contracts `{axis.name}`, which this operand lacks", span)
