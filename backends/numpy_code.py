@@ -311,7 +311,7 @@ class NumpyEmitter(Emitter):
                     lines.append(f"    {name}: {annotation(body, val, 'Array')}")
                 results.append("\n".join(lines))
             texts.append(self._function(plan, body))
-        carried = used_helpers("numpy_helpers", set(self.helpers))
+        carried = used_helpers("numpy_helpers", {"Array", *self.helpers})
         code = "\n\n\n".join([*carried, *results, *texts])
         imports = []
         if re.search(r"\bmath\.", code):
@@ -323,7 +323,7 @@ class NumpyEmitter(Emitter):
             imports.append(f"from jaxtyping import {', '.join(kinds)}")
         imports += self.import_lines()
         head = "".join(f"# {line}\n" for line in header.splitlines())
-        return f"{head}{chr(10).join(imports)}\n\nArray = np.ndarray[Any, np.dtype[Any]]\n\n\n{code}\n"
+        return f"{head}{chr(10).join(imports)}\n\n{code}\n"
 
     def _function(self, plan: Plan, body: NumpyBody) -> str:
         args = []

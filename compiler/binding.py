@@ -32,12 +32,14 @@ class Binding:
         """The path that the call adds to the names of weights (D11)."""
         if self.shared is not None:
             if self.call.label is not None:
-                self.body.report("E0319", "a shared block has one name: no label here", self.call.label.span)
+                self.body.report("E0319", "a shared block has one name: no label here", self.call.label.span,
+                                 help=f"write `{self.shared}(...)`")  # fmt: skip
                 return None
             return self.shared
         if self.block.is_model:
             if self.call.label is not None:
-                self.body.report("E0319", "a model adds no path: no label here", self.call.label.span)
+                self.body.report("E0319", "a model adds no path: no label here", self.call.label.span,
+                                 help=self._usage() + ": a model has one set of weights, wherever it is called")  # fmt: skip
                 return None
             return ""
         return (self.call.label or self.call.callee).text
@@ -45,14 +47,23 @@ class Binding:
     def _arguments_only(self) -> None:
         self.body._evaluate_arguments(self.call)
 
+    def _file_names(self, axes: list[Axis], consts: list[Const]) -> dict[str, Axis | Const]:
+        """The axes and consts of files that a call may give anew, by name: in the block's own file a name has its sense there."""
+        module = self.block.module
+        generics = {generic.name.text for generic in self.block.decl.generics}
+        found: dict[str, Axis | Const] = {}
+        for item in [*axes, *consts]:
+            own = module.axes.get(item.name) or module.consts.get(item.name)
+            if item.name not in generics and (own is None or own.id == item.id):
+                found.setdefault(item.name, item)
+        return found
+
     def _bind_parameters(self) -> dict[str, Axis | Static] | None:
         """What stands in brackets, by the parameter's name: an axis of the caller, or a number."""
         body, block, call = self.body, self.block, self.call
         generics = {generic.name.text: generic for generic in block.decl.generics}
         axes, consts = self.checker.closure(block)
-        implicit: dict[str, Axis | Const] = {}
-        implicit.update({axis.name: axis for axis in axes})
-        implicit.update({const.name: const for const in consts})
+        implicit = self._file_names(axes, consts)
         order = list(generics)
         bound: dict[str, Axis | Static] = {}
         good = True

@@ -88,15 +88,16 @@ class BlockCall(Binding):
         axes, consts = checker.closure(block)
         given: dict[int, Axis] = {}
         numbers: dict[int, Static] = {}
+        anew = self._file_names(axes, consts)
         for axis in axes:
-            if axis.name in bound and axis.name not in {g.name.text for g in block.decl.generics}:
-                value = bound[axis.name]
-                assert isinstance(value, Axis)
+            value = bound.get(axis.name)
+            if isinstance(value, Axis) and anew.get(axis.name) is axis:
                 given[axis.id] = value
                 rebound.add(axis.id)
         for const in consts:
-            if const.name in bound and const.name not in {g.name.text for g in block.decl.generics}:
-                numbers[const.id] = bound[const.name]  # type: ignore[assignment]
+            number = bound.get(const.name)
+            if number is not None and not isinstance(number, Axis) and anew.get(const.name) is const:
+                numbers[const.id] = number
                 rebound.add(const.id)
         for axis in axes:
             if axis.id not in given:

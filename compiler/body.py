@@ -15,7 +15,7 @@ from .modules import checked_number, checked_size, is_missing, size_static
 from .names import listed, nearest
 from .sizes import largest
 from .static import ConstOf, SizeOf, Static
-from .wires import Wire, fits, show, show_type
+from .wires import Wire, fits, show, show_axes, show_type
 
 if TYPE_CHECKING:
     pass
@@ -266,13 +266,17 @@ class Body(Repeats):
     def param(self, decl: s.ParamDecl) -> None:
         name = decl.name.text
         type = self.type(decl.type)
+        if self.env.get(name) is not None:
+            self.report("E0204", f"`{name}` is a value already", decl.name.span, help="choose another name for the param")
+            return
         if not self.may_own(name, decl.name.span):
             type = None
         if type is None:
             self.bind(decl.name, None)
             return
         if type.element is not Scalar.REAL:
-            self.report("E0304", f"a param is real, but {show_type(type)} is written here", decl.type.span)
+            self.report("E0304", f"a param is real, but {show_type(type)} is written here", decl.type.span,
+                        help=f"write `{show_axes(type.axes)}`")  # fmt: skip
             self.bind(decl.name, None)
             return
         for axis, written in zip(type.axes, decl.type.axes, strict=True):

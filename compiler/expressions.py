@@ -555,7 +555,7 @@ class Expressions(Scope):
         value = checked_number(self.frame, wire.static, argument.span)
         if isinstance(option.default, bool) != (wire.element is Scalar.BOOL):
             wanted = "true or false" if isinstance(option.default, bool) else "a number"
-            self.report("E0320", f"`{option.name}` is {wanted}", argument.span)
+            self.report("E0320", f"`{option.name}` is {wanted}", argument.span, help=option.doc)
             return False
         complaint = option.check(value) if value is not None else None
         if complaint:

@@ -6,6 +6,7 @@ multihead, model` in a file that declares `model` makes the library's `model` th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -98,6 +99,8 @@ class Loader:
         for problem in problems:
             self.session.add(problem)
         module = Module(source, file, path, library)
+        if problems:
+            module.missing |= _names_in_text(source.text)
         self.modules[key] = module
         self.loading.append(source.name)
         _Declarations(self, module, overrides, self.settings if main else {}, self.config if main else None).run()
@@ -648,6 +651,12 @@ def _agree(a: Override, b: Override) -> bool:
     if isinstance(a, Axis) and isinstance(b, Axis):
         return a == b or (a.kind, a.extent, a.bound, a.size) == (b.kind, b.extent, b.bound, b.size)
     return isinstance(a, Const) and isinstance(b, Const) and a.value == b.value
+
+
+def _names_in_text(text: str) -> set[str]:
+    """What a file that does not parse may have meant to declare: nothing is to be said of these names."""
+    lines = re.findall(r"^[ \t]*(?:use|width|depth|const|block|model|op)\b(.*)", text, re.MULTILINE)
+    return {name for line in lines for name in re.findall(r"[A-Za-z_]\w*", line.split("(")[0])}
 
 
 def is_missing(module: Module, name: str) -> bool:

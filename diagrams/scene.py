@@ -567,7 +567,9 @@ class _Flattener:
             str(int(count)) if count is not None else "".join(r.text for r in written(self.static(frame, node.count)))
         )
         if node.shared:
-            shown += ", shared"
+            shown += ", shared weights"
+        if len(node.bodies) > 1:  # a static `if` on the index: the first body is drawn, and says that it is not all
+            shown += ", passes differ"
         section = self.section(True, shown, frame.section)
         consts = dict(frame.consts)
         if node.index is not None:

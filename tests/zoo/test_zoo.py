@@ -120,6 +120,18 @@ BART_SIZES = dict(vocab=37, model=20, layers=3, heads=4, inner=28)
 CONDITIONAL = ("BartForConditionalGeneration", "BartConfig", BART)
 MARIAN = dict(**BART, activation_function="swish", scale_embedding=True)
 
+VIT = dict(
+    num_hidden_layers=3, hidden_size=20, num_attention_heads=4, intermediate_size=28, image_size=(8, 15),
+    patch_size=(4, 3), num_labels=7, num_channels=2,
+)  # fmt: skip
+VIT_SIZES = dict(model=20, layers=3, heads=4, inner=28, high=8, wide=15, down=4, across=3, label=7, colour=2)
+
+
+def images(draw: torch.Generator) -> Any:
+    image = torch.randn(SOME, 2, 8, 15, generator=draw)
+    return {"pixel_values": image}, {"image": image}, torch.ones(SOME, dtype=torch.bool)
+
+
 CASES = {
     "gpt2": Case(
         "gpt2",
@@ -168,6 +180,19 @@ CASES = {
     ),
     "bart": Case("bart", CONDITIONAL, dict(**BART_SIZES, longest=15), translation),
     "marian": Case("marian", ("MarianMTModel", "MarianConfig", MARIAN), BART_SIZES, translation, double=1e-5),
+    "vit": Case("vit", ("ViTForImageClassification", "ViTConfig", VIT), VIT_SIZES, images),
+    "mixtral": Case(
+        "mixtral",
+        (
+            "MixtralForCausalLM",
+            "MixtralConfig",
+            dict(**LLAMA, rms_norm_eps=1e-5, rope_theta=5000.0, num_local_experts=5, num_experts_per_tok=3),
+        ),
+        dict(**LLAMA_SIZES, base=5000, expert=5, chosen=3),
+        left_padded(37, 11),
+        double=5e-6,
+        prepare=lambda model: model.set_experts_implementation("eager"),  # the default has no float64
+    ),
 }
 
 
@@ -216,10 +241,22 @@ def test_inventory(name: str) -> None:
     theirs = {name: weight for name, weight in theirs.items() if name not in map.ignored}
     apart = {weight.data_ptr(): weight.numel() for weight in theirs.values()}
     assert sum(array.size for array in ours.values()) == sum(apart.values())
-    omit = map.omitted(theirs)
-    back = weights.convert(ours, map, case.spec(), reverse=True, omit=omit)
+    back = weights.convert(ours, map, case.spec(), reverse=True, like=theirs)
     assert set(back) == set(theirs)
     assert all(np.array_equal(back[key], theirs[key].numpy()) for key in theirs)
+
+
+def test_files(name: str, tmp_path: Path) -> None:
+    """Their files, whose names are not always those of their modules, and back to the same bits."""
+    case, reference, map = CASES[name], build(name), CASES[name].to_map()
+    reference.save_pretrained(tmp_path)
+    theirs = weights.load(tmp_path / "model.safetensors")
+    ours = weights.convert(theirs, map, case.spec())
+    direct = weights.convert(reference.state_dict(), map, case.spec())
+    assert all(np.array_equal(ours[path], direct[path]) for path in case.spec().weights)
+    back = weights.convert(ours, map, case.spec(), reverse=True, like=theirs)
+    assert set(back) == set(theirs) - set(map.ignored)
+    assert all(np.array_equal(back[key], theirs[key]) for key in back)
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])
@@ -261,7 +298,7 @@ def test_gradients(name: str) -> None:
         (mine * by).sum().backward(retain_graph=True)
         (wanted * by).sum().backward(retain_graph=True)
     grads = {path: torch.zeros_like(w) if w.grad is None else w.grad for path, w in net.named_parameters()}
-    mine = weights.convert(grads, map, model, reverse=True, omit=map.omitted(reference.state_dict()))
+    mine = weights.convert(grads, map, model, reverse=True, like=reference.state_dict())
     wanted = {path: w.grad for path, w in reference.named_parameters() if w.grad is not None}
     largest = max(float(grad.abs().max()) for grad in wanted.values())
     for path, grad in wanted.items():

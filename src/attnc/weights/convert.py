@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backends.load import WeightsError
-from .files import BF16, plain, widened
-from .maps import Map, Rule, Step, filled, matched, with_prefix
+from .files import BF16, Weights, plain, widened
+from .maps import Map, Rule, Step, filled, in_full, matched
 
 if TYPE_CHECKING:
     from ..compiler.inventory import WeightSpec
@@ -28,33 +28,36 @@ def convert(
     model: Model,
     *,
     reverse: bool = False,
-    omit: Collection[str] = (),
-) -> dict[str, Array]:
+    like: Iterable[str] | None = None,
+) -> Mapping[str, Array]:
     """Someone else's weights as the model's own, `{path: array}`; or, in `reverse`, the model's as someone else's.
 
-    state_dict: {name: array or torch tensor}, all the weights of one side. torch's bfloat16 becomes float32.
+    state_dict: {name: array or torch tensor}, all the weights of one side. torch's bfloat16 becomes float32; what
+                `load` gave stays mapped, and stays bfloat16 if it was loaded `exact`.
     map:        a map or the path of one (`attnc.weights.maps` says what stands in it).
-    omit:       in reverse, second names (`tie`) and beginnings (`optional`) of the map to do without; `Map.omitted`
-                gives those that a file did without.
+    like:       in reverse, the names that they had: where the map leaves a choice (`tie`, `optional`, `or`) it is made
+                as there. Without it all second names and beginnings are given, and first rules win.
 
     Arrays are views where they can be: nothing but merged and stacked weights is copied. Raises WeightsError: one
     message that lists every weight that is missing, unexpected, of the wrong shape or made by no rule.
     """
     read = map if isinstance(map, Map) else Map.read(map)
-    given = {name: _array(value) for name, value in state_dict.items()}
+    exact = state_dict.exactly() if isinstance(state_dict, Weights) else state_dict
+    given = {name: _array(value) for name, value in exact.items()}
     problems: list[str] = []
-    links = _links(read, model.weights, problems)
-    made = _back(read, links, given, model, problems, omit) if reverse else _there(read, links, given, problems)
+    ways = _ways(read, model.weights, problems)
+    made = _back(read, ways, given, model, problems, like) if reverse else _there(read, ways, given, problems)
     if problems:
         count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
         raise WeightsError(f"{read.name}: {count} with the weights of `{model.name}`\n  " + "\n  ".join(problems))
-    return made
+    return Weights(made, {}, state_dict.exact) if isinstance(state_dict, Weights) else made
 
 
-def _there(map: Map, links: Sequence[_Link], given: dict[str, Array], problems: list[str]) -> dict[str, Array]:
+def _there(map: Map, ways: _Ways, given: dict[str, Array], problems: list[str]) -> dict[str, Array]:
     """Theirs -> ours, in the order of the spec."""
-    bare = [prefix for prefix in map.optional if not any(name.startswith(prefix) for name in given)]
-    given = {with_prefix(map, name, bare): array for name, array in given.items()}
+    names, _ = in_full(map, given)
+    given = {full: given[name] for full, name in names.items()}
+    links = _chosen(ways, {*given, *(original for alias, original in map.ties if alias in given)})
     needed = {name for link in links for name in link.theirs}
     for alias, original in map.ties:
         twin = None if alias in needed else given.pop(alias, None)
@@ -79,13 +82,13 @@ def _there(map: Map, links: Sequence[_Link], given: dict[str, Array], problems: 
             else:
                 found.update(zip((spec.path for spec in link.ours), parts, strict=True))
     problems += [f"unexpected: {_named(name)} {list(shape)}" for name, shape in unexpected.items()]
-    return found
+    return {path: found[path] for path in ways if path in found}
 
 
 def _back(
-    map: Map, links: Sequence[_Link], given: dict[str, Array], model: Model, problems: list[str], omit: Collection[str]
+    map: Map, ways: _Ways, given: dict[str, Array], model: Model, problems: list[str], like: Iterable[str] | None
 ) -> dict[str, Array]:
-    """Ours -> theirs, in the order of the map's rules."""
+    """Ours -> theirs, in the order of the spec."""
     specs = model.weights
     unexpected = {name: array.shape for name, array in given.items() if name not in specs}
     for path, spec in specs.items():
@@ -96,22 +99,20 @@ def _back(
     problems += [f"unexpected: {_named(name)} {list(shape)}" for name, shape in unexpected.items()]
     if problems:
         return {}
+    wanted, bare = in_full(map, like) if like is not None else (None, [])
     found: dict[str, Array] = {}
-    for link in links:
+    for link in _chosen(ways, wanted):
         try:
             parts = _backward(link, [given[spec.path] for spec in link.ours])
         except _Misfit as wrong:
             problems.append(f"wrong shape: {' and '.join(str(spec) for spec in link.ours)}: {wrong}")
         else:
             found.update(zip(link.theirs, parts, strict=True))
-    found |= {
-        alias: found[original]
-        for alias, original in map.ties
-        if original in found and alias not in found and alias not in omit
-    }
-    for prefix in map.optional:
-        if prefix in omit:
-            found = {name.removeprefix(prefix): array for name, array in found.items()}
+    for alias, original in map.ties:
+        if original in found and alias not in found and (wanted is None or alias in wanted):
+            found[alias] = found[original]
+    for prefix in bare:
+        found = {name.removeprefix(prefix): array for name, array in found.items()}
     return found
 
 
@@ -124,7 +125,8 @@ def _same(a: Array, b: Array) -> bool:
     """Bit by bit, so that NaN equals itself."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    return a is b or np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+    one, other = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (a, b))
+    return bool(np.array_equal(one, other))
 
 
 def _named(name: str) -> str:
@@ -140,7 +142,7 @@ def _near(name: str, known: Iterable[str]) -> str:
 # -- which rule makes which weight -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Link:
     """One rule for one layer: these weights of theirs are those of ours."""
 
@@ -149,10 +151,13 @@ class _Link:
     ours: tuple[WeightSpec, ...]
 
 
-def _links(map: Map, specs: Mapping[str, WeightSpec], problems: list[str]) -> list[_Link]:
-    """Every rule for every layer of the model. Weights of ours that no rule or several rules make are problems."""
-    links: list[_Link] = []
-    made: dict[str, str] = {}
+_Ways = dict[str, list[_Link]]
+"""For each weight of ours the rules that can make it, in the order of the map."""
+
+
+def _ways(map: Map, specs: Mapping[str, WeightSpec], problems: list[str]) -> _Ways:
+    """Every rule for every layer of the model. What no rule makes, or two without `or`, are problems."""
+    ways: _Ways = {path: [] for path in specs}
     for rule in map.rules:
         for path, spec in specs.items():
             values = matched(rule.ours[0], path)
@@ -161,8 +166,6 @@ def _links(map: Map, specs: Mapping[str, WeightSpec], problems: list[str]) -> li
             ours = [filled(pattern, values) for pattern in rule.ours]
             lost = [name for name in ours if name not in specs]
             problems += [f"{rule.place} makes `{name}`, which the spec has not" for name in lost]
-            problems += [f"{made[name]} and {rule.place} both make `{name}`" for name in ours if name in made]
-            made |= dict.fromkeys(ours, rule.place)
             theirs = tuple(filled(pattern, values) for pattern in rule.theirs)
             if rule.stacked is not None:
                 count = _extents(spec).get(rule.stacked)
@@ -170,11 +173,28 @@ def _links(map: Map, specs: Mapping[str, WeightSpec], problems: list[str]) -> li
                     problems.append(f"{rule.place} stacks `{rule.stacked}`, which is no axis of {spec}")
                     continue
                 theirs = tuple(filled(theirs[0], {f"{rule.stacked}_": str(i)}) for i in range(count))
-            if not lost:
-                links.append(_Link(rule, theirs, tuple(specs[name] for name in ours)))
+            if lost:
+                continue
+            link = _Link(rule, theirs, tuple(specs[name] for name in ours))
+            for name in ours:
+                if ways[name] and not rule.other:
+                    problems.append(f"{ways[name][-1].rule.place} and {rule.place} both make `{name}`, without `or`")
+                ways[name].append(link)
     patterns = [pattern for rule in map.rules for pattern in rule.ours]
-    problems += [f"no rule of the map makes {specs[path]}{_near(path, patterns)}" for path in specs if path not in made]
-    return links
+    problems += [
+        f"no rule of the map makes {specs[path]}{_near(path, patterns)}" for path, links in ways.items() if not links
+    ]
+    return ways
+
+
+def _chosen(ways: _Ways, known: Container[str] | None) -> list[_Link]:
+    """For each weight the first rule that has all its names among the known ones, else the first; each rule once."""
+    chosen: list[_Link] = []
+    for links in ways.values():
+        if links:
+            whole = (link for link in links if known is None or all(name in known for name in link.theirs))
+            chosen.append(next(whole, links[0]))
+    return list(dict.fromkeys(chosen))
 
 
 def _extents(spec: WeightSpec) -> dict[str, int]:

@@ -47,18 +47,23 @@ class Weights(Mapping[str, Array]):
     """The arrays of a file by name, read-only and mapped into memory: the disk is read where an array is looked at.
 
     metadata: what the file says of itself.
+    exact:    whether bfloat16 stays as it is (`BF16`).
 
-    bfloat16 becomes float32, exactly, each time that an array is taken; with `exact` it stays as it is (`BF16`).
+    Otherwise bfloat16 becomes float32, without loss, each time that an array is taken.
     """
 
     def __init__(self, arrays: Mapping[str, Array], metadata: Mapping[str, str], exact: bool) -> None:
         self._arrays = dict(arrays)
-        self._exact = exact
+        self.exact = exact
         self.metadata = dict(metadata)
 
     def __getitem__(self, name: str) -> Array:
         array = self._arrays[name]
-        return array if self._exact or array.dtype != BF16 else widened(array)
+        return array if self.exact or array.dtype != BF16 else widened(array)
+
+    def exactly(self) -> Weights:
+        """The same, with bfloat16 as it is."""
+        return Weights(self._arrays, self.metadata, True)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)

@@ -20,6 +20,8 @@ the colon, in order:
     unpair key       along `key`, theirs has rotary pairs side by side (2 i, 2 i + 1), ours in halves (i, i + |key| / 2)
     pair key         the other way round
 
+`or` before a rule: another way to make what earlier rules make; the first way for which all names are there is taken.
+
 Four kinds of lines are no rules:
 
     use bert.map                                   # all the lines of a map beside this one
@@ -34,8 +36,9 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ..backends.load import WeightsError
@@ -67,12 +70,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`theirs -> ours : steps`, the braces with commas written out; `place` is its file and line."""
+    """`theirs -> ours : steps`, the braces with commas written out.
+
+    place: its file and line.
+    other: it began with `or`.
+    """
 
     theirs: tuple[str, ...]
     ours: tuple[str, ...]
     steps: tuple[Step, ...]
     place: str
+    other: bool
 
     @property
     def stacked(self) -> str | None:
@@ -137,15 +145,6 @@ class Map:
             raise WeightsError(f"{name} has no rule `theirs -> ours`")
         return Map(name, tuple(rules), tuple(ties), tuple(ignored), tuple(optional))
 
-    def omitted(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Which optional beginnings and second names these names of theirs do without: to go back to just them."""
-        known = list(names)
-        bare = tuple(prefix for prefix in self.optional if not any(name.startswith(prefix) for name in known))
-        full = {with_prefix(self, name, bare) for name in known}
-        return bare + tuple(
-            alias for alias, _ in self.ties if not any(matched(alias, name) is not None for name in full)
-        )
-
 
 def _text(path: Path) -> str:
     try:
@@ -155,7 +154,8 @@ def _text(path: Path) -> str:
 
 
 def _rule(line: str, place: str) -> Rule:
-    head, arrow, rest = line.partition("->")
+    other = line.startswith("or ")
+    head, arrow, rest = line.removeprefix("or ").partition("->")
     if not arrow:
         raise ValueError("this is no rule: `theirs -> ours`, `tie a = b`, `ignore a` or `optional a.`")
     target, _, told = rest.partition(":")
@@ -176,7 +176,7 @@ def _rule(line: str, place: str) -> Rule:
     stacked = {step.axes[0] for step in steps if step.kind == "stack"}
     if any(one - stacked != flat[-1] for one in flat) or not all(stacked <= one for one in flat[: len(theirs)]):
         raise ValueError("`{name}` and `*` must be the same on both sides (but for what `stack` names)")
-    return Rule(theirs, ours, steps, place)
+    return Rule(theirs, ours, steps, place, other)
 
 
 def _spread(text: str) -> tuple[str, ...]:
@@ -219,6 +219,12 @@ def _step(text: str) -> Step:
 
 def matched(pattern: str, name: str) -> dict[str, str] | None:
     """What `{layer}` and `*` stand for, if the name fits."""
+    found = _regex(pattern).fullmatch(name)
+    return None if found is None else found.groupdict()
+
+
+@cache
+def _regex(pattern: str) -> re.Pattern[str]:
     parts = re.split(rf"(\{{{_NAME}\}}|\*)", pattern)
     regex, seen = "", set()
     for part in parts:
@@ -229,8 +235,7 @@ def matched(pattern: str, name: str) -> dict[str, str] | None:
             seen.add(part)
         else:
             regex += re.escape(part)
-    found = re.fullmatch(regex, name)
-    return None if found is None else found.groupdict()
+    return re.compile(regex)
 
 
 def filled(pattern: str, values: Mapping[str, str]) -> str:
@@ -240,12 +245,16 @@ def filled(pattern: str, values: Mapping[str, str]) -> str:
     return re.sub(rf"\{{{_NAME}\}}|\*", value, pattern)
 
 
-def with_prefix(map: Map, name: str, bare: Sequence[str]) -> str:
-    """A name without an optional beginning as the rules write it."""
-    for prefix in bare:
-        for rule in map.rules:
-            if any(matched(theirs, prefix + name) is not None for theirs in rule.theirs):
+def in_full(map: Map, names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """{a name as the rules write it: as it stands}, and the optional beginnings that these names lack."""
+    known = list(names)
+    bare = [prefix for prefix in map.optional if not any(name.startswith(prefix) for name in known)]
+    patterns = [*map.ignored, *(theirs for rule in map.rules for theirs in rule.theirs)]
+
+    def full(name: str) -> str:
+        for prefix in bare:
+            if any(matched(pattern, prefix + name) is not None for pattern in patterns):
                 return prefix + name
-        if any(matched(pattern, prefix + name) is not None for pattern in map.ignored):
-            return prefix + name
-    return name
+        return name
+
+    return {full(name): name for name in known}, bare
