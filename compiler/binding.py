@@ -32,14 +32,22 @@ class Binding:
         """The path that the call adds to the names of weights (D11)."""
         if self.shared is not None:
             if self.call.label is not None:
-                self.body.report("E0319", "a shared block has one name: no label here", self.call.label.span,
-                                 help=f"write `{self.shared}(...)`")  # fmt: skip
+                self.body.report(
+                    "E0319",
+                    "a shared block has one name: no label here",
+                    self.call.label.span,
+                    help=f"write `{self.shared}(...)`",
+                )
                 return None
             return self.shared
         if self.block.is_model:
             if self.call.label is not None:
-                self.body.report("E0319", "a model adds no path: no label here", self.call.label.span,
-                                 help=self._usage() + ": a model has one set of weights, wherever it is called")  # fmt: skip
+                self.body.report(
+                    "E0319",
+                    "a model adds no path: no label here",
+                    self.call.label.span,
+                    help=self._usage() + ": a model has one set of weights, wherever it is called",
+                )
                 return None
             return ""
         return (self.call.label or self.call.callee).text
@@ -48,11 +56,12 @@ class Binding:
         self.body._evaluate_arguments(self.call)
 
     def _file_names(self, axes: list[Axis], consts: list[Const]) -> dict[str, Axis | Const]:
-        """The axes and consts of files that a call may give anew, by name: in the block's own file a name has its sense there."""
+        """The axes and consts of files that a call may give anew, by the names that they have in the block's file."""
         module = self.block.module
         generics = {generic.name.text for generic in self.block.decl.generics}
         found: dict[str, Axis | Const] = {}
-        for item in [*axes, *consts]:
+        items: list[Axis | Const] = [*axes, *consts]
+        for item in items:
             own = module.axes.get(item.name) or module.consts.get(item.name)
             if item.name not in generics and (own is None or own.id == item.id):
                 found.setdefault(item.name, item)

@@ -267,7 +267,9 @@ class Body(Repeats):
         name = decl.name.text
         type = self.type(decl.type)
         if self.env.get(name) is not None:
-            self.report("E0204", f"`{name}` is a value already", decl.name.span, help="choose another name for the param")
+            self.report(
+                "E0204", f"`{name}` is a value already", decl.name.span, help="choose another name for the param"
+            )
             return
         if not self.may_own(name, decl.name.span):
             type = None

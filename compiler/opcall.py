@@ -249,10 +249,16 @@ class OpCall:
         elif foreign:
             help = f"is this the right stream? it runs along `{foreign[0].name}`, not along `{axis.name}`"
         elif axis in self.body.frame.lifted:
-            help = f"if the same value for every `{axis.name}` is meant, pass `broadcast[{axis.name}](...)` to the block"
+            help = (
+                f"if the same value for every `{axis.name}` is meant, pass `broadcast[{axis.name}](...)` to the block"
+            )
         else:
             help = f"if the same value for every `{axis.name}` is meant, write `broadcast[{axis.name}]({span.text})`"
-        fix = [] if copies or foreign or axis in self.body.frame.lifted else [(span, f"broadcast[{axis.name}]({span.text})")]
+        fix = (
+            []
+            if copies or foreign or axis in self.body.frame.lifted
+            else [(span, f"broadcast[{axis.name}]({span.text})")]
+        )
         self.fail(
             "E0305",
             f"`{self.shown}` would spread {show(wire)} over every item of the width `{axis.name}`",

@@ -112,8 +112,12 @@ class Repeats(Expressions):
         value = checked_number(self.frame, count, span)
         if value is None:
             if any_width(count):
-                self.report("E0207", "the number of passes hangs on a width, but must be known at build time", span,
-                            help="count by a number, a const or the size of a depth; `scan` runs along a width")  # fmt: skip
+                self.report(
+                    "E0207",
+                    "the number of passes hangs on a width, but must be known at build time",
+                    span,
+                    help="count by a number, a const or the size of a depth; `scan` runs along a width",
+                )
             return None
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             self.report("E0207", f"a repeat runs a whole number of times, not {value}", span)

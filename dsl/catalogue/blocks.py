@@ -106,8 +106,8 @@ block weigh(s: [target, past]) -> [target, past] {
         "two parameters are bound to one axis",
         """
         Inside the block some value has both axes: the scores `[q, k]`, say. With one axis for both, it would be the
-        diagonal only: each item would look at itself alone. In einsum that is `bqd,bqd->bqq`, which no program warns of.
-        Declare a copy, `width past like seq`, and pass `x[seq as past]`.
+        diagonal only: each item would look at itself alone. In einsum that is `bqd,bqd->bqq`, which no program
+        warns of. Declare a copy, `width past like seq`, and pass `x[seq as past]`.
         """,
         """
 width seq
@@ -317,9 +317,10 @@ block twice(x: [model]) -> [model] {
         "E0411",
         "a scan that does not fit its block",
         """
-        `h = scan[seq] cell(x, h = 0)` calls `cell` at each index of `seq` in order. The block gets one item of what runs
-        along `seq`, so at least one argument has that axis, the block itself does not mention it, and the first value of
-        what is carried (`h`) does not have it.
+        `h = scan[seq] cell(x, h = 0)` calls `cell` at each index of `seq` in order. The block gets one item of
+        what runs
+        along `seq`, so at least one argument has that axis, the block itself does not mention it, and the
+        first value of what is carried (`h`) does not have it.
         """,
         """
 width seq

@@ -10,8 +10,8 @@ ENTRIES = (
         "no axis has this name",
         """
         Every axis is declared before it is used: in the file, as a parameter of the block, in the block itself, or in a
-        file named in a `use`. Axes are known by their names, so a misspelt one would be another axis; no program guesses
-        which one you meant.
+        file named in a `use`. Axes are known by their names, so a misspelt one would be another axis; no
+        program guesses which one you meant.
         """,
         """
 width seq
@@ -34,7 +34,8 @@ block twice(x: [seq, model]) -> [seq, model] {
         "E0202",
         "nothing has this name here",
         """
-        A name in an expression is an argument, a variable bound above, a const, or an axis (which stands for its index).
+        A name in an expression is an argument, a variable bound above, a const, or an axis (which stands for
+        its index).
         A variable that is bound only inside a `repeat` is gone after it: bind it before the repeat, and each pass binds
         it anew.
         """,
@@ -285,8 +286,8 @@ depth model = 8
         "E0211",
         "the file that is used has no such name",
         """
-        `use` brings in the blocks, axes and consts of another file that it names, and nothing else. Names that the other
-        file itself only uses count too.
+        `use` brings in the blocks, axes and consts of another file that it names, and nothing else. Names that
+        the other file itself only uses count too.
         """,
         """
 use std.attention: multi_head, model

@@ -35,8 +35,8 @@ model act(x: [seq, model]) -> [seq, model] {
         "E0602",
         "there is no such config",
         """
-        `--config NAME` and `config="NAME"` pick one of the configs that the file declares. Configs of files that it uses
-        do not count.
+        `--config NAME` and `config="NAME"` pick one of the configs that the file declares. Configs of files
+        that it uses do not count.
         """,
         """
 # attnc check main.attn --config smal

@@ -81,8 +81,8 @@ block read(memory: [source]) -> [from] {
         "the wrong kind of element",
         """
         Elements are real numbers, whole numbers, truth values, or indices into an axis, and none of them turns into
-        another by itself. A truth value is not 0 or 1: `select(m, 1, 0)` says so. An index is not a quantity: token 7 is
-        not more than token 6; look it up, `E[vocab = ids]`, or say `int(ids)`.
+        another by itself. A truth value is not 0 or 1: `select(m, 1, 0)` says so. An index is not a quantity:
+        token 7 is not more than token 6; look it up, `E[vocab = ids]`, or say `int(ids)`.
         """,
         """
 width seq
@@ -154,7 +154,8 @@ block mask(scores: [target, past]) -> [target, past] {
         "E0307",
         "weights that sum to one over another axis than they are summed over",
         """
-        `softmax[k]` gives weights that sum to one over `k`, and `dot[k](weights, V)` is then an average of `V`. Were the
+        `softmax[k]` gives weights that sum to one over `k`, and `dot[k](weights, V)` is then an average of
+        `V`. Were the
         softmax over `q`, it would still run, and train, but nothing would be averaged. This mistake is silent in torch
         and einsum when the shapes agree. If it is meant, as in slot attention, write `raw(weights)`.
         """,
@@ -407,7 +408,8 @@ block heads_of(x: [seq, model]) -> [seq, heads, key] {
         "E0317",
         "split one way and merged the other",
         """
-        `split[model -> heads, key]` makes `heads` the slow and `key` the fast part of `model`. Merged back the other way
+        `split[model -> heads, key]` makes `heads` the slow and `key` the fast part of `model`. Merged back the
+        other way
         round, `merge[key, heads -> model]`, the features are shuffled; in torch a forgotten `transpose` does just that,
         and nothing complains. If a shuffle is meant, merge into an axis of another name.
         """,
@@ -437,8 +439,8 @@ block there_and_back(x: [seq, model]) -> [seq, model] {
         "the brackets are not of the form that is needed",
         """
         Brackets say what an op acts on; no op has an axis by default. `softmax[k](s)` normalises over `k`;
-        `linear[model -> inner](x)` eats the axes before the arrow and makes those behind it; relu and its like work item
-        by item and take none. On a value, brackets rename, `x[a as b]`, or pick, `x[a = i]`.
+        `linear[model -> inner](x)` eats the axes before the arrow and makes those behind it; relu and its like
+        work item by item and take none. On a value, brackets rename, `x[a as b]`, or pick, `x[a = i]`.
         """,
         """
 width q, k

@@ -33,7 +33,8 @@ block act(x: [model]) -> [model] {
         "W0503",
         "an axis or const that is never used",
         """
-        Nothing in the file mentions it. Delete it, or use it: a const that nothing reads changes nothing when it is set.
+        Nothing in the file mentions it. Delete it, or use it: a const that nothing reads changes nothing when
+        it is set.
         """,
         """
 width seq

@@ -1,4 +1,4 @@
-"""The command line: `attnc check | draw | compile | summary | explain`.
+"""The command line: `attnc check | draw | compile | summary | convert | explain`.
 
 Diagnostics go to stderr, what was asked for to stdout. Exit status: 0 clean, 1 the spec is wrong, 2 it could not run.
 Nothing but the standard library is imported before a command needs it: `attnc check` loads lark, never NumPy or torch.
@@ -27,7 +27,7 @@ INTERRUPTED = 130  # what a shell reports of a command ended by Ctrl-C
 UNKNOWN_SETTING, UNKNOWN_CONFIG = "E0601", "E0602"  # without a span: of the command line
 
 
-COMMANDS = ("check", "draw", "compile", "summary", "explain")
+COMMANDS = ("check", "draw", "compile", "summary", "convert", "explain")
 
 
 class CannotRun(Exception):
@@ -106,6 +106,14 @@ def parser() -> Parser:
 
     made = command("summary", summary, "list every weight")
     target(made)
+    sizes(made)
+
+    made = command("convert", convert, "convert weights to a spec's names, or back")
+    made.add_argument("map", metavar="MAP", help="says which weights are which (see examples/zoo/*.map)")
+    made.add_argument("weights", metavar="IN", help="a .safetensors file, or the .safetensors.index.json of several")
+    made.add_argument("out", metavar="OUT", help="the .safetensors file to write")
+    target(made)
+    made.add_argument("--to", required=True, choices=("attnc", "foreign"), help="whose names OUT is to have")
     sizes(made)
 
     made = command("explain", explain, "explain the code of an error, with a wrong and a right program")
@@ -216,6 +224,22 @@ def emit(args: argparse.Namespace) -> int:
 def summary(args: argparse.Namespace) -> int:
     """List every weight of a model or a block: its path, axes, shape, init and number of parameters; and the total."""
     print("\n".join(table(open_model(args))))
+    return CLEAN
+
+
+def convert(args: argparse.Namespace) -> int:
+    """Convert weights to the names and shapes of a model (`--to attnc`), or from them (`--to foreign`), to just the
+    names that the file had. Number formats stay as they are. OUT is written whole or not at all.
+    """
+    from .weights import WeightsError
+    from .weights.convert import convert_file
+
+    writable(args.out, ("safetensors",))
+    model = open_model(args)
+    try:
+        convert_file(args.map, args.weights, args.out, model, reverse=args.to == "foreign")
+    except WeightsError as wrong:
+        raise CannotRun(str(wrong)) from None
     return CLEAN
 
 

@@ -7,13 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
 from attnc.compiler.dump import dump
 from attnc.compiler.program import Program, build
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 HERE = Path(__file__).parent
 RIGHT = [path.read_text(encoding="utf-8") for path in sorted((HERE / "right").glob("*.attn"))]
@@ -24,7 +23,28 @@ WRONG = [
 ]
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|->|\|>|<=|>=|==|!=|\s+|.")
 WORDS = sorted({word for text in RIGHT for word in TOKEN.findall(text) if word[0].isalpha()})
-SIGNS = ["+", "-", "*", "/", "^", "%", "<=", "==", "where", "|>", "=", "as", ",", "->", ":", "0", "-1", "1000000", "[", ")"]
+SIGNS = [
+    "+",
+    "-",
+    "*",
+    "/",
+    "^",
+    "%",
+    "<=",
+    "==",
+    "where",
+    "|>",
+    "=",
+    "as",
+    ",",
+    "->",
+    ":",
+    "0",
+    "-1",
+    "1000000",
+    "[",
+    ")",
+]
 
 
 @st.composite
@@ -70,7 +90,7 @@ def test_a_changed_program_gives_diagnostics(text: str) -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.text(alphabet=st.sampled_from(" \n\t[](){}=:,.|~^abcxyz019_-+*/%<>!\"#é\0\r"), max_size=80))
+@given(st.text(alphabet=st.sampled_from(' \n\t[](){}=:,.|~^abcxyz019_-+*/%<>!"#é\0\r'), max_size=80))
 def test_any_text_gives_diagnostics(text: str) -> None:
     check(text)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from attnc.compiler.dump import dump
 from attnc.compiler.program import build
 from attnc.dsl.files import read
@@ -13,7 +12,7 @@ from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
 
 HERE = Path(__file__).parent
-FILES = sorted((HERE / "right").glob("*.attn")) + [HERE / "right" / "files" / "main.attn"]
+FILES = [*sorted((HERE / "right").glob("*.attn")), HERE / "right" / "files" / "main.attn"]
 EXAMPLES = sorted((HERE.parents[1] / "examples").rglob("*.attn"))
 LIBRARY = sorted((HERE.parents[1] / "compiler" / "std").glob("*.attn"))
 

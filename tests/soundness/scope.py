@@ -40,6 +40,10 @@ class Gen:
     def fresh(self, prefix: str) -> str:
         return f"{prefix}{next(self.ids)}"
 
+    def depends(self, name: str) -> bool:
+        """Whether the size of another axis is derived from this one."""
+        return any(name in line.partition("=")[2].split() or f"like {name}" in line for line in self.header)
+
 
 @dataclass
 class Draft:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backends.load import WeightsError
-from .files import BF16, Weights, plain, widened
+from .files import BF16, Weights, load, plain, save, widened
 from .maps import Map, Rule, Step, filled, in_full, matched
 
 if TYPE_CHECKING:
@@ -51,6 +52,35 @@ def convert(
         count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
         raise WeightsError(f"{read.name}: {count} with the weights of `{model.name}`\n  " + "\n  ".join(problems))
     return Weights(made, {}, state_dict.exact) if isinstance(state_dict, Weights) else made
+
+
+def convert_file(
+    map: str | os.PathLike[str],
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    model: Model,
+    *,
+    reverse: bool = False,
+) -> None:
+    """`convert` from file to file, without loss: bfloat16 stays, and the way back gives the names that there were.
+
+    What the way back needs, their names and metadata, stands in our file's metadata. Raises as `load`, `convert` and
+    `save` do.
+    """
+    given = load(source, exact=True)
+    if not reverse:
+        kept = {"names": sorted(given), "metadata": given.metadata}
+        metadata = {"attnc.model": model.name, "attnc.foreign": json.dumps(kept)}
+        save(target, convert(given, map, model), metadata)
+        return
+    try:
+        kept = json.loads(given.metadata.get("attnc.foreign", "{}"))
+        names, metadata = kept.get("names"), {str(k): str(v) for k, v in kept.get("metadata", {"format": "pt"}).items()}
+        if names is not None and not all(isinstance(name, str) for name in names):
+            raise ValueError
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        raise WeightsError(f"{source}: its metadata `attnc.foreign` are not what `attnc convert` wrote") from None
+    save(target, convert(given, map, model, reverse=True, like=names), metadata)
 
 
 def _there(map: Map, ways: _Ways, given: dict[str, Array], problems: list[str]) -> dict[str, Array]:

@@ -10,7 +10,7 @@ import mmap
 import os
 import struct
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -156,6 +156,10 @@ def plain(value: Any) -> Array:
     return np.asarray(value)
 
 
+_Broken = Callable[[str], NoReturn]
+"""Raises WeightsError with the file's name and why."""
+
+
 # -- reading -------------------------------------------------------------------------------------------------------
 
 
@@ -220,7 +224,9 @@ def _load_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
     return arrays, metadata
 
 
-def _header(text: bytes, broken: Any) -> dict[str, Any]:
+def _header(text: bytes, broken: _Broken) -> dict[str, Any]:
+    header: Any
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
@@ -238,7 +244,7 @@ def _header(text: bytes, broken: Any) -> dict[str, Any]:
     return header
 
 
-def _entry(name: str, entry: Any, broken: Any) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
+def _entry(name: str, entry: Any, broken: _Broken) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
     """One entry of the header: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}."""
     if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= entry.keys():
         broken(f"{_shown(name)} lacks its dtype, shape or data_offsets")

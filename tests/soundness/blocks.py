@@ -1,0 +1,813 @@
+"""Rows that are no ops: params, blocks and their calls, repeats, static ifs, shares, scans, the library."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from . import named
+from .named import Arr, number, pointwise
+from .ops import ROWS, binary, copies, masked, row, table
+from .program import CONSTANT, DATA, TABLE, WEIGHT, Axis, Env, Formal, Generic, Result, Stmt, Unit, Uses, Val
+from .scope import Draft, Gen, Scope
+
+# -- small statements ------------------------------------------------------------------------------------------------
+
+
+@row("param", 4)
+def param(s: Scope) -> Val | None:
+    axes = s.random_axes(0, 3, lambda axis: axis.fixed or axis.bounded)
+    if not s.fits(axes):
+        return None
+    name = s.gen.fresh("P")
+    init = s.pick(["", " ~ normal(0.3)", " ~ uniform(0.5)", " ~ zeros"])
+    frozen = " frozen" if s.chance(0.2) else ""
+    id = next(s.gen.ids)
+    names = [[axis.name] for axis in axes]
+
+    def run(env: Env, stmt: Stmt) -> None:
+        env.values[id] = env.weight(name, names, s.gen.capacity)
+
+    text = f"param {name}: [{', '.join(axis.name for axis in axes)}]{init}{frozen}"
+    s.stmts.append(Stmt(text, frozenset(), frozenset({id, "weights"}), run))
+    s.draft.learns = True
+    s.met(axes)
+    val = Val(name, tuple(axes), lambda env: env.values[id], "real", None, WEIGHT,
+              sources=dict.fromkeys(axes, frozenset({"*"})))  # fmt: skip
+    return s.variable(val, name, id)
+
+
+@row("expect", 2)
+def expect(s: Scope) -> Val | None:
+    val = s.find(lambda val: val.text.isidentifier() and bool(val.uses))
+    if val is not None:
+        s.stmts.append(Stmt(f"expect {val.text}: {val.type_text(s.some(val.axes, 9, 9))}", val.uses, frozenset(), _nothing))
+    return None
+
+
+@row("rebind", 2)
+def rebind(s: Scope) -> Val | None:
+    """`x = f(x)`: the name stands for the new value from here on."""
+    here = {name for stmt in s.stmts for name in re.findall(r"^(\w+)(?::.*)? = ", stmt.head)}
+    val = s.find(lambda val: val.element == "real" and val.text in here)
+    if val is None or val in s.loose:
+        return None
+    s.flush()
+    s.vals = [other for other in s.vals if other.text != val.text]
+    s.tag("rebinding")
+    return s.bind(s.function("tanh", val, 1), val.text)
+
+
+def _nothing(env: Env, stmt: Stmt) -> None:
+    pass
+
+
+def constant(s: Scope, name: str, value: float) -> Val:
+    """A const, or the number of a pass."""
+    return Val(name, (), lambda env: number(env.consts.get(name, value)), "int" if isinstance(value, int) else "real", big=4)
+
+
+@row("const", 2)
+def const(s: Scope) -> Val | None:
+    x = s.real()
+    if x is None or not s.consts:
+        return None
+    name = s.pick(sorted(s.consts))
+    return binary(s, "*", x, constant(s, name, s.consts[name]), x.big * 4)
+
+
+# -- repeats and ifs -------------------------------------------------------------------------------------------------
+
+
+def inside(s: Scope) -> Scope:
+    """A scope for the body of a repeat or a branch."""
+    return replace(s, vals=list(s.vals), stmts=[], loose=[], names=set(), consts=dict(s.consts), outer=s)
+
+
+def fill(s: Scope, rows: int) -> None:
+    """So many statements."""
+    names = list(ROWS)
+    weights = [0 if name in ("call", "scan", "repeat", "if", "share", "rebind", "std") and s.outer else ROWS[name][0] for name in names]
+    for name in s.gen.rng.choices(names, weights, k=rows):
+        val = ROWS[name][1](s)
+        if val is None or any(val is other for other in s.vals):
+            continue
+        if s.chance(0.3) and not s.outer:
+            s.loose.append(val)
+        else:
+            s.bind(val)
+    s.flush()
+
+
+@row("repeat", 4)
+def repeat(s: Scope) -> Val | None:
+    s.flush()
+    known = [val for val in s.vals if val.element == "real" and val.text.isidentifier() and "\n" not in val.text]
+    starts = s.some([val for val in known if sum(other.text == val.text for other in s.vals) == 1], 1, 2)
+    if not starts:
+        return None
+    body = inside(s)
+    ids = [next(s.gen.ids) for _ in starts]
+    carried = []
+    for start, id in zip(starts, ids, strict=True):
+        body.vals = [val for val in body.vals if val.text != start.text]
+        role = max(start.role, DATA) if start.deps or s.model else start.role
+        val = replace(start, mark=frozenset(), support=(), role=role, deps=start.deps | {f"carry:{id}"}, owner="", big=3.0)
+        for axis in start.axes:
+            s.require(start, axis)
+        carried.append(body.variable(val, start.text, id))
+    index = ""
+    if s.chance(0.5):
+        index = s.gen.fresh("i")
+        body.consts[index] = 0
+        body.consts = {index: 0, **body.consts}
+    formals = len(s.draft.formals)
+    fill(body, s.gen.rng.randint(1, 4))
+    if s.chance(0.4):
+        made = branch(body)
+        if made is not None:
+            body.vals.append(made) if made not in body.vals else None
+    ends = []
+    for start, inner in zip(starts, carried, strict=True):
+        other = body.find(lambda val: val.element == "real" and bool(val.uses - inner.uses)) or inner
+        shaped = body.coerce(other, start.axes)
+        if shaped is None:
+            return None
+        pair = body.together([inner, shaped])
+        if pair is None:
+            return None
+        new = body.function("tanh", binary(body, "+", pair[0], pair[1], 3), 1)
+        if set(new.axes) != set(start.axes) or new.role > inner.role:
+            return None
+        deps = {dep for dep in new.deps if not dep.startswith("carry:")}
+        if not s.model and not deps <= start.deps:
+            return None
+        ends.append(new)
+    finals = []
+    for start, new in zip(starts, ends, strict=True):
+        for axis in new.axes:
+            s.require(new, axis)
+        final = body.bind(new, start.text)
+        body.stmts[-1] = replace(body.stmts[-1], needed=True)
+        finals.append(final)
+    if not s.model and len({start.deps for start in starts}) > 1:
+        return None
+    del formals
+    layers = s.pick([1, 2, 3])
+    shared = s.chance(0.3)
+    label = s.gen.fresh("rep")
+    count = str(layers)
+    const_named = "layers" in s.consts and s.chance(0.5)
+    if const_named:
+        layers, count = int(s.consts["layers"]), "layers"
+        label = "layers" if "layers" not in s.names and s.chance(0.7) else label
+    path = label
+    shown = "" if label == "layers" else f".{label}"
+    s.names.add(label)
+    where = f"{index} in " if index else ""
+    head = f"repeat{shown} {where}{count}{' shared' if shared else ''}"
+    for name, given in {"repeat": True, "repeat shared": shared, "repeat with an index": bool(index)}.items():
+        s.tag(name) if given else None
+    outs = [next(s.gen.ids) for _ in starts]
+
+    def run(env: Env, stmt: Stmt) -> None:
+        state = [start.run(env) for start in starts]
+        assert stmt.body is not None
+        for turn in range(layers):
+            path_ = f"{env.path}{path}." if shared else f"{env.path}{path}.{turn}."
+            here = replace(env, path=path_, consts={**env.consts, **({index: turn} if index else {})})
+            here.values.update(zip(ids, state, strict=True))
+            for inner in stmt.body:
+                inner.run(here, inner)
+            state = [final.run(here) for final in finals]
+        env.values.update(zip(outs, state, strict=True))
+
+    learns = any("weights" in stmt.makes for stmt in body.stmts)
+    makes: Uses = frozenset({*outs, *ids, *({"weights"} if learns else ())})
+    uses = frozenset().union(*(start.uses for start in starts))
+    s.stmts.append(Stmt(head, uses, makes, run, tuple(body.stmts)))
+    kept = all(end.reach is not None and start.reach is not None and end.reach <= start.reach
+               for start, end in zip(starts, ends, strict=True))  # fmt: skip
+    for start, end, id in zip(starts, ends, outs, strict=True):
+        s.vals = [val for val in s.vals if val.text != start.text]
+        val = replace(end, deps=frozenset(d for d in end.deps if not d.startswith("carry:")) | start.deps, role=DATA,
+                      mark=frozenset(), reach=start.reach if kept else None)  # fmt: skip
+        s.variable(val, start.text, id)
+    s.used -= {id for id in outs}
+    return None
+
+
+@row("if", 3)
+def branch(s: Scope) -> Val | None:
+    """A static `if` that gives one value."""
+    s.flush()
+    shape = s.find(lambda val: val.element == "real" and s.fits(val.axes))
+    if shape is None:
+        return None
+    axes = shape.axes
+    turn = next((name for name in s.consts if re.fullmatch(r"i\d+", name)), None)
+    depth = next((axis for axis in s.axes if not axis.width and not axis.own), None)
+    if turn is not None and s.chance(0.8):
+        text, test = f"{turn} % 2 == 0", lambda env: int(env.consts[turn]) % 2 == 0
+        s.tag("static if on the index")
+    elif "layers" in s.consts and s.chance(0.5):
+        text, test = "layers > 1", lambda env: s.gen.consts["layers"] > 1
+    elif depth is not None:
+        text, test = f"|{depth.name}| == 2", lambda env: env.sizes[depth.name] == 2
+        s.pin(depth)
+    else:
+        return None
+    name, id = s.gen.fresh("v"), next(s.gen.ids)
+    ends, bodies = [], []
+    for _ in range(2):
+        body = inside(s)
+        fill(body, s.gen.rng.randint(0, 2))
+        other = body.find(lambda val: val.element == "real" and s.fits({*val.axes, *axes})) or shape
+        shaped = body.coerce(other, axes)
+        if shaped is None:
+            return None
+        for axis in shaped.axes:
+            s.require(shaped, axis)
+        end = body.bind(body.function("tanh", shaped, 1), name)
+        body.stmts[-1] = replace(body.stmts[-1], needed=True)
+        ends.append(end)
+        bodies.append(tuple(body.stmts))
+    if not s.model and ends[0].deps != ends[1].deps:
+        return None
+    if ends[0].role != ends[1].role:
+        return None
+
+    def run(env: Env, stmt: Stmt) -> None:
+        assert stmt.body is not None and stmt.other is not None
+        taken, end = (stmt.body, ends[0]) if test(env) else (stmt.other, ends[1])
+        for inner in taken:
+            inner.run(env, inner)
+        env.values[id] = end.run(env)
+
+    learns = any("weights" in stmt.makes for body in bodies for stmt in body)
+    makes: Uses = frozenset({id, *({"weights"} if learns else ())})
+    s.stmts.append(Stmt(f"if {text}", shape.uses, makes, run, *bodies))
+    s.draft.learns = s.draft.learns or learns
+    s.tag("static if")
+    reach = None if ends[0].reach is None or ends[1].reach is None else ends[0].reach | ends[1].reach
+    return s.variable(replace(ends[0], reach=reach, mark=frozenset()), name, id)
+
+
+# -- blocks ----------------------------------------------------------------------------------------------------------
+
+
+def new_block(gen: Gen, cell: bool = False) -> Unit | None:
+    """A block of its own axes and perhaps some of the file's."""
+    rng = gen.rng
+    generics: list[Generic] = []
+    for _ in range(rng.randint(1, 3)):
+        whole = rng.choice(gen.axes)
+        like = next((g.axis for g in generics if g.axis.width == whole.width), None) if rng.random() < 0.4 else None
+        name = gen.fresh("g")
+        size = like.size if like else whole.size
+        axis = Axis(name, whole.width, size, like.family if like else name, not whole.width)
+        default = ""
+        if like is None and rng.random() < 0.2 and not any(g.default for g in generics):
+            default = f" = {whole.name}"
+            gen.tags.add("default of a parameter")
+        generics.append(Generic(axis, like, default))
+    file = [axis for axis in rng.sample(gen.axes, min(len(gen.axes), rng.randint(0, 2)))]
+    axes = [*(g.axis for g in generics), *file]
+    s = Scope(gen, axes, Draft(), generics, consts=dict(gen.consts) if rng.random() < 0.3 else {})
+    for g in generics:
+        if not g.axis.width and g.axis.size % 2 == 0 and g.axis.size and rng.random() < 0.3:
+            half = gen.fresh("o")
+            own = Axis(half, False, g.axis.size // 2, half, True, own=True)
+            source = g.axis.name
+
+            def run(env: Env, stmt: Stmt, half: str = half, source: str = source) -> None:
+                env.sizes[half] = env.sizes[source] // 2
+
+            s.stmts.append(Stmt(f"depth {half} = {source} / 2", frozenset(), frozenset({half}), run, needed=True))
+            s.axes.append(own)
+            s.pin(g.axis)
+            s.tag("axis of a block's own")
+    states: list[Val] = []
+    for _ in range(rng.randint(1, 2) if cell else 0):
+        val = s.input(s.random_axes(0, 2, lambda axis: not axis.own))
+        if val is not None:
+            states.append(val)
+    for _ in range(rng.randint(1, 2)):
+        s.input(s.random_axes(1, 2, lambda axis: not axis.own))
+    fill(s, rng.randint(2, 6))
+    results: list[Result] = []
+    for state in states:
+        other = s.find(lambda val: val.element == "real" and val.text not in {st.text for st in states}) or state
+        shaped = s.coerce(other, state.axes)
+        pair = s.together([state, shaped]) if shaped is not None else None
+        if pair is None:
+            return None
+        new = s.function("tanh", binary(s, "+", *pair, 3), 1)
+        for axis in new.axes:
+            s.require(new, axis)
+        results.append(Result(s.bind(new), state.axes, state.text))
+    good = [val for val in s.vals if not any(axis.own for axis in val.axes) and (val.into is None or not val.into.own) and val.uses]
+    good = [val for val in good if not any(val.uses == r.val.uses for r in results)]
+    leaves = [val for val in good if not val.uses & s.used and not val.owner] or good[-1:]
+    for val in leaves[-2 if rng.random() < 0.4 else -1 :]:
+        if cell and (val.element != "real"):
+            continue
+        name = gen.fresh("r") if results or len(leaves) > 1 else None
+        results.append(Result(val, tuple(s.some(val.axes, 9, 9)), name))
+    if not results or not s.draft.formals:
+        return None
+    if len(results) > 1:
+        results = [replace(r, name=r.name or gen.fresh("r")) for r in results]
+        if not cell:
+            gen.tags.add("several results")
+    draft = s.draft
+    unit = Unit(
+        "block", gen.fresh("blk"), tuple(draft.formals), tuple(results), tuple(s.stmts), tuple(generics),
+        frozenset(draft.need), frozenset(draft.must), frozenset(draft.pinned), frozenset(draft.met),
+        learns=draft.learns, doc=rng.choice(["", "What it does."]),
+    )  # fmt: skip
+    text = unit.text()
+    implicit = {axis.name for axis in gen.axes if re.search(rf"\b{axis.name}\b", text)}
+    for other in gen.units:
+        if re.search(rf"\b{other.name}\b", text):
+            implicit |= other.implicit
+    return replace(unit, implicit=frozenset(implicit))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A call's brackets: what each axis of the block stands for, and how that is written."""
+
+    actual: Mapping[str, Axis]
+    text: str
+
+
+def bind_axes(s: Scope, unit: Unit, without: Axis | None = None) -> Bound | None:
+    by_name = {axis.name: axis for axis in s.gen.axes}
+    actual: dict[str, Axis] = {name: by_name[name] for name in unit.implicit}
+    shown: list[str] = []
+    named_only = s.chance(0.3)
+    for generic in unit.generics:
+        axis = generic.axis
+        default = by_name.get(generic.default.removeprefix(" = ")) if generic.default else None
+        options = []
+        for other in s.axes:
+            twins = [name for name, held in actual.items() if held == other]
+            if other.width != axis.width or other == without or any(frozenset((name, axis.name)) in unit.met for name in twins):
+                continue
+            if twins and (generic.like or s.chance(0.7) or any(g.like for g in unit.generics)):
+                continue
+            if axis.name in unit.pinned and other.size != axis.size:
+                continue
+            if generic.like and (actual[generic.like.name].family != other.family or actual[generic.like.name] == other):
+                continue
+            options.append(other)
+        if default is not None and default in options and s.chance(0.5):
+            actual[axis.name] = default
+            named_only = True
+            continue
+        if not options:
+            return None
+        chosen = s.pick(options)
+        if any(held == chosen for held in actual.values()):
+            s.tag("one axis for two parameters")
+        actual[axis.name] = chosen
+        shown.append(f"{axis.name} = {chosen.name}" if named_only else chosen.name)
+        if axis.family in s.gen.filled:
+            s.gen.filled.add(chosen.family)
+    if without is not None and without in actual.values():
+        return None
+    for name in sorted(unit.implicit):
+        axis = by_name[name]
+        plain = axis.fixed and not axis.width and not axis.derived and axis.family == axis.name and not s.gen.depends(name)
+        options = [
+            other for other in s.axes
+            if plain and other.size == axis.size and not other.width and other not in actual.values() and other != without
+        ]  # fmt: skip
+        if options and s.chance(0.3) and not any(generic.default.endswith(f" {name}") for generic in unit.generics):
+            actual[name] = s.pick(options)
+            shown.append(f"{name} = {actual[name].name}")
+            s.tag("file axis rebound at a call")
+    return Bound(actual, f"[{', '.join(shown)}]" if shown else "")
+
+
+def argument(s: Scope, formal: Formal, axes: Sequence[Axis], into: Axis | None) -> Val | None:
+    """A value for a formal, with exactly these axes."""
+    wanted = set(axes)
+    kind = formal.val.element
+
+    def good(val: Val) -> bool:
+        return val.element == kind and (into is None or (val.into is not None and val.into.family == into.family))
+
+    if kind == "real":
+        val = s.real(lambda val: s.fits({*val.axes, *axes}))
+        if val is not None and val.mark:
+            val = s.raw(val)
+        return None if val is None else s.coerce(val, axes)
+    val = s.find(lambda val: good(val) and set(val.axes) == wanted)
+    if val is None and kind == "bool" and len(axes) == 2 and axes[0].family == axes[1].family:
+        val = binary(s, "<=", s.position(axes[0]), s.position(axes[1]), 1, "bool")
+    return val or (None if into is not None and into.own else s.input(axes, kind, into))
+
+
+def enter(unit: Unit, env: Env, names: Mapping[str, str], args: Mapping[str, Arr], path: str) -> tuple[Env, list[Arr]]:
+    """Run a block: inside, its own axes; what lifts is marked by `^`."""
+    sizes = {**env.sizes, **{formal: env.sizes[actual] for formal, actual in names.items()}}
+    formals = {}
+    for formal in unit.formals:
+        if formal.name not in args:
+            assert formal.default is not None
+            formals[formal.name] = number(formal.default)
+            continue
+        back = {names[axis.name]: axis.name for axis in formal.val.axes}
+        arr = args[formal.name]
+        formals[formal.name] = arr.rename({axis: back.get(axis, f"^{axis}") for axis in arr.axes})
+    inner = Env(sizes, env.weights, path, formals=formals)
+    results = unit.run(inner)
+    return inner, [arr.rename({a: a[1:] if a[0] == "^" else names[a] for a in arr.axes}) for arr in results]
+
+
+def call_name(s: Scope, unit: Unit) -> tuple[str, str]:
+    """How it is written and the path that it adds."""
+    if unit.name in s.names or s.chance(0.3):
+        label = s.gen.fresh("L")
+        s.names.add(label)
+        return f"{unit.name}.{label}", label
+    s.names.add(unit.name)
+    return unit.name, unit.name
+
+
+@row("call", 12)
+def call(s: Scope, unit: Unit | None = None, shared: tuple[str, int] | None = None) -> Val | None:
+    if unit is None:
+        unit = s.pick(s.gen.units) if s.gen.units else None
+    bound = None if unit is None else bind_axes(s, unit)
+    if unit is None or bound is None:
+        return None
+    actual = bound.actual
+    own = set(actual.values())
+    free = [axis for axis in s.axes if axis not in own]
+    lifts = s.some(free, 1, 1) if free and s.chance(0.4) else []
+    args: dict[str, Val] = {}
+    texts: list[str] = []
+    by_name = s.chance(0.3)
+    for position, formal in enumerate(unit.formals):
+        val = formal.val
+        needed = [axis for axis in val.axes if (formal.name, axis.name) in unit.need]
+        if not needed and formal.name not in unit.must and formal.default is not None and s.chance(0.5):
+            s.tag("default of an argument")
+            by_name = True
+            continue
+        if not needed and formal.name not in unit.must and val.element == "real" and s.chance(0.1):
+            s.tag("number as an argument")
+            args[formal.name] = s.literal(0.5)
+        else:
+            thin = [
+                axis for axis in val.axes
+                if axis not in needed and (val.element in ("bool", "index") or not axis.width) and s.chance(0.3)
+            ]  # fmt: skip
+            into = actual[val.into.name] if val.into else None
+            more = [axis for axis in lifts if axis.width or s.chance(0.6)]
+            axes = [actual[axis.name] for axis in val.axes if axis not in thin] + more
+            if not s.fits(axes):
+                return None
+            given = argument(s, formal, axes, into)
+            if given is None or set(given.axes) != set(axes):
+                return None
+            for axis in given.axes:
+                s.require(given, axis)
+            s.draft.must |= given.deps
+            for tag, there in {"thin argument": thin, "lift": more}.items():
+                s.tag(tag) if there else None
+            args[formal.name] = given
+        text = args[formal.name].text
+        texts.append(f"{formal.name} = {text}" if by_name or (position and s.chance(0.1)) else text)
+        by_name = by_name or texts[-1].startswith(f"{formal.name} = ")
+    if shared is not None:
+        shown, path = shared[0], shared[0]
+    else:
+        shown, path = call_name(s, unit) if unit.learns else (unit.name, unit.name)
+    names = {formal: axis.name for formal, axis in actual.items()}
+    block = unit
+
+    def run(env: Env) -> list[Arr]:
+        given = {name: val.run(env) for name, val in args.items()}
+        inside_names = {formal: name for formal, name in names.items()}
+        return enter(block, env, inside_names, given, f"{env.path}{path}.")[1]
+
+    text = f"{shown}{bound.text}({', '.join(texts)})"
+    return finish(s, unit, actual, args, text, run, (), shared)
+
+
+def finish(
+    s: Scope, unit: Unit, actual: Mapping[str, Axis], args: Mapping[str, Val], text: str,
+    run: Callable[[Env], list[Arr]], added: Sequence[Axis], shared: tuple[str, int] | None,
+) -> Val | None:  # fmt: skip
+    """The results of a call as values of the caller."""
+    out: list[Val] = []
+    uses = frozenset().union(*(val.uses for val in args.values()), {shared[1]} if shared else ())
+    for place, result in enumerate(unit.results):
+        val = result.val
+        axes: dict[Axis, frozenset[str]] = {}
+        for axis in result.axes:
+            there = [args[f] for f in val.sources[axis] if f in args and actual[axis.name] in args[f].axes]
+            if "*" in val.sources[axis]:
+                axes[actual[axis.name]] = frozenset({"*"})
+            elif there:
+                axes[actual[axis.name]] = frozenset().union(*(arg.sources[actual[axis.name]] for arg in there))
+        for formal in sorted(val.deps):
+            if formal in args:
+                declared = {actual[a.name] for f in unit.formals if f.name == formal for a in f.val.axes}
+                for axis in args[formal].axes:
+                    if axis not in declared:
+                        axes[axis] = axes.get(axis, frozenset()) | args[formal].sources[axis]
+        for axis in added:
+            axes[axis] = frozenset({"*"})
+        if len(axes) > 5 or not s.fits(axes):
+            return None
+        deps = [args[f] for f in val.deps if f in args]
+        touches = any(axis.family == s.gen.stream for axis in actual.values())
+        reaches = [arg.reach for arg in deps]
+        reach = None if touches or any(r is None for r in reaches) else frozenset().union(*reaches)  # type: ignore[arg-type]
+        role = max([WEIGHT, *(arg.role for arg in args.values())]) if val.role == DATA or added else val.role
+        s.met(axes)
+        out.append(Val(
+            text, tuple(axes), lambda env, place=place: run(env)[place], val.element,  # type: ignore[misc]
+            actual[val.into.name] if val.into else None, role,
+            mark=frozenset() if added else frozenset(actual[axis.name] for axis in val.mark),
+            sources=axes, deps=frozenset().union(*(arg.deps for arg in deps)), big=max(5.0, val.big), uses=uses, reach=reach,
+            learns=unit.learns,
+        ))  # fmt: skip
+    s.gen.ops += 1
+    s.tag("call")
+    if len(out) == 1:
+        return out[0]
+    ids = [next(s.gen.ids) for _ in out]
+    kept = [s.chance(0.85) for _ in out]
+    kept[s.gen.rng.randrange(len(kept))] = True
+    names = [s.gen.fresh("v") if keep else "_" for keep in kept]
+    s.tag("several results used")
+    if "_" in names:
+        s.tag("discarded result")
+
+    def execute(env: Env, stmt: Stmt) -> None:
+        env.values.update(zip(ids, run(env), strict=True))
+
+    learns = any(val.learns for val in out) or any(val.learns for val in args.values())
+    makes: Uses = frozenset({*ids, *({"weights"} if learns else ())})
+    s.stmts.append(Stmt(f"{', '.join(names)} = {text}", uses, makes, execute))
+    s.draft.learns = s.draft.learns or learns
+    last = None
+    for val, name, id in zip(out, names, ids, strict=True):
+        if name != "_":
+            last = s.variable(val, name, id)
+    return last
+
+
+@row("share", 2)
+def share(s: Scope) -> Val | None:
+    """One set of weights for several calls."""
+    options = [unit for unit in s.gen.units if unit.learns]
+    if not options:
+        return None
+    unit = s.pick(options)
+    name, id = s.gen.fresh("sh"), next(s.gen.ids)
+    s.flush()
+    place = len(s.stmts)
+    first = call(s, unit, (name, id))
+    if first is None:
+        return None
+    s.stmts.insert(place, Stmt(f"share {name} = {unit.name}", frozenset(), frozenset({id}), _nothing))
+    if not any(first is val for val in s.vals):
+        s.bind(first)
+    s.tag("share")
+    return call(s, unit, (name, id))
+
+
+@row("scan", 5)
+def scan(s: Scope) -> Val | None:
+    cells = [unit for unit in s.gen.units if {r.name for r in unit.results} & {f.name for f in unit.formals}]
+    if not cells:
+        return None
+    unit = s.pick(cells)
+    axis = s.pick([axis for axis in s.axes if axis.width] or s.axes)
+    bound = bind_axes(s, unit, axis)
+    if bound is None or axis in bound.actual.values():
+        return None
+    actual, states = bound.actual, {r.name for r in unit.results}
+    args: dict[str, Val] = {}
+    texts: list[str] = []
+    steps: list[str] = []
+    for formal in unit.formals:
+        axes = [actual[a.name] for a in formal.val.axes]
+        into = actual[formal.val.into.name] if formal.val.into else None
+        if formal.name in states and s.chance(0.6) and formal.val.element == "real":
+            args[formal.name] = s.literal(s.pick([0, 0.5]))
+        else:
+            stepped = formal.name not in states and (not steps or s.chance(0.7))
+            if not s.fits([*axes, axis]):
+                return None
+            val = argument(s, formal, [*axes, axis] if stepped else axes, into)
+            if val is None or set(val.axes) != set([*axes, axis] if stepped else axes):
+                return None
+            steps += [formal.name] if stepped else []
+            for a in val.axes:
+                s.require(val, a)
+            s.draft.must |= val.deps
+            args[formal.name] = val
+        texts.append(f"{formal.name} = {args[formal.name].text}" if texts and formal.name in states else args[formal.name].text)
+        if "=" in texts[-1]:
+            states = states
+    if not steps:
+        return None
+    texts = [f"{f.name} = {args[f.name].text}" for f in unit.formals]
+    shown, path = call_name(s, unit) if unit.learns else (unit.name, unit.name)
+    names = {formal: a.name for formal, a in actual.items()}
+    axis_name = axis.name
+
+    def run(env: Env) -> list[Arr]:
+        given = {name: val.run(env) for name, val in args.items()}
+        state = {name: arr for name, arr in given.items() if name in states}
+        kept: list[list[Arr]] = [[] for _ in unit.results]
+        for at in range(env.sizes[axis_name]):
+            now = dict(given)
+            for name in steps:
+                if axis_name in given[name].axes:
+                    place = given[name].axes.index(axis_name)
+                    rest = tuple(a for a in given[name].axes if a != axis_name)
+                    now[name] = Arr(given[name].data.take(at, place), rest)
+            now.update(state)
+            found = enter(unit, env, names, now, f"{env.path}{path}.")[1]
+            for place, result in enumerate(unit.results):
+                kept[place].append(found[place])
+                if result.name in state:
+                    state[result.name] = found[place]
+        out = []
+        for place, arrs in enumerate(kept):
+            if not arrs:
+                axes = [actual[a.name].name for a in unit.results[place].axes]
+                out.append(Arr(np.zeros((0, *(env.sizes[a] for a in axes))), (axis_name, *axes)))
+                continue
+            order = named.union(arrs)
+            out.append(Arr(np.stack(np.broadcast_arrays(*(arr.along(order) for arr in arrs))), (axis_name, *order)))
+        return out
+
+    s.tag("scan")
+    lifted = {name: replace(val, axes=tuple(a for a in val.axes if a != axis)) for name, val in args.items()}
+    # a literal state has its axes all the same: it gets them from the cell's declaration
+    for formal in unit.formals:
+        if formal.name in states and not args[formal.name].axes:
+            axes = tuple(actual[a.name] for a in formal.val.axes)
+            lifted[formal.name] = replace(lifted[formal.name], axes=axes, sources=dict.fromkeys(axes, frozenset({"*"})))
+    return finish(s, unit, actual, lifted, f"scan[{axis.name}] {shown}{bound.text}({', '.join(texts)})", run, (axis,), None)
+
+
+# -- the library, and ops of the user's own ----------------------------------------------------------------------------
+
+
+@row("std", 4)
+def library(s: Scope) -> Val | None:
+    return s.pick([_causal, _causal, _sinusoid, _rotary, _attend])(s)
+
+
+def _use(s: Scope, file: str, name: str) -> None:
+    known = s.gen.uses.setdefault(f"std.{file}", [])
+    if name not in known:
+        known.append(name)
+    s.tag("library")
+
+
+def _causal(s: Scope) -> Val | None:
+    pair = copies(s, lambda axis: axis.width)
+    if pair is None:
+        return None
+    k, q = pair
+    _use(s, "masks", "causal")
+    s.met(pair)
+    return s.make(
+        f"causal[{q.name}, {k.name}]()", [],
+        lambda env, xs: pointwise(np.less_equal, Arr(np.arange(env.sizes[k.name]), (k.name,)), Arr(np.arange(env.sizes[q.name]), (q.name,))),
+        axes=[q, k], element="bool", role=TABLE, support=((k, q),), covers=frozenset(pair),
+    )  # fmt: skip
+
+
+def _sinusoid(s: Scope) -> Val | None:
+    widths, depths = [a for a in s.axes if a.width], [a for a in s.axes if not a.width]
+    if not widths or not depths:
+        return None
+    n, d = s.pick(widths), s.pick(depths)
+    _use(s, "positions", "sinusoid")
+    s.met([n, d])
+
+    def run(env: Env, xs: Sequence[Arr]) -> Arr:
+        at, place, size = np.arange(env.sizes[n.name])[:, None], np.arange(env.sizes[d.name]), env.sizes[d.name]
+        angle = at / 10000 ** (2 * np.floor(place / 2) / size)
+        return Arr(np.where(place % 2 == 0, np.sin(angle), np.cos(angle)), (n.name, d.name))
+
+    return s.make(f"sinusoid[{n.name}, {d.name}]()", [], run, axes=[n, d], role=TABLE)
+
+
+def _rotary(s: Scope) -> Val | None:
+    found = s.real_with(lambda axis: not axis.width and axis.size % 2 == 0 and axis.size > 0)
+    if found is None:
+        return None
+    x, depths = found
+    d = s.pick(depths)
+    widths = [axis for axis in x.axes if axis.width]
+    if not widths:
+        return None
+    n = s.pick(widths)
+    _use(s, "positions", "rotary")
+    s.require(x, d)
+    s.require(x, n)
+    s.pin(d)
+
+    def run(env: Env, xs: Sequence[Arr]) -> Arr:
+        rest = tuple(a for a in xs[0].axes if a not in (n.name, d.name))
+        data = xs[0].along((*rest, n.name, d.name))
+        size = env.sizes[d.name]
+        angle = np.arange(env.sizes[n.name])[:, None] / 10000 ** (2 * np.arange(size // 2) / size)
+        a, b = data[..., : size // 2], data[..., size // 2 :]
+        sin, cos = np.sin(angle), np.cos(angle)
+        return Arr(np.concatenate([a * cos - b * sin, b * cos + a * sin], -1), (*rest, n.name, d.name))
+
+    return s.make(f"rotary[{n.name}, {d.name}]({x.text})", [x], run, axes=x.axes, big=x.big * 2)
+
+
+def _attend(s: Scope) -> Val | None:
+    widths, depths = [a for a in s.axes if a.width], [a for a in s.axes if not a.width and a.size]
+    if len(widths) < 2 or len(depths) < 2:
+        return None
+    q, k = s.some(widths, 2, 2)
+    d, v = s.some(depths, 2, 2)
+    lifts = s.some([a for a in depths if a not in (d, v)], 0, 1)
+    formal = Formal("", Val("", (), lambda env: number(0)))
+    parts = [argument(s, formal, [*pair, *lifts], None) for pair in ([q, d], [k, d], [k, v])]
+    if any(part is None for part in parts) or not s.fits([q, k, d, v, *lifts]):
+        return None
+    mask = s.find(lambda val: val.element == "bool" and val.has(k) and set(val.axes) <= {q, k})
+    vals = [part for part in parts if part is not None]
+    for part, axes in zip(vals, ([q, d], [k, d], [k, v]), strict=True):
+        for axis in axes:
+            s.require(part, axis)
+    if mask is not None:
+        s.require(mask, k)
+    _use(s, "attention", "attend")
+    s.met([q, k, d, v, *lifts])
+
+    def run(env: Env, xs: Sequence[Arr]) -> Arr:
+        scores = pointwise(lambda x: x / math.sqrt(env.sizes[d.name]), named.dot(xs[:2], [d.name]))
+        weights = named.softmax(scores, xs[3] if len(xs) > 3 else None, [k.name], env.sizes)
+        return named.dot([weights, xs[2]], [k.name])
+
+    upto = dict(mask.support) if mask is not None else {}
+    shares = Val("", (), lambda env: number(0), support=tuple(upto.items()))
+    reach: frozenset[Axis] | None = frozenset()
+    for part in [*vals[:1], *vals[1:]]:
+        from .ops import bounded
+
+        one = bounded(s, [k], [part, shares])
+        reach = None if reach is None or one is None else reach | one  # type: ignore[operator]
+    given = ", ".join(val.text for val in vals) + (f", mask = {mask.text}" if mask is not None else "")
+    return s.make(
+        f"attend[{q.name}, {k.name}, {d.name}, {v.name}]({given})", [*vals, *([mask] if mask is not None else [])], run,
+        axes=[*lifts, q, v], big=3, reach=reach,
+    )  # fmt: skip
+
+
+@row("external", 2)
+def external(s: Scope) -> Val | None:
+    """An op of the user's own: `judge.py` supplies the module."""
+    x = s.real()
+    if x is None or s.gen.rng.random() < 0.3:
+        return None
+    if s.chance(0.5):
+        line = 'op doubled(x: []) -> [] = "attnc_soundness_external:doubled"'
+        text, acted = f"doubled({x.text})", []
+        f: Any = lambda env, xs: pointwise(lambda v: v * 2 + 1, xs[0])  # noqa: E731
+    else:
+        depths = [axis for axis in x.axes if not axis.width]
+        if not depths:
+            return None
+        d = s.pick(depths)
+        line = 'op centred[d: depth](x: [d]) -> [d] = "attnc_soundness_external:centred"'
+        text, acted = f"centred[{d.name}]({x.text})", [d]
+
+        def f(env: Env, xs: Sequence[Arr]) -> Arr:
+            at = xs[0].axes.index(d.name)
+            return Arr(xs[0].data - xs[0].data.mean(at, keepdims=True), xs[0].axes)
+
+        s.require(x, d)
+    if line not in s.gen.header:
+        s.gen.header.append(line)
+    s.tag("op of the user's own")
+    reach = frozenset() if x.reach == frozenset() else None
+    return s.make(text, [x], f, axes=x.axes, acted=acted, big=x.big * 2 + 1, reach=reach)
+
+
+__all__ = ["CONSTANT", "masked", "new_block", "table"]

@@ -1,0 +1,314 @@
+"""The properties that every generated program must have. A broken one raises `Fault`, which says which."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import types
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import attnc
+
+from .named import Arr
+from .program import Program, Weights
+
+external = types.ModuleType("attnc_soundness_external")
+external.__dict__.update(doubled=lambda x: x * 2 + 1, centred=lambda x: x - x.mean(-1)[..., None])
+sys.modules.setdefault("attnc_soundness_external", external)
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Fault(AssertionError):
+    """kind: the property; sign: what is the same as it shrinks."""
+
+    def __init__(self, kind: str, detail: str, sign: str = "") -> None:
+        super().__init__(f"{kind}: {detail}")
+        self.kind, self.sign = kind, sign
+
+
+@dataclass
+class Report:
+    """What was looked at: claims of causality proved, gradients compared, and what rounding made incomparable."""
+
+    proved: int = 0
+    gradients: int = 0
+    ill: int = 0
+
+
+def load(text: str, program: Program) -> attnc.Model:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in program.files.items():
+            (Path(folder) / name).write_text(content)
+        return attnc.loads(text, base=folder, config=program.config, sizes=program.sizes).model("net")
+
+
+def accepted(program: Program) -> attnc.Model:
+    try:
+        return load(program.text, program)
+    except attnc.AttnError as error:
+        codes = [d.code for d in error.diagnostics if d.code.startswith("E")]
+        raise Fault("refused", str(error), str(sorted(set(codes)))) from None
+    except Exception as error:
+        raise Fault("checker raised", repr(error), repr(type(error))) from error
+
+
+def arrays(result: Any) -> list[Array]:
+    parts = result if isinstance(result, tuple) else (result,)
+    return [part.detach().numpy() if isinstance(part, torch.Tensor) else np.asarray(part) for part in parts]
+
+
+def data(inputs: Mapping[str, Arr], program: Program, dtype: type) -> dict[str, Array]:
+    given = {name: arr.data for name, arr in inputs.items() if name not in program.omitted}
+    return {name: x.astype(dtype) if x.dtype.kind == "f" else x for name, x in given.items()}
+
+
+def on_torch(model: attnc.Model, values: Mapping[str, Array], dtype: torch.dtype, **weights: Any) -> list[Array]:
+    module = model.torch(dtype=dtype, **weights).eval()
+    with torch.no_grad():
+        return arrays(module(**{name: torch.as_tensor(x) for name, x in values.items()}))
+
+
+def running(what: str, f: Any, *args: Any, **more: Any) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return f(*args, **more)
+    except Exception as error:
+        message = re.sub(r"\d+", "0", str(error))[:60]
+        raise Fault(f"{what} raised", f"{type(error).__name__}: {error}", f"{type(error).__name__} {message}") from error
+
+
+def far(a: Array, b: Array) -> float:
+    """How far apart, relative to the spread (or to 1 where there is none)."""
+    if a.shape != b.shape:
+        return np.inf
+    if a.dtype.kind in "bi" and b.dtype.kind in "bi":
+        return float(not np.array_equal(a, b))
+    if not a.size:
+        return 0.0
+    gap = np.abs(a.astype(float) - b.astype(float)).max()
+    return float("inf") if np.isnan(gap) else float(gap / max(float(b.std()), float(np.abs(b).max()), 1e-3))
+
+
+def judge(program: Program, report: Report | None = None, gradients: bool = True) -> Report:
+    report = report or Report()
+    model = accepted(program)
+    weights = Weights(program.seed)
+    inputs = program.inputs()
+    with np.errstate(all="ignore"):
+        meant = program.evaluate(inputs, weights)
+    _names(model, program, weights)
+    if not all(np.isfinite(x.astype(float)).all() for x in meant):
+        report.ill += 1
+        return report
+    values = data(inputs, program, np.float64)
+    from_torch = running("torch", on_torch, model, values, torch.float64, weights=weights.arrays)
+    from_numpy = running("numpy", lambda: arrays(model.numpy(weights.arrays, dtype=np.float64)(**values)))
+    ill = _compared(program, meant, from_torch, from_numpy, inputs, weights)
+    report.ill += ill
+    _single(model, program, inputs)
+    if not ill:
+        if gradients:
+            report.gradients += _gradients(model, program, values, weights)
+        report.proved += _causal(program, inputs, weights)
+    return report
+
+
+def _names(model: attnc.Model, program: Program, weights: Weights) -> None:
+    """(e) the weights are those that the spec names; the text is the same each time."""
+    spec = {path: tuple(weight.shape) for path, weight in model.weights.items()}
+    ours = {path: array.shape for path, array in weights.arrays.items()}
+    if spec != ours:
+        raise Fault("weights", f"the model has {spec}, but the spec says {ours}")
+    state = running("torch", lambda: {k: tuple(v.shape) for k, v in model.torch(seed=0).state_dict().items()})
+    if state != spec:
+        raise Fault("state dict", f"{state} is not {spec}")
+    again = load(program.text, program)
+    for backend in ("torch", "numpy"):
+        if running(backend, model.source, backend) != again.source(backend):  # type: ignore[arg-type]
+            raise Fault("deterministic", f"the {backend} source differs from run to run")
+
+
+def _compared(
+    program: Program, meant: Sequence[Array], from_torch: Sequence[Array], from_numpy: Sequence[Array],
+    inputs: Mapping[str, Arr], weights: Weights,
+) -> bool:  # fmt: skip
+    """(b) three ways agree, with declared shapes and kinds. True if rounding alone decides too much to compare."""
+    ill = False
+    for place, (result, want) in enumerate(zip(program.model.results, meant, strict=True)):
+        kind = {"real": "f", "bool": "b"}.get(result.val.element, "i")
+        for name, found in (("torch", from_torch), ("numpy", from_numpy)):
+            got = found[place]
+            shown = f"result {place} ({result.text}) of {name}"
+            if got.shape != want.shape:
+                raise Fault("shape", f"{shown}: {got.shape} is not {want.shape}", name)
+            if got.dtype.kind != kind or (kind == "f" and got.dtype != np.float64):
+                raise Fault("kind", f"{shown}: {got.dtype}", name)
+            gap = far(got, want)
+            if gap > 1e-10:
+                if _unstable(program, place, inputs, weights, gap):
+                    ill = True
+                    continue
+                both = far(from_torch[place], from_numpy[place]) > 1e-10
+                raise Fault("value", f"{shown}: off by {gap:.3g}\n{got}\nis not\n{want}", f"{name} {both}")
+    return ill
+
+
+def _unstable(program: Program, place: int, inputs: Mapping[str, Arr], weights: Weights, gap: float) -> bool:
+    """Whether changes of the last bit of the inputs and weights change the meaning as much."""
+    draw = np.random.default_rng(0)
+
+    def shaken(x: Array) -> Array:
+        return x * (1 + 1e-15 * draw.normal(size=x.shape)) if x.dtype.kind == "f" else x
+
+    want = program.evaluate(inputs, weights)[place]
+    for _ in range(3):
+        moved = {name: replace(arr, data=shaken(arr.data)) for name, arr in inputs.items()}
+        other = Weights(weights.seed, {path: shaken(array) for path, array in weights.arrays.items()})
+        if far(program.evaluate(moved, other)[place], want) * 30 > gap:
+            return True
+    return False
+
+
+def _single(model: attnc.Model, program: Program, inputs: Mapping[str, Arr]) -> None:
+    """float32 stays float32, and the backends agree as far as it goes; one seed gives both the same weights."""
+    values = data(inputs, program, np.float32)
+    from_torch = running("torch float32", on_torch, model, values, torch.float32, seed=1)
+    from_numpy = running("numpy float32", lambda: arrays(model.numpy(seed=1, dtype=np.float32)(**values)))
+    double = running("torch", on_torch, model, data(inputs, program, np.float64), torch.float64, seed=1)
+    for place, (a, b, c) in enumerate(zip(from_torch, from_numpy, double, strict=True)):
+        if program.model.results[place].val.element != "real" or not np.isfinite(c).all():
+            continue
+        for name, got in (("torch", a), ("numpy", b)):
+            if got.dtype != np.float32:
+                raise Fault("float32", f"result {place} of {name} is {got.dtype}", name)
+        if far(a, b) > 1e-3 + 20 * far(a, c):
+            raise Fault("float32", f"result {place}: {far(a, b):.3g} apart, {far(a, c):.3g} from double")
+
+
+def _gradients(model: attnc.Model, program: Program, values: Mapping[str, Array], weights: Weights) -> int:
+    """(c) the derivative along a random direction is what central differences say."""
+    module = model.torch(dtype=torch.float64, weights=weights.arrays).eval()
+    leaves = {name: torch.as_tensor(x) for name, x in values.items()}
+    frozen = {path for path, weight in model.weights.items() if weight.frozen}
+    moving = [x.requires_grad_() for x in leaves.values() if x.is_floating_point()]
+    for path, parameter in module.named_parameters():
+        if parameter.requires_grad == (path in frozen):
+            raise Fault("frozen", f"{path} is {'' if parameter.requires_grad else 'not '}trained")
+        if parameter.requires_grad:
+            moving.append(parameter)
+    draw = torch.Generator().manual_seed(program.seed)
+
+    def total() -> torch.Tensor:
+        result = module(**leaves)
+        parts = [x for x in (result if isinstance(result, tuple) else (result,)) if x.is_floating_point()]
+        return sum((x.tanh().sum() for x in parts), torch.zeros((), dtype=torch.float64))
+
+    value = running("torch with gradients", total)
+    if not value.requires_grad or not moving:
+        return 0
+    grads = running("gradient", torch.autograd.grad, value, moving, allow_unused=True)
+    steps = [torch.randn(x.shape, generator=draw, dtype=torch.float64) for x in moving]
+    slope = sum(float((g * d).sum()) for g, d in zip(grads, steps, strict=True) if g is not None)
+
+    def at(eps: float) -> float:
+        with torch.no_grad():
+            for x, d in zip(moving, steps, strict=True):
+                x += eps * d
+            found = float(total())
+            for x, d in zip(moving, steps, strict=True):
+                x -= eps * d
+        return found
+
+    slopes = [(at(eps) - at(-eps)) / (2 * eps) for eps in (1e-5, 1e-6, 1e-7)]
+    gaps = [abs(slope - other) / max(abs(slope), abs(other), 1.0) for other in slopes]
+    spread = max(slopes) - min(slopes)
+    if not min(gaps) < 1e-3:
+        if spread > 0.05 * max(1.0, *map(abs, slopes)):  # a step or a kink lies here
+            return 0
+        raise Fault("gradient", f"{slope} is not {slopes}", "nan" if slope != slope else "")
+    return 1
+
+
+CLAIM = re.compile(r" causal \w+")
+
+
+def _causal(program: Program, inputs: Mapping[str, Arr], weights: Weights) -> int:
+    """(d) claim every result causal along its widths; what is proved does not change with the future."""
+    proved = 0
+    model = program.model
+    for width in dict.fromkeys(a for r in model.results for a in r.axes if a.width):
+        claimed = [replace(r, causal=width if width in r.axes else None) for r in model.results]
+        tried = replace(program, units=(*program.units[:-1], replace(model, results=tuple(claimed))))
+        try:
+            load(tried.text, tried)
+        except attnc.AttnError as error:
+            failed = {d.span.start for d in error.diagnostics if d.code == "E0701" and d.span is not None}
+            if any(d.code.startswith("E") and d.code != "E0701" for d in error.diagnostics):
+                raise Fault("refused", f"with claims of causality: {error}", "causal") from None
+            lost = len(failed)
+            if lost == sum(r.causal is not None for r in claimed):
+                continue
+            held = []
+            for place, result in enumerate(claimed):
+                alone = [replace(r, causal=r.causal if at == place else None) for at, r in enumerate(claimed)]
+                one = replace(program, units=(*program.units[:-1], replace(model, results=tuple(alone))))
+                try:
+                    load(one.text, one)
+                    held.append(result.causal is not None)
+                except attnc.AttnError:
+                    held.append(False)
+        else:
+            held = [r.causal is not None for r in claimed]
+        if not any(held) or width.size < 2:
+            continue
+        proved += sum(held)
+        _future(program, inputs, weights, width.name, width.family, held)
+    return proved
+
+
+def _future(
+    program: Program, inputs: Mapping[str, Arr], weights: Weights, width: str, family: str, held: Sequence[bool]
+) -> None:
+    """Change all items after i of every input along the family."""
+    names = {axis.name: axis for axis in program.axes}
+    size = names[width].size
+    model = load(program.text, program)
+    module = model.torch(dtype=torch.float64, weights=weights.arrays).eval()
+
+    def run(given: Mapping[str, Arr]) -> list[Array]:
+        with torch.no_grad():
+            return arrays(module(**{n: torch.as_tensor(x) for n, x in data(given, program, np.float64).items()}))
+
+    before = run(inputs)
+    other = program.inputs(seed=1)
+    for last in range(size - 1):
+        changed = {}
+        for name, arr in inputs.items():
+            keep = np.ones(arr.data.shape, bool)
+            for place, axis in enumerate(arr.axes):
+                if axis in names and names[axis].family == family:
+                    shape = [1] * arr.data.ndim
+                    shape[place] = -1
+                    keep &= (np.arange(arr.data.shape[place]) <= last).reshape(shape)
+            changed[name] = Arr(np.where(keep, arr.data, other[name].data), arr.axes)
+        after = run(changed)
+        for place, (a, b) in enumerate(zip(before, after, strict=True)):
+            if not held[place]:
+                continue
+            axes = [axis.name for axis in program.model.results[place].axes]
+            at = a.ndim - len(axes) + axes.index(width)
+            first, second = a.take(range(last + 1), at), b.take(range(last + 1), at)
+            if far(first, second) > 1e-9:
+                raise Fault(
+                    "causal", f"result {place} is proved causal along {width}, but its items up to {last} changed", width
+                )
