@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..compiler.graph import Graph, IndexInto
+from ..compiler.graph import Graph, IndexInto, Input
 from .body import Body
 from .names import Namer
 from .plan import Plan
@@ -45,6 +45,22 @@ def border(body: Body) -> list[str]:
         if entries:
             lines.append(f"    {name}={_table(entries)},")
     lines.append(")")
+    return lines
+
+
+def behind_default(graph: Graph) -> list[Input]:
+    """Inputs without a default that follow one with a default: Python wants one of these too."""
+    first = next((place for place, item in enumerate(graph.inputs) if item.default is not None), len(graph.inputs))
+    return [item for item in graph.inputs[first:] if item.default is None]
+
+
+def missing(body: Body) -> list[str]:
+    """Refuses a call without one of these."""
+    late = behind_default(body.graph)
+    lines = []
+    for val, item in zip(body.inputs, body.graph.inputs, strict=True):
+        if item in late:
+            lines += [f"if {val.text} is None:", f'    raise TypeError("{body.graph.name}: `{item.name}` is missing")']
     return lines
 
 

@@ -94,10 +94,9 @@ def build_torch(
     if weights is None and seed is not None:
         weights = initial_weights(specs, seed)
     if weights is not None:
-        state = {path: _tensor(array) for path, array in weights.items()}
         with torch.no_grad():
             for path, parameter in model.state_dict(keep_vars=True).items():
-                parameter.copy_(state[path])
+                parameter.copy_(_tensor(weights[path]))  # one at a time: they may be mapped from a file
     return model
 
 

@@ -12,7 +12,7 @@ from ..compiler.ops import OPS
 from ..compiler.static import Const, Static
 from . import numpy_ops
 from .body import Body, Emitter
-from .border import annotation, border, output_names
+from .border import annotation, behind_default, border, missing, output_names
 from .capture import Captures
 from .helper_text import helpers, used_helpers
 from .names import Namer
@@ -264,7 +264,7 @@ class NumpyBody(Body):
                     if self._optional(val)
                     else ""
                 )
-            self.checks = [line for line in self.checks if line] + border(self)
+            self.checks = [*missing(self), *(line for line in self.checks if line), *border(self)]
             for place, item in enumerate(self.graph.inputs):
                 if item.default is not None:
                     val = self.inputs[place]
@@ -335,7 +335,8 @@ class NumpyEmitter(Emitter):
             args.append("at: str")
         for val, item in zip(body.inputs, plan.graph.inputs, strict=True):
             kind = annotation(body, val, "Array")
-            args.append(f"{val.text}: {kind} | None = None" if item.default is not None else f"{val.text}: {kind}")
+            omissible = item.default is not None or item in behind_default(plan.graph)
+            args.append(f"{val.text}: {kind} | None = None" if omissible else f"{val.text}: {kind}")
         more = []
         for axis in plan.axes:
             if axis in plan.sizes:
@@ -362,7 +363,7 @@ class NumpyEmitter(Emitter):
         text = "\n".join(line.split("  #")[0] for line in [*body.prologue, *body.lines, *returned])
         if not re.search(r"\bbatch\b", text):
             inner = [line.removeprefix("batch = ") for line in inner]
-        lines += [f"    {line}" for line in [*inner, *body.derivations, *body.prologue, *body.lines, *returned]]
+        lines += [f"    {line}" for line in [*body.derivations, *inner, *body.prologue, *body.lines, *returned]]
         return "\n".join(lines)
 
     def _result_type(self, plan: Plan, body: NumpyBody) -> str:

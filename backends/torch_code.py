@@ -12,7 +12,7 @@ from ..compiler.ops import OPS
 from ..compiler.static import Const, Static
 from . import torch_ops
 from .body import Body, Emitter
-from .border import annotation, border, output_names
+from .border import annotation, behind_default, border, missing, output_names
 from .capture import Captures
 from .helper_text import used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
@@ -449,7 +449,7 @@ class TorchBody(Body):
     def begin(self) -> None:
         if self.graph.kind == "model" and self.graph.inputs:
             self.helper("check_inputs")
-            self.checks = border(self)
+            self.checks = [*missing(self), *border(self)]
             for place, item in enumerate(self.graph.inputs):
                 if item.default is not None:
                     val = self.inputs[place]
@@ -580,7 +580,8 @@ class TorchEmitter(Emitter):
         args = ["self"]
         for val, item in zip(body.inputs, plan.graph.inputs, strict=True):
             kind = annotation(body, val, "Tensor")
-            args.append(f"{val.text}: {kind} | None = None" if item.default is not None else f"{val.text}: {kind}")
+            omissible = item.default is not None or item in behind_default(plan.graph)
+            args.append(f"{val.text}: {kind} | None = None" if omissible else f"{val.text}: {kind}")
         more = []
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
         more += [f"{body.scope.consts[const]}: int" for const in plan.late]

@@ -86,8 +86,19 @@ class Checker:
             self._add_parts(id, axes, consts)
         for id in list(consts):
             self._add_parts(id, axes, consts)
-        self.closures[block] = (list(axes.values()), list(consts.values()))
+        ordered: dict[int, Axis] = {}
+        for axis in axes.values():
+            self._after_its_parts(axis, axes, ordered)
+        self.closures[block] = (list(ordered.values()), list(consts.values()))
         return self.closures[block]
+
+    def _after_its_parts(self, axis: Axis, axes: dict[int, Axis], ordered: dict[int, Axis]) -> None:
+        """A derived axis stands after what it is derived from: code computes sizes in this order."""
+        formula = self._formula(axis.id)
+        for part in axes_in(formula) if formula is not None else []:
+            if part.id not in ordered:
+                self._after_its_parts(axes[part.id], axes, ordered)
+        ordered[axis.id] = axis
 
     def _formula(self, id: int) -> Static | None:
         return self.session.formulas.get(id) or self.session.const_formulas.get(id)

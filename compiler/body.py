@@ -351,3 +351,5 @@ class Body(Repeats):
             self.assigned.setdefault(name, trial.assigned[name])
             if unsure and name not in self.env:
                 self.env[name] = None
+            elif name not in self.env:
+                self.untaken[name] = trial.assigned[name]

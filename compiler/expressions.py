@@ -111,6 +111,15 @@ class Expressions(Scope):
                 help=f"bind `{text}` before the repeat; then each pass rebinds it and the last value comes out",
             )
             return None
+        if text in self.untaken:
+            self.report(
+                "E0202",
+                f"`{text}` is bound only in a branch that is not taken",
+                span,
+                related=[(self.untaken[text], "it is bound here")],
+                help=f"bind `{text}` in both branches, or before the `if`",
+            )
+            return None
         known = [*self.env, *self.frame.axis_names(), *self.frame.const_names()]
         near = nearest(text, known)
         if text in WRITABLE_OPS or text in self.frame.module.blocks:
@@ -552,6 +561,9 @@ class Expressions(Scope):
                 help=f"pass a number, a const or a size; `{option.name}` is {option.doc}",
             )
             return False
+        if isinstance(option.default, bool) and self.frame.is_open(wire.static):
+            made.options[option.name] = Literal(option.default)
+            return True
         value = checked_number(self.frame, wire.static, argument.span)
         if isinstance(option.default, bool) != (wire.element is Scalar.BOOL):
             wanted = "true or false" if isinstance(option.default, bool) else "a number"

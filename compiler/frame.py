@@ -11,7 +11,7 @@ from ..dsl.source import Span
 from .axes import Axis
 from .graph import Graph
 from .modules import BlockDef, Module
-from .static import Const, Static
+from .static import Const, ConstOf, Static
 from .wires import Wire
 
 
@@ -46,6 +46,10 @@ class Frame:
 
     def const(self, name: str) -> Static | None:
         return self.local_consts.get(name) or self.consts.get(name)
+
+    def is_open(self, static: Static | None) -> bool:
+        """Whether it is a const parameter of which each call says the value, and so whether it is a number or a truth value."""
+        return isinstance(static, ConstOf) and static.const.value is None and static.const in self.const_params
 
     def axis_names(self) -> list[str]:
         return list(self.names)

@@ -125,6 +125,10 @@ class OpCall:
     def truth(self, option: str) -> bool:
         return bool(evaluate(self.options[option]))
 
+    def truth_value(self, wire: Wire) -> bool:
+        """It is one, or a const parameter that may be one: only a call tells."""
+        return wire.is_bool or self.body.frame.is_open(wire.static)
+
     def numbers(self) -> bool:
         """Every operand is a number, not a truth value and no index."""
         for wire, span in zip(self.operands, self.spans, strict=True):
@@ -141,7 +145,8 @@ class OpCall:
                     "E0304",
                     f"`{self.shown}` needs numbers, but this is {show(wire)}: indices into `{wire.element.axis.name}`",
                     span,
-                    help=f"look them up: `E[{wire.element.axis.name} = ids]` or `embed`",
+                    help=f"look them up, `E[{wire.element.axis.name} = {span.text}]` or `embed`; "
+                    f"`int({span.text})` is the plain number",
                 )
                 return False
         return True

@@ -120,11 +120,15 @@ class ScanCall(BlockCall):
         formal = next(f for f in self.block.decl.formals if f.name.text == name)
         wanted = Body(self.checker, frame, Builder(), {}).type(formal.type)
         outward = None if wanted is None else self._outward(wanted)
-        if outward is None:
-            return wire
+        if outward is None or (set(wire.axes) - set(outward.axes) and set(outward.axes) - set(wire.axes)):
+            return wire  # that it does not fit is said where arguments are checked
         axes = (*(axis for axis in wire.type.axes if axis not in outward.axes), *outward.axes)
         element = outward.element if wire.element is Scalar.INT and wire.static is not None else wire.element
         return replace(wire, type=Type(element, axes), static=None, range=None, mark=frozenset())
+
+    def _promised(self, frame: Frame) -> list[Wire | None]:
+        """Something is wrong: what the scan would give is not known."""
+        return [None] * max(1, len(self.block.decl.results))
 
     def _emit(
         self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str

@@ -34,6 +34,7 @@ class Scope:
     used: set[str] = field(default_factory=set)
     shares: dict[str, s.Share] = field(default_factory=dict)
     gone: dict[str, Span] = field(default_factory=dict)  # variables of a repeat that has ended
+    untaken: dict[str, Span] = field(default_factory=dict)  # variables of a branch that is not taken
     in_repeat: bool = False
 
     # -- reporting -----------------------------------------------------------------------------------------------

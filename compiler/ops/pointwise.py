@@ -211,7 +211,7 @@ def compare(call: OpCall) -> Wire | None:
 def truth(call: OpCall) -> Wire | None:
     """and, or, not."""
     for wire, span in zip(call.operands, call.spans, strict=True):
-        if not wire.is_bool:
+        if not call.truth_value(wire):
             call.fail(
                 "E0304",
                 f"`{call.shown}` needs truth values, but this is {show(wire)}",
@@ -226,7 +226,7 @@ def truth(call: OpCall) -> Wire | None:
 def select(call: OpCall) -> Wire | None:
     """select(c, x, y): x where c holds, else y."""
     c, x, y = call.operands
-    if not c.is_bool:
+    if not call.truth_value(c):
         call.fail(
             "E0304",
             f"`select` chooses by a truth value, but this is {show(c)}",

@@ -147,7 +147,8 @@ def repeat(s: Scope) -> Val | None:
         deps = {dep for dep in new.deps if not dep.startswith("carry:")}
         if not s.model and not deps <= start.deps:
             return None
-        ends.append(new)
+        ends.append(body.bind(new))
+        body.stmts[-1] = replace(body.stmts[-1], needed=True)
     finals = []
     for start, new in zip(starts, ends, strict=True):
         for axis in new.axes:
@@ -333,6 +334,8 @@ def new_block(gen: Gen, cell: bool = False) -> Unit | None:
     )  # fmt: skip
     text = unit.text()
     implicit = {axis.name for axis in gen.axes if re.search(rf"\b{axis.name}\b", text)}
+    for axis in reversed(gen.axes):  # what the size of one hangs on is one too
+        implicit |= gen.parts(axis.name) if axis.name in implicit else set()
     for other in gen.units:
         if re.search(rf"\b{other.name}\b", text):
             implicit |= other.implicit
@@ -472,7 +475,10 @@ def call(s: Scope, unit: Unit | None = None, shared: tuple[str, int] | None = No
                 if axis not in needed and (val.element in ("bool", "index") or not axis.width) and s.chance(0.3)
             ]  # fmt: skip
             into = actual[val.into.name] if val.into else None
-            more = [axis for axis in lifts if axis.width or s.chance(0.6)]
+            more = [axis for axis in lifts if not (thin and val.element in ("real", "int"))]
+            more = [axis for axis in more if axis.width or s.chance(0.6)]
+            if any(axis.width for axis in lifts) and not more:
+                return None
             axes = [actual[axis.name] for axis in val.axes if axis not in thin] + more
             if not s.fits(axes):
                 return None

@@ -117,7 +117,7 @@ def gather(x: Arr, axis: str, e: Arr) -> Arr:
     rest = tuple(a for a in x.axes if a != axis)
     assert e.data.size == 0 or (e.data.min() >= 0 and e.data.max() < x.data.shape[x.axes.index(axis)]), "out of range"
     order = (*rest, *(a for a in e.axes if a not in rest))
-    data = x.along((*order, axis))
+    data = x.rename({axis: "picked"}).along((*order, "picked"))
     index = e.along(order)
     shape = np.broadcast_shapes(data.shape[:-1], index.shape)
     data = np.broadcast_to(data, (*shape, data.shape[-1]))

@@ -953,7 +953,7 @@ def _rank(op: str) -> None:
         options = [
             (a, r)
             for a in s.axes for r in s.axes
-            if a != r and (a.family == r.family or (a.fixed and r.fixed and (a.size == r.size if op == "argsort" else r.size <= a.size)))
+            if a != r and (a.family == r.family or (op == "topk" and a.fixed and r.fixed and r.size <= a.size))
         ]  # fmt: skip
         if not options:
             return None

@@ -294,7 +294,9 @@ class Program:
     def evaluate(self, inputs: Mapping[str, Arr], weights: Weights) -> list[np.ndarray[Any, Any]]:
         """What the model means, results in declared order under the batch axes."""
         given = {f.name: f.default for f in self.model.formals if f.name in self.omitted and f.default is not None}
-        formals = {**inputs, **{name: number(value) for name, value in given.items()}}
+        sizes = self.extents
+        names = {f.name: [axis.name for axis in f.val.axes] for f in self.model.formals}
+        formals = {**inputs, **{name: number(value).full(names[name], sizes) for name, value in given.items()}}
         env = Env(dict(self.extents), weights, formals=formals)
         batch = tuple(f"#{i}" for i in range(len(self.batch)))
         out = []
@@ -313,17 +315,24 @@ class Program:
         for unit in reversed(self.units[:-1]):
             if any(re.search(rf"\b{unit.name}\b", other.text()) for other in units):
                 units.insert(0, unit)
-        kept = replace(
-            self, units=tuple(units), elsewhere=self.elsewhere & {u.name for u in units},
-            omitted=self.omitted & {f.name for f in inputs},
-        )  # fmt: skip
         lines = list(self.header)
         for line in reversed(self.header):
-            made = re.match(r"(?:width|depth|const) (\w+)", line)
-            rest = "\n".join([*(other for other in lines if other != line), *(u.text() for u in kept.units)])
-            if made and not re.search(rf"\b{made[1]}\b", rest) and made[1] not in self.sizes:
+            made = re.findall(r"(\w+) =" if line.startswith("const") else r"^(?:width|depth) (\w+)", line)
+            rest = "\n".join([*(other for other in lines if other != line), *(u.text() for u in units)])
+            if made and not any(re.search(rf"\b{name}\b", rest) or name in self.sizes for name in made):
                 lines.remove(line)
-        return replace(kept, header=tuple(lines))
+        text = "\n".join([*lines, *(unit.text() for unit in units)])
+        known = {axis.family for f in inputs for axis in f.val.axes if f.name not in self.omitted}
+        for axis in self.axes:  # every width that is mentioned is to be had from an input
+            if axis.width and not axis.fixed and not axis.derived and axis.family not in known:
+                if re.search(rf"\b{axis.name}\b", text) and axis.name == axis.family:
+                    val = Val(f"given_{axis.name}", (axis,), lambda env: number(0), role=DATA)
+                    inputs = (*inputs, Formal(val.text, val))
+        units[-1] = replace(model, formals=inputs)
+        return replace(
+            self, units=tuple(units), elsewhere=self.elsewhere & {u.name for u in units}, header=tuple(lines),
+            omitted=self.omitted & {f.name for f in inputs},
+        )  # fmt: skip
 
 
 def learns(stmts: Iterable[Stmt]) -> bool:

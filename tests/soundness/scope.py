@@ -40,6 +40,11 @@ class Gen:
     def fresh(self, prefix: str) -> str:
         return f"{prefix}{next(self.ids)}"
 
+    def parts(self, name: str) -> set[str]:
+        """What an axis is a copy of, or its size is derived from."""
+        said = [line.split() for line in self.header if line.split()[1] == name]
+        return {axis.name for axis in self.axes if axis.name != name and any(axis.name in words for words in said)}
+
     def depends(self, name: str) -> bool:
         """Whether the size of another axis is derived from this one."""
         return any(name in line.partition("=")[2].split() or f"like {name}" in line for line in self.header)
@@ -307,7 +312,8 @@ class Scope:
             return val
         names = ", ".join(axis.name for axis in axes)
         return self.make(
-            f"broadcast[{names}]({val.text})", [val], lambda env, xs: xs[0], axes=(*axes, *val.axes), big=val.big,
+            f"broadcast[{names}]({val.text})", [val],
+            lambda env, xs: xs[0].full([axis.name for axis in axes], env.sizes), axes=(*axes, *val.axes), big=val.big,
             element=val.element, into=val.into, mark=val.mark,
         )  # fmt: skip
 

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 BF16 = np.dtype([("bfloat16", "<u2")])
 """bfloat16, which NumPy has not: arrays of it can be sliced, reshaped and saved, but not reckoned with."""
 
-_DTYPES = {
+_DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
@@ -175,7 +175,7 @@ def _load_parts(index: Path, exact: bool) -> Weights:
     except (ValueError, RecursionError, KeyError, AttributeError, TypeError):
         broken("it has no weight_map of names to files")
     for part in parts.values():
-        if part != Path(part).name:
+        if not part or part != Path(part).name or not part.isprintable():
             broken(f"{_shown(part)} is not beside it")
     files = {part: _load_file(index.with_name(part))[0] for part in dict.fromkeys(parts.values())}
     for name, part in parts.items():

@@ -165,6 +165,8 @@ def _rule(line: str, place: str) -> Rule:
     for kind in ("split", "merge", "stack", "transpose", "shape"):
         if kinds.count(kind) > 1:
             raise ValueError(f"`{kind}` stands here twice")
+    if "shape" in kinds[:-1]:
+        raise ValueError("`shape` must be the last")
     if len([kind for kind in kinds if kind in ("split", "merge", "stack")]) > 1:
         raise ValueError("a rule has one of `split`, `merge` and `stack`")
     if (len(ours) > 1) != ("split" in kinds):

@@ -1,0 +1,458 @@
+"""Weights in files, and under other names."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+import attnc
+from attnc import cli, weights
+from attnc.weights import BF16, Map, WeightsError, convert
+
+ZOO = Path(__file__).parents[1] / "examples" / "zoo"
+
+
+def draw(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    some = {
+        "a": draw(2, 3),
+        "b.c": draw(4, 5).T,
+        "none": np.zeros((0, 3), np.float64),
+        "one": np.float32(2.5).reshape(()),
+        "half": np.arange(5, dtype=np.float16),
+        "big": np.arange(4, dtype=">i4"),
+        "truth": np.array([True, False]),
+        "brain": np.arange(6, dtype=np.uint16).view(BF16).reshape(2, 3),
+    }
+    weights.save(tmp_path / "w.safetensors", some, {"by": "hand"})
+    found = weights.load(tmp_path / "w.safetensors", exact=True)
+    assert found.metadata == {"by": "hand"}
+    assert sorted(found) == sorted(some)
+    for name, array in some.items():
+        assert found[name].shape == array.shape
+        assert np.array_equal(found[name], array), name
+        assert not found[name].flags.writeable
+
+
+def test_the_library_agrees(tmp_path: Path) -> None:
+    some = {"a": draw(2, 3), "b": np.arange(7), "c": np.float64(1).reshape(1, 1), "d": draw(3, 4).T}
+    weights.save(tmp_path / "ours", some, {"x": "y"})
+    with safe_open(tmp_path / "ours", "np") as file:
+        assert file.metadata() == {"x": "y"}
+    assert all(np.array_equal(array, some[name]) for name, array in load_file(tmp_path / "ours").items())
+    save_file({name: np.ascontiguousarray(array) for name, array in some.items()}, tmp_path / "theirs")
+    assert all(np.array_equal(array, some[name]) for name, array in weights.load(tmp_path / "theirs").items())
+
+
+def test_bfloat16_becomes_float32(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    brain = torch.randn(3, 5).to(torch.bfloat16)
+    weights.save(tmp_path / "w", {"x": brain, "y": torch.arange(3)})
+    with safe_open(tmp_path / "w", "pt") as file:
+        assert torch.equal(file.get_tensor("x"), brain)
+    assert np.array_equal(weights.load(tmp_path / "w")["x"], brain.float().numpy())
+    assert weights.load(tmp_path / "w", exact=True)["x"].dtype == BF16
+
+
+def test_nothing_is_read_before_it_is_looked_at(tmp_path: Path) -> None:
+    weights.save(tmp_path / "w", {"a": draw(1000, 1000), "b": draw(3)})
+    array = weights.load(tmp_path / "w")["a"]
+    assert not array.flags.owndata
+    with open(tmp_path / "w", "r+b") as file:  # the same pages, so the change is seen
+        file.seek(-4, os.SEEK_END)
+        file.write(struct.pack("<f", 42.0))
+    assert weights.load(tmp_path / "w")["b"][-1] == 42.0
+
+
+def test_several_files(tmp_path: Path) -> None:
+    weights.save(tmp_path / "1.safetensors", {"a": draw(2)})
+    weights.save(tmp_path / "2.safetensors", {"b": draw(3)})
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "1.safetensors", "b": "2.safetensors"}}))
+    assert {name: array.shape for name, array in weights.load(index).items()} == {"a": (2,), "b": (3,)}
+    for bad in (
+        "[]",
+        "{",
+        '{"weight_map": {"a": "../x"}}',
+        '{"weight_map": {"c": "1.safetensors"}}',
+        '{"weight_map": 3}',
+    ):
+        index.write_text(bad)
+        with pytest.raises(WeightsError, match=r"index\.json is not a readable index"):
+            weights.load(index)
+
+
+def test_a_failed_save_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "w"
+    weights.save(path, {"a": draw(2)})
+    before = path.read_bytes()
+
+    class Broken(dict[str, Any]):
+        def __getitem__(self, name: str) -> Any:
+            raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space"):
+        weights.save(path, Broken(a=draw(2)))
+    with pytest.raises(WeightsError, match="cannot save 'x': safetensors has no <U1"):
+        weights.save(path, {"x": np.array(["a"])})
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["w"]
+
+
+def entry(dtype: Any = "F32", shape: Any = (2,), offsets: Any = (0, 8)) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": offsets}
+
+
+def framed(header: bytes, data: bytes = b"") -> bytes:
+    return struct.pack("<Q", len(header)) + header + data
+
+
+def of(header: Any, data: bytes = bytes(8)) -> bytes:
+    return framed(json.dumps(header).encode(), data)
+
+
+HOSTILE = {
+    "empty": (b"", "0 bytes, too few"),
+    "seven": (b"1234567", "7 bytes, too few"),
+    "header beyond the end": (struct.pack("<Q", 1000) + b"{}", "header would have 1,000 bytes"),
+    "enormous header": (struct.pack("<Q", 2**63) + b"{}", "header would have"),
+    "pickle": (b"\x80\x04\x95" + bytes(40), "header would have"),
+    "no header": (struct.pack("<Q", 0), "not JSON"),
+    "not JSON": (framed(b"{nonsense}"), "not JSON"),
+    "not UTF-8": (framed(b'{"\xff": 1}'), "not JSON"),
+    "a list": (framed(b"[]"), "not a JSON object"),
+    "deep": (framed(b"[" * 50_000), "not JSON"),
+    "twice": (framed(b'{"a": 1, "a": 2}'), "stands twice"),
+    "a number": (of({"a": 3}), "'a' lacks its dtype"),
+    "no offsets": (of({"a": {"dtype": "F32", "shape": [2]}}), "'a' lacks"),
+    "unknown kind": (of({"a": entry("F31")}), "of the kind 'F31'"),
+    "kind of a kind": (of({"a": entry(["F32"])}), "not supported"),
+    "negative": (of({"a": entry(shape=[-2])}), "no proper shape"),
+    "truth": (of({"a": entry(shape=[True, 2])}), "no proper shape"),
+    "fraction": (of({"a": entry(shape=[2.0])}), "no proper shape"),
+    "many axes": (of({"a": entry(shape=[1] * 1000)}), "no proper shape"),
+    "product overflows": (of({"a": entry(shape=[2**62, 2**62])}), "but its shape needs"),
+    "beyond NumPy": (of({"a": entry(shape=[2**62, 0], offsets=[0, 0])}, b""), "no proper shape"),
+    "three offsets": (of({"a": entry(offsets=[0, 8, 9])}), "no proper data_offsets"),
+    "backwards": (of({"a": entry(offsets=[8, 0])}), "ends before it begins"),
+    "negative offset": (of({"a": entry(offsets=[-8, 0])}), "no proper data_offsets"),
+    "truncated": (of({"a": entry()}, bytes(7)), "ends at byte 8 of 7: is it truncated?"),
+    "too short for its shape": (of({"a": entry(shape=[3])}), "has 8 bytes, but its shape needs 12"),
+    "overlapping": (of({"a": entry(), "b": entry(shape=[1], offsets=[4, 8])}), "begins at byte 4"),
+    "a hole": (of({"a": entry(offsets=[4, 12])}, bytes(12)), "begins at byte 4"),
+    "something after": (of({"a": entry()}, bytes(9)), "1 bytes at its end belong to no array"),
+    "metadata": (of({"__metadata__": {"x": 1}, "a": entry()}), "metadata are not text"),
+    "a name with a bell": (of({"a\a\n\x1b[31m": 3}), r"'a\x07\n\x1b[31m' lacks"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_file_is_one_line(case: str, tmp_path: Path) -> None:
+    data, message = HOSTILE[case]
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(data)
+    with pytest.raises(WeightsError) as caught:
+        weights.load(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_truncation_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "w"
+    weights.save(path, {"a": draw(2, 2), "b": np.arange(3)}, {"by": "hand"})
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(WeightsError):
+            weights.load(path)
+
+
+# -- other names ---------------------------------------------------------------------------------------------------
+
+SPEC = """
+width seq <= 5
+width past like seq
+depth model = 6, groups = 2, sharing = 3, key = 4, expert = 3, inner = 5
+const layers = 2
+model net(x: [seq, model]) -> [seq, model] {
+    param P: [seq, model] ~ normal(1)
+    x = x + P
+    repeat layers {
+        Q = linear[model -> groups, sharing, key](x)
+        K = linear[model -> groups, key](x)
+        V = linear[model -> groups, key](x)
+        m = linear.make[expert: model -> inner](x)
+        n = linear.gate[expert: model -> inner](x)
+        x = x + linear.fold[groups, sharing, key -> model](Q + K * V)
+        x = x + linear.out[expert, inner -> model](m * n)
+    }
+    return layernorm.last[model](x)
+}
+"""
+
+
+def net() -> attnc.Model:
+    return attnc.loads(SPEC).model("net")
+
+
+def plain_map(*lines: str) -> Map:
+    """Names as they are, but for what the lines say."""
+    kept = [path for path in net().weights if not any(made(line, path) for line in lines)]
+    return Map.parse("\n".join([*lines, *(f"{path} -> {path}" for path in kept)]), "net.map")
+
+
+def made(line: str, path: str) -> bool:
+    from attnc.weights import maps
+
+    rule = maps._rule(line, "")
+    return any(maps.matched(pattern, path) is not None for pattern in rule.ours)
+
+
+def ours() -> dict[str, Any]:
+    return {path: draw(*spec.shape, seed=i) for i, (path, spec) in enumerate(net().weights.items())}
+
+
+STEPS: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any]]] = {
+    "rename": ("h.{layer}.q.* -> layers.{layer}.Q.*", "h.1.q.bias", lambda w: w["layers.1.Q.bias"]),
+    "transpose": (
+        "h.{layer}.q.* -> layers.{layer}.Q.* : transpose",
+        "h.1.q.weight",
+        lambda w: w["layers.1.Q.weight"].T,
+    ),
+    "transpose leaves vectors": (
+        "h.{layer}.q.* -> layers.{layer}.Q.* : transpose",
+        "h.1.q.bias",
+        lambda w: w["layers.1.Q.bias"],
+    ),
+    "split": (
+        "h.{layer}.qkv.* -> layers.{layer}.{Q, K, V}.* : transpose, split",
+        "h.0.qkv.weight",
+        lambda w: np.concatenate([w[f"layers.0.{x}.weight"] for x in "QKV"]).T,
+    ),
+    "split per groups": (
+        "h.{layer}.qkv.* -> layers.{layer}.{Q, K, V}.* : split per groups",
+        "h.0.qkv.weight",
+        lambda w: np.concatenate([w[f"layers.0.{x}.weight"].reshape(2, -1, 6) for x in "QKV"], 1).reshape(-1, 6),
+    ),
+    "split per expert": (
+        "h.{layer}.two -> layers.{layer}.{make, gate}.weight : split per expert",
+        "h.0.two",
+        lambda w: np.concatenate([w["layers.0.make.weight"], w["layers.0.gate.weight"]], 1),
+    ),
+    "merge": (
+        "h.{layer}.{up, down} -> layers.{layer}.Q.weight : merge",
+        "h.1.down",
+        lambda w: w["layers.1.Q.weight"][12:],
+    ),
+    "merge per groups": (
+        "h.{layer}.{a, b, c} -> layers.{layer}.Q.weight : merge per groups",
+        "h.1.b",
+        lambda w: w["layers.1.Q.weight"].reshape(2, 3, 4, 6)[:, 1].reshape(8, 6),
+    ),
+    "stack": (
+        "h.{layer}.experts.{expert}.w -> layers.{layer}.make.weight : transpose, stack expert",
+        "h.1.experts.2.w",
+        lambda w: w["layers.1.make.weight"][2].T,
+    ),
+    "shape": ("p -> P : shape [1, seq, model, 1]", "p", lambda w: w["P"][None, :, :, None]),
+    "unpair": (
+        "h.{layer}.q.* -> layers.{layer}.Q.* : unpair key",
+        "h.0.q.bias",
+        lambda w: w["layers.0.Q.bias"].reshape(6, 2, 2).swapaxes(1, 2).reshape(-1),
+    ),
+    "pair": (
+        "h.{layer}.q.* -> layers.{layer}.Q.* : pair key",
+        "h.0.q.weight",
+        lambda w: w["layers.0.Q.weight"].reshape(6, 2, 2, 6).swapaxes(1, 2).reshape(24, 6),
+    ),
+    "several": (
+        "h.{layer}.qk -> layers.{layer}.{Q, K}.weight : transpose, split, unpair key",
+        "h.0.qk",
+        lambda w: (
+            np.concatenate(
+                [w[f"layers.0.{x}.weight"].reshape(-1, 2, 2, 6).swapaxes(1, 2).reshape(-1, 6) for x in "QK"]
+            ).T
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_steps(case: str) -> None:
+    """What it should be, and there and back to the same bits."""
+    line, name, expected = STEPS[case]
+    map, mine = plain_map(line), ours()
+    theirs = convert(mine, map, net(), reverse=True)
+    assert np.array_equal(theirs[name], expected(mine))
+    back = convert(theirs, map, net())
+    assert list(back) == list(net().weights)
+    assert all(np.array_equal(back[path], mine[path]) for path in mine)
+
+
+def test_ties_prefixes_and_other_ways() -> None:
+    lines = [f"body.{path} -> {path}" for path in net().weights if path not in ("P", "last.weight")]
+    head = ["optional body.", "body.p -> P", "or body.p2 -> P", "body.l -> last.weight"]
+    map = Map.parse("\n".join([*head, *lines, "tie head = body.p", "ignore body.{n}.mask"]))
+    mine = ours()
+    full = convert(mine, map, net(), reverse=True)
+    assert full["head"] is full["body.p"]
+    for drop in ((), ("head",)):
+        for bare in (False, True):
+            theirs = {
+                name.removeprefix("body.") if bare else name: array for name, array in full.items() if name not in drop
+            }
+            theirs["3.mask" if bare else "body.3.mask"] = draw(1)
+            found = convert(theirs, map, net())
+            assert all(np.array_equal(found[path], mine[path]) for path in mine)
+            back = convert(found, map, net(), reverse=True, like=theirs)
+            assert back.keys() | {"3.mask", "body.3.mask"} == theirs.keys() | {"3.mask", "body.3.mask"}
+    other = {("body.p2" if name == "body.p" else name): array for name, array in full.items() if name != "head"}
+    assert np.array_equal(convert(other, map, net())["P"], mine["P"])
+    assert "body.p2" in convert(mine, map, net(), reverse=True, like=other)
+    with pytest.raises(WeightsError, match=r"not tied: `head` should be `body\.p`"):
+        convert({**full, "head": draw(5, 6, seed=99)}, map, net())
+
+
+def test_all_problems_in_one_message() -> None:
+    map = plain_map("h.{layer}.qkv.* -> layers.{layer}.{Q, K, V}.* : split", "p -> P : shape [1, seq, model]")
+    theirs = dict(convert(ours(), map, net(), reverse=True))
+    theirs["last.wieght"] = theirs.pop("last.weight")
+    theirs["h.1.qkv.weight"] = theirs["h.1.qkv.weight"][1:]
+    theirs["p"] = theirs["p"][0]
+    theirs["layers.0.make.bias"] = draw(3, 7)
+    theirs["bell\a"] = draw(2)
+    with pytest.raises(WeightsError) as caught:
+        convert(theirs, map, net())
+    assert str(caught.value).splitlines() == [
+        "net.map: 6 problems with the weights of `net`",
+        "  wrong shape: `p` [5, 6], for P [seq = 5, model = 6]: the map's `shape [1, seq, model]` is [1, 5, 6]",
+        "  wrong shape: `layers.0.make.bias` [3, 7], for layers.0.make.bias [expert = 3, inner = 5]: "
+        "it would be [3, 7]",
+        "  wrong shape: `h.1.qkv.weight` [39, 6], for layers.1.Q.weight [groups sharing key = 24, model = 6] and "
+        "layers.1.K.weight [groups key = 8, model = 6] and layers.1.V.weight [groups key = 8, model = 6]: "
+        "it should have 40 where it has 39",
+        "  missing: `last.weight`, for last.weight [model = 6]; near it: `last.wieght`",
+        "  unexpected: `last.wieght` [6]",
+        "  unexpected: 'bell\\x07' [2]",
+    ]
+    mine = ours()
+    del mine["P"]
+    mine["last.bias"] = draw(7)
+    mine["Q"] = draw(1)
+    with pytest.raises(WeightsError) as caught:
+        convert(mine, map, net(), reverse=True)
+    assert str(caught.value).splitlines()[1:] == [
+        "  missing: P [seq = 5, model = 6]",
+        "  wrong shape: last.bias [model = 6], but given [7]",
+        "  unexpected: `Q` [1]",
+    ]
+
+
+def test_a_map_that_does_not_fit_the_spec() -> None:
+    map = Map.parse("a -> P\nb -> P\nc.{n} -> layers.{n}.{Q, X}.weight : split", "bad.map")
+    with pytest.raises(WeightsError) as caught:
+        convert({}, map, net())
+    text = str(caught.value)
+    assert "bad.map:1 and bad.map:2 both make `P`, without `or`" in text
+    assert "bad.map:3 makes `layers.0.X.weight`, which the spec has not" in text
+    assert "no rule of the map makes last.weight [model = 6]" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("a b c", "this is no rule"),
+        ("a -> ", "`` is not a name of weights"),
+        ("a -> b : trnspose", "`trnspose` is nothing that can be done; did you mean `transpose`?"),
+        ("a -> {b, c}", "need `split`"),
+        ("{a, b} -> c", "need `merge`"),
+        ("a.{n} -> b", "must be the same on both sides"),
+        ("a.* -> b", "must be the same on both sides"),
+        ("a.*.* -> b.*.*", "more than one `*`"),
+        ("a -> b : stack e", "must be the same on both sides"),
+        ("a -> b : shape [1, x-y]", "is nothing that can be done"),
+        ("a -> {b, c} : split, split", "stands here twice"),
+        ("a -> b : __import__('os')", "is nothing that can be done"),
+        ("use other.map", "in which folder?"),
+        ("", "has no rule"),
+    ],
+)
+def test_a_wrong_map_is_one_line(line: str, message: str) -> None:
+    with pytest.raises(WeightsError) as caught:
+        Map.parse(line, "x.map")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_maps_that_use_each_other(tmp_path: Path) -> None:
+    (tmp_path / "a.map").write_text("use b.map\n")
+    (tmp_path / "b.map").write_text("use a.map\n")
+    with pytest.raises(WeightsError, match="maps use each other"):
+        Map.read(tmp_path / "a.map")
+    (tmp_path / "c.map").write_text("use missing.map\n")
+    with pytest.raises(WeightsError, match=r"c\.map:1: .*missing\.map"):
+        Map.read(tmp_path / "c.map")
+
+
+def test_what_stands_after_shape_and_before_it() -> None:
+    with pytest.raises(WeightsError, match="`shape` must be the last"):
+        Map.parse("a -> b : shape [1, c], transpose")
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> list[str]:
+    """The arguments of a small GPT-2, and in `in.safetensors` its weights as Hugging Face has them, in bfloat16."""
+    sizes = {"vocab": 9, "model": 6, "heads": 2, "layers": 2, "longest": 4}
+    model = attnc.load(ZOO / "gpt2.attn", sizes=sizes).model("gpt2")
+    mine = {path: np.full(spec.shape, i, np.uint16).view(BF16) for i, (path, spec) in enumerate(model.weights.items())}
+    theirs = convert(mine, ZOO / "gpt2.map", model, reverse=True)
+    bare = {name.removeprefix("transformer."): array for name, array in theirs.items() if name != "lm_head.weight"}
+    weights.save(tmp_path / "in.safetensors", bare, {"format": "pt"})
+    return [f"{ZOO / 'gpt2.attn'}", *(f"--set={name}={size}" for name, size in sizes.items())]
+
+
+def test_there_and_back(small: list[str], tmp_path: Path) -> None:
+    start, middle, end = (str(tmp_path / f"{name}.safetensors") for name in ("in", "out", "back"))
+    map = str(ZOO / "gpt2.map")
+    assert cli.main(["convert", map, start, middle, "--to", "attnc", *small]) == 0
+    assert "layers.1.self.Q.weight" in weights.load(middle)
+    assert cli.main(["convert", map, middle, end, "--to", "foreign", *small]) == 0
+    assert Path(start).read_bytes() == Path(end).read_bytes()
+
+
+def test_what_the_command_refuses(small: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start, out, map = str(tmp_path / "in.safetensors"), str(tmp_path / "out.safetensors"), str(ZOO / "gpt2.map")
+
+    def refused(*args: str) -> str:
+        assert cli.main(["convert", *args]) == 2
+        assert not Path(out).exists()
+        said = capsys.readouterr().err
+        assert "internal error" not in said
+        return said
+
+    assert "missing: `transformer.h.2.ln_1.weight`" in refused(map, start, out, "--to=attnc", *small, "--set=layers=3")
+    assert "unexpected: " in refused(map, start, out, "--to=attnc", *small, "--set=layers=1")
+    assert "must end in one of .safetensors" in refused(map, start, str(tmp_path / "out.bin"), "--to=attnc", *small)
+    assert "No such file" in refused(map, str(tmp_path / "none"), out, "--to=attnc", *small)
+    assert "No such file" in refused(str(tmp_path / "none"), start, out, "--to=attnc", *small)
+    Path(start).write_bytes(Path(start).read_bytes()[:-1])
+    assert "is it truncated?" in refused(map, start, out, "--to=attnc", *small)
