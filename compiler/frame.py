@@ -48,7 +48,7 @@ class Frame:
         return self.local_consts.get(name) or self.consts.get(name)
 
     def is_open(self, static: Static | None) -> bool:
-        """Whether it is a const parameter of which each call says the value, and so whether it is a number or a truth value."""
+        """Whether it is a const parameter without a value: each call says whether it is a number or a truth value."""
         return isinstance(static, ConstOf) and static.const.value is None and static.const in self.const_params
 
     def axis_names(self) -> list[str]:

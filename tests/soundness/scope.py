@@ -156,7 +156,7 @@ class Scope:
             reach=reach,
             uses=frozenset().union(*(part.uses for part in parts)),
             atom=atom,
-            learns=any(part.learns for part in parts) or more.pop("learns", False),
+            learns=more.pop("learns", False) or any(part.learns for part in parts),
             **more,
         )
 
