@@ -212,6 +212,8 @@ class Layout(ABC):
         self.env[value.id] = val
         for name in val.names:
             self._holders[name] = self._holders.get(name, 0) + 1
+            if self.reads_left(value):  # its operands gave their names back, but the expression still reads them
+                self.namer.reserve(name)
 
     def release(self, values: Iterable[Value]) -> None:
         """Notes one read of each value; a variable that nothing will read again gives its name back."""

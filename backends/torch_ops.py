@@ -132,16 +132,16 @@ def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     """`nn.LayerNorm`, `nn.RMSNorm`: over the last dimensions."""
     x = body.last(body.real(vals[0], False), node.axes)
     kind = "LayerNorm" if node.op == "layernorm" else "RMSNorm"
-    shape = ", ".join(body.dim_size((axis,)) for axis in node.axes)
-    shape = f"({shape})" if len(node.axes) > 1 else shape
-    eps = body.built_static(node.options.get("eps", Literal(1e-5 if kind == "LayerNorm" else 1e-6)))
     names = [weight.name.rsplit(".", 1)[1] for weight in node.weights]
-    given = [shape, f"eps={eps}"]
     if not names:
         sizes = ", ".join(body.extent(axis).text for axis in node.axes)
         function = "F.layer_norm" if kind == "LayerNorm" else "F.rms_norm"
         eps = body.static(node.options.get("eps", Literal(1e-5 if kind == "LayerNorm" else 1e-6))).text
         return body.combine([x], Code(f"{function}({x.text}, ({sizes},), eps={eps})"), x.axes, node.out, thin=x.thin)
+    shape = ", ".join(body.dim_size((axis,)) for axis in node.axes)
+    shape = f"({shape})" if len(node.axes) > 1 else shape
+    eps = body.built_static(node.options.get("eps", Literal(1e-5 if kind == "LayerNorm" else 1e-6)))
+    given = [shape, f"eps={eps}"]
     if kind == "LayerNorm" and names == ["weight"]:
         given.append("bias=False")
     module = body.module(node, f"nn.{kind}({', '.join(given)})", {"weight": Init("ones"), "bias": Init("zeros")})

@@ -402,6 +402,8 @@ class Expressions(Scope):
         good = self._operands(call, op, made)
         good = self._brackets(call, op, made) and good
         if not good:
+            if op.name in ("linear", "embed"):
+                self._learned_name(call, op, made, binding)
             return None
         if call.label is not None and not op.learned:
             self.report(

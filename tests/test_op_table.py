@@ -67,7 +67,9 @@ def test_both_backends_agree(op: Op, batch: tuple[int, ...]) -> None:
 @ROWS
 def test_float32_stays_float32(op: Op) -> None:
     model = example(op)
-    result = model.numpy(seed=1)(**{k: a.astype(np.float32) if a.dtype == float else a for k, a in arguments(model, (2,)).items()})
+    result = model.numpy(seed=1)(
+        **{k: a.astype(np.float32) if a.dtype == float else a for k, a in arguments(model, (2,)).items()}
+    )
     assert result.dtype in (np.float32, np.int64, np.bool_)
 
 

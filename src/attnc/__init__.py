@@ -12,9 +12,20 @@ Importing attnc is cheap: what a call needs (lark, NumPy, torch) is imported by 
 
 from __future__ import annotations
 
+from typing import Any
+
 from .dsl.diagnostic import AttnError, Diagnostic, Severity
 from .spec import Model, Port, Spec, load, loads
 
 __version__ = "0.1.0"
 
 __all__ = ["AttnError", "Diagnostic", "Model", "Port", "Severity", "Spec", "load", "loads"]
+
+
+def __getattr__(name: str) -> Any:
+    """`attnc.weights` without an import of its own: it loads NumPy."""
+    if name == "weights":
+        from importlib import import_module
+
+        return import_module(".weights", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -65,7 +65,9 @@ def test_equals_torch(
 ) -> None:
     torch.manual_seed(layers * 100 + source)
     kind = getattr(torch, dtype)
-    reference = torch.nn.Transformer(model, heads, layers, layers, inner, dropout=0.1, batch_first=True, dtype=kind).eval()
+    reference = torch.nn.Transformer(
+        model, heads, layers, layers, inner, dropout=0.1, batch_first=True, dtype=kind
+    ).eval()
     with torch.no_grad():
         for weight in reference.parameters():  # the defaults have zero biases and unit gains
             weight.add_(torch.randn_like(weight) * 0.1)

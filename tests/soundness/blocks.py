@@ -46,7 +46,9 @@ def param(s: Scope) -> Val | None:
 def expect(s: Scope) -> Val | None:
     val = s.find(lambda val: val.text.isidentifier() and bool(val.uses))
     if val is not None:
-        s.stmts.append(Stmt(f"expect {val.text}: {val.type_text(s.some(val.axes, 9, 9))}", val.uses, frozenset(), _nothing))
+        s.stmts.append(
+            Stmt(f"expect {val.text}: {val.type_text(s.some(val.axes, 9, 9))}", val.uses, frozenset(), _nothing)
+        )
     return None
 
 
@@ -69,7 +71,13 @@ def _nothing(env: Env, stmt: Stmt) -> None:
 
 def constant(s: Scope, name: str, value: float) -> Val:
     """A const, or the number of a pass."""
-    return Val(name, (), lambda env: number(env.consts.get(name, value)), "int" if isinstance(value, int) else "real", big=4)
+    return Val(
+        name,
+        (),
+        lambda env: number(env.consts.get(name, s.gen.consts.get(name, value))),
+        "int" if isinstance(value, int) else "real",
+        big=4,
+    )
 
 
 @row("const", 2)
@@ -92,7 +100,10 @@ def inside(s: Scope) -> Scope:
 def fill(s: Scope, rows: int) -> None:
     """So many statements."""
     names = list(ROWS)
-    weights = [0 if name in ("call", "scan", "repeat", "if", "share", "rebind", "std") and s.outer else ROWS[name][0] for name in names]
+    weights = [
+        0 if name in ("call", "scan", "repeat", "if", "share", "rebind", "std") and s.outer else ROWS[name][0]
+        for name in names
+    ]
     for name in s.gen.rng.choices(names, weights, k=rows):
         val = ROWS[name][1](s)
         if val is None or any(val is other for other in s.vals):
@@ -117,7 +128,9 @@ def repeat(s: Scope) -> Val | None:
     for start, id in zip(starts, ids, strict=True):
         body.vals = [val for val in body.vals if val.text != start.text]
         role = max(start.role, DATA) if start.deps or s.model else start.role
-        val = replace(start, mark=frozenset(), support=(), role=role, deps=start.deps | {f"carry:{id}"}, owner="", big=3.0)
+        val = replace(
+            start, mark=frozenset(), support=(), role=role, deps=start.deps | {f"carry:{id}"}, owner="", big=3.0
+        )
         for axis in start.axes:
             s.require(start, axis)
         carried.append(body.variable(val, start.text, id))
@@ -312,7 +325,11 @@ def new_block(gen: Gen, cell: bool = False) -> Unit | None:
         for axis in new.axes:
             s.require(new, axis)
         results.append(Result(s.bind(new), state.axes, state.text))
-    good = [val for val in s.vals if not any(axis.own for axis in val.axes) and (val.into is None or not val.into.own) and val.uses]
+    good = [
+        val
+        for val in s.vals
+        if not any(axis.own for axis in val.axes) and (val.into is None or not val.into.own) and val.uses
+    ]
     good = [val for val in good if not any(val.uses == r.val.uses for r in results)]
     leaves = [val for val in good if not val.uses & s.used and not val.owner] or good[-1:]
     for val in leaves[-2 if rng.random() < 0.4 else -1 :]:
@@ -361,13 +378,19 @@ def bind_axes(s: Scope, unit: Unit, without: Axis | None = None) -> Bound | None
         options = []
         for other in s.axes:
             twins = [name for name, held in actual.items() if held == other]
-            if other.width != axis.width or other == without or any(frozenset((name, axis.name)) in unit.met for name in twins):
+            if (
+                other.width != axis.width
+                or other == without
+                or any(frozenset((name, axis.name)) in unit.met for name in twins)
+            ):
                 continue
             if twins and (generic.like or s.chance(0.7) or any(g.like for g in unit.generics)):
                 continue
             if axis.name in unit.pinned and other.size != axis.size:
                 continue
-            if generic.like and (actual[generic.like.name].family != other.family or actual[generic.like.name] == other):
+            if generic.like and (
+                actual[generic.like.name].family != other.family or actual[generic.like.name] == other
+            ):
                 continue
             options.append(other)
         if default is not None and default in options and s.chance(0.5):
@@ -387,7 +410,9 @@ def bind_axes(s: Scope, unit: Unit, without: Axis | None = None) -> Bound | None
         return None
     for name in sorted(unit.implicit):
         axis = by_name[name]
-        plain = axis.fixed and not axis.width and not axis.derived and axis.family == axis.name and not s.gen.depends(name)
+        plain = (
+            axis.fixed and not axis.width and not axis.derived and axis.family == axis.name and not s.gen.depends(name)
+        )
         options = [
             other for other in s.axes
             if plain and other.size == axis.size and not other.width and other not in actual.values() and other != without
@@ -453,6 +478,7 @@ def call(s: Scope, unit: Unit | None = None, shared: tuple[str, int] | None = No
     if unit is None or bound is None:
         return None
     actual = bound.actual
+    bare: set[str] = set()  # formals that a plain number stands in for
     own = set(actual.values())
     free = [axis for axis in s.axes if axis not in own]
     lifts = s.some(free, 1, 1) if free and s.chance(0.4) else []
@@ -465,10 +491,12 @@ def call(s: Scope, unit: Unit | None = None, shared: tuple[str, int] | None = No
         if not needed and formal.name not in unit.must and formal.default is not None and s.chance(0.5):
             s.tag("default of an argument")
             by_name = True
+            bare.add(formal.name)
             continue
         if not needed and formal.name not in unit.must and val.element == "real" and s.chance(0.1):
             s.tag("number as an argument")
             args[formal.name] = s.literal(0.5)
+            bare.add(formal.name)
         else:
             thin = [
                 axis for axis in val.axes
@@ -494,6 +522,8 @@ def call(s: Scope, unit: Unit | None = None, shared: tuple[str, int] | None = No
         text = args[formal.name].text
         texts.append(f"{formal.name} = {text}" if by_name or (position and s.chance(0.1)) else text)
         by_name = by_name or texts[-1].startswith(f"{formal.name} = ")
+    if any(result.val.sources[axis] <= bare for result in unit.results for axis in result.axes):
+        return None  # a number has no axes at all, and the result would lack one
     if shared is not None:
         shown, path = shared[0], shared[0]
     else:
@@ -607,7 +637,6 @@ def scan(s: Scope) -> Val | None:
         return None
     actual, states = bound.actual, {r.name for r in unit.results}
     args: dict[str, Val] = {}
-    texts: list[str] = []
     steps: list[str] = []
     for formal in unit.formals:
         axes = [actual[a.name] for a in formal.val.axes]
@@ -626,19 +655,17 @@ def scan(s: Scope) -> Val | None:
                 s.require(val, a)
             s.draft.must |= val.deps
             args[formal.name] = val
-        texts.append(f"{formal.name} = {args[formal.name].text}" if texts and formal.name in states else args[formal.name].text)
-        if "=" in texts[-1]:
-            states = states
     if not steps:
         return None
     texts = [f"{f.name} = {args[f.name].text}" for f in unit.formals]
     shown, path = call_name(s, unit) if unit.learns else (unit.name, unit.name)
     names = {formal: a.name for formal, a in actual.items()}
     axis_name = axis.name
+    declared = {f.name: [actual[a.name].name for a in f.val.axes] for f in unit.formals}
 
     def run(env: Env) -> list[Arr]:
         given = {name: val.run(env) for name, val in args.items()}
-        state = {name: arr for name, arr in given.items() if name in states}
+        state = {name: arr.full(declared[name], env.sizes) for name, arr in given.items() if name in states}
         kept: list[list[Arr]] = [[] for _ in unit.results]
         for at in range(env.sizes[axis_name]):
             now = dict(given)
@@ -670,7 +697,9 @@ def scan(s: Scope) -> Val | None:
         if formal.name in states and not args[formal.name].axes:
             axes = tuple(actual[a.name] for a in formal.val.axes)
             lifted[formal.name] = replace(lifted[formal.name], axes=axes, sources=dict.fromkeys(axes, frozenset({"*"})))
-    return finish(s, unit, actual, lifted, f"scan[{axis.name}] {shown}{bound.text}({', '.join(texts)})", run, (axis,), None)
+    return finish(
+        s, unit, actual, lifted, f"scan[{axis.name}] {shown}{bound.text}({', '.join(texts)})", run, (axis,), None
+    )
 
 
 # -- the library, and ops of the user's own ----------------------------------------------------------------------------

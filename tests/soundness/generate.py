@@ -84,6 +84,7 @@ def configured(gen: Gen) -> str | None:
     if kind < 0.15:
         gen.header[at] = re.sub(r"layers = \d", "layers = 4", gen.header[at])
         gen.header.append(f"config small {{ layers = {gen.consts['layers']}, drop = 0.2 }}")
+        gen.consts["drop"] = 0.2
         gen.tags.add("config")
         return "small"
     if kind < 0.25:
@@ -159,7 +160,9 @@ def elsewhere(program: Program, rng: random.Random) -> Program:
     if rng.random() > 0.2:
         return program
     names = {axis.name for axis in program.axes} | {"layers", "drop", "factor", "doubled", "centred"}
-    names |= {name for line in program.uses for name in re.findall(r"\w+", line)} | {unit.name for unit in program.units}
+    names |= {name for line in program.uses for name in re.findall(r"\w+", line)} | {
+        unit.name for unit in program.units
+    }
     moved = {
         unit.name for unit in program.units[:-1]
         if not set(re.findall(r"\w+", unit.text())) & (names - {unit.name})
@@ -176,7 +179,11 @@ def omitting(program: Program, rng: random.Random) -> Program:
         others = [f for f in program.model.formals if f != formal and f.name not in omitted]
         known = {axis.family for other in others for axis in other.val.axes}
         given = {other.name for other in others}
-        if formal.default is not None and given and all(not a.width or a.fixed or a.family in known for a in formal.val.axes):
+        if (
+            formal.default is not None
+            and given
+            and all(not a.width or a.fixed or a.family in known for a in formal.val.axes)
+        ):
             if rng.random() < 0.5:
                 omitted.add(formal.name)
     tags = program.tags | ({"default of an input"} if omitted else set())
@@ -202,9 +209,16 @@ NAMED_OPS = (
 PATTERNS: dict[str, str] = {name: rf"\b{name}(?:\.\w+)?[\[(]|\|> {name}\b" for name in NAMED_OPS}
 PATTERNS |= {f"{name} along an axis": rf"\b{name}\[" for name in ("max", "min")}
 PATTERNS |= {f"{name} of several": rf"\b{name}\(" for name in ("max", "min")}
-PATTERNS |= {symbol: rf" {re.escape(symbol)} " for symbol in ("+", "*", "/", "%", "^", "<=", ">=", "<", ">", "==", "!=")}
+PATTERNS |= {
+    symbol: rf" {re.escape(symbol)} " for symbol in ("+", "*", "/", "%", "^", "<=", ">=", "<", ">", "==", "!=")
+}
 PATTERNS |= {"subtract": r"[\w)\]|] - ", "negate": r"-[\w(]", "and": r"\band\b", "or": r"\bor\b", "not": r"\bnot\b"}
-PATTERNS |= {"rename": r"\[\w+ as \w+\]", "gather": r"\[\w+ = [^\],]*\](?!\()", "param": r"\bparam\b", "frozen": r"\bfrozen\b"}
+PATTERNS |= {
+    "rename": r"\[\w+ as \w+\]",
+    "gather": r"\[\w+ = [^\],]*\](?!\()",
+    "param": r"\bparam\b",
+    "frozen": r"\bfrozen\b",
+}
 PATTERNS |= {"size of an axis": r"\|\w+\|", "expect": r"\bexpect\b", "const": r"\bfactor\b(?! =)", "pipe": r"\|>"}
 
 

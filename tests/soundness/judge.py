@@ -84,7 +84,9 @@ def running(what: str, f: Any, *args: Any, **more: Any) -> Any:
             return f(*args, **more)
     except Exception as error:
         message = re.sub(r"\d+", "0", str(error))[:60]
-        raise Fault(f"{what} raised", f"{type(error).__name__}: {error}", f"{type(error).__name__} {message}") from error
+        raise Fault(
+            f"{what} raised", f"{type(error).__name__}: {error}", f"{type(error).__name__} {message}"
+        ) from error
 
 
 def far(a: Array, b: Array) -> float:
@@ -310,5 +312,7 @@ def _future(
             first, second = a.take(range(last + 1), at), b.take(range(last + 1), at)
             if far(first, second) > 1e-9:
                 raise Fault(
-                    "causal", f"result {place} is proved causal along {width}, but its items up to {last} changed", width
+                    "causal",
+                    f"result {place} is proved causal along {width}, but its items up to {last} changed",
+                    width,
                 )

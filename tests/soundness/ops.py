@@ -52,7 +52,13 @@ for _name, _big in {
 def binary(s: Scope, op: str, a: Val, b: Val, big: float, element: str = "real", **more: Any) -> Val:
     f = BINARY[op]
     return s.make(
-        f"{a.inner} {op} {b.inner}", [a, b], lambda env, xs: pointwise(f, *xs), big=big, element=element, atom=False, **more
+        f"{a.inner} {op} {b.inner}",
+        [a, b],
+        lambda env, xs: pointwise(f, *xs),
+        big=big,
+        element=element,
+        atom=False,
+        **more,
     )
 
 
@@ -89,9 +95,7 @@ def absolute(s: Scope) -> Val | None:
     val = s.real(ints=True)
     if val is None:
         return None
-    return s.make(
-        f"abs({val.text})", [val], lambda env, xs: pointwise(np.abs, xs[0]), big=val.big, element=val.element
-    )
+    return s.make(f"abs({val.text})", [val], lambda env, xs: pointwise(np.abs, xs[0]), big=val.big, element=val.element)
 
 
 @row("neg", 2)
@@ -292,7 +296,9 @@ def predicate(s: Scope, over: Axis | None = None) -> Val | None:
     if pair is None or kind == 6:
         axis = over or s.pick(s.axes)
         if kind < 3:
-            return binary(s, s.pick(["<", "!=", ">="]), to_int(s, s.position(axis)), s.literal(s.pick([1, 2])), 1, "bool")
+            return binary(
+                s, s.pick(["<", "!=", ">="]), to_int(s, s.position(axis)), s.literal(s.pick([1, 2])), 1, "bool"
+            )
         return binary(s, s.pick(["<", "<=", "==", "!="]), s.position(axis), s.literal(s.pick([1, 2])), 1, "bool")
     k, q = pair
     if not s.fits([k, q]):
@@ -359,7 +365,9 @@ def _connective(op: str) -> None:
         if a is None or b is None or not s.fits({*a.axes, *b.axes}):
             return None
         support = (*a.support, *b.support) if op == "and" else ()
-        return binary(s, op, a, b, 1, "bool", support=support, covers=a.covers | b.covers if op == "or" else frozenset())
+        return binary(
+            s, op, a, b, 1, "bool", support=support, covers=a.covers | b.covers if op == "or" else frozenset()
+        )
 
 
 _connective("and")
@@ -371,7 +379,9 @@ def negation(s: Scope) -> Val | None:
     val = truth(s)
     if val is None:
         return None
-    return s.make(f"not {val.inner}", [val], lambda env, xs: pointwise(np.logical_not, xs[0]), element="bool", atom=False)
+    return s.make(
+        f"not {val.inner}", [val], lambda env, xs: pointwise(np.logical_not, xs[0]), element="bool", atom=False
+    )
 
 
 @row("select", 3)
@@ -468,7 +478,9 @@ def _reduction(name: str, weight: int) -> None:
             s.gen.filled |= {axis.family for axis in axes}
         given = masked(s, x, axes, whole)
         if name == "argmax" and x.element == "real" and given is not None:
-            wave = s.function("sin", binary(s, "+", binary(s, "*", s.literal(2.7), s.position(axes[0]), 9), s.literal(0.3), 9), 1)
+            wave = s.function(
+                "sin", binary(s, "+", binary(s, "*", s.literal(2.7), s.position(axes[0]), 9), s.literal(0.3), 9), 1
+            )
             x = binary(s, "+", x, wave, x.big)
             text = given[0].replace(given[1][0].text, f"({x.text})", 1) if len(given[1]) > 1 else x.text
             given = text, [x, *given[1][1:]], given[2]
@@ -480,7 +492,9 @@ def _reduction(name: str, weight: int) -> None:
             s.require(x, axis)
         names = [axis.name for axis in axes]
         kept = [a for a in dict.fromkeys(a for part in parts for a in part.axes) if a not in axes]
-        element = {"any": "bool", "all": "bool", "argmax": "index", "mean": "real", "logsumexp": "real"}.get(name, x.element)
+        element = {"any": "bool", "all": "bool", "argmax": "index", "mean": "real", "logsumexp": "real"}.get(
+            name, x.element
+        )
         return s.make(
             f"{name}[{_names(axes)}]({text})", parts,
             lambda env, xs: named.reduce(name, xs[0], xs[1] if mask else None, names, env.sizes),
@@ -653,7 +667,11 @@ def linear(s: Scope) -> Val | None:
     eaten = s.some(axes, 1, 2)
     left = [axis for axis in x.axes if axis not in eaten]
     made = s.random_axes(1, 2, lambda axis: axis.fixed and axis not in left)
-    each = s.some([axis for axis in s.axes if axis.fixed and axis not in made and axis not in eaten], 1, 1) if s.chance(0.2) else []
+    each = (
+        s.some([axis for axis in s.axes if axis.fixed and axis not in made and axis not in eaten], 1, 1)
+        if s.chance(0.2)
+        else []
+    )
     axes = [*left, *(axis for axis in each if axis not in left), *made]
     if not made or not s.fits(axes):
         return None
@@ -678,7 +696,9 @@ def linear(s: Scope) -> Val | None:
     return learned(s, val, "linear", label)
 
 
-def _weight(env: Env, name: str, groups: list[list[str]], outs: list[str], ins: list[str], inner: dict[str, str]) -> Arr:
+def _weight(
+    env: Env, name: str, groups: list[list[str]], outs: list[str], ins: list[str], inner: dict[str, str]
+) -> Arr:
     """A linear map: an axis may be mapped to itself, so the eaten ones get other names."""
     sizes = {inner[axis]: env.sizes[axis] for axis in ins}
     around = replace(env, sizes={**env.sizes, **sizes})
@@ -966,7 +986,9 @@ def _rank(op: str) -> None:
         if a.family != r.family:
             s.pin(a, r)
         if x.element == "real":  # never so near that rounding decides
-            wave = s.function("sin", binary(s, "+", binary(s, "*", s.literal(2.7), s.position(a), 9), s.literal(0.3), 9), 1)
+            wave = s.function(
+                "sin", binary(s, "+", binary(s, "*", s.literal(2.7), s.position(a), 9), s.literal(0.3), 9), 1
+            )
             x = binary(s, "+", x, wave, x.big)
         down = op == "topk" or s.chance(0.4)
         option = ", descending = true" if op == "argsort" and down else ""
@@ -990,7 +1012,9 @@ def index(s: Scope) -> Val | None:
     if val is None or not into.fixed or not into.size:
         return None
     inside = binary(s, "%", val, s.size(into), into.size, "int")
-    return s.make(f"index[{into.name}]({inside.text})", [inside], lambda env, xs: xs[0], element="index", into=into, big=5)
+    return s.make(
+        f"index[{into.name}]({inside.text})", [inside], lambda env, xs: xs[0], element="index", into=into, big=5
+    )
 
 
 @row("gather", 8)
@@ -1060,7 +1084,9 @@ def cross_entropy(s: Scope) -> Val | None:
     vocab = s.pick(axes)
     if vocab.own:
         return None
-    ids = s.find(lambda v: v.element == "index" and v.into is not None and v.into.family == vocab.family and not v.has(vocab))
+    ids = s.find(
+        lambda v: v.element == "index" and v.into is not None and v.into.family == vocab.family and not v.has(vocab)
+    )
     ids = ids or s.input([a for a in x.axes if a != vocab and (a.width or s.chance(0.5))], "index", vocab)
     if ids is None or not s.fits({*x.axes, *ids.axes}):
         return None

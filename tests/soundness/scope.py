@@ -215,7 +215,7 @@ class Scope:
         self, axes: Sequence[Axis], element: str = "real", into: Axis | None = None, default: float | bool | None = None
     ) -> Val | None:
         """A new formal of the block."""
-        if not self.inputs_open or not self.fits(axes):
+        if not self.inputs_open or not self.fits(axes) or any(axis.own for axis in axes):
             return None
         name = self.gen.fresh({"real": "x", "bool": "m", "int": "n", "index": "ids"}[element])
         axes = tuple(axes)
@@ -291,7 +291,12 @@ class Scope:
         name = axis.name
         run_time = axis.width and not axis.fixed
         return Val(
-            f"|{name}|", (), lambda env: number(env.sizes[name]), "int", big=5.0, reach=None if run_time else frozenset()
+            f"|{name}|",
+            (),
+            lambda env: number(env.sizes[name]),
+            "int",
+            big=5.0,
+            reach=None if run_time else frozenset(),
         )
 
     def literal(self, value: float | int) -> Val:

@@ -1,0 +1,120 @@
+"""What is read, and how often: unread steps go, and a value read n times is copied n ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .scene import Kind, Scene, Section, Step, Tensor
+
+
+def prune(scene: Scene) -> None:
+    """Drop what nothing reads: no wire ends in nothing."""
+    read: set[int] = set()
+    kept: list[Step] = []
+    for step in reversed(scene.steps):
+        if step.kind is Kind.SINK:
+            live = True
+        elif step.kind in (Kind.ENTER, Kind.EXIT):
+            pairs = [(a, b) for a, b in zip(step.ins, step.outs, strict=True) if id(b) in read]
+            ending = [a for a, b in zip(step.ins, step.outs, strict=True) if id(b) not in read and id(a) in step.kept]
+            section = step.border
+            if section is not None and section.outside and step.kind is Kind.ENTER:
+                section.outside = max(0, section.outside - (len(step.ins) - len(pairs)))
+            step.ins, step.outs = [a for a, _ in pairs] + ending, [b for _, b in pairs]
+            live = bool(pairs)
+        else:
+            step.outs = [t for t in step.outs if id(t) in read]
+            live = bool(step.outs)
+        if live:
+            read.update(id(t) for t in step.ins)
+            kept.append(step)
+    scene.steps = kept[::-1]
+    alive = {id(step) for step in scene.steps}
+    for section in scene.sections:
+        if section.enter is not None and id(section.enter) not in alive:
+            section.enter = None
+        if section.exit is not None and id(section.exit) not in alive:
+            section.exit = None
+    scene.sections = [s for s in scene.sections if s.enter is not None or s.exit is not None]
+
+
+def split_copies(scene: Scene) -> None:
+    """One tensor, one reader: a value read n times is copied. A relabelling that reads a copy becomes one."""
+    readers: dict[int, list[tuple[Step, int]]] = {}
+    for step in scene.steps:
+        for at, tensor in enumerate(step.ins):
+            readers.setdefault(id(tensor), []).append((step, at))
+    depth = _depths(scene.steps, readers)
+    gone: set[int] = set()
+    extra: dict[int, list[Step]] = {}
+
+    def split(tensor: Tensor, among: list[tuple[Step, int]], section: Section | None) -> Step | None:
+        """A copy step for the first readers; the rest get one strand, copied again later."""
+        if len(among) < 2:
+            return None
+        nearest = min(depth[id(s)] for s, _ in among)
+        now = [r for r in among if depth[id(r[0])] <= nearest + 1]
+        rest = among[len(now) :] if now == among[: len(now)] else [r for r in among if r not in now]
+        copy = Step(Kind.COPY, "copy", [tensor], [], section, tip="copy")
+        if len(rest) == 1:
+            now, rest = among, []
+        for step, at in now:
+            if step.kind is Kind.COPY and step.mark == "copy" and len(step.outs) == 1 and step.section is section:
+                copy.outs.append(step.outs[0])
+                gone.add(id(step))
+            else:
+                strand = Tensor(tensor.axes, tensor.name, tensor.index)
+                step.ins[at] = strand
+                copy.outs.append(strand)
+        if rest:
+            strand = Tensor(tensor.axes, tensor.name, tensor.index)
+            copy.outs.append(strand)
+            for step, at in rest:
+                step.ins[at] = strand
+            again = split(strand, rest, section)
+            if again is not None:
+                extra.setdefault(id(copy), []).append(again)
+        return copy
+
+    out: list[Step] = []
+    for step in scene.steps:
+        if id(step) in gone:
+            continue
+        out.append(step)
+        inside = step.border if step.kind is Kind.ENTER else step.section
+        for tensor in step.outs:
+            among = [r for r in readers.get(id(tensor), ()) if id(r[0]) not in gone]
+            copy = split(tensor, among, inside)
+            while copy is not None:
+                out.append(copy)
+                later = extra.get(id(copy))
+                copy = later[0] if later else None
+    scene.steps = [s for s in out if id(s) not in gone]
+    # A relabelled strand may itself be read several times.
+    _copies_again(scene)
+
+
+def _copies_again(scene: Scene) -> None:
+    readers: dict[int, int] = {}
+    for step in scene.steps:
+        for tensor in step.ins:
+            readers[id(tensor)] = readers.get(id(tensor), 0) + 1
+    if any(count > 1 for count in readers.values()):
+        split_copies(scene)
+
+
+def _depths(steps: Sequence[Step], readers: Mapping[int, list[tuple[Step, int]]]) -> dict[int, int]:
+    """How many steps lie before each."""
+    depth: dict[int, int] = {}
+    ready: dict[int, int] = {}
+    entered: dict[int, int] = {}
+    for step in steps:
+        at = max((ready.get(id(t), 0) for t in step.ins), default=0)
+        if step.section is not None:
+            at = max(at, entered.get(id(step.section), 0))
+        depth[id(step)] = at
+        if step.border is not None and step.kind is Kind.ENTER:
+            entered[id(step.border)] = at + 1
+        for tensor in step.outs:
+            ready[id(tensor)] = at + 1
+    return depth
