@@ -13,7 +13,7 @@ from ..compiler.graph import Apply, Graph, IndexInto, Role, Scalar, Value
 from .formula import Formula, Pattern, applied, number, pattern, renamed, written
 from .scene import Kind, Learned, Scene, Section, Step, Tensor
 from .table import Glyph, Shape, glyph_of, name_of
-from .text import Rich, bold, italic, joined, plain, roman
+from .text import bold, italic, joined, plain, roman
 
 Item = Tensor | Formula | Learned
 

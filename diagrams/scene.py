@@ -11,7 +11,7 @@ from .text import Rich
 
 if TYPE_CHECKING:
     from ..dsl.source import Span
-    from .formula import Formula, Pattern
+    from .formula import Pattern
 
 
 @dataclass(eq=False, slots=True)

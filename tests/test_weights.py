@@ -220,8 +220,7 @@ def plain_map(*lines: str) -> Map:
 def made(line: str, path: str) -> bool:
     from attnc.weights import maps
 
-    rule = maps._rule(line, "")
-    return any(maps.matched(pattern, path) is not None for pattern in rule.ours)
+    return any(maps.matched(pattern, path) is not None for rule in maps._rules(line, "") for pattern in rule.ours)
 
 
 def ours() -> dict[str, Any]:
@@ -230,6 +229,11 @@ def ours() -> dict[str, Any]:
 
 STEPS: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any]]] = {
     "rename": ("h.{layer}.q.* -> layers.{layer}.Q.*", "h.1.q.bias", lambda w: w["layers.1.Q.bias"]),
+    "pairs": (
+        "h.{layer}.{q, k, v}_proj.* -> layers.{layer}.{Q, K, V}.*",
+        "h.1.k_proj.bias",
+        lambda w: w["layers.1.K.bias"],
+    ),
     "transpose": (
         "h.{layer}.q.* -> layers.{layer}.Q.* : transpose",
         "h.1.q.weight",
@@ -380,8 +384,10 @@ def test_a_map_that_does_not_fit_the_spec() -> None:
         ("a b c", "this is no rule"),
         ("a -> ", "`` is not a name of weights"),
         ("a -> b : trnspose", "`trnspose` is nothing that can be done; did you mean `transpose`?"),
-        ("a -> {b, c}", "need `split`"),
-        ("{a, b} -> c", "need `merge`"),
+        ("a -> {b, c}", "1 names of theirs and 2 of ours"),
+        ("{a, b} -> c", "2 names of theirs and 1 of ours"),
+        ("a -> b : split", "`split` has one name of theirs and several of ours"),
+        ("{a, b} -> {c, d} : merge", "`merge` the reverse"),
         ("a.{n} -> b", "must be the same on both sides"),
         ("a.* -> b", "must be the same on both sides"),
         ("a.*.* -> b.*.*", "more than one `*`"),

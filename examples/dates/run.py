@@ -18,11 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # examples/: run f
 
 from rich.table import Table
 from safetensors.numpy import load_file
-from training import console, save_weights, whole
 
 import attnc
 from dates import data, evaluate, picture, train
 from dates.spec import FILE, load_spec
+from training import console, save_weights, whole
 
 TYPED = ("Dienstag, 5. März 2024", "24. Dezember 1999", "01.04.2031", "29.02.68", "03.10.90")
 TOLERANCE = 2e-5  # of the logits' standard deviation: the noise of float32 is 2e-6, the quietest mistake 4e-5

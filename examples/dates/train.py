@@ -2,10 +2,10 @@
 
 import numpy as np
 import torch
-import training
 from torch import nn
 
 import attnc
+import training
 
 from .data import Dates, batches
 from .evaluate import Predict

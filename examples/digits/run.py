@@ -22,9 +22,9 @@ from safetensors.numpy import load_file
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
-from training import console, save_weights, train, whole
 
 import attnc
+from training import console, save_weights, train, whole
 
 SPEC = Path(__file__).with_name("digits.attn")
 STEPS = 4000

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+
 from attnc.backends import build_numpy, build_torch
 from attnc.backends.init import initial_weights
 from attnc.compiler.axes import Axis

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from attnc.compiler.axes import Axis
 from attnc.compiler.graph import (
     Apply,

@@ -8,6 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+
 from attnc.backends import build_numpy, build_torch, torch_source
 
 from .agreement import graph_of

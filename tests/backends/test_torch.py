@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import nn
+
 from attnc.backends import build_numpy, build_torch, numpy_source, torch_source
 from attnc.compiler.inventory import inventory
-from torch import nn
 
 from .agreement import graph_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+
 from attnc.backends import CaptureError, WeightsError, build_numpy, build_torch
 from attnc.backends.init import initial_weights
 from attnc.compiler.inventory import inventory

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from attnc.compiler.program import build
 from attnc.compiler.sized import require_sizes
 from attnc.dsl.catalogue import CATALOGUE, Entry, explain, normal

@@ -7,12 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from attnc.compiler.dump import dump
 from attnc.compiler.program import Program, build
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 HERE = Path(__file__).parent
 RIGHT = [path.read_text(encoding="utf-8") for path in sorted((HERE / "right").glob("*.attn"))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from attnc.compiler.dump import dump
 from attnc.compiler.program import build
 from attnc.dsl.files import read

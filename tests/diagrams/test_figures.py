@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from attnc.compiler.graph import Graph
 from attnc.compiler.ops import OPS
 from attnc.compiler.program import build

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from attnc.dsl import catalogue
 from attnc.dsl import parse as parser
 from attnc.dsl.catalogue import CATALOGUE, Entry

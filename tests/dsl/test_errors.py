@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from attnc.dsl.diagnostic import Diagnostic
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from attnc.dsl.files import MAX_BYTES, FileProblem, read
 from attnc.dsl.parse import parse
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from attnc.dsl.expected import RESERVED
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all, to_json
 from attnc.dsl.source import Source, Span
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 TOUR = Path(__file__).with_name("tour.attn").read_text("utf-8")
 SIGNS = [*"()[]{}=,:.~|^*/+-<'\"#é“\\;@\t\r\x00\u202e", "==", "|>", "->", "**", "<=", "!="]

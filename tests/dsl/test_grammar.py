@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from attnc.dsl import expected, layout, tables
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source

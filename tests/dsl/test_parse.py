@@ -8,6 +8,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+
 from attnc.dsl import syntax as s
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source, Span

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from attnc.dsl.diagnostic import AttnError, Diagnostic, Severity, error
 from attnc.dsl.render import render, render_all, to_json
 from attnc.dsl.source import Source, Span

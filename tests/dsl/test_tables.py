@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
 from attnc.dsl import tables
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from attnc.compiler.program import Program, build
 from attnc.dsl.diagnostic import Severity
 from attnc.dsl.render import render_all

@@ -436,7 +436,7 @@ def masked(s: Scope, x: Val, axes: Sequence[Axis], cover: bool = False) -> tuple
     return f"{x.text} where {mask.text}", [x, mask], mask
 
 
-def bounded(s: Scope, axes: Sequence[Axis], parts: Sequence[Val]) -> frozenset[Axis] | None | str:
+def bounded(s: Scope, axes: Sequence[Axis], parts: Sequence[Val]) -> frozenset[Axis] | str | None:
     """The reach after the axes went: by the support of the mask, else everything."""
     reaches = [part.reach for part in parts]
     if any(reach is None for reach in reaches):
@@ -900,7 +900,7 @@ def concat(s: Scope) -> Val | None:
     s.require(y, b)
     s.pin(a, b, c)
     axes = list(dict.fromkeys([*(axis for axis in (*x.axes, *y.axes) if axis not in (a, b)), c]))
-    reach: frozenset[Axis] | None | str = "" if not {a, b} & {*(x.reach or ()), *(y.reach or ())} else None
+    reach: frozenset[Axis] | str | None = "" if not {a, b} & {*(x.reach or ()), *(y.reach or ())} else None
     return s.make(
         f"concat[{a.name}, {b.name} -> {c.name}]({x.text}, {y.text})", [x, y],
         lambda env, xs: named.concat([xs[0].full([a.name], env.sizes), xs[1].full([b.name], env.sizes)], [a.name, b.name], c.name),
@@ -927,7 +927,7 @@ def window(s: Scope) -> Val | None:
     stride = 1 if place == axis else s.pick([1, 2])
     amount = s.gen.rng.randrange(3)
     options = f", pad = {f'|{tap.name}| - 1' if causal else amount}" + (f", stride = {stride}" if stride > 1 else "")
-    reach: frozenset[Axis] | None | str = x.reach if causal and axis != tap else ""
+    reach: frozenset[Axis] | str | None = x.reach if causal and axis != tap else ""
     if not causal and x.reach and axis in x.reach:
         reach = None
     s.require(x, axis)
@@ -954,7 +954,7 @@ def pad(s: Scope) -> Val | None:
         return None
     left, value = s.gen.rng.randint(0, max(b.size - a.size, 0)), s.pick([0, 0, 0.5])
     s.pin(a, b)
-    reach: frozenset[Axis] | None | str = None if x.reach is None or a in x.reach else ""
+    reach: frozenset[Axis] | str | None = None if x.reach is None or a in x.reach else ""
     text = f"pad[{a.name} -> {b.name}]({x.text}, left = {left}" + (f", value = {value})" if value else ")")
     return s.make(
         text, [x],
@@ -1028,7 +1028,7 @@ def gather(s: Scope) -> Val | None:
     axis = s.pick(x.axes)
     here, size = s.position(axis), s.size(axis)
     last = binary(s, "-", size, s.literal(1), 5, "int")
-    reach: frozenset[Axis] | None | str = ""
+    reach: frozenset[Axis] | str | None = ""
     kind = s.gen.rng.randrange(9)
     s.gen.filled.add(axis.family) if kind in (0, 1) else None
     others = [a for a in s.axes if a.family == axis.family and a != axis]

@@ -116,7 +116,7 @@ class Scope:
         role: int = CONSTANT,
         acted: Sequence[Axis] = (),
         moved: Mapping[Axis, Axis] | None = None,
-        reach: frozenset[Axis] | None | str = "",
+        reach: frozenset[Axis] | str | None = "",
         big: float = 1.0,
         atom: bool = True,
         **more: Any,

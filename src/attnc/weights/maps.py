@@ -8,7 +8,7 @@ A map is a text file of rules, one a line:
     experts.{expert}.w1.weight                -> experts.gate.weight : stack expert
 
 On the left their names, on the right ours. `{layer}` stands for a number, `*` for a part of a name without dots (often
-`weight` or `bias`), `{Q, K, V}` for several names in this order. What is done, on the way from them to us, stands after
+`weight` or `bias`), `{Q, K, V}` for several names in this order: on both sides, for so many rules. What is done, on the way from them to us, stands after
 the colon, in order:
 
     transpose        matrices are stored (in, out) there; vectors stay as they are
@@ -119,6 +119,9 @@ class Map:
                 match line.split():
                     case []:
                         pass
+                    case ["tie", *_] if " = " in line:
+                        alias, _, original = line.removeprefix("tie").partition("=")
+                        ties += [(name, _pattern(original.strip())) for name in _spread(alias.strip())]
                     case ["use", file] if base is not None and depth < _DEEPEST:
                         used = Map.parse(_text(base / file), str(base / file), (base / file).parent, depth + 1)
                         rules += used.rules
@@ -129,14 +132,12 @@ class Map:
                         raise ValueError(
                             f"cannot use {file}: " + ("maps use each other" if base else "in which folder?")
                         )
-                    case ["tie", alias, "=", original]:
-                        ties.append((_pattern(alias), _pattern(original)))
                     case ["ignore", pattern]:
                         ignored.append(_pattern(pattern))
                     case ["optional", prefix]:
                         optional.append(prefix)
                     case _:
-                        rules.append(_rule(line, f"{Path(name).name}:{number}"))
+                        rules += _rules(line, f"{Path(name).name}:{number}")
             except WeightsError:
                 raise
             except (ValueError, OSError) as wrong:
@@ -153,7 +154,8 @@ def _text(path: Path) -> str:
         raise WeightsError(f"{path} is not text (UTF-8)") from None
 
 
-def _rule(line: str, place: str) -> Rule:
+def _rules(line: str, place: str) -> list[Rule]:
+    """What one line says: one rule, or one for each pair of two lists. Raises ValueError."""
     other = line.startswith("or ")
     head, arrow, rest = line.removeprefix("or ").partition("->")
     if not arrow:
@@ -169,16 +171,26 @@ def _rule(line: str, place: str) -> Rule:
         raise ValueError("`shape` must be the last")
     if len([kind for kind in kinds if kind in ("split", "merge", "stack")]) > 1:
         raise ValueError("a rule has one of `split`, `merge` and `stack`")
-    if (len(ours) > 1) != ("split" in kinds):
-        raise ValueError("several names of ours need `split`, and `split` needs several, `{Q, K, V}`")
-    if (len(theirs) > 1) != ("merge" in kinds):
-        raise ValueError("several names of theirs need `merge`, and `merge` needs several, `{q, k, v}`")
-    held = [set(re.findall(rf"\{{({_NAME})\}}|(\*)", name)) for name in (*theirs, *ours)]
-    flat = [{number or star for number, star in one} for one in held]
-    stacked = {step.axes[0] for step in steps if step.kind == "stack"}
-    if any(one - stacked != flat[-1] for one in flat) or not all(stacked <= one for one in flat[: len(theirs)]):
+    _same_places(theirs, ours, {step.axes[0] for step in steps if step.kind == "stack"})
+    if "split" in kinds or "merge" in kinds:
+        if (len(ours) > 1) != ("split" in kinds):
+            raise ValueError("`split` has one name of theirs and several of ours, `{Q, K, V}`; `merge` the reverse")
+        if (len(theirs) > 1) != ("merge" in kinds):
+            raise ValueError("`merge` has several names of theirs, `{q, k, v}`, and one of ours; `split` the reverse")
+        return [Rule(theirs, ours, steps, place, other)]
+    if len(theirs) != len(ours):
+        raise ValueError(
+            f"{len(theirs)} names of theirs and {len(ours)} of ours: `: split`, `: merge`, or as many of both"
+        )
+    return [Rule((their,), (our,), steps, place, other) for their, our in zip(theirs, ours, strict=True)]
+
+
+def _same_places(theirs: tuple[str, ...], ours: tuple[str, ...], stacked: set[str]) -> None:
+    """`{layer}` and `*` stand on both sides; what is stacked on the left alone. Raises ValueError."""
+    held = [set(re.findall(rf"\{{{_NAME}\}}|\*", name)) for name in (*theirs, *ours)]
+    made = {f"{{{axis}}}" for axis in stacked}
+    if any(one - made != held[-1] for one in held) or not all(made <= one for one in held[: len(theirs)]):
         raise ValueError("`{name}` and `*` must be the same on both sides (but for what `stack` names)")
-    return Rule(theirs, ours, steps, place, other)
 
 
 def _spread(text: str) -> tuple[str, ...]:
