@@ -414,6 +414,7 @@ class Layout(ABC):
         order = tuple(order)
         if x.number or x.axes == order:
             return x
+        x = self._without(x, [axis for axis in x.axes if axis in x.thin and axis not in order])
         extra = [axis for axis in x.axes if axis not in order]
         if extra:
             raise CannotEmit(
@@ -438,6 +439,18 @@ class Layout(ABC):
         text = f"{x.atom}[{', '.join(items)}]"
         thin = x.thin | {axis for axis in wanted if axis not in x.axes}
         return replace(x, code=Code(text), axes=tuple(wanted), thin=thin, depth=x.depth + 1)
+
+    def _without(self, x: Val, thin: Sequence[Axis]) -> Val:
+        """x without dimensions of size 1 that its reader knows nothing of."""
+        if not thin:
+            return x
+        first = min(x.axes.index(axis) for axis in thin)
+        items = ["0" if axis in thin else ":" for axis in x.axes[first:]]
+        if first or x.lead != NONE:
+            items.insert(0, "...")
+        axes = tuple(axis for axis in x.axes if axis not in thin)
+        text = f"{x.atom}[{', '.join(items)}]"
+        return replace(x, code=Code(text), axes=axes, thin=x.thin - set(thin), depth=x.depth + 1)
 
     def full(self, x: Val, axes: Iterable[Axis]) -> Val:
         """x with these axes at their true extent."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Value
 from ..compiler.static import Literal, evaluate
-from .ops_common import ZERO, attention_operands, concat_operands, dims, least, masked, without
+from .ops_common import ZERO, attention_operands, concat_operands, dims, factors, least, masked, without
 from .static_code import TERM, Code
 from .values import NONE, Val, is_table, kind_of
 
@@ -26,7 +26,7 @@ def dot(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     out = node.out
     vals = [body.real(val, is_table(out), vals) for val in vals]
     numbers = [val for val in vals if val.number]
-    arrays = [body.full(val, [a for a in node.axes if not val.has(a)]) for val in vals if not val.number]
+    arrays = factors(body, node.axes, [val for val in vals if not val.number])
     total = arrays[0]
     if len(arrays) == 1:
         kept = without(total, node.axes)

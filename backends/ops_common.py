@@ -25,6 +25,16 @@ def without(x: Val, axes: Sequence[Axis]) -> tuple[Axis, ...]:
     return tuple(axis for axis in x.axes if axis not in axes)
 
 
+def factors(body: Body, axes: Sequence[Axis], vals: Sequence[Val]) -> list[Val]:
+    """Operands of a product that sums over axes: each axis at its true extent wherever it is laid out, and somewhere."""
+    nowhere = {axis for axis in axes if not any(val.has(axis) for val in vals)}
+    found = []
+    for place, val in enumerate(vals):
+        wanted = [a for a in axes if not val.has(a) and (a in val.axes or (place == 0 and a in nowhere))]
+        found.append(body.full(val, wanted))
+    return found
+
+
 def masked(body: Body, node: Apply, x: Val, mask: Val) -> tuple[Val, Val, tuple[Axis, ...]]:
     """Operand and mask laid out alike, the operand with all axes that the op acts on."""
     x = body.full(x, [axis for axis in node.axes if not x.has(axis) and not mask.has(axis)])

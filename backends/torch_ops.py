@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Init
 from ..compiler.static import Literal, evaluate
-from .ops_common import ZERO, attention_operands, concat_operands, dims, is_usual_scale, least, masked, without
+from .ops_common import ZERO, attention_operands, concat_operands, dims, factors, is_usual_scale, least, masked, without
 from .static_code import SUM, TERM, Code
 from .values import NONE, Val, is_table, kind_of
 
@@ -23,7 +23,7 @@ def dot(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     out = node.out
     vals = [body.real(val, is_table(out), vals) for val in vals]
     numbers = [val for val in vals if val.number]
-    arrays = [body.full(val, [a for a in node.axes if not val.has(a)]) for val in vals if not val.number]
+    arrays = factors(body, node.axes, [val for val in vals if not val.number])
     order, code = _product(body, node, arrays)
     for val in numbers:
         code = Code(f"{code.at(TERM)} * {val.code.at(TERM + 1)}", TERM)

@@ -154,7 +154,8 @@ class Body(Repeats):
     def expected(self, wire: Wire, wanted: Type, span: Span, wanted_span: Span, what: str, code: str = "E0315") -> bool:
         """Whether the wire has the type that is written for it (lifted axes apart)."""
         lifted = set(self.frame.lifted)
-        have = [axis for axis in wire.type.axes if axis not in lifted or axis in wanted.axes]
+        free = lifted | wire.type.thin  # a thin axis may be spoken of or not
+        have = [axis for axis in wire.type.axes if axis not in free or axis in wanted.axes]
         same = set(have) == set(wanted.axes) and fits(wire.element, wanted.element)
         twins = [(a, b) for a in wanted.axes for b in have if a.name == b.name and a != b]
         if not same and twins:

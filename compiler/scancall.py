@@ -124,7 +124,8 @@ class ScanCall(BlockCall):
             return wire  # that it does not fit is said where arguments are checked
         axes = (*(axis for axis in wire.type.axes if axis not in outward.axes), *outward.axes)
         element = outward.element if wire.element is Scalar.INT and wire.static is not None else wire.element
-        return replace(wire, type=Type(element, axes), static=None, range=None, mark=frozenset())
+        role = max(wire.role, Role.TABLE)  # a number has no axes, and is no value that changes
+        return replace(wire, type=Type(element, axes), role=role, static=None, range=None, mark=frozenset())
 
     def _promised(self, frame: Frame) -> list[Wire | None]:
         """Something is wrong: what the scan would give is not known."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from ..compiler.graph import Graph
 from . import dot, export, theme
 from .opening import Opening, UnknownBlock
-from .scene import scene_of
 from .sheet import Sheet
+from .unfold import scene_of
 
 __all__ = ["Diagram", "UnknownBlock", "draw"]
 

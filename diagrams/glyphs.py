@@ -583,8 +583,22 @@ def _copy(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
             sheet.end(old, f"{spot.id}_w{old.number}", spot.x1 - DOT / 2)
 
 
+def _bracket(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """Brackets are drawn with their section; a scan's axis ends at the one and begins at the other."""
+    for wire in gone(meeting):
+        y = sheet.y(wire, spot.column)
+        x, id = sheet.bracket_x(step, y), f"{spot.id}_e{wire.number}"
+        sheet.point(id, (x, y), "op scan", f"{step.tip}: ends")
+        sheet.end(wire, id, x)
+    for wire in born(meeting):
+        y = sheet.y(wire, spot.column)
+        x, id = sheet.bracket_x(step, y), f"{spot.id}_s{wire.number}"
+        sheet.point(id, (x, y), "op scan", f"{step.tip}: begins")
+        sheet.begin(wire, id, x)
+
+
 def _nothing(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
-    """Borders are drawn with their section; outputs just end."""
+    """Borders are drawn with their section."""
 
 
 def _sink(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
@@ -625,7 +639,7 @@ DRAW: dict[str, Draw] = {
     "table": _source,
     "predicate": _predicate,
     "copy": _copy,
-    "bracket": _nothing,
+    "bracket": _bracket,
     "border": _nothing,
     "output": _sink,
 }

@@ -20,6 +20,7 @@ _TRIES = 4  # folds
 _STRAIGHT = 20.0  # what a point of a wire's bending costs, against a dashed line's 2
 _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
 _REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
+_LOOP = 13.0  # for what goes round a scan, beneath
 _INSIDE = 8.0  # between a border and one around it
 _OUTSIDE = 9.0  # between a border and a foreign wire or dash
 
@@ -241,7 +242,7 @@ class Layout:
             first, last = side[members[0]], side[members[-1]]
             extra_top = max(0.0, halo.get(first.number, (0.0, 0.0))[0] - 13) if isinstance(first, Wire) else 0.0
             gaps.append((above, index[j, id(first)], pad[0] + extra_top))
-            gaps.append((index[j, id(last)], below, pad[1]))
+            gaps.append((index[j, id(last)], below, pad[1] + (_LOOP if section.loops else 0.0)))
             pulls.append((above, index[j, id(first)], 0.0005))
             pulls.append((index[j, id(last)], below, 0.0005))
             if members[-1] - members[0] + 1 - len(members) > sum(

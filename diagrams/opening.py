@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum
 
-from ..compiler.graph import Apply, Call, Graph, Repeat, Role, Scalar, Value
+from ..compiler.graph import Apply, Call, Graph, Repeat, Role, Scalar, Scan, Value
 from .table import is_silent
 
 GLUE = 4  # glyphs at most, and
@@ -54,7 +54,9 @@ class Opening:
         if depth is None and not self.open:
             self._grow(graph)
 
-    def how(self, call: Call, level: int) -> How:
+    def how(self, call: Call | Scan, level: int) -> How:
+        if call.graph.kind == "op":
+            return How.CLOSED
         names = self._own(call)
         if any(name in names for name in self.open):
             return How.REGION
@@ -69,7 +71,7 @@ class Opening:
 
     # -- what there is
 
-    def _own(self, call: Call) -> frozenset[str]:
+    def _own(self, call: Call | Scan) -> frozenset[str]:
         return frozenset({call.graph.name, *call.name.split(".")} - {""})
 
     def _names(self, graph: Graph) -> frozenset[str]:
@@ -79,7 +81,7 @@ class Opening:
             for node in graph.nodes:
                 for inner in _bodies(node):
                     found |= self._names(inner)
-                if isinstance(node, Call):
+                if isinstance(node, Call | Scan) and node.graph.kind != "op":
                     found |= self._own(node)
             self.named[id(graph)] = frozenset(found)
         return self.named[id(graph)]
@@ -87,7 +89,7 @@ class Opening:
     def _structure(self, graph: Graph) -> bool:
         if id(graph) not in self.holds:
             self.holds[id(graph)] = any(
-                isinstance(node, Repeat) or (isinstance(node, Call) and self._structure(node.graph))
+                isinstance(node, Repeat | Scan) or (isinstance(node, Call) and self._structure(node.graph))
                 for node in graph.nodes
             )
         return self.holds[id(graph)]
@@ -100,6 +102,8 @@ class Opening:
         """(glyphs, learned glyphs) of a body whose blocks are closed, unless they are structure."""
         if id(graph) not in self.sizes:
             glyphs = learned = 0
+            if graph.kind == "op":
+                glyphs, learned = GLUE + 1, 0
             for node in graph.nodes:
                 match node:
                     case Apply() if is_drawn(node):
@@ -111,6 +115,9 @@ class Opening:
                             glyphs, learned = glyphs + inner[0], learned + inner[1]
                         else:
                             glyphs, learned = glyphs + 1, learned + (inner[1] > 0)
+                    case Scan():
+                        inner = self._size(node.graph)
+                        glyphs, learned = glyphs + inner[0] + 1, learned + inner[1]
                     case Repeat():
                         inner = self._size(node.bodies[0])
                         glyphs, learned = glyphs + inner[0] + 1, learned + inner[1]
@@ -141,16 +148,17 @@ def is_drawn(node: Apply) -> bool:
 
 
 def _bodies(node: object) -> tuple[Graph, ...]:
-    if isinstance(node, Call):
+    if isinstance(node, Call | Scan):
         return (node.graph,)
     return node.bodies if isinstance(node, Repeat) else ()
 
 
-def _calls(graph: Graph) -> Iterator[Call]:
+def _calls(graph: Graph) -> Iterator[Call | Scan]:
     """The calls of a body and of its repeats."""
     for node in graph.nodes:
-        if isinstance(node, Call):
-            yield node
+        if isinstance(node, Call | Scan):
+            if node.graph.kind != "op":
+                yield node
         elif isinstance(node, Repeat):
             yield from _calls(node.bodies[0])
 
@@ -169,7 +177,7 @@ def uses(graph: Graph) -> dict[int, int]:
                     read(value)
                 if node.mask is not None:
                     read(node.mask)
-            case Call() | Repeat():
+            case Call() | Repeat() | Scan():
                 for value in node.args:
                     read(value)
     for output in graph.outputs:

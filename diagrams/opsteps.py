@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Graph, IndexInto, Role, Scalar, Value
@@ -14,6 +15,9 @@ from .formula import Formula, Pattern, applied, number, pattern, renamed, writte
 from .scene import Kind, Learned, Scene, Section, Step, Tensor
 from .table import Glyph, Shape, glyph_of, name_of
 from .text import bold, italic, joined, plain, roman
+
+if TYPE_CHECKING:
+    from ..dsl.source import Span
 
 Item = Tensor | Formula | Learned
 
@@ -48,13 +52,16 @@ class Steps:
 
     def add(self, step: Step) -> Step:
         self.scene.steps.append(step)
+        step.span = step.span or self.span
         for tensor in step.outs:
             self.maker[id(tensor)] = step
         return step
 
-    def tensor(self, frame: _Frame, item: Item, name: str = "") -> Tensor:
+    def tensor(self, frame: Frame, item: Item, name: str = "") -> Tensor:
         """The item as wires: a table or a parameter is born where it is first needed so."""
         match item:
+            case Tensor(given=True) if frame.section is not None:  # born anew where it is read
+                return self.named_again(frame, item, item.axes)
             case Tensor():
                 return item
             case Learned(weight, axes):
@@ -80,10 +87,17 @@ class Steps:
                 self.add(step)
                 return tensor
 
-    def computed(self, frame: _Frame, item: Formula) -> Tensor:
+    def named_again(self, frame: Frame, item: Tensor, axes: tuple[Axis, ...]) -> Tensor:
+        """A given truth value as wires of their own, under its name."""
+        again = Tensor(axes, item.name, item.index, frame.section is None)
+        text = italic(spaced(item.name))
+        self.add(Step(Kind.SOURCE, "input", [], [again], frame.section, text=text, late=True, tip=f"input {item.name}"))
+        return again
+
+    def computed(self, frame: Frame, item: Formula) -> Tensor:
         """A formula over data that was put off, drawn after all."""
         if item.data is not None:
-            return item.data
+            return self.tensor(frame, item.data)
         operands: list[Item] = [a.data if a.data is not None else a for a in item.args]
         if item.op == "rename":
             return self.relabelled(frame, self.tensor(frame, operands[0]), item.axes)
@@ -93,6 +107,7 @@ class Steps:
 
     def apply(self, frame: Frame, node: Apply) -> Item:
         items = [frame.items[v.id] for v in node.operands]
+        self.span = node.span or self.span
         glyph = glyph_of(node.op)
         axes = frame.shown(node.out)
         eaten = tuple(frame.axis(a) for a in node.axes)
@@ -109,7 +124,7 @@ class Steps:
                     return renamed(args[0], dict(zip(eaten, made, strict=False)))
                 return Formula(node.op, args, text=given, axes=axes, boolean=boolean)
         if boolean and node.op in ("and", "or", "not", "rename") and not any(isinstance(i, Learned) for i in items):
-            args = tuple(i if isinstance(i, Formula) else _leaf(i) for i in items if not isinstance(i, Learned))
+            args = tuple(i if isinstance(i, Formula) else leaf_of(i) for i in items if not isinstance(i, Learned))
             return Formula(node.op, args, text=given, axes=axes, boolean=True)
         if node.mask is not None and isinstance(items[0], Formula) and not items[0].axes and not items[0].leaves:
             items[0] = self.tensor(frame, frame.items[node.mask.id])  # `sum(1 where m)` counts m
@@ -176,6 +191,8 @@ class Steps:
 
     def relabelled(self, frame: Frame, x: Tensor, axes: tuple[Axis, ...]) -> Tensor:
         """The same wires under other labels: a copy of one."""
+        if x.given:
+            return self.named_again(frame, x, _in_order(axes, x.axes))
         out = Tensor(_in_order(axes, x.axes), x.name, x.index)
         self.add(Step(Kind.COPY, "copy", [x], [out], frame.section, tip="the same values along a copy of the axis"))
         return out
@@ -330,10 +347,15 @@ class Steps:
         """`x where mask`: a square over the wires of the mask's axes; what data decides comes in as wires."""
         if isinstance(mask, Formula) and mask.truth is True:
             return x
+        if isinstance(mask, Tensor) and mask.given:
+            mask = leaf_of(mask)
+        named: tuple[Tensor, ...] = ()
         if isinstance(mask, Formula):
             where = tuple(a for a in mask.axes if a in x.axes)
-            leaves = mask.leaves
             fits = set(mask.axes) <= set(x.axes)
+            if where and fits:
+                named = tuple(leaf for leaf in mask.leaves if leaf.given)
+            leaves = tuple(leaf for leaf in mask.leaves if leaf not in named)
         else:
             mask = self.tensor(frame, mask)
             where, leaves, fits = tuple(a for a in mask.axes if a in x.axes), (mask,), True
@@ -345,6 +367,7 @@ class Steps:
             seen = pattern(mask, rows, columns)
             if seen is not None and all(all(row) for row in seen):
                 seen = None
+        note = italic(", ".join(spaced(leaf.name) for leaf in named))
         if not where or not fits:
             other = self.tensor(frame, mask)
             out = Tensor(tuple(dict.fromkeys((*x.axes, *other.axes))), x.name)
@@ -358,9 +381,11 @@ class Steps:
         axes = tuple(dict.fromkeys((*x.axes, *(a for leaf in drawn for a in leaf.axes))))
         out = Tensor(axes, x.name)
         if drawn:
-            self.add(Step(Kind.JOIN, "mask", [x, *drawn], [out], frame.section, on=where, pattern=seen, tip=tip))
+            step = Step(Kind.JOIN, "mask", [x, *drawn], [out], frame.section, on=where, pattern=seen, tip=tip)
         else:
-            self.add(Step(Kind.ON, "mask", [x], [out], frame.section, on=where, pattern=seen, tip=tip))
+            step = Step(Kind.ON, "mask", [x], [out], frame.section, on=where, pattern=seen, tip=tip)
+        step.note = note
+        self.add(step)
         return out
 
     def along(self, frame: Frame, leaf: Tensor, where: Iterable[Axis], axes: tuple[Axis, ...]) -> Tensor:
@@ -384,7 +409,7 @@ def spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _leaf(tensor: Tensor) -> Formula:
+def leaf_of(tensor: Tensor) -> Formula:
     return Formula("data", data=tensor, axes=tensor.axes, text=tensor.name)
 
 

@@ -105,8 +105,9 @@ def _simulate(
                 stack.extend(outs)
                 continue
             if step.kind in (Kind.ENTER, Kind.EXIT):
-                swap = {id(a): b for a, b in zip(step.ins, step.outs, strict=True)}
-                stack[:] = [swap.get(id(t), t) for t in stack]
+                swap = {id(a): b for a, b in zip(step.ins, step.outs, strict=False)}
+                ending = {id(a) for a in step.ins[len(step.outs) :]}
+                stack[:] = [swap.get(id(t), t) for t in stack if id(t) not in ending]
                 continue
             ids = {id(t) for t in step.ins}
             at = next(i for i, t in enumerate(stack) if id(t) in ids)

@@ -12,8 +12,8 @@ from .glyphs import DRAW, HEAD, label_of
 from .labels import Ground
 from .layout import Layout
 from .route import bend, sampled, straight
-from .scene import Kind, Scene, Step
-from .text import LOW, Rich, Run, barred, plain, roman, shifted, width
+from .scene import Kind, Scene, Section, Step
+from .text import LOW, Rich, Run, axis_label, barred, italic, plain, roman, shifted, width
 from .theme import Theme
 from .wires import Dash, Slot, Wire
 
@@ -175,8 +175,8 @@ class Sheet(Layout):
             at += wide
         return box
 
-    def head(self, id: str, x: float, y: float, color: str = "") -> None:
-        """An arrowhead whose tip points right; `x` is its middle."""
+    def head(self, id: str, x: float, y: float, color: str = "", *, leftwards: bool = False) -> None:
+        """An arrowhead, its tip to the right; `x` is its middle."""
         high, long = HEAD
         ink = color or self.theme.ink
         self.placed.add(id)
@@ -186,7 +186,7 @@ class Sheet(Layout):
                 (x, y),
                 {
                     "shape": "triangle",
-                    "orientation": "270",
+                    "orientation": "90" if leftwards else "270",
                     "style": "filled",
                     "fillcolor": ink,
                     "color": ink,
@@ -307,10 +307,42 @@ class Sheet(Layout):
                 self.ground.trace(sampled(chain))
                 self._include((x - 9, top, x + 9, bottom))
                 if not opening:
-                    text = f"×{section.title}"
-                    self.write(
-                        x + 5 + width(roman(text), theme.COUNT) / 2, top + 1, roman(text), theme.COUNT, cls="repeat"
-                    )
+                    text = roman(f"×{section.title}")
+                    if section.along is not None:
+                        text = (*roman("each "), *axis_label(section.along.label, is_width=section.along.is_width))
+                    self.write(x + 5 + width(text, theme.COUNT) / 2, top + 1, text, theme.COUNT, cls="repeat")
+            if section.loops and opens and closes:
+                self._loops(section, x0 + 4, x1 - 4, bottom - 4)
+
+    def bracket_x(self, step: Step, y: float) -> float:
+        """Where the bracket that the step stands for is at height `y`."""
+        opening = step.kind is Kind.ENTER
+        spot = self.spots[id(step)]
+        at = next(b for b in self.borders if b.section is step.border and spot.column in b.columns)
+        share = min(1.0, max(0.0, (y - at.top) / max(1.0, at.bottom - at.top)))
+        low, high = 0.0, 1.0
+        for _ in range(30):  # the curve's parameter at this height
+            t = (low + high) / 2
+            u = 1 - t
+            low, high = (t, high) if 3 * u * u * t * 0.18 + 3 * u * t * t * 0.82 + t * t * t < share else (low, t)
+        bulge = 3 * low * (1 - low) * 9
+        return spot.middle + (4 - bulge if opening else bulge - 4)
+
+    def _loops(self, section: Section, a: float, b: float, y: float) -> None:
+        """What goes round a scan, fed back beneath from the closing bracket to the opening one."""
+        text = italic(", ".join(section.loops).replace("_", " "))
+        wide = width(text, theme.CAPTION)
+        step = section.exit
+        assert step is not None
+        tail, head = f"{self.spots[id(step)].id}_lt", f"{self.spots[id(step)].id}_lh"
+        self.point(tail, (b, y))
+        self.head(head, a + HEAD[1] / 2, y, leftwards=True)
+        chain = [(b, y), *straight((b, y), (a + HEAD[1] / 2, y))]
+        given = {"color": self.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": "the next step's"}
+        self.picture.edges.append(Edge(tail, head, chain, given))
+        self.ground.trace(sampled(chain))
+        if b - a > wide + 20:
+            self.write((a + b) / 2, y - 8, text, theme.CAPTION, cls="note")
 
     def _row(self, row: Sequence[int]) -> None:
         """The wires of one row."""

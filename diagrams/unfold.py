@@ -1,9 +1,46 @@
-FL
-class _Flattener:
+"""graph -> scene: blocks drawn open are laid out in the caller's axes; repeats and scans stand between brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..compiler.graph import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    IndexInto,
+    Parameter,
+    Positions,
+    Repeat,
+    Scalar,
+    Scan,
+    Type,
+)
+from ..compiler.static import Static, evaluate
+from .copies import prune, split_copies
+from .formula import Formula, of_static, pattern, written
+from .opening import How, Opening, uses
+from .opsteps import Frame, Item, Steps, leaf_of, spaced, tail
+from .scene import Kind, Learned, Scene, Section, Step, Tensor
+from .text import italic, plain, roman
+
+_TINTS = 6  # colours of regions
+
+
+def scene_of(graph: Graph, opening: Opening, title: str | None = None) -> Scene:
+    """What is drawn of a graph, with its blocks open or closed as `opening` says."""
+    scene = Scene(graph.name.replace("_", " ") if title is None else title)
+    _Unfolding(scene, opening).top(graph)
+    prune(scene)
+    split_copies(scene)
+    return scene
+
+
+class _Unfolding(Steps):
     def __init__(self, scene: Scene, opening: Opening) -> None:
-        self.scene = scene
+        super().__init__(scene)
         self.opening = opening
-        self.maker: dict[int, Step] = {}  # of a tensor
         self.tints: dict[str, int] = {}
 
     # -- graphs
@@ -11,15 +48,16 @@ class _Flattener:
     def top(self, graph: Graph) -> None:
         items: dict[int, Item] = {}
         frame = Frame(graph, {}, {}, None, 0, items, uses(graph))
-        for rank, given in enumerate(graph.inputs):
-            tensor = Tensor(frame.shown(given.value), given.name, isinstance(given.value.type.element, IndexInto))
-            items[given.value.id] = tensor
-            tip = f"input {given.name}"
-            self.add(
-                Step(Kind.SOURCE, "input", [], [tensor], None, text=italic(spaced(given.name)), tip=tip, first=rank)
-            )
+        for rank, entry in enumerate(graph.inputs):
+            index, boolean = _elements(entry.value.type)
+            tensor = Tensor(frame.shown(entry.value), entry.name, index, boolean)
+            items[entry.value.id] = tensor
+            self.span = entry.value.span
+            text, tip = italic(spaced(entry.name)), f"input {entry.name}"
+            self.add(Step(Kind.SOURCE, "input", [], [tensor], None, text=text, tip=tip, first=rank))
         self.body(frame)
         results = []
+        self.span = graph.span
         for output in graph.outputs:
             tensor = self.tensor(frame, items[output.value.id], output.name or "")
             axes = tuple(dict.fromkeys(frame.axis(a) for a in output.axes if frame.axis(a) in tensor.axes))
@@ -29,6 +67,8 @@ class _Flattener:
         self.add(Step(Kind.SINK, "output", [t for t, _, _ in results], ends, None, text=roman("\n".join(named))))
 
     def body(self, frame: Frame) -> None:
+        if frame.graph.kind == "op":  # somebody else's code: nothing is known of its inside
+            self.foreign(frame)
         for node in frame.graph.nodes:
             match node:
                 case Constant(value, out):
@@ -44,32 +84,44 @@ class _Flattener:
                     self.call(frame, node)
                 case Repeat():
                     self.repeat(frame, node)
+                case Scan():
+                    self.scan(frame, node)
 
     def static(self, frame: Frame, value: Static) -> Formula:
         return of_static(value, frame.axis, frame.consts)
 
-BLOCKS
-    # -- blocks and repeats
+    def foreign(self, frame: Frame) -> None:
+        """An op of the user's own, standing alone: one plain box."""
+        graph = frame.graph
+        ins = [self.tensor(frame, frame.items[entry.value.id], entry.name) for entry in graph.inputs]
+        outs = [Tensor(frame.shown(out.value), out.name or "") for out in graph.outputs]
+        for output, tensor in zip(graph.outputs, outs, strict=True):
+            frame.items[output.value.id] = tensor
+        text = roman(spaced(graph.name))
+        kind = Kind.BOX if ins else Kind.SOURCE
+        self.add(Step(kind, "plain", ins, outs, frame.section, text=text, tip=graph.target, late=True))
+
+    # -- blocks, repeats, scans
 
     def call(self, frame: Frame, node: Call) -> None:
+        self.span = node.span or self.span
         how = self.opening.how(node, frame.level)
-        axes = {inner: frame.axis(outer) for inner, outer in node.axes}
-        for axis in node.graph.lifted:
-            axes.setdefault(axis, frame.axis(axis))
         if how is How.CLOSED:
-            self.box(frame, node)
+            args = [frame.items[v.id] for v in node.args]
+            outs = [Tensor(frame.shown(v), v.name or "", *_elements(v.type)[:1]) for v in node.outs]
+            self.box(frame, node, args, outs)
+            for value, tensor in zip(node.outs, outs, strict=True):
+                frame.items[value.id] = tensor
             return
-        consts = {const.id: self.static(frame, given) for const, given in node.consts}
-        inner = Frame(node.graph, axes, consts, frame.section, frame.level + 1, {}, uses(node.graph))
+        inner = self.inside(frame, node, frame.section, frame.level + 1)
         args = [frame.items[v.id] for v in node.args]
-        title = block_title(node)
         section = None
         if how is How.REGION:
-            section = self.section(False, title, frame.section)
+            section = self.section(block_title(node), frame.section)
             args = self.enter(frame, section, args, inner)
             inner.section = section
-        for given, item in zip(node.graph.inputs, args, strict=True):
-            inner.items[given.value.id] = item
+        for entry, item in zip(node.graph.inputs, args, strict=True):
+            inner.items[entry.value.id] = item
         self.body(inner)
         results = [inner.items[output.value.id] for output in node.graph.outputs]
         if section is not None:
@@ -77,17 +129,23 @@ BLOCKS
         for value, result in zip(node.outs, results, strict=True):
             frame.items[value.id] = result
 
+    def inside(self, frame: Frame, node: Call | Scan, section: Section | None, level: int) -> Frame:
+        axes = {inner: frame.axis(outer) for inner, outer in node.axes}
+        for axis in node.graph.lifted:
+            axes.setdefault(axis, frame.axis(axis))
+        consts = {const.id: self.static(frame, given) for const, given in node.consts}
+        return Frame(node.graph, axes, consts, section, level, {}, uses(node.graph))
+
     def repeat(self, frame: Frame, node: Repeat) -> None:
+        self.span = node.span or self.span
         body = node.bodies[0]
         count = evaluate(node.count)
-        shown = (
-            str(int(count)) if count is not None else "".join(r.text for r in written(self.static(frame, node.count)))
-        )
+        shown = str(int(count)) if count is not None else plain(written(self.static(frame, node.count)))
         if node.shared:
             shown += ", shared weights"
         if len(node.bodies) > 1:  # a static `if` on the index: the first body is drawn, and says that it is not all
             shown += ", passes differ"
-        section = self.section(True, shown, frame.section)
+        section = self.section(shown, frame.section, repeat=True)
         consts = dict(frame.consts)
         if node.index is not None:
             consts[node.index.id] = Formula("symbol", text=node.index.name)
@@ -96,14 +154,75 @@ BLOCKS
         for i in range(node.carried):  # what goes round must be wires
             args[i] = self.tensor(frame, args[i], node.args[i].name or "")
         args = self.enter(frame, section, args, inner, node.carried)
-        for given, item in zip(body.inputs, args, strict=True):
-            inner.items[given.value.id] = item
+        for entry, item in zip(body.inputs, args, strict=True):
+            inner.items[entry.value.id] = item
         self.body(inner)
         results = [inner.items[output.value.id] for output in body.outputs]
         for value, result in zip(node.outs, self.leave(inner, frame, section, results), strict=True):
             frame.items[value.id] = result
 
-    def section(self, repeat: bool, title: str, parent: Section | None) -> Section:
+    def scan(self, frame: Frame, node: Scan) -> None:
+        """Between brackets that the axis ends and begins at; what goes round is fed back beneath."""
+        self.span = node.span or self.span
+        along = frame.axis(node.axis)
+        section = self.section(along.name, frame.section, repeat=True)
+        section.along = along
+        how = self.opening.how(node, frame.level)
+        inner = self.inside(frame, node, section, frame.level + (how is not How.CLOSED))
+        states = dict(node.states)
+        section.loops = tuple(node.graph.inputs[at].name for at in states)
+        step = Step(Kind.ENTER, "bracket", [], [], frame.section, border=section)
+        args: list[Item] = []
+        sources: dict[int, Tensor] = {}
+        for at, (entry, value) in enumerate(zip(node.graph.inputs, node.args, strict=True)):
+            item = frame.items[value.id]
+            free = at not in node.steps and at not in states
+            if free and not (isinstance(item, Tensor) and not item.given):
+                args.append(item)
+                continue
+            if not isinstance(item, Tensor) or item.given:
+                item = sources.setdefault(id(item), self.tensor(frame, item, entry.name))
+            axes = inner.shown(entry.value)
+            if at in node.steps:
+                axes = tuple(a for a in item.axes if a != along)
+            elif free:
+                axes = item.axes
+            port = Tensor(axes, entry.name if at in states else item.name, item.index)
+            if at in states and not set(item.axes) <= set(axes):
+                port.axes = tuple(dict.fromkeys((*item.axes, *axes)))
+            step.ins.append(item)
+            step.outs.append(port)
+            args.append(port)
+        section.outside = 0
+        section.enter = self.add(step)
+        if how is How.CLOSED:
+            outs = [Tensor(inner.shown(out.value), out.name or "") for out in node.graph.outputs]
+            self.box(inner, node, args, outs)
+            results: list[Item] = list(outs)
+        else:
+            for entry, arg in zip(node.graph.inputs, args, strict=True):
+                inner.items[entry.value.id] = arg
+            self.body(inner)
+            results = [inner.items[output.value.id] for output in node.graph.outputs]
+        leave = Step(Kind.EXIT, "bracket", [], [], frame.section, border=section)
+        kept: set[int] = set()
+        used: set[int] = set()
+        for at, (value, result) in enumerate(zip(node.outs, results, strict=True)):
+            tensor = self.tensor(inner, result)
+            if id(tensor) in used:  # two results of one value
+                twin = Tensor(tensor.axes, tensor.name, tensor.index)
+                self.add(Step(Kind.COPY, "copy", [tensor], [twin], section, tip="copy"))
+                tensor = twin
+            used.add(id(tensor))
+            leave.ins.append(tensor)
+            leave.outs.append(Tensor((along, *tensor.axes), value.name or "", tensor.index))
+            if at in states.values():
+                kept.add(id(tensor))
+            frame.items[value.id] = leave.outs[-1]
+        leave.kept = frozenset(kept)
+        section.exit = self.add(leave)
+
+    def section(self, title: str, parent: Section | None, *, repeat: bool = False) -> Section:
         tint = 0
         if not repeat:
             first = self.tints.setdefault(title, len(self.tints))
@@ -121,17 +240,26 @@ BLOCKS
     def enter(
         self, frame: Frame, section: Section, args: Sequence[Item], inner: Frame, carried: int | None = None
     ) -> list[Item]:
-        """The border going in: every tensor that is read inside gets a port."""
+        """The border going in: every tensor that is read inside gets a port.
+
+        A copy of an axis of what comes in as well is made inside: one stream enters.
+        """
         ports: dict[int, Tensor] = {}
         step = Step(Kind.ENTER, "bracket" if section.repeat else "border", [], [], frame.section, border=section)
         out: list[Item] = []
-        for i, (given, item) in enumerate(zip(inner.graph.inputs, args, strict=True)):
+        inside: list[tuple[int, Tensor, Tensor]] = []  # (argument, what it is a copy of, itself)
+        entering = {id(item) for item in args if isinstance(item, Tensor)}
+        for i, (entry, item) in enumerate(zip(inner.graph.inputs, args, strict=True)):
             swapped = item
-            if isinstance(item, Formula) and item.leaves and inner.reads.get(given.value.id):
+            fresh = carried is not None and i < carried  # goes round by itself even if two begin as one
+            solid = isinstance(item, Formula) and any(not leaf.given for leaf in item.leaves)
+            if solid and inner.reads.get(entry.value.id):
                 swapped = self.tensor(frame, item)
-            if isinstance(swapped, Tensor):
-                fresh = carried is not None and i < carried  # goes round by itself even if two begin as one
-                if id(swapped) not in ports or fresh:
+            if isinstance(swapped, Tensor) and not (swapped.given and not fresh):
+                source = self.copied_from(swapped)
+                if carried is None and source is not None and id(source) in entering:
+                    inside.append((i, source, swapped))
+                elif id(swapped) not in ports or fresh:
                     port = Tensor(swapped.axes, swapped.name, swapped.index)
                     step.ins.append(swapped)
                     step.outs.append(port)
@@ -142,7 +270,16 @@ BLOCKS
             out.append(swapped)
         section.outside = max(0, len(step.ins) - carried) if carried is not None else 0
         section.enter = self.add(step)
+        for i, source, copy in inside:
+            again = Tensor(copy.axes, copy.name, copy.index)
+            self.add(Step(Kind.COPY, "copy", [ports[id(source)]], [again], section, tip=_RELABEL))
+            out[i] = again
         return out
+
+    def copied_from(self, tensor: Tensor) -> Tensor | None:
+        """What it is the same as, but for the name of an axis."""
+        step = self.maker.get(id(tensor))
+        return step.ins[0] if step is not None and step.kind is Kind.COPY and len(step.outs) == 1 else None
 
     def leave(self, inner: Frame, frame: Frame, section: Section, results: Sequence[Item]) -> list[Item]:
         ports: dict[int, Tensor] = {}
@@ -158,48 +295,66 @@ BLOCKS
         section.exit = self.add(step)
         return out
 
-    def box(self, frame: Frame, node: Call) -> None:
-        """A block kept closed: touched by all wires of what it receives."""
+    def box(self, frame: Frame, node: Call | Scan, args: Sequence[Item], outs: list[Tensor]) -> None:
+        """A block kept closed: touched by all wires of what it receives. What it gets twice comes once."""
         ins: list[Tensor] = []
-        seen: Pattern | None = None
-        constants = uses(node.graph)
-        for given, value in zip(node.graph.inputs, node.args, strict=True):
-            item = frame.items[value.id]
-            if not constants.get(given.value.id):
+        step = Step(Kind.BOX, "block", ins, outs, frame.section, tip=f"{node.graph.name} {node.name}".strip())
+        read = uses(node.graph)
+        names: dict[str, None] = {}
+        swap = dict(node.axes)
+        for entry, item in zip(node.graph.inputs, args, strict=True):
+            if node.graph.kind != "op" and not read.get(entry.value.id):
                 continue
             if isinstance(item, Formula) and not item.axes and not item.leaves:
                 continue
+            if isinstance(item, Tensor) and item.given:
+                item = leaf_of(item)
             if isinstance(item, Formula) and item.boolean:
-                columns = item.axes[-1]
+                columns = item.axes[-1] if item.axes else None
                 rows = item.axes[0] if len(item.axes) > 1 else None
-                axes = [frame.axis(dict(node.axes).get(a, a)) for a in given.value.type.axes]
+                axes = [frame.axis(swap.get(a, a)) for a in entry.value.type.axes]
                 if len(item.axes) > 1 and axes and set(item.axes) <= set(axes):
-                    rows, columns = (a for a in axes if a in item.axes)  # as the formal has them
-                found = pattern(item, rows, columns) if len(item.axes) <= 2 else None
-                seen = found if found is not None and not all(map(all, found)) else seen
-                ins.extend(leaf for leaf in item.leaves if all(leaf is not t for t in ins))
+                    rows, columns = [a for a in axes if a in item.axes][:2]  # as the formal has them
+                found = pattern(item, rows, columns) if columns is not None and len(item.axes) <= 2 else None
+                step.pattern = found if found is not None and not all(map(all, found)) else step.pattern
+                names.update((spaced(leaf.name), None) for leaf in item.leaves if leaf.given)
+                ins.extend(leaf for leaf in item.leaves if not leaf.given and all(leaf is not t for t in ins))
                 continue
-            ins.append(self.tensor(frame, item, given.name))
-        title = block_title(node)
-        outs = [Tensor(frame.shown(v), v.name or "") for v in node.outs]
-        for value, tensor in zip(node.outs, outs, strict=True):
-            frame.items[value.id] = tensor
-        tint = self.tints.setdefault(node.graph.name, len(self.tints))
-        tip = f"{node.graph.name} {node.name}".strip()
-        kind = Kind.BOX if ins else Kind.SOURCE
-        self.add(
-            Step(
-                kind, "block", ins, outs, frame.section, text=roman(title), pattern=seen, tint=tint, tip=tip, late=True
-            )
-        )
+            ins.append(self.tensor(frame, item, entry.name))
+        step.ins = self.once(ins)
+        step.text, step.note = roman(block_title(node)), italic(", ".join(names))
+        step.tint = self.tints.setdefault(node.graph.name, len(self.tints))
+        if node.graph.kind == "op":
+            step.mark = "plain"
+        if not step.ins:
+            step.kind, step.late = Kind.SOURCE, True
+        self.add(step)
+
+    def once(self, ins: Sequence[Tensor]) -> list[Tensor]:
+        """Copies of one stream (under other names of its axes) as that stream, once."""
+        roots: list[tuple[Tensor, Tensor]] = []
+        for tensor in ins:
+            root = tensor
+            while (source := self.copied_from(root)) is not None:
+                root = source
+            at = next((i for i, (r, _) in enumerate(roots) if r is root), None)
+            if at is None:
+                roots.append((root, tensor))
+            else:
+                roots[at] = (root, root if tensor is root else roots[at][1])
+        return [tensor for _, tensor in roots]
 
 
+_RELABEL = "the same values along a copy of the axis"
 
-TITLE
-def block_title(node: Call) -> str:
+
+def _elements(type: Type) -> tuple[bool, bool]:
+    """Whether the elements are indices, and whether they are truth values."""
+    return isinstance(type.element, IndexInto), type.element is Scalar.BOOL
+
+
+def block_title(node: Call | Scan) -> str:
     """`multihead.self` is called "self multihead"; a label that is the block's own name is not said twice."""
     block = spaced(node.graph.name)
     label = spaced(tail(node.name))
     return block if not label or label == block else f"{label} {block}"
-
-

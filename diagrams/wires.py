@@ -342,6 +342,10 @@ def _make(
                     sum(w.axis in wish[: wish.index(made[0])] for w in rest) if made and made[0] in wish else len(rest)
                 )
             outs.append([*rest[:place], *new, *rest[place:]])
+        case Kind.ENTER | Kind.EXIT:
+            for tensor, out, own in zip(step.ins, step.outs, meeting.ins, strict=False):
+                strand[id(out)] = strand[id(tensor)]
+                outs.append(_crossing(tensor, out, own, wishes.get(id(out), list(out.axes)), fresh))
         case _:
             for tensor, out, own in zip(step.ins, step.outs, meeting.ins, strict=True):
                 strand[id(out)] = strand[id(tensor)]
@@ -352,6 +356,18 @@ def _make(
     if step.kind is Kind.SINK:
         for tensor, own in zip(step.ins, meeting.ins, strict=True):
             wires[id(tensor)] = list(own)
+
+
+def _crossing(tensor: Tensor, out: Tensor, own: list[Wire], wish: Sequence[Axis], fresh: Fresh) -> list[Wire]:
+    """The wires behind a bracket: a scan's axis ends there or begins."""
+    if set(tensor.axes) == set(out.axes):
+        return own
+    keep = [w for w in own if w.axis in out.axes]
+    for axis in sorted((a for a in out.axes if a not in tensor.axes), key=lambda a: wish.index(a) if a in wish else 99):
+        before = set(wish[: wish.index(axis)]) if axis in wish else set()
+        at = max((i + 1 for i, w in enumerate(keep) if w.axis in before), default=0)
+        keep[at:at] = fresh([axis])
+    return keep or fresh([])
 
 
 def _joined(
@@ -406,8 +422,9 @@ def _wish(step: Step, stack: Sequence[Tensor], wish: dict[int, list[Axis]]) -> N
             for tensor, end in zip(step.ins, step.outs, strict=True):
                 wish[id(tensor)] = list(end.axes)
         case Kind.ENTER | Kind.EXIT | Kind.LANE:
-            for tensor, out in zip(step.ins, step.outs, strict=True):
-                wish[id(tensor)] = of(out)
+            for tensor, out in zip(step.ins, step.outs, strict=False):
+                want = of(out)
+                wish[id(tensor)] = [*(a for a in tensor.axes if a not in want), *(a for a in want if a in tensor.axes)]
         case Kind.ON:
             want = of(step.outs[0])
             group = [a for a in step.on if a in want]

@@ -149,7 +149,7 @@ Expr = Name | Number | Truth | SizeOf | Unary | Binary | Where | Call | Index
 
 @dataclass(frozen=True, slots=True)
 class TypeExpr:
-    """`[seq, model]`, `bool[q, k]`, `int[seq]`, or `vocab[seq]` (an index into the axis vocab). `element` None: real."""
+    """`[seq, model]`, `bool[q, k]`, `int[seq]`, or `vocab[seq]`: an index into vocab. `element` None: real."""
 
     element: Ident | None
     axes: tuple[Ident, ...]

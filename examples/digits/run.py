@@ -27,7 +27,7 @@ import attnc
 from training import console, save_weights, train, whole
 
 SPEC = Path(__file__).with_name("digits.attn")
-STEPS = 4000
+STEPS = 2500
 BATCH = 64
 
 
@@ -50,14 +50,14 @@ def load(seed: int = 0) -> tuple[Digits, Digits]:
 
 
 def batches(digits: Digits, *, seed: int) -> Iterator[Mapping[str, np.ndarray]]:
-    """Endless, in a new order each time round; each image moved by at most one pixel in either direction."""
+    """Endless, in a new order each time round; a quarter of the images is moved by a pixel, down or up, right or left."""
     rng = np.random.default_rng(seed)
     padded = np.pad(digits.images, ((0, 0), (1, 1), (1, 1)))
     while True:
         order = rng.permutation(len(digits.labels))
         for start in range(0, len(order) - BATCH + 1, BATCH):
             chosen = order[start : start + BATCH]
-            down, right = rng.integers(0, 3, (2, BATCH))
+            down, right = 1 + rng.choice([-1, 1], (2, BATCH)) * (rng.random((2, BATCH)) < 0.25)
             rows, columns = down[:, None] + np.arange(8), right[:, None] + np.arange(8)
             yield {
                 "image": padded[chosen[:, None, None], rows[:, :, None], columns[:, None, :]],

@@ -87,9 +87,15 @@ def _there(map: Map, ways: _Ways, given: dict[str, Array], problems: list[str]) 
     """Theirs -> ours, in the order of the spec."""
     names, _ = in_full(map, given)
     given = {full: given[name] for full, name in names.items()}
-    links = _chosen(ways, {*given, *(original for alias, original in map.ties if alias in given)})
+    ties = [
+        (name, filled(original, values))
+        for alias, original in map.ties
+        for name in given
+        if (values := matched(alias, name)) is not None
+    ]
+    links = _chosen(ways, {*given, *(original for _, original in ties)})
     needed = {name for link in links for name in link.theirs}
-    for alias, original in map.ties:
+    for alias, original in ties:
         twin = None if alias in needed else given.pop(alias, None)
         if twin is not None and not _same(given.setdefault(original, twin), twin):
             problems.append(f"not tied: `{alias}` should be `{original}`, but they differ")
@@ -138,9 +144,12 @@ def _back(
             problems.append(f"wrong shape: {' and '.join(str(spec) for spec in link.ours)}: {wrong}")
         else:
             found.update(zip(link.theirs, parts, strict=True))
-    for alias, original in map.ties:
-        if original in found and alias not in found and (wanted is None or alias in wanted):
-            found[alias] = found[original]
+    for pattern, tied in map.ties:
+        for original in list(found):
+            values = matched(tied, original)
+            alias = pattern if values is None else filled(pattern, values)
+            if values is not None and alias not in found and (wanted is None or alias in wanted):
+                found[alias] = found[original]
     for prefix in bare:
         found = {name.removeprefix(prefix): array for name, array in found.items()}
     return found

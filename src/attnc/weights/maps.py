@@ -8,8 +8,8 @@ A map is a text file of rules, one a line:
     experts.{expert}.w1.weight                -> experts.gate.weight : stack expert
 
 On the left their names, on the right ours. `{layer}` stands for a number, `*` for a part of a name without dots (often
-`weight` or `bias`), `{Q, K, V}` for several names in this order: on both sides, for so many rules. What is done, on the way from them to us, stands after
-the colon, in order:
+`weight` or `bias`). `{Q, K, V}` are several names in this order: on both sides, for as many rules. What is done, on the
+way from them to us, stands after the colon, in order:
 
     transpose        matrices are stored (in, out) there; vectors stay as they are
     split            theirs holds several of ours, one after the other along the first axis; `split per heads`: so for
