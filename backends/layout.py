@@ -414,7 +414,7 @@ class Layout(ABC):
         order = tuple(order)
         if x.number or x.axes == order:
             return x
-        x = self._without(x, [axis for axis in x.axes if axis in x.thin and axis not in order])
+        x = self.without(x, [axis for axis in x.axes if axis in x.thin and axis not in order])
         extra = [axis for axis in x.axes if axis not in order]
         if extra:
             raise CannotEmit(
@@ -440,7 +440,7 @@ class Layout(ABC):
         thin = x.thin | {axis for axis in wanted if axis not in x.axes}
         return replace(x, code=Code(text), axes=tuple(wanted), thin=thin, depth=x.depth + 1)
 
-    def _without(self, x: Val, thin: Sequence[Axis]) -> Val:
+    def without(self, x: Val, thin: Sequence[Axis]) -> Val:
         """x without dimensions of size 1 that its reader knows nothing of."""
         if not thin:
             return x

@@ -26,7 +26,7 @@ def without(x: Val, axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 
 def factors(body: Body, axes: Sequence[Axis], vals: Sequence[Val]) -> list[Val]:
-    """Operands of a product that sums over axes: each axis at its true extent wherever it is laid out, and somewhere."""
+    """Operands of a product that sums over axes, each of these at its true extent wherever it is laid out."""
     nowhere = {axis for axis in axes if not any(val.has(axis) for val in vals)}
     found = []
     for place, val in enumerate(vals):

@@ -74,7 +74,7 @@ def write(picture: Picture, scale: float, ink: str, name: str) -> str:
 
     lines = [
         f"digraph {quoted(name.replace(chr(92), '/'))} {{",
-        f"  graph [layout=nop2, outputorder=edgesfirst, splines=true, bgcolor=white, pad=0.05, "
+        f"  graph [layout=nop2, outputorder=edgesfirst, splines=true, bgcolor=white, pad=0.05, margin=0, "
         f"fontname={quoted(FONT)}, fontcolor={quoted(ink)}, tooltip={quoted(name)}];",
         f'  node [fontname={quoted(FONT)}, fontcolor={quoted(ink)}, color={quoted(ink)}, fixedsize=true, label=""];',
         f"  edge [arrowhead=none, fontname={quoted(FONT)}];",

@@ -13,7 +13,7 @@ from . import theme
 from .formula import Pattern
 from .route import half_loop
 from .scene import Kind, Step
-from .text import Rich, axis_label, bold, plain, roman, width
+from .text import Rich, axis_label, bold, italic, plain, roman, width
 from .wires import Lane, Meeting, Wire
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 DOT = 6.0  # diameter of a copy or merge dot
 HEAD = (9.0, 7.0)  # an arrowhead's height and length
 _LOOP = 17.0  # half-loop, along x
+_INDEX = 20.0  # the arrow of an index into an embedding
 _TURN = 20.0  # room for wires that run into one dot within a column
 
 
@@ -85,6 +86,13 @@ def wrapped(text: str, most: float = 62.0) -> str:
     return "\n".join(lines) or " "
 
 
+def _stacked(name: str) -> str:
+    """The name of an input, in two lines where it has words for them."""
+    words = name.split()
+    cut = min(range(1, len(words)), key=lambda k: max(len(" ".join(words[:k])), len(" ".join(words[k:]))), default=0)
+    return f"{' '.join(words[:cut])}\n{' '.join(words[cut:])}" if cut else name
+
+
 def _widest(text: str, size: float) -> float:
     return max(width(roman(line), size) for line in text.split("\n"))
 
@@ -97,7 +105,7 @@ def measure(step: Step, meeting: Meeting) -> Room:
         case Kind.SOURCE if step.mark == "predicate":
             return Room(2, width(step.text, theme.WORD) + 8 + _mask_side(len(step.on)), after)
         case Kind.SOURCE if step.mark == "input":
-            return Room(0, width(step.text, _name_size(step)) + 7, after)
+            return Room(0, _widest(_stacked(plain(step.text)), _name_size(step)) + 7, after)
         case Kind.SOURCE if step.mark == "block":
             return Room(2, max(44.0, _widest(wrapped(plain(step.text)), theme.BLOCK) + 12), after)
         case Kind.SOURCE:
@@ -105,7 +113,7 @@ def measure(step: Step, meeting: Meeting) -> Room:
         case Kind.THROUGH if step.mark == "learned":
             return Room(5, _learned_width(step), after)
         case Kind.THROUGH if step.mark == "embed":
-            return Room(24, _learned_width(step), after)
+            return Room(_INDEX, _learned_width(step), after)
         case Kind.THROUGH if step.mark == "bar":
             return Room(8, 4, after)
         case Kind.THROUGH if step.mark == "birth":
@@ -119,7 +127,7 @@ def measure(step: Step, meeting: Meeting) -> Room:
         case Kind.ON:
             return Room(7, _mask_side(len(step.on)), 6)
         case Kind.LANE:
-            return Room(2, width(step.text, theme.BLOCK) + 32, 2)
+            return Room(2, width(step.text, theme.BLOCK) + 27, 2)
         case Kind.JOIN if step.mark == "loop":
             note = width(step.note, theme.CAPTION) + 14 if step.note else 0.0
             shared = bool(born(meeting))
@@ -133,8 +141,8 @@ def measure(step: Step, meeting: Meeting) -> Room:
         case Kind.JOIN:
             return Room(_TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
         case Kind.BOX:
-            seen = 22.0 if step.pattern is not None else 0.0
-            return Room(8, max(44.0, _widest(wrapped(plain(step.text)), theme.BLOCK) + 17, seen + 14), after)
+            seen = _masked_room(step)[0]
+            return Room(8, max(44.0, _widest(wrapped(plain(step.text)), theme.BLOCK) + 13, seen + 12), after)
         case Kind.COPY if len(step.outs) == 1:
             return Room(0, 4, after)
         case Kind.COPY:
@@ -156,14 +164,17 @@ def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
     every = [w for own in (*meeting.ins, *meeting.outs) for w in own]
     match step.kind:
         case Kind.BOX:
-            return {w.number: (15.0, 13.0) for w in every}
+            most = max((len(own) for own in (*meeting.ins, *meeting.outs)), default=1)
+            least = theme.PITCH * (most - 1) + 24 + 40 * (max(len(meeting.ins), len(meeting.outs)) - 1)
+            extra = max(0.0, (_box_height(step) - least) / 2)
+            return {w.number: (15.0 + extra, 13.0 + extra) for w in every}
         case Kind.THROUGH:
             touched = [*gone(meeting), *born(meeting)]
             return {w.number: (12.0, 12.0) for w in touched}
         case Kind.SOURCE if step.mark in ("learned", "block", "predicate"):
             return {w.number: (13.0, 13.0) for w in every}
         case Kind.ON:
-            high = 22.0 if step.mark == "triangle" else 13.0
+            high = 22.0 if step.mark == "triangle" or step.note else 13.0
             return {w.number: (high, 13.0) for w in covered(step, meeting)}
         case Kind.JOIN if step.mark == "mask":
             return {w.number: (13.0, 13.0) for w in meeting.ins[0] if w.axis in step.on}
@@ -191,6 +202,23 @@ def _mask_side(wires: int) -> float:
     return theme.PITCH * (wires - 1) + 17 if wires > 1 else 22.0
 
 
+_CUT = "note"  # turned by 180 degrees: a box, its lower left corner cut
+_SQUARE = 16.0  # a mask's side within a block's box
+_PADDED: Pattern = ((True, True, True, True, False, False),)  # a mask along one axis that data decides
+
+
+def _masked_room(step: Step) -> tuple[float, float]:
+    """Width and height that a box needs for the mask at its foot."""
+    if step.pattern is None and not step.note:
+        return 0.0, 0.0
+    return _SQUARE + (4 + width(step.note, theme.CAPTION) if step.note else 0.0), 22.0
+
+
+def _box_height(step: Step) -> float:
+    """What a box needs for its title and mask."""
+    return (wrapped(plain(step.text)).count("\n") + 1) * 14 + 8 + _masked_room(step)[1]
+
+
 # -- drawing -----------------------------------------------------------------------------------------------------
 
 
@@ -203,7 +231,17 @@ def _learned(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     """A tinted box with a bold letter; the weight's label raised, `+` lowered if there is a bias."""
     ins, outs = gone(meeting), born(meeting)
     top, bottom = _span(sheet, [*ins, *outs], spot.column, 11)
-    sheet.box(spot.id, (spot.x0, top, spot.x1, bottom), sheet.theme.learned, f"op {step.mark} learned", step.tip)
+    sheet.shape(
+        spot.id,
+        (spot.x0, top, spot.x1, bottom),
+        f"op {step.mark} learned",
+        step.tip,
+        shape=_CUT,
+        orientation="180",
+        style="filled",
+        fillcolor=sheet.theme.learned,
+        penwidth="1.1",
+    )
     y = (top + bottom) / 2
     total = width(step.text, theme.GLYPH) + width(step.raised, theme.GLYPH) * 0.72
     x = spot.middle - total / 2
@@ -216,7 +254,7 @@ def _learned(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
         sheet.write(x + inner + 3.5, y + 5, roman("+"), theme.CAPTION)
     if step.mark == "embed":
         start = f"{spot.id}_i"
-        sheet.arrow(start, spot.id, (spot.x0 - 22, y), (spot.x0, y), "an index, not an axis", at_start=True)
+        sheet.arrow(start, spot.id, (spot.x0 - _INDEX + 2, y), (spot.x0, y), "an index, not an axis", at_start=True)
     for wire in ins:
         sheet.end(wire, spot.id, spot.x0)
     for wire in outs:
@@ -438,7 +476,11 @@ def _mask(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     wires = [w for w in meeting.ins[0] if w.axis in step.on]
     top, bottom = _span(sheet, wires, spot.column, 8.5 if len(wires) > 1 else 11)
     seen = _upright(sheet, step, wires, spot.column)
-    draw_mask(sheet, spot.id, (spot.x0, top, spot.x1, bottom), seen, step.tip, dashed=step.kind is Kind.JOIN)
+    if step.note:  # data that is named and not drawn
+        seen = seen or (_PADDED if len(wires) == 1 else None)
+        sheet.later.append((spot.middle, (top - 8.0, bottom + 9.0), step.note, theme.CAPTION, False))
+    dashed = step.kind is Kind.JOIN or bool(step.note)
+    draw_mask(sheet, spot.id, (spot.x0, top, spot.x1, bottom), seen, step.tip, dashed=dashed)
 
 
 def draw_mask(
@@ -485,7 +527,7 @@ def _block(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     top, bottom = _span(sheet, wires, spot.column, 12)
     text = wrapped(plain(step.text))
     lines = text.count("\n") + 1
-    need = lines * 14 + 8 + (22 if step.pattern is not None else 0)
+    need = _box_height(step)
     if bottom - top < need:
         spare = (need - (bottom - top)) / 2
         top, bottom = top - spare, bottom + spare
@@ -503,17 +545,13 @@ def _block(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
         penwidth="1.1",
     )
     y = (top + bottom) / 2 + (1.5 if shape == "box3d" else 0)
-    if step.pattern is not None:
-        side = 17.0
-        m = y + lines * 7 + 3
-        draw_mask(
-            sheet,
-            spot.id + "_k",
-            (spot.middle - side / 2 - 1, m - side / 2, spot.middle + side / 2 - 1, m + side / 2),
-            step.pattern,
-            "masked",
-            dashed=False,
-        )
+    if step.pattern is not None or step.note:
+        m, left = y + lines * 7 + 1, spot.middle - _masked_room(step)[0] / 2
+        box = (left, m - _SQUARE / 2, left + _SQUARE, m + _SQUARE / 2)
+        draw_mask(sheet, spot.id + "_k", box, step.pattern or _PADDED, "masked", dashed=False)
+        if step.note:
+            wide = width(step.note, theme.CAPTION)
+            sheet.write(box[2] + 4 + wide / 2, m, step.note, theme.CAPTION, cls="op mask")
         y -= 11
     sheet.write(spot.middle - (1 if shape == "box3d" else 0), y, roman(text), theme.BLOCK)
     for own in meeting.ins:
@@ -530,8 +568,11 @@ def _source(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     ys = [sheet.y(w, spot.column) for w in wires]
     size = _name_size(step)
     y = (min(ys) + max(ys)) / 2
-    x = spot.x1 - 5 - width(step.text, size) / 2
-    sheet.write(x, y, step.text, size, cls=f"op {step.mark}")
+    text = step.text
+    if step.mark == "input":
+        text = italic(_stacked(plain(text)))
+    x = spot.x1 - 5 - _widest(plain(text), size) / 2 if step.mark == "input" else spot.x1 - 5 - width(text, size) / 2
+    sheet.write(x, y, text, size, cls=f"op {step.mark}")
     for k, wire in enumerate(wires):
         id = f"{spot.id}_{k}"
         sheet.point(id, (spot.x1, sheet.y(wire, spot.column)), f"op {step.mark}", step.tip)

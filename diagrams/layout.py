@@ -20,7 +20,7 @@ _TRIES = 4  # folds
 _STRAIGHT = 20.0  # what a point of a wire's bending costs, against a dashed line's 2
 _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
 _REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
-_LOOP = 13.0  # for what goes round a scan, beneath
+_LOOP = 17.0  # for what goes round a scan, beneath
 _INSIDE = 8.0  # between a border and one around it
 _OUTSIDE = 9.0  # between a border and a foreign wire or dash
 
@@ -329,7 +329,7 @@ class Layout:
                             steepest = max(steepest, abs(wire.y[j] - target.y[following]))
         if steepest < 0.01:
             return 4.0
-        return min(42.0, 11.0 + 0.28 * steepest)
+        return min(34.0, 8.0 + 0.2 * steepest)
 
 
 def _gap(a: Slot, b: Slot, halo: dict[int, tuple[float, float]]) -> float:

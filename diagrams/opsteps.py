@@ -410,7 +410,7 @@ def spaced(name: str) -> str:
 
 
 def leaf_of(tensor: Tensor) -> Formula:
-    return Formula("data", data=tensor, axes=tensor.axes, text=tensor.name)
+    return Formula("data", data=tensor, axes=tensor.axes, text=tensor.name, boolean=tensor.given)
 
 
 def _in_order(axes: tuple[Axis, ...], like: tuple[Axis, ...]) -> tuple[Axis, ...]:

@@ -233,6 +233,7 @@ class Sheet(Layout):
         self.at: dict[str, Point] = {}  # of dots and points
         self.glyphs: list[tuple[str, Box, Step]] = []
         self.later: list[tuple[float, tuple[float, ...], Rich, float, bool]] = []  # x, heights, text, size, optional
+        self.notes: list[tuple[Rich, float, list[Point], float]] = []  # text, size, where it may go, width
         self.texts: list[tuple[str, Box]] = []
         self.curves: list[tuple[Wire, list[Point]]] = []
         self.runs: list[tuple[Wire, float, float, float, bool, bool, bool]] = []
@@ -310,7 +311,11 @@ class Sheet(Layout):
                     text = roman(f"×{section.title}")
                     if section.along is not None:
                         text = (*roman("each "), *axis_label(section.along.label, is_width=section.along.is_width))
-                    self.write(x + 5 + width(text, theme.COUNT) / 2, top + 1, text, theme.COUNT, cls="repeat")
+                    wide = width(text, theme.COUNT)
+                    half = wide / 2
+                    spots = [(x + 5 + half, top + 1), (x + 5 + half, top - 8), (x + 3, top - 9), (x - half, top - 9)]
+                    spots += [(x + 5 + half, bottom), (x + 5 + half, bottom + 8), (x, bottom + 10)]
+                    self.notes.append((text, theme.COUNT, spots, wide))
             if section.loops and opens and closes:
                 self._loops(section, x0 + 4, x1 - 4, bottom - 4)
 
@@ -341,8 +346,11 @@ class Sheet(Layout):
         given = {"color": self.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": "the next step's"}
         self.picture.edges.append(Edge(tail, head, chain, given))
         self.ground.trace(sampled(chain))
-        if b - a > wide + 20:
-            self.write((a + b) / 2, y - 8, text, theme.CAPTION, cls="note")
+        middle = (a + b) / 2
+        spots = [
+            (middle + k * dx, y + dy) for dy in (-8.0, 9.0) for dx in range(0, int((b - a) / 2), 4) for k in (1, -1)
+        ]
+        self.notes.append((text, theme.CAPTION, spots, wide))
 
     def _row(self, row: Sequence[int]) -> None:
         """The wires of one row."""
@@ -484,6 +492,14 @@ class Sheet(Layout):
 
     def _signs(self) -> None:
         """Signs and words at dots: above the highest or below the lowest, where nothing runs."""
+        for text, size, places, wide in self.notes:
+            fits = (
+                p
+                for p in places
+                if self.ground.free((p[0] - wide / 2, p[1] - size * 0.5, p[0] + wide / 2, p[1] + size * 0.4))
+            )
+            x, y = next(fits, places[0])
+            self.write(x, y, text, size, cls="note")
         for x, heights, text, size, optional in self.later:
             half = width(text, size) / 2
             spots = [(x + dx, y) for dx in (0.0, half - 2, 2 - half) for y in heights]

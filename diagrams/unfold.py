@@ -181,7 +181,7 @@ class _Unfolding(Steps):
                 args.append(item)
                 continue
             if not isinstance(item, Tensor) or item.given:
-                item = sources.setdefault(id(item), self.tensor(frame, item, entry.name))
+                item = sources.setdefault(id(item), self.tensor(frame, item))
             axes = inner.shown(entry.value)
             if at in node.steps:
                 axes = tuple(a for a in item.axes if a != along)

@@ -183,6 +183,24 @@ def test_every_truncation_is_refused(tmp_path: Path) -> None:
             weights.load(path)
 
 
+def test_random_damage_is_refused_or_harmless(tmp_path: Path) -> None:
+    path = tmp_path / "w"
+    weights.save(path, {"a": draw(2, 2), "b": np.arange(3)}, {"by": "hand"})
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        damaged = bytearray(whole)
+        for place in rng.integers(0, len(whole) - 40, rng.integers(1, 4)):
+            damaged[place] = rng.integers(0, 256)
+        path.write_bytes(damaged)
+        try:
+            found = weights.load(path)
+        except WeightsError as wrong:
+            assert "\n" not in str(wrong)
+        else:
+            assert all(found[name].size >= 0 for name in found)
+
+
 # -- other names ---------------------------------------------------------------------------------------------------
 
 SPEC = """

@@ -50,7 +50,7 @@ def load(seed: int = 0) -> tuple[Digits, Digits]:
 
 
 def batches(digits: Digits, *, seed: int) -> Iterator[Mapping[str, np.ndarray]]:
-    """Endless, in a new order each time round; a quarter of the images is moved by a pixel, down or up, right or left."""
+    """Endless, in a new order each time round; some images are moved by a pixel, down or up, right or left."""
     rng = np.random.default_rng(seed)
     padded = np.pad(digits.images, ((0, 0), (1, 1), (1, 1)))
     while True:

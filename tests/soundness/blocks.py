@@ -313,6 +313,10 @@ def new_block(gen: Gen, cell: bool = False) -> Unit | None:
             states.append(val)
     for _ in range(rng.randint(1, 2)):
         s.input(s.random_axes(1, 2, lambda axis: not axis.own))
+    if rng.random() < 0.3:
+        s.input([], default=rng.choice([0.5, 2.0]))
+    if rng.random() < 0.3:
+        s.input(s.random_axes(1, 2, lambda axis: not axis.own), "bool", default=True)
     fill(s, rng.randint(2, 6))
     results: list[Result] = []
     for state in states:
@@ -471,10 +475,12 @@ def call_name(s: Scope, unit: Unit) -> tuple[str, str]:
 
 
 @row("call", 12)
-def call(s: Scope, unit: Unit | None = None, shared: tuple[str, int] | None = None) -> Val | None:
+def call(
+    s: Scope, unit: Unit | None = None, shared: tuple[str, int] | None = None, bound: Bound | None = None
+) -> Val | None:
     if unit is None:
         unit = s.pick(s.gen.units) if s.gen.units else None
-    bound = None if unit is None else bind_axes(s, unit)
+    bound = bound or (None if unit is None else bind_axes(s, unit))
     if unit is None or bound is None:
         return None
     actual = bound.actual
@@ -488,12 +494,13 @@ def call(s: Scope, unit: Unit | None = None, shared: tuple[str, int] | None = No
     for position, formal in enumerate(unit.formals):
         val = formal.val
         needed = [axis for axis in val.axes if (formal.name, axis.name) in unit.need]
-        if not needed and formal.name not in unit.must and formal.default is not None and s.chance(0.5):
+        number_may = not needed and formal.name not in unit.must and shared is None
+        if number_may and formal.default is not None and s.chance(0.5):
             s.tag("default of an argument")
             by_name = True
             bare.add(formal.name)
             continue
-        if not needed and formal.name not in unit.must and val.element == "real" and s.chance(0.1):
+        if number_may and val.element == "real" and s.chance(0.1):
             s.tag("number as an argument")
             args[formal.name] = s.literal(0.5)
             bare.add(formal.name)
@@ -615,14 +622,15 @@ def share(s: Scope) -> Val | None:
     name, id = s.gen.fresh("sh"), next(s.gen.ids)
     s.flush()
     place = len(s.stmts)
-    first = call(s, unit, (name, id))
+    bound = bind_axes(s, unit)  # the backends want one and the same for both
+    first = call(s, unit, (name, id), bound) if bound is not None else None
     if first is None:
         return None
     s.stmts.insert(place, Stmt(f"share {name} = {unit.name}", frozenset(), frozenset({id}), _nothing))
     if not any(first is val for val in s.vals):
         s.bind(first)
     s.tag("share")
-    return call(s, unit, (name, id))
+    return call(s, unit, (name, id), bound)
 
 
 @row("scan", 5)

@@ -607,7 +607,7 @@ def dot(s: Scope) -> Val | None:
     if found is None:
         return None
     x, axes = found
-    axes = [axis for axis in x.axes if axis in x.mark] if x.mark and s.chance(0.8) else s.some(axes, 1, 2)
+    axes = [axis for axis in x.axes if axis in x.mark] if x.mark and s.chance(0.6) else s.some(axes, 1, 2)
     vals = [x]
     for _ in range(s.pick([0, 1, 1, 1, 1, 2])):
         other = s.find(lambda val: val.element == "real" and all(map(val.has, axes)) and s.fits({*x.axes, *val.axes}))
