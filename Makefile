@@ -1,6 +1,7 @@
 # make demo       from a fresh machine to a checked, drawn, compiled and trained Transformer; results in out/
 # make test       what CI runs: style, types, layers, the wheel, the tests
 # make test-all   the slow tests too
+# make test-gpu   those that need a CUDA device
 # make lint       style, types and layers alone
 # make docs       rewrite what is generated in docs/
 #
@@ -10,7 +11,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all lint docs wheel smoke clean
+.PHONY: demo test test-all test-gpu lint docs wheel smoke clean
 
 JOBS ?= 2
 PY := .venv/bin/python
@@ -25,6 +26,9 @@ test: lint smoke
 
 test-all: lint smoke
 	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) -m ""
+
+test-gpu: .venv/dev.stamp
+	$(PY) -m pytest -m gpu -rs tests/test_gpu.py
 
 # mypy and import-linter see the package only as installed: an editable install hides the folders from them.
 lint: wheel

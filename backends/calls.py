@@ -434,7 +434,8 @@ class Calls(Layout):
             order = (*spread, axis, *axes)
             if place not in next_state and output.lead == NONE:
                 order, got = (axis, *axes), NONE
-            val = Val(Code("_"), order, frozenset(thin), got, kind_of(out), is_table(out), False, needs)
+            table = is_table(graph.outputs[place].value)  # of a step: what comes of a scan carries data
+            val = Val(Code("_"), order, frozenset(thin), got, kind_of(out), table, False, needs)
             if collected[place] is None:
                 self._keep(out, val)
                 continue
@@ -442,7 +443,8 @@ class Calls(Layout):
             ahead = [*lead, *(self.extent(a).text for a in spread)] if len(order) > 1 + len(axes) or got != NONE else []
             empty = self.filled(f"({', '.join([*ahead, *sizes])},)", "0", val.kind, self._kept_dtype(val))
             text = self.stacked(lists[place], -1 - len(axes))
-            bound = self.let(out.name or "x", replace(val, code=Code(f"{text} if {lists[place]} else {empty}", 0)))
+            val = replace(val, code=Code(f"{text} if {lists[place]} else {empty}", 0))
+            bound = self.let(out.name or "x", self.real(val, is_table(out)) if val.kind == "real" else val)
             self._keep(out, bound)
             if out.id in self.plan.captured:
                 self.record(out, bound)
@@ -483,5 +485,6 @@ class Calls(Layout):
         outs = []
         for output, out in zip(graph.outputs, node.outs, strict=True):
             axes = (*spread, *(to_caller.get(a, a) for a in output.axes if a not in graph.lifted))
-            outs.append(Val(Code(""), axes, frozenset(), lead, kind_of(out), False, False, needs, ANY, names, 1))
+            thin = frozenset(axis for axis in spread if not any(val.has(axis) for val in vals))
+            outs.append(Val(Code(""), axes, thin, lead, kind_of(out), False, False, needs, ANY, names, 1))
         self._bind_call(node, f"{self.file.foreign(graph)}({', '.join(args)})", outs)

@@ -253,14 +253,16 @@ class BlockCall(Binding):
                 continue
             carries = wire.role is Role.DATA and wire.is_number and self.body.frame.judge
             lacking = [axis for axis in missing if carries and axis.is_width]
-            twins = [a for a in extra if any(a.name == m.name or a.family == m.family for m in missing)]
-            namesakes = any(a.name == b.name and a.family != b.family for a in extra for b in missing)
+            # What the body around is lifted over, it does not know of: such an axis says nothing of a mix-up.
+            seen = [axis for axis in extra if axis not in self.body.frame.lifted]
+            twins = [a for a in seen if any(a.name == m.name or a.family == m.family for m in missing)]
+            namesakes = any(a.name == b.name and a.family != b.family for a in seen for b in missing)
             if (
                 lacking
                 or namesakes
                 or (wrong and missing)
                 or (missing and twins and carries)
-                or (missing and extra and not wrong and carries)
+                or (missing and seen and not wrong and carries)
             ):
                 self._lacks_axis(wire, span, formal, missing, extra, wanted, to_actual)
                 good = False

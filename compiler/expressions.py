@@ -189,6 +189,7 @@ class Expressions(Scope):
         old, new = self.axis(item.name), self.axis(item.rename)
         if wire is None or old is None or new is None:
             return None
+        wire = _without(wire, [new] if new != old else [])
         call = OpCall(
             self,
             OPS["rename"],
@@ -415,6 +416,7 @@ class Expressions(Scope):
             return None
         if op.learned and not self._learned_name(call, op, made, binding):
             return None
+        made.operands = [_without(wire, made.made) for wire in made.operands]
         return op.rule(made)
 
     def _learned_name(self, call: s.Call, op: Op, made: OpCall, binding: str | None) -> bool:
@@ -740,6 +742,15 @@ class Expressions(Scope):
             help=f"give it another label, such as `{name.strip('_')}_`",
         )
         return False
+
+
+def _without(wire: Wire, axes: Iterable[Axis]) -> Wire:
+    """The value without those of the axes that it has in name only: an op is about to make them."""
+    thin = wire.type.thin & set(axes)
+    if not thin:
+        return wire
+    kept = tuple(axis for axis in wire.type.axes if axis not in thin)
+    return replace(wire, type=Type(wire.element, kept, wire.type.thin - thin))
 
 
 def _is_input(builder: Builder, value: Value) -> bool:

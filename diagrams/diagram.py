@@ -8,32 +8,73 @@ from functools import cached_property
 from pathlib import Path
 
 from ..compiler.graph import Graph
-from . import dot, export, theme
+from . import dot, export, page, theme, tikz
 from .opening import Opening, UnknownBlock
 from .sheet import Sheet
 from .unfold import scene_of
 
 __all__ = ["Diagram", "UnknownBlock", "draw"]
 
+FORMATS = ("svg", "pdf", "png", "dot", "tex", "html")
+
 
 class Diagram:
     """A figure, laid out. `dot` is all of it as text; Graphviz draws that as it stands."""
 
-    def __init__(self, sheet: Sheet, name: str) -> None:
+    def __init__(self, sheet: Sheet, graph: Graph, redraw: page.Redraw, openable: dict[str, str]) -> None:
         self._sheet = sheet
-        self.dot: str = dot.write(sheet.picture, sheet.scale, sheet.theme.ink, name)
+        self._graph = graph
+        self._redraw = redraw
+        self._openable = openable
+        self.dot: str = dot.write(sheet.picture, sheet.scale, sheet.theme.ink, graph.name)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What keeps the figure from being fit for its page, and what to do about it."""
+        sheet = self._sheet
+        points = sheet.scale * theme.CAPTION
+        if points >= theme.LEAST - 0.05:
+            return ()
+        needed = sheet.width * theme.LEAST / theme.CAPTION / 72
+        titles = dict.fromkeys(s.name or s.title for s in sheet.scene.sections if not s.repeat)
+        closing = f"close {' or '.join(f'`{t}`' for t in titles)}, or " if titles else ""
+        return (
+            f"the text comes out at {points:.1f} pt, and {theme.LEAST:g} pt is the least that prints well: "
+            f"{closing}give it a width of {needed:.1f}in",
+        )
 
     @cached_property
     def _svg(self) -> str:
         return export.render(self.dot, "svg").decode()
 
-    def svg(self) -> str:
-        """SVG text. Raises ExportError where Graphviz is missing."""
-        return self._svg
+    def svg(self, *, outline: bool = False) -> str:
+        """SVG text; `outline`: letters as curves, so that no font is needed. ExportError where Graphviz is missing."""
+        return export.outlined(self.dot).decode() if outline else self._svg
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write .svg, .pdf, .png or .dot. Raises ExportError, and then leaves nothing behind."""
-        return export.save(self.dot, path)
+    @cached_property
+    def tex(self) -> str:
+        """A TikZ picture, compiled as it stands or `\\input` into a paper, whose fonts it then has."""
+        return tikz.write(self._sheet.picture, self._sheet.scale, self._sheet.theme.ink, self._graph.name)
+
+    def html(self) -> str:
+        """One page by itself: hover, click, keyboard. ExportError where Graphviz is missing."""
+        return page.write(self._graph, self._sheet, self._openable, self._redraw)
+
+    def save(self, path: str | os.PathLike[str], *, outline: bool = False) -> Path:
+        """Write .svg, .pdf, .png, .dot, .tex or .html. Raises ExportError, and then leaves nothing behind."""
+        ending = Path(path).suffix.removeprefix(".").lower()
+        if outline and ending != "svg":
+            raise export.ExportError("letters are outlined in .svg files alone: PDF and PNG bring them along anyway")
+        match ending:
+            case "svg":
+                content = self.svg(outline=outline).encode()
+            case "tex":
+                content = self.tex.encode()
+            case "html":
+                content = self.html().encode()
+            case _:
+                content = export.render(self.dot, ending or "(no ending)")
+        return export.write_whole(Path(path), content)
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -43,38 +84,57 @@ def draw(
     graph: Graph,
     *,
     open: Collection[str] = (),
+    close: Collection[str] = (),
     depth: int | None = None,
     width: float | None = None,
     theme: str = "color",
     title: str | None = None,
+    sizes: bool = False,
+    legend: bool = False,
 ) -> Diagram:
     """The diagram of a block, model or body.
 
-    open:  names of blocks, or labels of calls, to draw with their contents.
-    depth: how many levels of calls to open; without it, what makes a readable figure.
-    width: of the page, in inches (5.5); a figure too wide for it goes on in rows beneath.
-    theme: "color" or "mono".
-    title: above the figure; the graph's name if None, nothing if "".
+    open:   names of blocks, or labels of calls, to draw with their contents.
+    close:  names of blocks, or labels of calls, to draw as boxes whatever else is said.
+    depth:  how many levels of calls to open; without it, what makes a readable figure.
+    width:  of the page, in inches (5.5); a figure too wide for it goes on in rows beneath.
+    theme:  "color" or "mono".
+    title:  above the figure; the graph's name if None, nothing if "".
+    sizes:  whether the first label of an axis gives its size.
+    legend: whether a strip beneath says what the axes and glyphs are.
 
-    Raises UnknownBlock for a name in `open` that nothing in the figure has, and ValueError for an unknown theme.
+    Raises UnknownBlock for a name in `open` or `close` that nothing in the figure has, and ValueError for an unknown
+    theme or a width that no page has.
     """
     colors = _themes().get(theme)
     if colors is None:
         raise ValueError(f"no theme `{theme}`: there is {', '.join(sorted(_themes()))}")
-    if width is not None and not width > 0:
-        raise ValueError(f"a page is wider than {width} in")
-    names = (open,) if isinstance(open, str) else tuple(open)
-    page = _page() if width is None else width * 72
-    opening = Opening(graph, names, depth)
-    sheet = Sheet(scene_of(graph, opening, title), colors, page)
+    if width is not None and not 0 < width < 1000:
+        raise ValueError(f"no page is {width:g} in wide")
+    opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))
+    room = _page() if width is None else width * 72
+
+    def sheet_of(opening: Opening) -> Sheet:
+        return Sheet(scene_of(graph, opening, title), colors, room, sizes=sizes, legend=legend)
+
+    opening = Opening(graph, opened, depth, closed)
+    sheet = sheet_of(opening)
     if opening.growth:  # open what needs no row more
         for count in range(len(opening.growth), 0, -1):
             opening.grown = set(opening.growth[:count])
-            larger = Sheet(scene_of(graph, opening, title), colors, page)
+            larger = sheet_of(opening)
             if len(larger.rows) <= len(sheet.rows):
                 sheet = larger
                 break
-    return Diagram(sheet, graph.name)
+
+    def redraw(toggled: frozenset[str]) -> Sheet:
+        """The figure with some blocks the other way round."""
+        other = Opening(graph, opened, depth, closed)
+        other.grown = opening.grown
+        other.toggled = toggled
+        return sheet_of(other)
+
+    return Diagram(sheet, graph, redraw, opening.openable(graph))
 
 
 def _themes() -> dict[str, theme.Theme]:

@@ -50,7 +50,9 @@ class Spot:
 
 
 def label_of(wire: Wire) -> Rich:
-    return axis_label(wire.axis.label, is_width=wire.axis.is_width) if wire.axis is not None else ()
+    if wire.axis is None:
+        return ()
+    return (*axis_label(wire.axis.label, is_width=wire.axis.is_width), *roman(wire.size))
 
 
 def born(meeting: Meeting) -> list[Wire]:
@@ -216,7 +218,7 @@ def _masked_room(step: Step) -> tuple[float, float]:
 
 def _box_height(step: Step) -> float:
     """What a box needs for its title and mask."""
-    return (wrapped(plain(step.text)).count("\n") + 1) * 14 + 8 + _masked_room(step)[1]
+    return (wrapped(plain(step.text)).count("\n") + 1) * 14 + 10 + _masked_room(step)[1]
 
 
 # -- drawing -----------------------------------------------------------------------------------------------------
@@ -546,13 +548,13 @@ def _block(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     )
     y = (top + bottom) / 2 + (1.5 if shape == "box3d" else 0)
     if step.pattern is not None or step.note:
-        m, left = y + lines * 7 + 1, spot.middle - _masked_room(step)[0] / 2
+        m, left = y + lines * 7 + 0.5, spot.middle - _masked_room(step)[0] / 2
         box = (left, m - _SQUARE / 2, left + _SQUARE, m + _SQUARE / 2)
         draw_mask(sheet, spot.id + "_k", box, step.pattern or _PADDED, "masked", dashed=False)
         if step.note:
             wide = width(step.note, theme.CAPTION)
             sheet.write(box[2] + 4 + wide / 2, m, step.note, theme.CAPTION, cls="op mask")
-        y -= 11
+        y -= 9.5
     sheet.write(spot.middle - (1 if shape == "box3d" else 0), y, roman(text), theme.BLOCK)
     for own in meeting.ins:
         for wire in own:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ..compiler.axes import Axis
 from . import lanes, rows, theme
 from .columns import columns_of
 from .glyphs import Spot, born, covered, gone, label_of, measure, reach
@@ -18,6 +19,7 @@ PAD = 3.6  # left free around the figure (DOT's `pad`)
 _APART = 27.0  # between rows
 _TRIES = 4  # folds
 _STRAIGHT = 20.0  # what a point of a wire's bending costs, against a dashed line's 2
+_KIN = 0.6  # what a point more between two wires of a tensor costs, in each column
 _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
 _REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
 _LOOP = 17.0  # for what goes round a scan, beneath
@@ -46,7 +48,7 @@ class Layout:
     borders:  the extents of sections, row by row.
     """
 
-    def __init__(self, scene: Scene, page: float) -> None:
+    def __init__(self, scene: Scene, page: float, *, sizes: bool = False) -> None:
         self.scene = scene
         self.page = page = page - 2 * PAD
         self.columns: list[Column] = []
@@ -55,6 +57,8 @@ class Layout:
         plan = columns_of(scene)
         woven = weave(plan, order_of(plan))
         self.meetings: dict[int, Meeting] = woven.meetings
+        if sizes:
+            _sized(woven.columns)
         room = page * theme.CAPTION / theme.LEAST
         widths = _estimates(woven.columns, self.meetings)
         best: tuple[float, list[float]] | None = None
@@ -143,7 +147,7 @@ class Layout:
                     gap = _gap(a, b, halo)
                     gaps.append((index[j, id(a)], index[j, id(b)], gap))
                     kin = isinstance(a, Wire) and isinstance(b, Wire)
-                    pulls.append((index[j, id(a)], index[j, id(b)], 0.05 if kin else 0.02))
+                    pulls.append((index[j, id(a)], index[j, id(b)], _KIN if kin else 0.02))
                 self._fences(j, side, index, edges, fences, pulls, halo)
             stacked += self._stacked(j, index, halo)
             for step in column.steps:
@@ -330,6 +334,17 @@ class Layout:
         if steepest < 0.01:
             return 4.0
         return min(34.0, 8.0 + 0.2 * steepest)
+
+
+def _sized(columns: Sequence[Column]) -> None:
+    """The first wire of each axis says how many items it has, if that is known."""
+    seen: set[Axis] = set()
+    for column in columns:
+        for slot in column.right:
+            if isinstance(slot, Wire) and slot.axis is not None and slot.axis not in seen:
+                seen.add(slot.axis)
+                if slot.axis.extent is not None:
+                    slot.size = f"={slot.axis.extent}"
 
 
 def _gap(a: Slot, b: Slot, halo: dict[int, tuple[float, float]]) -> float:

@@ -25,22 +25,24 @@ class How(Enum):
 
 
 class UnknownBlock(ValueError):
-    """A name to open that no call in the diagram has."""
+    """A name to open or close that no call in the diagram has."""
 
-    def __init__(self, name: str, known: list[str]) -> None:
+    def __init__(self, name: str, known: list[str], verb: str = "open") -> None:
         self.name, self.known = name, known
-        super().__init__(f"no block `{name}` to open; this diagram has {', '.join(known) if known else 'no calls'}")
+        super().__init__(f"no block `{name}` to {verb}; this diagram has {', '.join(known) if known else 'no calls'}")
 
 
 class Opening:
-    """How each call under `graph` is drawn. `open`: names of blocks or labels; `depth`: levels of calls to open.
+    """How each call under `graph` is drawn. `open`, `close`: names of blocks or labels; `depth`: levels of calls to open.
 
     `grown` is for the layout to choose from `growth`: what a small figure has room to open.
     Raises UnknownBlock for a name in `open` that no call has.
     """
 
-    def __init__(self, graph: Graph, open: Collection[str] = (), depth: int | None = None) -> None:
-        self.open = tuple(open)
+    def __init__(
+        self, graph: Graph, open: Collection[str] = (), depth: int | None = None, close: Collection[str] = ()
+    ) -> None:
+        self.open, self.close = tuple(open), tuple(close)
         self.depth = depth
         self.sizes: dict[int, tuple[int, int]] = {}
         self.holds: dict[int, bool] = {}
@@ -48,9 +50,10 @@ class Opening:
         self.grown: set[int] = set()
         self.growth: list[int] = []  # calls that a small figure might open besides, smallest first
         known = sorted(self._names(graph))
-        for name in self.open:
-            if name not in known:
-                raise UnknownBlock(name, known)
+        for names, verb in ((self.open, "open"), (self.close, "close")):
+            for name in names:
+                if name not in known:
+                    raise UnknownBlock(name, known, verb)
         if depth is None and not self.open:
             self._grow(graph)
 
@@ -58,6 +61,8 @@ class Opening:
         if call.graph.kind == "op":
             return How.CLOSED
         names = self._own(call)
+        if any(name in names for name in self.close):
+            return How.CLOSED
         if any(name in names for name in self.open):
             return How.REGION
         if any(name in self._names(call.graph) for name in self.open):  # on the way to it

@@ -10,7 +10,8 @@ from . import theme
 from .dot import Box, Cluster, Edge, Node, Picture, Point, html
 from .glyphs import DRAW, HEAD, label_of
 from .labels import Ground
-from .layout import Layout
+from .layout import PAD, Layout
+from .legend import draw_legend
 from .route import bend, sampled, straight
 from .scene import Kind, Scene, Section, Step
 from .text import LOW, Rich, Run, axis_label, barred, italic, plain, roman, shifted, width
@@ -42,14 +43,23 @@ class Sheet(Layout):
     scale: of points of the drawing to points on paper.
     """
 
-    def __init__(self, scene: Scene, colors: Theme, page: float) -> None:
-        super().__init__(scene, page)
+    def __init__(
+        self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False, legend: bool = False
+    ) -> None:
+        super().__init__(scene, page, sizes=sizes)
         self.theme = colors
         self.picture = Picture()
         self.ground = Ground()
         self.extent: Box = (1e9, 1e9, -1e9, -1e9)
         self._draw()
+        if legend:
+            draw_legend(self)
         self.scale = min(1.0, self.page / max(1.0, self.extent[2] - self.extent[0]))
+
+    @property
+    def width(self) -> float:
+        """Points that the drawing is wide, on paper at full size."""
+        return self.extent[2] - self.extent[0] + 2 * PAD
 
     # -- what glyphs draw with
 
@@ -214,6 +224,17 @@ class Sheet(Layout):
             Edge(tail, head, chain, {"color": self.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": tip})
         )
         self.ground.trace(sampled(chain))
+
+    def stroke(self, id: str, chain: list[Point], color: str, pen: str = "1.35", cls: str = "legend") -> None:
+        """A curve that is no wire."""
+        self.point(f"{id}_1", chain[0])
+        self.point(f"{id}_2", chain[-1])
+        given = {"color": color, "penwidth": pen, "class": cls}
+        self.picture.edges.append(Edge(f"{id}_1", f"{id}_2", chain, given))
+        self.ground.trace(sampled(chain))
+
+    def line(self, a: float, b: float, y: float, color: str, pen: str) -> None:
+        self.stroke(f"l{len(self.picture.edges)}", [(a, y), *straight((a, y), (b, y))], color, pen)
 
     def color(self, wire: Wire) -> str:
         if wire.axis is None:
@@ -538,10 +559,13 @@ class Sheet(Layout):
 
     def _labels(self) -> None:
         """Axis labels: where a wire is born, after a bend, at the end of what is long, at outputs."""
+        said: dict[int, bool] = {}  # wires whose size is written
         for wire, a, b, y, first, out, met in self.runs:
             if wire.axis is None:
                 continue
-            text = label_of(wire)
+            full = label_of(wire)
+            text = full if first and not said.get(wire.number) else full[: -1 if wire.size else None]
+            said[wire.number] = True
             wide = width(text, theme.AXIS)
             long = b - a
             wanted: list[float] = []
@@ -579,10 +603,11 @@ class Sheet(Layout):
                     kind = "width" if axis.is_width else "depth"
                     self.write(x, middle, text, theme.AXIS, color=self.color(wire), cls=f"label {kind}")
                     if bar:
-                        self._bar(x + 0.5, middle - bar, wide - 0.5, self.color(wire))
+                        size = width(roman(wire.size), theme.AXIS) if wire.size and text[-1].text == wire.size else 0.0
+                        self.bar(x + 0.5 - size / 2, middle - bar, wide - 0.5 - size, self.color(wire))
                     return
 
-    def _bar(self, x: float, y: float, wide: float, color: str) -> None:
+    def bar(self, x: float, y: float, wide: float, color: str) -> None:
         """The macron of a long name: a line of our own, since accents do not join."""
         given = {
             "shape": "box",

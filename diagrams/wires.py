@@ -25,6 +25,7 @@ class Wire:
 
     number: int
     axis: Axis | None
+    size: str = ""  # "= 512", on the first wire of each axis where sizes are asked for
     y: dict[int, float] = field(default_factory=dict)
 
 

@@ -75,10 +75,20 @@ def _present(call: OpCall) -> bool:
             call.mask_span or call.span,
             f"has no axis `{names}`",
             related=[(call.axis_spans[0], f"`{call.shown}` acts on `{names}`")],
-            help=f"a mask of `{call.shown}[{names}]` has the axis `{names}`",
+            help=_renamed(call, call.mask) or f"a mask of `{call.shown}[{names}]` has the axis `{names}`",
         )
         return False
     return True
+
+
+def _renamed(call: OpCall, mask: Wire) -> str:
+    """A mask along another copy of the axis wants renaming."""
+    for axis in call.axes:
+        for other in mask.axes:
+            if other.family == axis.family and call.mask_span is not None:
+                written = f"{call.mask_span.text}[{other.name} as {axis.name}]"
+                return f"`{other.name}` is another copy of `{axis.name}`: write `{written}`"
+    return ""
 
 
 def _masked(call: OpCall, kept: tuple[Axis, ...], element: Scalar | IndexInto, **more: object) -> Wire | None:

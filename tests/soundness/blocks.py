@@ -573,7 +573,7 @@ def finish(
             axes[axis] = frozenset({"*"})
         if len(axes) > 5 or not s.fits(axes):
             return None
-        deps = [args[f] for f in val.deps if f in args]
+        deps = [args[f] for f in (args if added else sorted(val.deps)) if f in args]
         touches = any(axis.family == s.gen.stream for axis in actual.values())
         reaches = [arg.reach for arg in deps]
         reach = None if touches or any(r is None for r in reaches) else frozenset().union(*reaches)  # type: ignore[arg-type]
