@@ -34,6 +34,7 @@ class Program:
     config: str | None
     sizes: Mapping[str, Number]
     axes: Mapping[str, Axis]
+    sources: tuple[Source, ...]  # of the file and of all that it uses, in order of loading
     _graphs: Mapping[str, Graph | None]
 
     @property
@@ -130,6 +131,7 @@ class _Build:
             self.config,
             self.sizes,
             module.axes,
+            tuple(m.source for m in loader.modules.values()),
             graphs,
         )
 

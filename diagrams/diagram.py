@@ -21,7 +21,7 @@ FORMATS = ("svg", "pdf", "png", "dot", "tex", "html")
 class Diagram:
     """A figure, laid out. `dot` is all of it as text; Graphviz draws that as it stands."""
 
-    def __init__(self, sheet: Sheet, graph: Graph, redraw: page.Redraw, openable: dict[str, str]) -> None:
+    def __init__(self, sheet: Sheet, graph: Graph, redraw: page.Redraw, openable: tuple[str, ...]) -> None:
         self._sheet = sheet
         self._graph = graph
         self._redraw = redraw

@@ -20,7 +20,7 @@ class Node:
     id: str
     at: Point
     attributes: dict[str, str]
-    label: str = ""  # HTML, already escaped
+    label: Rich = ()
 
 
 @dataclass(slots=True)
@@ -35,11 +35,12 @@ class Edge:
 class Cluster:
     id: str
     box: Box
-    label: str
+    label: Rich
     label_at: Point
     fill: str
     tip: str
     size: float
+    cls: str = ""
 
 
 @dataclass(slots=True)
@@ -82,14 +83,14 @@ def write(picture: Picture, scale: float, ink: str, name: str) -> str:
     for c in picture.clusters:
         x0, y0, x1, y1 = c.box
         box = quoted(f"{point((x0, y1))},{point((x1, y0))}")
-        label = f"<{c.label}>" if c.label else '""'
+        label = f"<{html(c.label)}>" if c.label else '""'
         lines.append(
             f"  subgraph {quoted('cluster_' + c.id)} {{ graph [bb={box}, lp={quoted(point(c.label_at))}, style=filled, "
             f"fillcolor={quoted(c.fill)}, color={quoted(c.fill)}, fontsize={number(c.size * scale)}, label={label}, "
-            f"id={quoted(c.id)}, class=region, tooltip={quoted(c.tip)}]; }}"
+            f"id={quoted(c.id)}, class={quoted(('region ' + c.cls).strip())}, tooltip={quoted(c.tip)}]; }}"
         )
     for n in picture.nodes:
-        more = {"label": f"<{n.label}>"} if n.label else {}
+        more = {"label": f"<{html(n.label)}>"} if n.label else {}
         lines.append(f"  {quoted(n.id)} {attributes(n.attributes, pos=quoted(point(n.at)), **more)};")
     for e in picture.edges:
         chain = " ".join(map(point, e.points))

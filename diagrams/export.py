@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-FORMATS = ("svg", "pdf", "png", "dot")
+FORMATS = ("svg", "pdf", "png", "dot", "tex", "html")
 TIME_LIMIT = 60.0  # seconds
 DPI = 300  # of a PNG
 
@@ -19,8 +19,10 @@ class ExportError(RuntimeError):
 
 def render(dot: str, format: str, *, seconds: float = TIME_LIMIT) -> bytes:
     """The figure in one of `FORMATS`. Raises ExportError: no Graphviz, out of time, or Graphviz refused."""
-    if format not in FORMATS:
+    if format not in FORMATS and format != "svg:cairo":
         raise ExportError(f"cannot write `{format}`: a figure is one of {', '.join('.' + f for f in FORMATS)}")
+    if format in ("tex", "html"):
+        raise ExportError(f"a .{format} file is more than Graphviz can draw; `Diagram.save` writes it")
     if format == "dot":
         return dot.encode()
     program = shutil.which("dot")
@@ -44,10 +46,19 @@ def render(dot: str, format: str, *, seconds: float = TIME_LIMIT) -> bytes:
     return done.stdout
 
 
+def outlined(dot: str) -> bytes:
+    """SVG whose letters are curves. Raises ExportError, as where Graphviz was built without cairo."""
+    return render(dot, "svg:cairo")
+
+
 def save(dot: str, path: str | os.PathLike[str], *, seconds: float = TIME_LIMIT) -> Path:
-    """Write the figure; its ending says in which format. The file is there whole or not at all."""
+    """Write what Graphviz draws; the ending says in which format. The file is there whole or not at all."""
     target = Path(path)
-    content = render(dot, target.suffix.removeprefix(".").lower() or "(no ending)", seconds=seconds)
+    return write_whole(target, render(dot, target.suffix.removeprefix(".").lower() or "(no ending)", seconds=seconds))
+
+
+def write_whole(target: Path, content: bytes) -> Path:
+    """The file is there whole or not at all."""
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:

@@ -539,7 +539,7 @@ def _block(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     sheet.shape(
         spot.id,
         (spot.x0, top, spot.x1, bottom),
-        "op block",
+        f"op block block-{step.block}" if step.block else "op block",
         step.tip,
         shape=shape,
         style="filled",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from . import theme
-from .scene import Kind, Step
+from .scene import Step
 from .text import Rich, axis_label, barred, bold, roman, width
 from .wires import Wire
 

@@ -48,6 +48,7 @@ class Opening:
         self.holds: dict[int, bool] = {}
         self.named: dict[int, frozenset[str]] = {}
         self.grown: set[int] = set()
+        self.toggled: frozenset[str] = frozenset()  # names of blocks that are to be the other way round
         self.growth: list[int] = []  # calls that a small figure might open besides, smallest first
         known = sorted(self._names(graph))
         for names, verb in ((self.open, "open"), (self.close, "close")):
@@ -60,6 +61,25 @@ class Opening:
     def how(self, call: Call | Scan, level: int) -> How:
         if call.graph.kind == "op":
             return How.CLOSED
+        how = self._how(call, level)
+        if call.graph.name in self.toggled:
+            return How.REGION if how is How.CLOSED else How.CLOSED
+        return how
+
+    def openable(self, graph: Graph) -> tuple[str, ...]:
+        """The names of the blocks under `graph`, in the order in which they are called."""
+        found: dict[str, None] = {}
+
+        def walk(graph: Graph) -> None:
+            for call in _calls(graph):
+                if call.graph.name not in found:
+                    found[call.graph.name] = None
+                    walk(call.graph)
+
+        walk(graph)
+        return tuple(found)
+
+    def _how(self, call: Call | Scan, level: int) -> How:
         names = self._own(call)
         if any(name in names for name in self.close):
             return How.CLOSED

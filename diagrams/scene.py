@@ -60,6 +60,7 @@ class Section:
     parent: Section | None
     tint: int = 0
     along: Axis | None = None  # of a scan: the axis that it runs along
+    name: str = ""  # of the block that is open
     loops: tuple[str, ...] = ()  # of a scan: names of what goes round
     outside: int = 0  # a repeat's values from outside, the same in every pass
     enter: Step | None = None
@@ -100,6 +101,7 @@ class Step:
     tip: str = ""
     late: bool = False  # a SOURCE that is born just before it is used
     first: int = 0  # rank of a SINK's or SOURCE's tensor in declared order
+    block: str = ""  # the name of the block that is closed
     kept: frozenset[int] = frozenset()  # an EXIT's operands (by id) that end there if nothing outside reads them
     weights: str = ""  # what its weights are called; glyphs with the same ones share them
     span: Span | None = None  # where the spec says it

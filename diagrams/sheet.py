@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from . import theme
-from .dot import Box, Cluster, Edge, Node, Picture, Point, html
+from .dot import Box, Cluster, Edge, Node, Picture, Point
 from .glyphs import DRAW, HEAD, label_of
 from .labels import Ground
 from .layout import PAD, Layout
@@ -43,9 +43,7 @@ class Sheet(Layout):
     scale: of points of the drawing to points on paper.
     """
 
-    def __init__(
-        self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False, legend: bool = False
-    ) -> None:
+    def __init__(self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False, legend: bool = False) -> None:
         super().__init__(scene, page, sizes=sizes)
         self.theme = colors
         self.picture = Picture()
@@ -181,7 +179,7 @@ class Sheet(Layout):
             lead = width((Run(text_only[: len(text_only) - len(text_only.lstrip())]),), small)
             trail = width((Run(text_only[len(text_only.rstrip()) :]),), small)
             middle = x if len(parts) == 1 else at + lead + (wide - lead - trail) / 2
-            self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (middle, y - raise_by), given, html(level)))
+            self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (middle, y - raise_by), given, level))
             at += wide
         return box
 
@@ -292,7 +290,16 @@ class Sheet(Layout):
                 fill = self.theme.region[section.tint % len(self.theme.region)]
                 at = ((x0 + x1) / 2, top + 9)
                 self.picture.clusters.append(
-                    Cluster(f"region{n}", (x0, top, x1, bottom), html(title), at, fill, section.title, theme.BLOCK)
+                    Cluster(
+                        f"region{n}",
+                        (x0, top, x1, bottom),
+                        title,
+                        at,
+                        fill,
+                        section.title,
+                        theme.BLOCK,
+                        f"block-{section.name}" if section.name else "",
+                    )
                 )
                 wide = width(title, theme.BLOCK)
                 if name:
@@ -439,7 +446,7 @@ class Sheet(Layout):
         given = {
             "color": color,
             "penwidth": {"width": "1.5", "depth": "1.35", "scalar": "1"}[kind],
-            "class": f"wire {kind}" + (f" axis-{axis.name}" if axis is not None else ""),
+            "class": f"wire w{wire.number} {kind}" + (f" axis-{axis.name}" if axis is not None else ""),
             "id": f"wire{wire.number}" + ("" if row[0] == 0 else f"r{row[0]}"),
             "tooltip": f"{axis.name} ({kind})" if axis is not None else "no axes",
         }

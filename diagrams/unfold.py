@@ -118,6 +118,7 @@ class _Unfolding(Steps):
         section = None
         if how is How.REGION:
             section = self.section(block_title(node), frame.section)
+            section.name = node.graph.name
             args = self.enter(frame, section, args, inner)
             inner.section = section
         for entry, item in zip(node.graph.inputs, args, strict=True):
@@ -324,8 +325,9 @@ class _Unfolding(Steps):
         step.ins = self.once(ins)
         step.text, step.note = roman(block_title(node)), italic(", ".join(names))
         step.tint = self.tints.setdefault(node.graph.name, len(self.tints))
+        step.block = node.graph.name
         if node.graph.kind == "op":
-            step.mark = "plain"
+            step.mark, step.block = "plain", ""
         if not step.ins:
             step.kind, step.late = Kind.SOURCE, True
         self.add(step)

@@ -1,4 +1,4 @@
-"""The command line: `attnc check | draw | compile | summary | convert | explain`.
+"""The command line: `attnc check | draw | show | compile | summary | convert | explain`.
 
 Diagnostics go to stderr, what was asked for to stdout. Exit status: 0 clean, 1 the spec is wrong, 2 it could not run.
 Nothing but the standard library is imported before a command needs it: `attnc check` loads lark, never NumPy or torch.
@@ -20,6 +20,7 @@ from .spec import Model, Size, Spec, load, suggestion
 
 if TYPE_CHECKING:
     from .compiler.inventory import WeightSpec
+    from .diagrams import Diagram
 
 CLEAN, WRONG, COULD_NOT_RUN = 0, 1, 2
 INTERRUPTED = 130  # what a shell reports of a command ended by Ctrl-C
@@ -27,7 +28,7 @@ INTERRUPTED = 130  # what a shell reports of a command ended by Ctrl-C
 UNKNOWN_SETTING, UNKNOWN_CONFIG = "E0601", "E0602"  # without a span: of the command line
 
 
-COMMANDS = ("check", "draw", "compile", "summary", "convert", "explain")
+COMMANDS = ("check", "draw", "show", "compile", "summary", "convert", "explain")
 
 
 class CannotRun(Exception):
@@ -85,7 +86,7 @@ def parser() -> Parser:
     made = command("draw", draw, "draw a neural-circuit diagram")
     target(made)
     made.add_argument(
-        "-o", dest="out", metavar="OUT", help="a .svg, .pdf, .png or .dot file; without it, DOT on stdout"
+        "-o", dest="out", metavar="OUT", help="a .svg, .pdf, .png, .dot, .tex or .html file; without it, DOT on stdout"
     )
     how = made.add_mutually_exclusive_group()
     how.add_argument(
@@ -96,6 +97,21 @@ def parser() -> Parser:
         help="draw these blocks from the inside, the others as boxes",
     )
     how.add_argument("--depth", type=depth, metavar="N", help="open N levels of blocks")
+    made.add_argument(
+        "--close", metavar="BLOCK,...", type=names, default=(), help="draw these blocks as boxes, whatever else is said"
+    )
+    made.add_argument("--width", type=length, metavar="LENGTH", help="of the page: 5.5in (also cm, mm, pt)")
+    made.add_argument("--theme", choices=("color", "mono"), default="color", help="colours, or ink alone")
+    made.add_argument("--title", metavar="TEXT", help='what stands above the figure; "" for nothing')
+    made.add_argument("--sizes", action="store_true", help="give the size of each axis at its first label")
+    made.add_argument("--legend", action="store_true", help="a strip beneath that explains axes and glyphs")
+    made.add_argument("--outline", action="store_true", help="in .svg, letters as curves, so that no font is needed")
+    made.add_argument("--gallery", metavar="OUT/", help="draw every model and block of FILE into this folder")
+    sizes(made)
+
+    made = command("show", show, "print the equations of a model or a block")
+    target(made)
+    made.add_argument("--latex", action="store_true", required=True, help="in Named Tensor Notation, as LaTeX")
     sizes(made)
 
     made = command("compile", emit, "write PyTorch or NumPy code")
@@ -148,6 +164,15 @@ def depth(text: str) -> int:
     return int(text)
 
 
+def length(text: str) -> float:
+    """A width of a page, in inches: `5.5in`, `14cm`, `140mm`, `397pt`, or a number of inches."""
+    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*(in|cm|mm|pt|)", text)
+    inches = float(found[1]) / {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27, "": 1.0}[found[2]] if found else 0.0
+    if not 0.5 <= inches <= 200:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a width such as 5.5in, 14cm, 140mm or 397pt")
+    return inches
+
+
 # -- commands ------------------------------------------------------------------------------------------------------
 
 
@@ -183,23 +208,82 @@ def check(args: argparse.Namespace) -> int:
 
 
 def draw(args: argparse.Namespace) -> int:
-    """Draw the neural-circuit diagram of a model or a block, as SVG, PDF, PNG or DOT by the ending of OUT. All but
-    DOT need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
+    """Draw the neural-circuit diagram of a model or a block, as SVG, PDF, PNG, DOT, TikZ (.tex) or an HTML page by the
+    ending of OUT. All but DOT and TikZ need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
     """
     from .diagrams import UnknownBlock
     from .diagrams.export import FORMATS, ExportError
 
     if args.out is not None:
         writable(args.out, FORMATS)
+        if args.outline and not args.out.lower().endswith(".svg"):
+            raise CannotRun("--outline is for .svg files: PDF and PNG bring their letters along anyway")
+    if args.gallery is not None:
+        return gallery(args)
     model = open_model(args)
     try:
-        diagram = model.draw(open=args.open, depth=args.depth)
+        diagram = drawn(model, args)
         if args.out is None:
             sys.stdout.write(diagram.dot)
         else:
-            diagram.save(args.out)
+            diagram.save(args.out, outline=args.outline)
     except (UnknownBlock, ExportError) as problem:
         raise CannotRun(str(problem)) from None
+    return CLEAN
+
+
+def drawn(model: Model, args: argparse.Namespace) -> Diagram:
+    """The diagram that the flags ask for; what is wrong with it goes to stderr."""
+    diagram = model.draw(
+        open=args.open,
+        close=args.close,
+        depth=args.depth,
+        width=args.width,
+        theme=args.theme,
+        title=args.title,
+        sizes=args.sizes,
+        legend=args.legend,
+    )
+    for warning in diagram.warnings:
+        complain(f"{model.name}: {warning}")
+    return diagram
+
+
+def gallery(args: argparse.Namespace) -> int:
+    """Every model and block of a file as SVG, and a page that shows them all."""
+    from .diagrams.export import ExportError
+    from .diagrams.gallery import index
+
+    file, name = split(args.target)
+    if name is not None or args.out is not None or args.open or args.close:
+        raise CannotRun("--gallery draws all of a file: it goes without :NAME, -o, --open and --close")
+    spec = open_spec(file, args)
+    report(spec.warnings)
+    folder = Path(args.gallery)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as problem:
+        raise CannotRun(f"cannot write to {folder}: {problem.strerror or problem}") from None
+    made = []
+    for each in (*spec.models, *spec.blocks):
+        try:
+            model = spec.block(each) if each in spec.blocks else spec.model(each)
+        except AttnError:
+            complain(f"`{each}` cannot stand alone, so it is not drawn")
+            continue
+        try:
+            drawn(model, args).save(folder / f"{each}.svg", outline=args.outline)
+        except ExportError as problem:
+            raise CannotRun(str(problem)) from None
+        made.append(each)
+    write(str(folder / "index.html"), index(spec.name, made))
+    say(f"{folder}: {len(made)} diagrams and index.html")
+    return CLEAN
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print the equations of a model or a block: `--latex` in Named Tensor Notation (Chiang, Rush and Barak)."""
+    sys.stdout.write(open_model(args).latex())
     return CLEAN
 
 
@@ -240,6 +324,8 @@ def convert(args: argparse.Namespace) -> int:
         convert_file(args.map, args.weights, args.out, model, reverse=args.to == "foreign")
     except WeightsError as wrong:
         raise CannotRun(str(wrong)) from None
+    except OSError as problem:
+        raise CannotRun(f"{problem.filename or args.out}: {problem.strerror or problem}") from None
     return CLEAN
 
 

@@ -710,6 +710,54 @@ def scan(s: Scope) -> Val | None:
     )
 
 
+@row("attention", 3)
+def attention(s: Scope) -> Val | None:
+    """Causal self-attention in one line, returned and claimed causal; with all the ways to spoil it."""
+    pairs = [(k, q) for k in s.axes for q in s.axes if k != q and k.family == q.family == s.gen.stream and k.width]
+    depths = [axis for axis in s.axes if axis.fixed and not axis.width]
+    if not s.model or s.outer or not pairs or not depths or s.gen.promised:
+        return None
+    k, q = s.pick(pairs)
+    d = s.pick(depths)
+    x = s.input([q, d])
+    if x is None or not s.fits([q, k, d]):
+        return None
+    names = {"q": q.name, "k": k.name, "d": d.name, "x": x.text}
+    weights = "softmax[{k}](dot[{d}]({x}, {x}[{q} as {k}]) where {k} <= {q})"
+    form = f"dot[{{k}}]({weights}, {{x}}[{{q}} as {{k}}])"
+    other = next((axis for axis in s.axes if axis.family != q.family and axis.width), None)
+
+    def run(env: Env, xs: Sequence[Arr]) -> Arr:
+        past = xs[0].rename({q.name: k.name})
+        keep = pointwise(np.less_equal, *(Arr(np.arange(env.sizes[a.name]), (a.name,)) for a in (k, q)))
+        shares = named.softmax(named.dot([xs[0], past], [d.name]), keep, [k.name], env.sizes)
+        return named.dot([shares, past], [k.name])
+
+    spoiled = {
+        "rename dropped in self-attention": (("({x}, {x}[{q} as {k}])", "({x}, {x})"), "the scores lack the keys' axis"),
+        "mask turned round": (("{k} <= {q}", "{q} <= {k}"), "the result is claimed causal, and reads what comes after"),
+        "mask of what comes after": (("{k} <= {q}", "{k} <= {q} + 1"), "the result is claimed causal, and reads the next"),
+        "no mask": ((" where {k} <= {q}", ""), "the result is claimed causal, and reads everything"),
+        "softmax over the queries": (("softmax[{k}]", "softmax[{q}]"), "the weights sum to one over the queries"),
+        "queries averaged": (("dot[{k}](", "dot[{q}]("), "the values have no axis of the queries"),
+        "scores over the items": (("dot[{d}](", "dot[{k}]("), "the queries have no axis of the keys"),
+        "values without keys": (("), {x}[{q} as {k}])", "), {x})"), "the values lack the keys' axis"),
+    }
+    if other is not None:
+        spoiled["mask of another stream"] = (("{k} <= {q}", f"{other.name} < 2"), "the mask has no axis of the keys")
+        spoiled["mask of two streams"] = (("{k} <= {q}", f"{{k}} <= {other.name}"), "indices of two families do not compare")
+    s.met([q, k, d])
+    good = form.format(**names)
+    for name, ((old, new), why) in spoiled.items():
+        assert old in form
+        s.wrong(name, good, form.replace(old, new, 1).format(**names), why)
+    val = s.bind(s.make(good, [x], run, axes=[q, d], acted=[], reach=frozenset({q}), big=3))
+    s.gen.promised.append((val, q))
+    s.used |= val.uses
+    s.tag("causal")
+    return val
+
+
 # -- the library, and ops of the user's own ----------------------------------------------------------------------------
 
 

@@ -110,7 +110,9 @@ def write(gen: Gen, seed: int) -> Program | None:
     s.inputs_open = False
     leaves = [val for val in s.vals if not val.uses & s.used and not val.owner] or s.vals[-1:]
     leaves = leaves[-rng.randint(1, 8) :] if rng.random() < 0.85 else leaves[-1:]
-    results = [outcome(s, val, None if len(leaves) == 1 else gen.fresh("r")) for val in leaves]
+    alone = len(leaves) + len(gen.promised) == 1
+    results = [outcome(s, val, None if alone else gen.fresh("r")) for val in leaves]
+    results += [Result(val, val.axes, None if alone else gen.fresh("r"), axis) for val, axis in gen.promised[:2]]
     unit = Unit("model", "net", tuple(s.draft.formals), tuple(results), tuple(s.stmts))
     config = configured(gen)
     batch = tuple(rng.randint(1, 3) for _ in range(rng.choice([0, 1, 1, 1, 2])))
@@ -125,7 +127,7 @@ def write(gen: Gen, seed: int) -> Program | None:
     uses = tuple(f"use {path}: {', '.join(names)}" for path, names in sorted(gen.uses.items()))
     program = Program(
         seed, tuple(gen.header), uses, (*gen.units, unit), axes, gen.capacity, batch, config, gen.sizes,
-        tags=frozenset(gen.tags), ops=gen.ops,
+        tags=frozenset(gen.tags), ops=gen.ops, wrongs=tuple(gen.wrongs),
     ).pruned()  # fmt: skip
     if empty_axes := {axis for axis in axes if not axis.size}:
         program = replaced_sizes(program, {axis.name for axis in empty_axes})

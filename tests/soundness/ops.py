@@ -188,11 +188,11 @@ def _extreme(shown: str, f: Callable[[Any, Any], Any]) -> None:
     @row(f"{shown} pointwise", 2)
     def write(s: Scope) -> Val | None:
         vals = [s.real(ints=True) for _ in range(s.pick([2, 2, 3]))]
+        if s.chance(0.2):
+            vals[-1] = s.literal(s.pick([0, 0.5]))
         found = s.together([val for val in vals if val is not None]) if all(vals) else None
         if found is None:
             return None
-        if s.chance(0.2):
-            found[-1] = s.literal(s.pick([0, 0.5]))
         element = "int" if all(val.element == "int" for val in found) else "real"
         return s.make(
             f"{shown}({', '.join(val.text for val in found)})",
@@ -224,6 +224,7 @@ def dropout(s: Scope) -> Val | None:
     val = s.find(lambda val: val.element == "real")
     if val is None:
         return None
+    s.wrong("dropout of everything", f"dropout({val.text}, 0.25)", f"dropout({val.text}, 1.5)", "no probability")
     p = "drop" if "drop" in s.consts and s.chance(0.5) else "0.25"
     return s.make(
         f"dropout({val.text}, {s.pick(['', 'p = '])}{p})", [val], lambda env, xs: xs[0], big=val.big, mark=val.mark
@@ -305,6 +306,9 @@ def predicate(s: Scope, over: Axis | None = None) -> Val | None:
         return None
     at, here = s.position(k), s.position(q)
     both = frozenset({k, q})
+    for other in s.axes:
+        if kind < 3 and other.family != q.family:
+            s.wrong("indices of two families compared", f"{k.name} <= {q.name}", f"{k.name} <= {other.name}", "they do not compare")
     if kind < 3:
         return binary(s, "<=", at, here, 1, "bool", support=((k, q),), covers=both)
     if kind == 3:
@@ -334,12 +338,12 @@ def comparison(s: Scope) -> Val | None:
 
 @row("truth input", 1)
 def truth_input(s: Scope) -> Val | None:
-    return s.input(s.random_axes(0, 2), "bool", default=True if s.chance(0.3) else None)
+    return s.input(s.random_axes(0, 2), "bool", default=True if s.chance(0.5) else None)
 
 
 @row("int input", 1)
 def int_input(s: Scope) -> Val | None:
-    return s.input(s.random_axes(0, 2), "int", default=2 if s.chance(0.2) else None)
+    return s.input(s.random_axes(0, 2), "int", default=2 if s.chance(0.5) else None)
 
 
 @row("index input", 1)
@@ -350,7 +354,7 @@ def index_input(s: Scope) -> Val | None:
 
 @row("real input", 1)
 def real_input(s: Scope) -> Val | None:
-    return s.input(s.random_axes(0, 3), default=0.5 if s.chance(0.15) else None)
+    return s.input(s.random_axes(0, 3), default=0.5 if s.chance(0.5) else None)
 
 
 def truth(s: Scope) -> Val | None:
@@ -557,6 +561,11 @@ def softmax(s: Scope, log: bool = False) -> Val | None:
     shown = f"softmax[{_names(axes)}]({text})"
     if len(axes) > 1:
         s.tag("softmax of several axes")
+    absent = [axis for axis in s.axes if not any(part.has(axis) for part in parts)]
+    if absent and x.role == DATA:
+        wrong = shown.replace(f"[{_names(axes)}]", f"[{absent[0].name}]", 1)
+        s.wrong("softmax over an axis that is not there", shown, wrong, f"the operand has no {absent[0].name}")
+    s.wrong("softmax without an axis", shown, shown.replace(f"[{_names(axes)}]", "", 1), "no op has an implicit axis")
     return s.make(
         f"exp(log_{shown})" if log else shown, parts,
         lambda env, xs: named.softmax(xs[0], xs[1] if mask else None, names, env.sizes),
@@ -631,8 +640,17 @@ def dot(s: Scope) -> Val | None:
     for val in vals:
         for axis in axes:
             s.require(val, axis)
+    shown = f"dot[{_names(axes)}]({', '.join(val.text for val in vals)})"
+    for other in [axis for axis in s.axes if axis not in axes]:
+        wrong = shown.replace(f"dot[{_names(axes)}]", f"dot[{other.name}]", 1)
+        if len(vals) > 1 and not all(val.has(other) for val in vals):
+            s.wrong("contracted axis that an operand lacks", shown, wrong, f"an operand has no {other.name}")
+        elif len(vals) == 2 and carries_mark(vals, [other]):
+            s.wrong("averaged over another axis than normalised over", shown, wrong, "weights sum to one over another axis")
+    if len(vals) > 1 and any(val.role == DATA for val in vals):
+        s.wrong("where in an op that takes none", shown, shown[:-1] + f" where {s.axes[0].name} < 1)", "`dot` takes no mask")
     return s.make(
-        f"dot[{_names(axes)}]({', '.join(val.text for val in vals)})", vals, lambda env, xs: named.dot(xs, names),
+        shown, vals, lambda env, xs: named.dot(xs, names),
         axes=[axis for axis in union if axis not in axes], reach=reach,
         big=math.prod(val.big for val in vals) * 2,
     )  # fmt: skip
@@ -684,6 +702,14 @@ def linear(s: Scope) -> Val | None:
     if each:
         s.tag("linear with a colon")
     text, label = labelled(s, "linear", brackets, x.text + options)
+    if not each:
+        free = [axis for axis in s.axes if axis.width and not axis.fixed and not axis.own and axis not in left]
+        for axis in free[:1] if s.model else []:
+            wrong = text.replace(f"-> {_names(made)}]", f"-> {axis.name}]", 1)
+            s.wrong("learned over a width of any size", text, wrong, f"the size of {axis.name} is not known")
+        for axis in [axis for axis in s.axes if axis.fixed and not x.has(axis)][:1]:
+            wrong = text.replace(f"[{_names(eaten)} ->", f"[{axis.name} ->", 1)
+            s.wrong("linear of an axis that is not there", text, wrong, f"the operand has no {axis.name}")
     groups, ins, outs = s.dims([[axis] for axis in each]), s.dims([eaten])[0], s.dims([made])[0]
 
     def run(env: Env, xs: Sequence[Arr]) -> Arr:
@@ -787,8 +813,14 @@ def renamed(s: Scope, x: Val, old: Axis, new: Axis) -> Val:
     reach = None if x.reach is None else frozenset(swap.get(axis, axis) for axis in x.reach)
     s.met([old, new])
     s.require(x, old)
+    shown = f"{x.inner}[{old.name} as {new.name}]"
+    for other in s.axes:
+        if other.family != old.family and other.width == old.width and not x.has(other):
+            s.wrong("rename between families", shown, f"{x.inner}[{old.name} as {other.name}]", "no copies of one axis")
+        if not x.has(other):
+            s.wrong("rename of an axis that is not there", shown, f"{x.inner}[{other.name} as {new.name}]", "it has no such axis")
     return s.make(
-        f"{x.inner}[{old.name} as {new.name}]", [x], lambda env, xs: xs[0].rename({old.name: new.name}),
+        shown, [x], lambda env, xs: xs[0].rename({old.name: new.name}),
         axes=[swap.get(axis, axis) for axis in x.axes], moved=swap, element=x.element, into=x.into, reach=reach,
         mark=frozenset(swap.get(axis, axis) for axis in x.mark), big=x.big,
     )  # fmt: skip
@@ -838,8 +870,14 @@ def split(s: Scope) -> Val | None:
     names = s.dims([parts])[0]
     axes = [new for old in x.axes for new in (parts if old == whole else [old])]
     mark = (x.mark - {whole}) | set(parts) if whole in x.mark else x.mark
+    shown = f"split[{whole.name} -> {_names(parts)}]({x.text})"
+    for other in s.axes if s.model else []:
+        if other.fixed and all(axis.fixed for axis in (whole, *parts)) and other.size * parts[1].size != whole.size:
+            if not x.has(other) and other != parts[1] and other.family != parts[1].family:
+                wrong = shown.replace(f"-> {_names(parts)}]", f"-> {other.name}, {parts[1].name}]", 1)
+                s.wrong("sizes of a split that do not multiply", shown, wrong, "the product of the parts is another size")
     return s.make(
-        f"split[{whole.name} -> {_names(parts)}]({x.text})", [x],
+        shown, [x],
         lambda env, xs: named.split(xs[0].full([whole.name], env.sizes), whole.name, names, env.sizes),
         axes=axes, acted=[whole], element=x.element, into=x.into, mark=frozenset(mark), big=x.big,
     )  # fmt: skip
@@ -865,8 +903,12 @@ def merge(s: Scope) -> Val | None:
     mark = x.mark
     if mark & set(parts):
         mark = (mark - set(parts)) | {whole} if set(parts) <= mark else frozenset()
+    shown = f"merge[{_names(parts)} -> {whole.name}]({x.text})"
+    if frozenset(names) in s.draft.splits and s.draft.splits[frozenset(names)][0] == whole.name:
+        wrong = f"merge[{_names(parts[::-1])} -> {whole.name}]({x.text})"
+        s.wrong("merged in another order than split", shown, wrong, "that shuffles the items", split=frozenset(names))
     return s.make(
-        f"merge[{_names(parts)} -> {whole.name}]({x.text})", [x],
+        shown, [x],
         lambda env, xs: named.merge(xs[0].full(names, env.sizes), names, whole.name),
         axes=axes, acted=parts, element=x.element, into=x.into, mark=frozenset(mark), big=x.big,
     )  # fmt: skip
@@ -901,8 +943,13 @@ def concat(s: Scope) -> Val | None:
     s.pin(a, b, c)
     axes = list(dict.fromkeys([*(axis for axis in (*x.axes, *y.axes) if axis not in (a, b)), c]))
     reach: frozenset[Axis] | str | None = "" if not {a, b} & {*(x.reach or ()), *(y.reach or ())} else None
+    shown = f"concat[{a.name}, {b.name} -> {c.name}]({x.text}, {y.text})"
+    for other in s.axes if s.model else []:
+        if all(axis.fixed for axis in (a, b, c, other)) and other.size != c.size and not x.has(other) and not y.has(other):
+            wrong = shown.replace(f"-> {c.name}]", f"-> {other.name}]", 1)
+            s.wrong("sizes of a concat that do not add", shown, wrong, "the sum of the parts is another size")
     return s.make(
-        f"concat[{a.name}, {b.name} -> {c.name}]({x.text}, {y.text})", [x, y],
+        shown, [x, y],
         lambda env, xs: named.concat([xs[0].full([a.name], env.sizes), xs[1].full([b.name], env.sizes)], [a.name, b.name], c.name),
         axes=axes, big=max(x.big, y.big), reach=reach,
     )  # fmt: skip
@@ -1067,8 +1114,17 @@ def gather(s: Scope) -> Val | None:
         reach = frozenset(reach) | e.reach
     s.require(x, axis)
     s.met([axis, *own])
+    shown = f"{x.inner}[{axis.name} = {e.text}]"
+    if axis not in own and s.fits(rest):
+        s.wrong("index past the end", shown, f"{x.inner}[{axis.name} = |{axis.name}|]", "the last index is one less")
+        s.wrong("negative index", shown, f"{x.inner}[{axis.name} = 0 - 1]", "indices start at 0")
+    for other in s.axes:
+        if other.family != axis.family:
+            s.wrong("index into another axis", shown, f"{x.inner}[{axis.name} = {other.name}]", "indices of another family")
+        if not x.has(other):
+            s.wrong("picked along an axis that is not there", shown, f"{x.inner}[{other.name} = 0]", "it has no such axis")
     return s.make(
-        f"{x.inner}[{axis.name} = {e.text}]", [x, e],
+        shown, [x, e],
         lambda env, xs: named.gather(xs[0].full([axis.name], env.sizes), axis.name, xs[1]),
         axes=[*rest, *own], element=x.element, into=x.into, mark=frozenset() if axis in x.mark else x.mark, big=x.big,
         reach=reach,

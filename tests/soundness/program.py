@@ -230,6 +230,16 @@ class Unit:
 
 
 @dataclass(frozen=True)
+class Wrong:
+    """A spelling of an expression that is wrong by construction: `bad` for `good`, and why."""
+
+    name: str
+    good: str
+    bad: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Program:
     """files: the other files that it uses. omitted: inputs left to their default. tags: constructs that it shows."""
 
@@ -246,6 +256,7 @@ class Program:
     tags: frozenset[str] = frozenset()
     elsewhere: frozenset[str] = frozenset()  # names of blocks that live in the file `parts`
     ops: int = 0
+    wrongs: tuple[Wrong, ...] = ()
 
     @property
     def model(self) -> Unit:

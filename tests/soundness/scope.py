@@ -10,7 +10,7 @@ from itertools import combinations, count
 from typing import Any, TypeVar
 
 from .named import Arr, number, pointwise, union
-from .program import CONSTANT, DATA, TABLE, Axis, Env, Formal, Generic, Stmt, Unit, Uses, Val
+from .program import CONSTANT, DATA, TABLE, Axis, Env, Formal, Generic, Stmt, Unit, Uses, Val, Wrong
 
 T = TypeVar("T")
 MOST_ITEMS, MOST_AXES = 300, 5
@@ -34,6 +34,8 @@ class Gen:
     stream: str = ""
     sums: list[tuple[Axis, Axis, Axis]] = field(default_factory=list)
     chunks: list[tuple[Axis, Axis, Axis]] = field(default_factory=list)
+    wrongs: list[Wrong] = field(default_factory=list)
+    promised: list[tuple[Val, Axis]] = field(default_factory=list)  # results that are claimed causal
     ids: Any = field(default_factory=count)
     ops: int = 0
 
@@ -330,7 +332,13 @@ class Scope:
             return None
         carrying = [val for val in vals if val.role == DATA and val.element in ("real", "int")]
         widths = [axis for axis in dict.fromkeys(a for val in carrying for a in val.axes) if axis.width]
-        return [self.broadcast(v, [w for w in widths if not v.has(w)]) if v in carrying else v for v in vals]
+        out = []
+        for val in vals:
+            spread = self.broadcast(val, [w for w in widths if not val.has(w)]) if val in carrying else val
+            if spread is not val and self.model:
+                self.wrong("spread over a width in silence", spread.text, val.text, "another operand has a width that it lacks")
+            out.append(spread)
+        return out
 
     def owned(self, val: Val) -> Val:
         """In a block, an operand beside others must keep the widths of its formal: another may have them."""
@@ -338,6 +346,11 @@ class Scope:
             if axis.width and val.role == DATA and val.element in ("real", "int"):
                 self.require(val, axis)
         return val
+
+    def wrong(self, name: str, good: str, bad: str, why: str, **more: Any) -> None:
+        """How an expression may be spoiled, for the mutants."""
+        if bad != good:
+            self.gen.wrongs.append(Wrong(name, good, bad, why))
 
     def require_index(self, val: Val) -> None:
         """An index, where a plain number will not do."""

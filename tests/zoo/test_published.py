@@ -11,8 +11,8 @@ from attnc.weights import Map
 
 ZOO = Path(__file__).parents[2] / "examples" / "zoo"
 
-# Parameters of the checkpoints on the Hugging Face hub, tied ones once. BART and Marian: and a bias of the logits, which
-# there is no parameter; Marian: without the two tables of sinusoids.
+# Parameters of the checkpoints on the Hugging Face hub, tied ones once; for BART also the bias of its logits, which
+# there is no parameter but a buffer.
 PUBLISHED = {
     ("gpt2", "gpt2", None): 124_439_808,
     ("gpt2", "gpt2", "medium"): 354_823_168,

@@ -205,6 +205,25 @@ GEMMA2 = dict(
 )  # fmt: skip
 
 
+SMALL_GPT = dict(vocab_size=37, n_embd=24, n_layer=3, n_head=2)
+PHI3 = {name: value for name, value in LLAMA.items() if name != "head_dim"} | {"pad_token_id": 36}
+OPT = dict(
+    **SMALL, num_hidden_layers=3, num_attention_heads=4, ffn_dim=28, max_position_embeddings=16, pad_token_id=36,
+    word_embed_proj_dim=24,
+)  # fmt: skip
+WHISPER = dict(
+    vocab_size=37, d_model=24, encoder_layers=3, decoder_layers=3, encoder_attention_heads=4, decoder_attention_heads=4,
+    encoder_ffn_dim=28, decoder_ffn_dim=28, num_mel_bins=5, max_source_positions=13, max_target_positions=16,
+    pad_token_id=36, bos_token_id=1, eos_token_id=1, decoder_start_token_id=1,
+)  # fmt: skip
+
+
+def speech(draw: torch.Generator) -> Any:
+    sound, ids = torch.randn(SOME, 5, 26, generator=draw), torch.randint(2, 36, (SOME, 11), generator=draw)
+    theirs = {"input_features": sound, "decoder_input_ids": ids}
+    return theirs, {"sound": sound, "ids": ids}, torch.ones(SOME, 11, dtype=torch.bool)
+
+
 def more(file: str, kind: str, settings: dict[str, Any], **other: Any) -> Case:
     reference = (f"{kind}ForCausalLM", f"{kind}Config", settings)
     return Case(file, reference, {}, left_padded(37, 11), folder=MORE, double=5e-6, **other)
@@ -218,6 +237,11 @@ CASES |= {
         "GPTNeoX",
         dict(**SMALL, num_hidden_layers=3, num_attention_heads=2, intermediate_size=28, rotary_pct=0.5),
     ),
+    "qwen3": more("qwen3", "Qwen3", LLAMA),
+    "phi3": more("phi3", "Phi3", dict(**PHI3, sliding_window=5, rms_norm_eps=1e-5)),
+    "opt": more("opt", "OPT", OPT),
+    "gptj": more("gptj", "GPTJ", dict(SMALL_GPT, n_inner=28, rotary_dim=6), exact=False),
+    "whisper": Case("whisper", ("WhisperForConditionalGeneration", "WhisperConfig", WHISPER), {}, speech, folder=MORE),
     "bloom": more("bloom", "Bloom", dict(**SMALL, n_layer=3, n_head=4), exact=False),
 }
 
