@@ -238,6 +238,9 @@ def cumsum(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """softmax and log_softmax, over one axis or several jointly."""
     x = body.real(vals[0], is_table(node.out))
+    if x.number:  # a mask alone says where it is
+        dtype = body.float64() if is_table(node.out) else body.dtype
+        x = replace(x, code=Code(body.filled("()", x.text, "real", dtype)), number=False, table=is_table(node.out))
     fed = [x]
     if mask is None:
         x = body.full(x, node.axes)

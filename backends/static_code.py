@@ -76,6 +76,13 @@ def apply(op: str, codes: list[Code]) -> Code:
         return Code(f"min(max({codes[0].text}, {codes[1].text}), {codes[2].text})")
     if op == "sigmoid":
         return Code(f"1 / (1 + math.exp(-{codes[0].at(UNARY)}))", TERM)
+    x = codes[0].at(ATOM)
+    if op == "silu":
+        return Code(f"{x} / (1 + math.exp(-{x}))", TERM)
+    if op == "gelu":
+        return Code(f"{x} * (1 + math.erf({x} / math.sqrt(2))) / 2", TERM)
+    if op == "gelu_tanh":
+        return Code(f"{x} * (1 + math.tanh(math.sqrt(2 / math.pi) * ({x} + 0.044715 * {x} ** 3))) / 2", TERM)
     if op == "select":
         return Code(f"{codes[1].at(OR)} if {codes[0].at(OR)} else {codes[2].text}", TERNARY)
     if op in _BINARY:

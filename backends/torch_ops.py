@@ -223,6 +223,9 @@ def cumsum(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """softmax and log_softmax; several axes jointly are flattened into one and back."""
     x = body.real(vals[0], is_table(node.out))
+    if x.number:  # a mask alone says where it is
+        dtype = body.float64() if is_table(node.out) else body.dtype
+        x = replace(x, code=Code(body.filled("()", x.text, "real", dtype)), number=False, table=is_table(node.out))
     axes, op = node.axes, node.op
     fed = [x]
     if mask is None:

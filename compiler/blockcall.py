@@ -648,10 +648,18 @@ class BlockCall(Binding):
         builder.nodes.append(
             Call(graph, name, tuple(args), tuple(values), tuple(self.actual), tuple(self.const_actual), self.call.span)
         )
-        if name and self.shared is None and owns_weights(graph):
-            body.may_own(name, self.call.label.span if self.call.label else self.call.callee.span)
-            builder.own(name, self.call.label.span if self.call.label else self.call.callee.span, body)
+        self._own(name, graph)
         return outs
+
+    def _own(self, name: str, graph: Graph) -> None:
+        """Keep the name that the call's weights go by, which must be free (D11)."""
+        body, builder = self.body, self.body.builder
+        span = (self.call.label or self.call.callee).span
+        if self.block.is_model:
+            builder.own_model(self.block.name, weight_shapes(graph), span, body)
+        elif self.shared is None and owns_weights(graph):
+            body.may_own(name, span)
+            builder.own(name, span, body)
 
 
 def weight_shapes(graph: Graph, path: str = "") -> dict[str, tuple[int | None, ...]]:

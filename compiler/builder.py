@@ -25,6 +25,9 @@ class Builder:
     inputs: list[Input] = field(default_factory=list)
     outside: list[Wire] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
     names: dict[str, Span] = field(default_factory=dict)  # of what owns weights (D11)
+    models: dict[str, dict[str, tuple[int | None, ...]]] = field(
+        default_factory=dict
+    )  # called: shapes of their weights
     splits: dict[frozenset[int], tuple[Axis, tuple[Axis, ...], Span]] = field(default_factory=dict)
     _next: int = 0
     _taken: dict[int, Value] = field(default_factory=dict)
@@ -83,3 +86,23 @@ class Builder:
                 help=f"give one of them a label: `{re.split(r'[^A-Za-z0-9_]', span.text)[0]}.other ...`",
             )
         self.names[name] = span
+
+    def own_model(self, model: str, shapes: dict[str, tuple[int | None, ...]], span: Span, body: Scope) -> None:
+        """A called model's weights stand here under the names that they have in it, once for all of its calls."""
+        known = self.models.get(model)
+        if known is None:
+            self.models[model] = shapes
+        elif known == shapes:
+            return
+        for name in dict.fromkeys(path.partition(".")[0] for path in shapes):
+            if name in self.names:
+                body.report(
+                    "E0217",
+                    f"two things here own weights under the name `{name}`",
+                    span,
+                    f"`{model}` has a `{name}`",
+                    related=[(self.names[name], "the first")],
+                    help=f"a model adds nothing to the names of its weights: make `{model}` a block, "
+                    "or name one of the two anew",
+                )
+            self.names.setdefault(name, span)

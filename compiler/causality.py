@@ -107,8 +107,9 @@ def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnosti
 
 
 def _within(bound: Bound, axis: Axis) -> bool:
-    digit = bound[0]
-    return digit.zero or (len(bound) == 1 and digit.axis == axis and digit.offset <= 0)
+    if all(digit.zero for digit in bound):
+        return True
+    return len(bound) == 1 and bound[0].axis == axis and bound[0].offset <= 0
 
 
 def _leak(bound: Bound, trace: Trace, graph: Graph, axis: Axis, span: Span, value: Value) -> Diagnostic:
@@ -204,6 +205,8 @@ class _Analysis:
         for entry, arg in zip(node.graph.inputs, node.args, strict=True):
             back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
             entering.append(_over(infos[arg.id], back))
+        for at, _ in node.states:  # what is known of the first value need not hold of the next
+            entering[at] = Info(entering[at].reach)
         found: list[Info] = []
         for attempt in range(8):
             found = self.run(node.graph, entering, inner)
@@ -221,7 +224,7 @@ class _Analysis:
             infos[out.id] = Info(_over(info, names).reach)
 
     def _repeat(self, node: Repeat, infos: dict[int, Info], families: frozenset[int]) -> None:
-        carried = [infos[arg.id] for arg in node.args[: node.carried]]
+        carried = [Info(infos[arg.id].reach) for arg in node.args[: node.carried]]
         outside = [infos[arg.id] for arg in node.args[node.carried :]]
         for attempt in range(8):
             after = [Info(info.reach) for info in carried]
@@ -564,8 +567,8 @@ def _merged(bound: Bound, axes: tuple[Axis, ...], made: Axis) -> Bound:
     if len(bound) != len(axes):
         return (TOP,)
     for digit, axis in zip(bound, axes, strict=True):
-        if digit.zero or (digit.axis == axis and digit.offset < 0):
-            return (Digit(made),)
-        if digit.axis != axis or digit.offset > 0:
+        if digit.axis == axis and digit.offset < 0:
+            return (Digit(made),)  # an earlier group: whatever follows is before this item
+        if not digit.zero and (digit.axis != axis or digit.offset > 0):
             return (TOP,)
     return (Digit(made),)

@@ -435,7 +435,7 @@ class Expressions(Scope):
             "E0218",
             f"this `{op.name}` needs a name: its weights are stored under it",
             call.callee.span,
-            help=f"label it, `{op.name}.up[...]`, or bind its result to a name of its own",
+            help=f"label it, `{op.name}.some_name[...]`, or bind its result to a name of its own",
             fix=[(Span(call.span.source, call.callee.span.end, call.callee.span.end), ".name")],
         )
         return False

@@ -381,6 +381,8 @@ class _Declarations:
         aside = Session() if self.module.library else self.session
         if original is not None:
             extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
+        elif setting is not None and decl.bounded:
+            bound = self._positive(setting, decl.name, "it is set from outside")
         elif setting is not None:
             extent = self._positive(setting, decl.name, "it is set from outside")
         elif decl.size is not None:
@@ -775,7 +777,7 @@ def checked_size(
     value = checked_number(session, formula, span)
     if value is None:
         return None
-    if isinstance(value, float) and value == int(value):
+    if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         session.report(

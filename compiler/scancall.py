@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ..dsl.source import Span
 from .axes import Axis
-from .blockcall import BlockCall, owns_weights
+from .blockcall import BlockCall
 from .body import Body
 from .builder import Builder
 from .frame import Frame, Instance
@@ -191,6 +191,5 @@ class ScanCall(BlockCall):
                 self.call.span,
             )
         )
-        if name and self.shared is None and owns_weights(graph):
-            builder.own(name, self.call.label.span if self.call.label else self.call.callee.span, body)
+        self._own(name, graph)
         return outs

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from .axes import Axis
-from .static import Arith, Const, ConstOf, Literal, SizeOf, Static, evaluate
+from .static import Arith, Const, ConstOf, Literal, SizeOf, Static, evaluate, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,9 @@ def poly(static: Static) -> Poly:
             divisor = as_constant(poly(b))
             if divisor:
                 return {key: value / divisor for key, value in poly(a).items()}
-    known = None
-    with suppress(ArithmeticError, ValueError):
-        known = evaluate(static)
-    if isinstance(known, int | float):
-        return _constant(Fraction(known))
+    value = known(static)
+    if isinstance(value, int | float) and math.isfinite(value):
+        return _constant(Fraction(value))
     assert isinstance(static, Arith)
     return {((static.op, *(tuple(sorted(poly(arg).items(), key=repr)) for arg in static.args)),): Fraction(1)}
 
@@ -142,10 +140,41 @@ def as_constant(p: Poly) -> Fraction | None:
 
 def never_negative(p: Poly) -> bool:
     """Whether the polynomial is at least 0 whatever the sizes, each size being at least 1 (sufficient only)."""
-    # Each monomial is at least 1, so what is positive can pay for a negative constant term.
-    constant = p.get((), Fraction(0))
-    others = [value for key, value in p.items() if key]
-    return all(value >= 0 for value in others) and constant + sum(others) >= 0
+    total = Fraction(0)
+    for monomial, coefficient in p.items():
+        least = 1
+        for unknown in monomial:
+            lower = _least(unknown)
+            if lower is None:
+                return False
+            least *= lower
+        if monomial and coefficient < 0:
+            return False
+        total += coefficient * least
+    return total >= 0
+
+
+def _least(unknown: object) -> int | None:
+    """The least value of an unknown of a monomial, where it has one of 0 or more.
+
+    A size is at least 1. A const without a value, such as the index of a repeat, may be any number.
+    """
+    assert isinstance(unknown, tuple)
+    match unknown:
+        case ("axis", _):
+            return 1
+        case ("floor" | "ceil", inner) if never_negative(dict(inner)):
+            return 0
+        case ("%", _, divisor) if never_negative(_add(dict(divisor), _constant(Fraction(1)), -1)):
+            return 0
+        case ("max", *parts) if any(never_negative(dict(part)) for part in parts):
+            return 0
+        case ("min", *parts) if all(never_negative(dict(part)) for part in parts):
+            return 0
+        case ("abs", _):
+            return 0
+        case _:
+            return None
 
 
 def difference(a: Static, b: Static) -> Poly:
@@ -190,12 +219,12 @@ def largest(static: Static) -> int | None:
             parts = []
             for index, arg in enumerate(args):
                 fixed = static.op in ("/", "//") and index == 1
-                part = evaluate(arg) if fixed else largest(arg)
+                part = known(arg) if fixed else largest(arg)
                 if part is None:
                     return None
                 parts.append(Literal(part))
-            value = evaluate(Arith(static.op, tuple(parts)))
+            value = known(Arith(static.op, tuple(parts)))
             return int(value) if value is not None else None
         case _:
-            value = evaluate(static)
+            value = known(static)
             return int(value) if value is not None else None

@@ -1,0 +1,316 @@
+"""A graph as equations in Named Tensor Notation (Chiang, Rush and Barak 2021), for LaTeX with amsmath and amssymb.
+
+One row for each value that has a name or is read twice. An axis stands beneath the operator that acts on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..compiler.axes import Axis
+from ..compiler.graph import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    IndexInto,
+    Parameter,
+    Positions,
+    Repeat,
+    Scalar,
+    Scan,
+    Type,
+    Value,
+)
+from ..compiler.static import Arith, ConstOf, Literal, SizeOf, Static
+from .opening import uses
+from .tikz import escaped
+
+_NOTHING, _TO, _DOT, _SUM, _SCAN = r"\{\}", r" \to ", r"\odot", r"\sum", r"\mathrm{scan}"
+_LONG = 150  # characters of LaTeX, from which on an expression gets a row of its own
+_ATOM, _TIMES, _PLUS, _COMPARE, _LOGIC = 5, 4, 3, 2, 1
+_INFIX = {
+    "+": ("+", _PLUS), "-": ("-", _PLUS), "*": (r"\cdot", _TIMES), "%": (r"\bmod", _TIMES),
+    "<=": (r"\le", _COMPARE), ">=": (r"\ge", _COMPARE), "<": ("<", _COMPARE), ">": (">", _COMPARE),
+    "==": ("=", _COMPARE), "!=": (r"\ne", _COMPARE), "and": (r"\wedge", _LOGIC), "or": (r"\vee", _LOGIC),
+}  # fmt: skip
+_WORDS = {
+    "relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU", "layernorm": "LayerNorm",
+    "rmsnorm": "RMSNorm", "l2norm": "L2Norm", "log_softmax": "logsoftmax", "logsumexp": "logsumexp",
+    "cross_entropy": "CrossEntropy",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    tex: str
+    binds: int = _ATOM
+
+    def within(self, binds: int) -> str:
+        return self.tex if self.binds >= binds else rf"\left({self.tex}\right)"
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The equations of one body."""
+
+    graph: Graph
+    names: dict[str, int]  # how often a name was given away
+    indent: str = ""
+    rows: list[str] = field(default_factory=list)
+    terms: dict[int, _Term] = field(default_factory=dict)
+
+
+def latex(graph: Graph) -> str:
+    """An `align*` with a row for the signature and one for each named value."""
+    rows = _Rows(graph, {})
+    shapes = [_space(entry.value.type) for entry in graph.inputs]
+    results = [_space(output.value.type, output.axes) for output in graph.outputs]
+    rows.rows.append(
+        rf"{_upright(graph.name)} &\colon {_product(shapes) or _NOTHING} \to {_product(results) or _NOTHING}"
+    )
+    for entry in graph.inputs:
+        rows.terms[entry.value.id] = _Term(_fresh(rows, entry.name))
+    if graph.kind == "op":
+        rows.rows.append(rf"& \text{{computed by }} \texttt{{{escaped(graph.target)}}}")
+    else:
+        given = ", ".join(rows.terms[entry.value.id].tex for entry in graph.inputs)
+        _body(rows)
+        outs = ", ".join(rows.terms[output.value.id].tex for output in graph.outputs)
+        rows.rows.append(rf"{_upright(graph.name)}({given}) &= {outs}")
+    joint = " \\\\\n  "
+    return f"\\begin{{align*}}\n  {joint.join(rows.rows)}\n\\end{{align*}}\n"
+
+
+def axis_tex(axis: Axis) -> str:
+    return rf"\mathsf{{{escaped(axis.name)}}}"
+
+
+def _space(type: Type, axes: Sequence[Axis] | None = None) -> str:
+    match type.element:
+        case IndexInto(axis):
+            base = rf"[{axis_tex(axis)}]"
+        case Scalar.BOOL:
+            base = r"\{0, 1\}"
+        case Scalar.INT:
+            base = r"\mathbb{Z}"
+        case _:
+            base = r"\mathbb{R}"
+    named = [axis_tex(a) for a in (type.axes if axes is None else axes) if a not in type.thin]
+    return rf"{base}^{{{_product(named)}}}" if named else base
+
+
+def _product(spaces: Sequence[str]) -> str:
+    return r" \times ".join(spaces)
+
+
+def _upright(name: str) -> str:
+    return rf"\mathrm{{{escaped(name)}}}"
+
+
+def _named(name: str) -> str:
+    """`x` in italics, a word set as one, `w_k` with a subscript."""
+    base, _, sub = name.partition("_")
+    if not base:
+        base, sub = name, ""
+    tex = escaped(base) if len(base) == 1 else rf"\mathit{{{escaped(base)}}}"
+    return rf"{tex}_{{\mathrm{{{escaped(sub)}}}}}" if sub else tex
+
+
+def _fresh(rows: _Rows, name: str) -> str:
+    """A name not used before: a variable that is given anew gets primes."""
+    again = rows.names.get(name, 0)
+    rows.names[name] = again + 1
+    mark = "'" * again if again < 3 else rf"^{{({again})}}"
+    return _named(name) + mark
+
+
+def _under(operator: str, axes: Sequence[Axis]) -> str:
+    """The operator with the axes it acts on beneath it."""
+    if not axes:
+        return operator
+    return rf"\mathop{{\underset{{{', '.join(map(axis_tex, axes))}}}{{{operator}}}}}"
+
+
+def _function(word: str, axes: Sequence[Axis], *args: str) -> _Term:
+    return _Term(rf"{_under(_upright(word), axes)}\left({', '.join(args)}\right)")
+
+
+def _static(value: Static) -> _Term:
+    match value:
+        case Literal(bool() as truth):
+            return _Term(r"\mathrm{true}" if truth else r"\mathrm{false}")
+        case Literal(float() as number):
+            return _number(number)
+        case Literal(number):
+            return _Term(str(number), _ATOM if number >= 0 else _PLUS)
+        case SizeOf(axis):
+            return _Term(rf"|{axis_tex(axis)}|")
+        case ConstOf(const):
+            return _static(Literal(const.value)) if const.value is not None else _Term(_named(const.name))
+        case Arith(op, args):
+            return _op(op, [_static(arg) for arg in args])
+
+
+def _number(value: float) -> _Term:
+    text = f"{value:.6g}"
+    if "e" not in text:
+        return _Term(text, _ATOM if value >= 0 else _PLUS)
+    digits, _, power = text.partition("e")
+    lead = "" if digits == "1" else rf"{digits} \cdot "
+    return _Term(rf"{lead}10^{{{int(power)}}}", _TIMES if lead else _ATOM)
+
+
+def _op(op: str, args: Sequence[_Term]) -> _Term:
+    """What a reader writes for arithmetic."""
+    match op:
+        case "/" if len(args) == 2:
+            return _Term(rf"\frac{{{args[0].tex}}}{{{args[1].tex}}}")
+        case "//" if len(args) == 2:
+            return _Term(rf"\left\lfloor \frac{{{args[0].tex}}}{{{args[1].tex}}} \right\rfloor")
+        case "^" if len(args) == 2:
+            return _Term(rf"{{{args[0].within(_ATOM)}}}^{{{args[1].tex}}}", _TIMES)
+        case "sqrt":
+            return _Term(rf"\sqrt{{{args[0].tex}}}")
+        case "rsqrt":
+            return _Term(rf"\frac{{1}}{{\sqrt{{{args[0].tex}}}}}")
+        case "neg":
+            return _Term(rf"-{args[0].within(_TIMES)}", _PLUS)
+        case "not":
+            return _Term(rf"\neg {args[0].within(_ATOM)}", _ATOM)
+        case "abs":
+            return _Term(rf"\left|{args[0].tex}\right|")
+        case "floor":
+            return _Term(rf"\left\lfloor {args[0].tex} \right\rfloor")
+        case "ceil":
+            return _Term(rf"\left\lceil {args[0].tex} \right\rceil")
+        case "sigmoid":
+            return _Term(rf"\sigma\left({args[0].tex}\right)")
+        case "dropout":
+            return args[0]
+        case "select" if len(args) == 3:
+            cases = rf"{args[1].tex} & \text{{if }} {args[0].tex} \\ {args[2].tex} & \text{{otherwise}}"
+            return _Term(rf"\begin{{cases}} {cases} \end{{cases}}")
+        case op if op in _INFIX and len(args) == 2:
+            sign, level = _INFIX[op]
+            right = level + 1 if op in ("-", "%") or level == _COMPARE else level
+            return _Term(f"{args[0].within(level)} {sign} {args[1].within(right)}", level)
+        case op if op in ("sin", "cos", "tanh", "exp", "log", "min", "max"):
+            return _Term(rf"\{op}\left({', '.join(a.tex for a in args)}\right)")
+        case op:
+            return _function(_WORDS.get(op, op), (), *(a.tex for a in args))
+
+
+# -- bodies ----------------------------------------------------------------------------------------------------
+
+
+def _body(rows: _Rows) -> None:
+    read = uses(rows.graph)
+    for node in rows.graph.nodes:
+        match node:
+            case Constant(value, out):
+                rows.terms[out.id] = _static(value)
+            case Positions(axis, out):
+                rows.terms[out.id] = _Term(axis_tex(axis))
+            case Parameter(weight, out):
+                rows.terms[out.id] = _Term(_named(weight.name))
+            case Apply():
+                _keep(rows, node.out, _apply(rows, node), read.get(node.out.id, 0))
+            case Call() | Scan() | Repeat():
+                _several(rows, node)
+
+
+def _keep(rows: _Rows, value: Value, term: _Term, read: int) -> None:
+    """A row of its own for what has a name, is read twice or is long; otherwise it goes where it is read."""
+    if value.name is None and (read < 2 or len(term.tex) < 12) and len(term.tex) < _LONG:
+        rows.terms[value.id] = term
+        return
+    name = _fresh(rows, value.name or "t")
+    rows.rows.append(f"{rows.indent}{name} &= {term.tex}")
+    rows.terms[value.id] = _Term(name)
+
+
+def _apply(rows: _Rows, node: Apply) -> _Term:
+    args = [rows.terms[v.id] for v in node.operands]
+    if node.mask is not None:
+        mask = rows.terms[node.mask.id]
+        args[0] = _Term(rf"{args[0].within(_PLUS)} \text{{ where }} {mask.within(_PLUS)}", 0)
+    match node.op:
+        case "dot":
+            over = _under(_DOT, node.axes)
+            return _Term(rf" \mathbin{{{over}}} ".join(a.within(_TIMES + 1) for a in args), _TIMES)
+        case "linear":
+            label = escaped(node.name.split(".")[-1]) if node.name else ""
+            power = rf"^{{\mathit{{{label}}}}}" if label else ""
+            term = rf"W{power} \mathbin{{{_under(_DOT, node.axes)}}} {args[0].within(_TIMES + 1)}"
+            if any(w.name.endswith("bias") for w in node.weights):
+                return _Term(f"{term} + b{power}", _PLUS)
+            return _Term(term, _TIMES)
+        case "embed":
+            label = node.name.split(".")[-1] if node.name else "E"
+            return _Term(rf"{_named(label)}_{{{_into(node, args[0])}}}")
+        case "gather":
+            return _Term(rf"{args[0].within(_ATOM)}_{{{axis_tex(node.axes[0])}({args[1].tex})}}")
+        case "rename" | "split" | "merge":
+            old, new = (", ".join(map(axis_tex, axes)) for axes in (node.axes, node.made))
+            if len(node.axes) > 1:
+                old = f"({old})"
+            if len(node.made) > 1:
+                new = f"({new})"
+            return _Term(rf"{args[0].within(_ATOM)}_{{{old} \to {new}}}")
+        case "broadcast":
+            return args[0]
+        case "sum":
+            return _Term(rf"{_under(_SUM, node.axes)} {args[0].within(_TIMES)}", _PLUS)
+        case "concat":
+            axis = ", ".join(map(axis_tex, node.made))
+            joined = r";\ ".join(a.tex for a in args)
+            return _Term(rf"\left[{joined}\right]_{{{axis}}}")
+        case _ if node.axes:
+            return _function(_WORDS.get(node.op, node.op), node.axes, *(a.tex for a in args))
+        case op:
+            return _op(op, args)
+
+
+def _into(node: Apply, index: _Term) -> str:
+    return f"{axis_tex(node.axes[0])}({index.tex})" if node.axes else index.tex
+
+
+def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
+    if isinstance(node, Repeat):
+        _repeat(rows, node)
+        return
+    args = ", ".join(rows.terms[v.id].tex for v in node.args)
+    label = node.name.split(".")[-1]
+    power = rf"^{{\mathrm{{{escaped(label)}}}}}" if label and label != node.graph.name else ""
+    call = rf"{_upright(node.graph.name)}{power}({args})"
+    if isinstance(node, Scan):
+        call = rf"{_under(_SCAN, [node.axis])}\ {call}"
+    outs = node.outs
+    if len(outs) == 1:
+        read = uses(rows.graph).get(outs[0].id, 0)
+        _keep(rows, outs[0], _Term(call), read)
+        return
+    made = [_fresh(rows, v.name or "t") for v in outs]
+    rows.rows.append(f"{rows.indent}{', '.join(made)} &= {call}")
+    rows.terms.update((v.id, _Term(name)) for v, name in zip(outs, made, strict=True))
+
+
+def _repeat(rows: _Rows, node: Repeat) -> None:
+    body = node.bodies[0]
+    inner = _Rows(body, rows.names, rows.indent + r"\quad ", rows.rows, {})
+    note = r" \text{ (shared weights)}" if node.shared else ""
+    index = _named(node.index.name) if node.index is not None else r"\ell"
+    rows.rows.append(rf"{rows.indent}&\text{{for }} {index} = 1, \ldots, {_static(node.count).tex}{note}\colon")
+    for at, (entry, value) in enumerate(zip(body.inputs, node.args, strict=True)):
+        inner.terms[entry.value.id] = rows.terms[value.id]
+        if at < node.carried:
+            name = _fresh(rows, entry.name)
+            rows.rows.insert(len(rows.rows) - 1, f"{rows.indent}{name} &= {rows.terms[value.id].tex}")
+            inner.terms[entry.value.id] = _Term(name)
+    _body(inner)
+    for at, (output, value) in enumerate(zip(body.outputs, node.outs, strict=True)):
+        name = inner.terms[body.inputs[at].value.id].tex
+        rows.rows.append(rf"{inner.indent}{name} &\leftarrow {inner.terms[output.value.id].tex}")
+        rows.terms[value.id] = _Term(name)

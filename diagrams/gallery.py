@@ -13,7 +13,9 @@ def index(title: str, names: Sequence[str]) -> str:
         f"<figcaption>{escape(name)}</figcaption></figure>"
         for name in names
     )
-    style = "body{font:15px/1.4 system-ui,sans-serif;margin:2rem auto;max-width:60rem}figure{margin:2rem 0}img{max-width:100%}"
+    style = (
+        "body{font:15px system-ui,sans-serif;margin:2rem auto;max-width:60rem}figure{margin:2rem 0}img{max-width:100%}"
+    )
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
         f"<style>{style}</style>\n<h1>{escape(title)}</h1>\n{figures}\n</html>\n"

@@ -33,7 +33,7 @@ class UnknownBlock(ValueError):
 
 
 class Opening:
-    """How each call under `graph` is drawn. `open`, `close`: names of blocks or labels; `depth`: levels of calls to open.
+    """How each call under `graph` is drawn. `open`, `close`: names of blocks or labels; `depth`: levels to open.
 
     `grown` is for the layout to choose from `growth`: what a small figure has room to open.
     Raises UnknownBlock for a name in `open` that no call has.

@@ -39,7 +39,7 @@ def write(picture: Picture, scale: float, ink: str, name: str) -> str:
             "\\ifdefined\\tikzpicture\\else",
             "\\documentclass{article}",
             f"\\usepackage[{size}]{{geometry}}",
-            "\\usepackage{lmodern}",
+            "\\IfFileExists{lmodern.sty}{\\usepackage{lmodern}}{\\usepackage{fix-cm}}",
             "\\usepackage{tikz}",
             "\\pagestyle{empty}\\parindent0pt\\topskip0pt",
             "\\def\\attncalone{}",
@@ -125,7 +125,7 @@ class _Colors:
         for k, line in enumerate(lines):
             y = at[1] + size * 1.12 * (k - (len(lines) - 1) / 2) + 0.28 * size
             style = f"anchor=base, inner sep=0pt, text={self.color(color)}"
-            font = f"\\fontsize{{{_n(points)}}}{{{_n(points * 1.2)}}}\\selectfont"
+            font = f"\\fontsize{{{_n(points)}}}{{{_n(points * 1.2)}}}\\selectfont{{}}"
             out.append(f"\\node[{style}] at {self.point((at[0], y))} {{{font}{_tex(line)}}};")
         return out
 

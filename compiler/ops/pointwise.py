@@ -116,7 +116,7 @@ def arithmetic(call: OpCall) -> Wire | None:
 
 def _range(op: str, a: Wire, b: Wire) -> Range | None:
     x, y = a.range, b.range
-    if op == "%" and y is not None and y.low == y.high and a.element is not Scalar.REAL:
+    if op == "%" and y is not None and y.low == y.high and a.element is not Scalar.REAL and at_most(Literal(1), y.low):
         return Range(Literal(0), Arith("-", (y.high, Literal(1))), False)
     if x is None or y is None:
         return None

@@ -44,7 +44,7 @@ def param(s: Scope) -> Val | None:
 
 @row("expect", 2)
 def expect(s: Scope) -> Val | None:
-    val = s.find(lambda val: val.text.isidentifier() and bool(val.uses))
+    val = s.find(lambda val: val.text.isidentifier() and bool(val.uses) and (s.model or not val.deps))
     if val is not None:
         s.stmts.append(
             Stmt(f"expect {val.text}: {val.type_text(s.some(val.axes, 9, 9))}", val.uses, frozenset(), _nothing)
@@ -56,7 +56,8 @@ def expect(s: Scope) -> Val | None:
 def rebind(s: Scope) -> Val | None:
     """`x = f(x)`: the name stands for the new value from here on."""
     here = {name for stmt in s.stmts for name in re.findall(r"^(\w+)(?::.*)? = ", stmt.head)}
-    val = s.find(lambda val: val.element == "real" and val.text in here)
+    kept = {promised.text for promised, _ in s.gen.promised}
+    val = s.find(lambda val: val.element == "real" and val.text in here - kept)
     if val is None or val in s.loose:
         return None
     s.flush()
@@ -118,7 +119,8 @@ def fill(s: Scope, rows: int) -> None:
 @row("repeat", 4)
 def repeat(s: Scope) -> Val | None:
     s.flush()
-    known = [val for val in s.vals if val.element == "real" and val.text.isidentifier() and "\n" not in val.text]
+    kept = {promised.text for promised, _ in s.gen.promised}
+    known = [val for val in s.vals if val.element == "real" and val.text.isidentifier() and val.text not in kept]
     starts = s.some([val for val in known if sum(other.text == val.text for other in s.vals) == 1], 1, 2)
     if not starts:
         return None
@@ -141,7 +143,8 @@ def repeat(s: Scope) -> Val | None:
         body.consts = {index: 0, **body.consts}
     formals = len(s.draft.formals)
     fill(body, s.gen.rng.randint(1, 4))
-    if s.chance(0.4):
+    by_turns = s.chance(0.5)  # a shared repeat with one, the backends refuse
+    if by_turns:
         made = branch(body)
         if made is not None:
             body.vals.append(made) if made not in body.vals else None
@@ -173,7 +176,7 @@ def repeat(s: Scope) -> Val | None:
         return None
     del formals
     layers = s.pick([1, 2, 3])
-    shared = s.chance(0.3)
+    shared = s.chance(0.4) and not by_turns
     label = s.gen.fresh("rep")
     count = str(layers)
     const_named = "layers" in s.consts and s.chance(0.5)
@@ -699,6 +702,8 @@ def scan(s: Scope) -> Val | None:
         return out
 
     s.tag("scan")
+    if unit.learns:
+        s.gen.filled.add(axis.family)
     lifted = {name: replace(val, axes=tuple(a for a in val.axes if a != axis)) for name, val in args.items()}
     # a literal state has its axes all the same: it gets them from the cell's declaration
     for formal in unit.formals:

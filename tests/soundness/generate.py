@@ -176,18 +176,10 @@ def elsewhere(program: Program, rng: random.Random) -> Program:
 
 def omitting(program: Program, rng: random.Random) -> Program:
     """Inputs left to their default, where their widths are known from others."""
-    omitted: set[str] = set()
-    for formal in program.model.formals:
-        others = [f for f in program.model.formals if f != formal and f.name not in omitted]
-        known = {axis.family for other in others for axis in other.val.axes}
-        given = {other.name for other in others}
-        if (
-            formal.default is not None
-            and given
-            and all(not a.width or a.fixed or a.family in known for a in formal.val.axes)
-        ):
-            if rng.random() < 0.5:
-                omitted.add(formal.name)
+    may = [f for f in program.model.formals if f.default is not None and rng.random() < 0.5]
+    given = [f for f in program.model.formals if f not in may]
+    known = {axis.family for formal in given for axis in formal.val.axes}
+    omitted = {f.name for f in may if given and all(not a.width or a.fixed or a.family in known for a in f.val.axes)}
     tags = program.tags | ({"default of an input"} if omitted else set())
     return replace(program, omitted=frozenset(omitted), tags=tags)
 

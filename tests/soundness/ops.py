@@ -643,8 +643,8 @@ def dot(s: Scope) -> Val | None:
     shown = f"dot[{_names(axes)}]({', '.join(val.text for val in vals)})"
     for other in [axis for axis in s.axes if axis not in axes]:
         wrong = shown.replace(f"dot[{_names(axes)}]", f"dot[{other.name}]", 1)
-        if len(vals) > 1 and not all(val.has(other) for val in vals):
-            s.wrong("contracted axis that an operand lacks", shown, wrong, f"an operand has no {other.name}")
+        if len(vals) > 1 and sum(val.has(other) for val in vals) < 2:
+            s.wrong("contracted axis that no two operands have", shown, wrong, f"{other.name} joins no two")
         elif len(vals) == 2 and carries_mark(vals, [other]):
             s.wrong("averaged over another axis than normalised over", shown, wrong, "weights sum to one over another axis")
     if len(vals) > 1 and any(val.role == DATA for val in vals):
