@@ -160,7 +160,8 @@ class Body(Calls):
 
     def _apply(self, node: Apply) -> None:
         vals = [self.env[operand.id] for operand in node.operands]
-        vals = [self.without(val, [a for a in node.made if a in val.axes and a in val.thin]) for val in vals]
+        made = [axis for axis in node.made if axis not in node.axes and node.op != "index"]  # an operand may have them in name only
+        vals = [self.without(val, [a for a in made if a in val.axes and a in val.thin]) for val in vals]
         mask = None if node.mask is None else self.env[node.mask.id]
         out = node.out
         match node.op:

@@ -107,7 +107,7 @@ class Calls(Layout):
         for item, arg in zip(graph.inputs, node.args, strict=True):
             formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in lifted}
             val = self.env[arg.id]
-            found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal and axis not in val.thin))
+            found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
         return tuple(found)
 
     def keywords(
@@ -336,7 +336,7 @@ class Calls(Layout):
         ]
         spread: dict[Axis, None] = {}
         for val, formal in zip(vals, formals, strict=True):
-            spread.update(dict.fromkeys(a for a in val.axes if a not in formal and a != axis and a not in val.thin))
+            spread.update(dict.fromkeys(a for a in val.axes if a not in formal and a != axis))
         self.spreads[self.place] = tuple(spread)
         any_lead = any(val.lead != NONE for val in vals if not val.number)
         states = dict(node.states)
@@ -435,6 +435,7 @@ class Calls(Layout):
             if place not in next_state and output.lead == NONE:
                 order, got = (axis, *axes), NONE
             table = is_table(graph.outputs[place].value)  # of a step: what comes of a scan carries data
+            thin |= {a for a in order[: -1 - len(axes)] if not any(v.has(a) for v in vals)}
             val = Val(Code("_"), order, frozenset(thin), got, kind_of(out), table, False, needs)
             if collected[place] is None:
                 self._keep(out, val)

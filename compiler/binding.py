@@ -52,9 +52,6 @@ class Binding:
             return ""
         return (self.call.label or self.call.callee).text
 
-    def _arguments_only(self) -> None:
-        self.body._evaluate_arguments(self.call)
-
     def _file_names(self, axes: list[Axis], consts: list[Const]) -> dict[str, Axis | Const]:
         """The axes and consts of files that a call may give anew, by the names that they have in the block's file."""
         module = self.block.module

@@ -16,6 +16,7 @@ from .frame import Frame, Instance
 from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Scan, Type, Value, values_of
 from .modules import checked_size, size_static
 from .names import listed
+from .session import place
 from .sizes import substitute
 from .static import Const, ConstOf, Literal, SizeOf, Static, axes_in, known
 from .wires import Wire, fits, show, show_axes, show_type
@@ -33,7 +34,7 @@ class BlockCall(Binding):
     def run(self) -> list[Wire | None] | None:
         checker, body, block, call = self.checker, self.body, self.block, self.call
         if block in checker.stack:
-            self._arguments_only()
+            body.visit_arguments(call)
             chain = [b.name for b in checker.stack[checker.stack.index(block) :]] + [block.name]
             body.report(
                 "E0407",
@@ -80,12 +81,42 @@ class BlockCall(Binding):
 
     def _instance_frame(self, bound: dict[str, Axis | Static]) -> Frame:
         """Fresh axes for the callee's parameters. `self.actual` says what of the caller each stands for."""
-        checker, block, caller = self.checker, self.block, self.body.frame
-        frame = checker._frame(block, (), judge=caller.judge)
-        families: dict[int, int] = {}
-        alone = checker.alone[block].frame
-        rebound: set[int] = set()
+        checker, block = self.checker, self.block
+        frame = Frame.of(block, judge=self.body.frame.judge)
         axes, consts = checker.closure(block)
+        given, numbers, rebound = self._implicit(bound, axes, consts)
+        families: dict[int, int] = {}
+
+        def family(axis: Axis) -> int:
+            return families.setdefault(axis.family, checker.session.fresh())
+
+        for generic in block.decl.generics:
+            if generic.kind == "const":
+                self._explicit_const(frame, generic, bound, given, numbers)
+                continue
+            actual = self._explicit_axis(frame, generic, bound, given, numbers)
+            template = next(axis for axis in checker.alone[block].frame.params if axis.name == generic.name.text)
+            axis = checker.parameter(frame, template, actual, family(actual), implicit=False)
+            self.actual.append((axis, actual))
+            self._like(frame, generic, axis, actual)
+        for axis in axes:
+            actual = given[axis.id]
+            self.actual.append((checker.parameter(frame, axis, actual, family(actual), implicit=True), actual))
+        for const in consts:
+            formal = checker.const_parameter(frame, const.name, known(numbers[const.id]), const)
+            self.const_actual.append((formal, numbers[const.id]))
+        checker.derive_sizes(frame, axes, rebound)
+        self.actual = [(_current(frame, f), a) for f, a in self.actual]
+        checker.keep_names_known(frame)
+        return frame
+
+    def _implicit(
+        self, bound: dict[str, Axis | Static], axes: list[Axis], consts: list[Const]
+    ) -> tuple[dict[int, Axis], dict[int, Static], frozenset[int]]:
+        """What the callee's implicit parameters stand for, by the ids of the file's axes and consts: as the call names
+        them (the ids of those come third), else derived anew from what it names, else the caller's own.
+        """
+        checker, caller = self.checker, self.body.frame
         given: dict[int, Axis] = {}
         numbers: dict[int, Static] = {}
         anew = self._file_names(axes, consts)
@@ -93,12 +124,11 @@ class BlockCall(Binding):
             value = bound.get(axis.name)
             if isinstance(value, Axis) and anew.get(axis.name) is axis:
                 given[axis.id] = value
-                rebound.add(axis.id)
         for const in consts:
             number = bound.get(const.name)
             if number is not None and not isinstance(number, Axis) and anew.get(const.name) is const:
                 numbers[const.id] = number
-                rebound.add(const.id)
+        rebound = {*given, *numbers}
         for axis in axes:
             if axis.id not in given:
                 given[axis.id] = self._inherited(axis, rebound, given, numbers)
@@ -106,62 +136,63 @@ class BlockCall(Binding):
             if const.id not in numbers:
                 mine = caller.const_of_file.get(const.id)
                 formula = checker.session.const_formulas.get(const.id)
-                if formula is not None and checker._hangs_on(const.id, rebound):
+                if formula is not None and checker.hangs_on(const.id, rebound):
                     numbers[const.id] = substitute(formula, given, numbers)
                 else:
                     numbers[const.id] = ConstOf(mine) if mine is not None else Literal(const.value or 0)
+        return given, numbers, frozenset(rebound)
 
-        def family(axis: Axis) -> int:
-            return families.setdefault(axis.family, checker.session.fresh())
-
-        explicit: dict[str, Axis] = {}
-        for generic in block.decl.generics:
-            name = generic.name.text
+    def _explicit_const(
+        self,
+        frame: Frame,
+        generic: s.Generic,
+        bound: dict[str, Axis | Static],
+        given: dict[int, Axis],
+        numbers: dict[int, Static],
+    ) -> None:
+        """A const in the callee's brackets: what the call gives, else its default."""
+        static = bound.get(generic.name.text)
+        if static is None:
+            assert generic.default is not None
             lookup = lambda ident: self._default_name(frame, ident, given, numbers)  # noqa: E731
-            if generic.kind == "const":
-                static = bound.get(name)
-                if static is None:
-                    assert generic.default is not None
-                    static = size_static(generic.default, lookup, self.body.frame, exact=False) or Literal(0)
-                assert not isinstance(static, Axis)
-                const = checker._const_param(frame, name, known(static), None)
-                self.const_actual.append((const, static))
-                continue
-            actual = bound.get(name)
-            if actual is None:
-                assert generic.default is not None
-                static = size_static(generic.default, lookup, self.body.frame) or Literal(1)
-                actual = self._default_axis(generic, static, frame, given)
-            assert isinstance(actual, Axis)
-            template = next(axis for axis in alone.params if axis.name == name)
-            axis = checker._param(frame, template, actual, family(actual), implicit=False)
-            explicit[name] = axis
-            self.actual.append((axis, actual))
-            if (
-                generic.like is not None
-                and generic.like.text in explicit
-                and explicit[generic.like.text].family != axis.family
-            ):
-                self.unlike = True
-                original = next(a for f, a in self.actual if f is explicit[generic.like.text])
-                self.body.report(
-                    "E0403",
-                    f"`{block.name}` wants `{name}` to be a copy of `{generic.like.text}`, but "
-                    f"`{actual.name}` is no copy of `{original.name}`",
-                    self.call.brackets.span if self.call.brackets else self.call.span,
-                    related=[(generic.span, "required here"), (actual.span, f"`{actual.name}` is declared here")],
-                    help=f"declare `{actual.kind.value} {actual.name} like {original.name}`",
-                )
-        for axis in axes:
-            actual = given[axis.id]
-            self.actual.append((checker._param(frame, axis, actual, family(actual), implicit=True), actual))
-        for const in consts:
-            formal = checker._const_param(frame, const.name, known(numbers[const.id]), const)
-            self.const_actual.append((formal, numbers[const.id]))
-        checker._reformulate(frame, axes, frozenset(rebound))
-        self.actual = [(_current(frame, f), a) for f, a in self.actual]
-        checker._all_names(frame)
-        return frame
+            static = size_static(generic.default, lookup, self.body.frame, exact=False) or Literal(0)
+        assert not isinstance(static, Axis)
+        const = self.checker.const_parameter(frame, generic.name.text, known(static), None)
+        self.const_actual.append((const, static))
+
+    def _explicit_axis(
+        self,
+        frame: Frame,
+        generic: s.Generic,
+        bound: dict[str, Axis | Static],
+        given: dict[int, Axis],
+        numbers: dict[int, Static],
+    ) -> Axis:
+        """The axis of the caller that an axis in the callee's brackets stands for."""
+        actual = bound.get(generic.name.text)
+        if actual is None:
+            assert generic.default is not None
+            lookup = lambda ident: self._default_name(frame, ident, given, numbers)  # noqa: E731
+            static = size_static(generic.default, lookup, self.body.frame) or Literal(1)
+            return self._default_axis(generic, static)
+        assert isinstance(actual, Axis)
+        return actual
+
+    def _like(self, frame: Frame, generic: s.Generic, axis: Axis, actual: Axis) -> None:
+        """`k: width like q`: what k and q stand for must be copies of one axis."""
+        original = frame.names.get(generic.like.text) if generic.like is not None else None
+        if original is None or original.family == axis.family:
+            return
+        self.unlike = True
+        theirs = next(a for f, a in self.actual if f is original)
+        self.body.report(
+            "E0403",
+            f"`{self.block.name}` wants `{axis.name}` to be a copy of `{original.name}`, but "
+            f"`{actual.name}` is no copy of `{theirs.name}`",
+            self.call.brackets.span if self.call.brackets else self.call.span,
+            related=[(generic.span, "required here"), (actual.span, f"`{actual.name}` is declared here")],
+            help=f"declare `{actual.kind.value} {actual.name} like {theirs.name}`",
+        )
 
     def _inherited(self, axis: Axis, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> Axis:
         """What an implicit parameter stands for that the call does not name: derived anew, or the caller's,
@@ -169,7 +200,7 @@ class BlockCall(Binding):
         """
         checker, caller = self.checker, self.body.frame
         formula = checker.session.formulas.get(axis.id)
-        if formula is not None and checker._hangs_on(axis.id, rebound):
+        if formula is not None and checker.hangs_on(axis.id, rebound):
             for part in axes_in(formula):
                 if part.id not in given:
                     given[part.id] = self._inherited(part, rebound, given, numbers)
@@ -209,7 +240,7 @@ class BlockCall(Binding):
             return numbers.get(module.consts[name].id, ConstOf(module.consts[name]))
         return Literal(1)
 
-    def _default_axis(self, generic: s.Generic, static: Static, frame: Frame, given: dict[int, Axis]) -> Axis:
+    def _default_axis(self, generic: s.Generic, static: Static) -> Axis:
         """A default that names an axis is that axis; a number makes an axis of its own."""
         if isinstance(static, SizeOf):
             return static.axis
@@ -225,60 +256,28 @@ class BlockCall(Binding):
         """The arguments as the callee sees them: in its own axes, those of a formal that they lack thin, the
         rest lifted.
         """
-        block = self.block
         probe = Body(self.checker, frame, Builder(), {})
+        to_actual = {formal.id: actual for formal, actual in self.actual}
         inputs: list[tuple[s.Formal, Wire | None]] = []
         lifted: dict[Axis, None] = {}
         good = True
-        mentioned = {actual: formal for formal, actual in reversed(self.actual)}
-        for formal in block.decl.formals:
-            name = formal.name.text
-            if name not in arguments:
+        for formal in self.block.decl.formals:
+            if formal.name.text not in arguments:
                 inputs.append((formal, None))
                 continue
-            wire, span = arguments[name]
+            wire, span = arguments[formal.name.text]
             wanted = probe.type(formal.type)
             if wanted is None:
                 return None
-            to_actual = {f.id: a for f, a in self.actual}
             actuals = {to_actual[axis.id]: axis for axis in wanted.axes}
             if len(actuals) < len(wanted.axes):
                 self._one_axis_twice(wanted.axes, to_actual, formal)
                 return None
-            extra = [axis for axis in wire.axes if axis not in actuals]
-            missing = [axis for axis in actuals if not wire.has(axis)]
-            wrong = [axis for axis in extra if axis in mentioned]
-            if not self._element(wire, wanted, formal, span, to_actual):
+            if not self._element(wire, wanted, formal, span, to_actual) or not self._axes(wire, span, formal, actuals):
                 good = False
                 continue
-            carries = wire.role is Role.DATA and wire.is_number and self.body.frame.judge
-            lacking = [axis for axis in missing if carries and axis.is_width]
-            # What the body around is lifted over, it does not know of: such an axis says nothing of a mix-up.
-            seen = [axis for axis in extra if axis not in self.body.frame.lifted]
-            twins = [a for a in seen if any(a.name == m.name or a.family == m.family for m in missing)]
-            namesakes = any(a.name == b.name and a.family != b.family for a in seen for b in missing)
-            if (
-                lacking
-                or namesakes
-                or (wrong and missing)
-                or (missing and twins and carries)
-                or (missing and seen and not wrong and carries)
-            ):
-                self._lacks_axis(wire, span, formal, missing, extra, wanted, to_actual)
-                good = False
-                continue
-            if wrong:
-                self._lifts_mentioned(wire, span, formal, wrong[0], mentioned[wrong[0]])
-                good = False
-                continue
-            lifted.update(dict.fromkeys(extra))
-            axes = (*extra, *wanted.axes)
-            thin = frozenset(actuals[axis] for axis in missing)
-            mark = frozenset(actuals.get(axis, axis) for axis in wire.mark)
-            inner = Wire(Type(wanted.element, axes, thin), wire.role, formal.name.span, mark=mark, loose=wire.loose)
-            if isinstance(wire.static, Literal):
-                inner = replace(wire, span=formal.name.span)  # a plain number or truth value is put in as it is
-            inputs.append((formal, inner))
+            lifted.update(dict.fromkeys(axis for axis in wire.axes if axis not in actuals))
+            inputs.append((formal, _inside(wire, formal, wanted, actuals)))
         frame.lifted = tuple(lifted)
         if not good:
             return None
@@ -290,6 +289,32 @@ class BlockCall(Binding):
                 inputs[position] = (formal, replace(entering, type=replace(entering.type, axes=(*first, *own))))
         return inputs
 
+    def _axes(self, wire: Wire, span: Span, formal: s.Formal, actuals: dict[Axis, Axis]) -> bool:
+        """Whether an argument may lack the axes that it lacks (D7), and lift over those that it has in addition (D8).
+
+        `actuals`: the axes of the caller that the formal's stand for, each with the formal's.
+        """
+        mentioned = {actual: parameter for parameter, actual in reversed(self.actual)}
+        extra = [axis for axis in wire.axes if axis not in actuals]
+        missing = [axis for axis in actuals if not wire.has(axis)]
+        wrong = [axis for axis in extra if axis in mentioned]
+        carries = wire.role is Role.DATA and wire.is_number and self.body.frame.judge
+        # What the body around is lifted over, it does not know of: such an axis says nothing of a mix-up.
+        seen = [axis for axis in extra if axis not in self.body.frame.lifted]
+        if (
+            any(a.name == b.name and a.family != b.family for a in seen for b in missing)
+            or (missing and wrong)
+            or (carries and any(axis.is_width for axis in missing))
+            or (carries and any(a.name == b.name or a.family == b.family for a in seen for b in missing))
+            or (carries and missing and seen and not wrong)
+        ):
+            self._lacks_axis(wire, span, formal, missing, extra, actuals)
+            return False
+        if wrong:
+            self._lifts_mentioned(wire, span, formal, wrong[0], mentioned[wrong[0]])
+            return False
+        return True
+
     def _element(self, wire: Wire, wanted: Type, formal: s.Formal, span: Span, to_actual: dict[int, Axis]) -> bool:
         have, want = wire.element, wanted.element
         if isinstance(want, IndexInto):
@@ -297,7 +322,15 @@ class BlockCall(Binding):
             if isinstance(have, IndexInto) and have.axis.family == target.family:
                 return True
             if isinstance(have, IndexInto):
-                self._wrong_table(have.axis, target, wire, span, formal.name.text)
+                self.body.report_wrong_table(
+                    wire,
+                    have.axis,
+                    target,
+                    f"`{formal.name.text}` takes indices into `{target.name}`, "
+                    f"but these are indices into `{have.axis.name}`",
+                    span,
+                    "pass the indices that belong to this table",
+                )
                 return False
             shown = f"indices into `{target.name}`"
         elif fits(have, want):
@@ -315,16 +348,6 @@ class BlockCall(Binding):
             else f"write `select({span.text}, 1, 0)` for 1 and 0",
         )
         return False
-
-    def _wrong_table(self, have: Axis, want: Axis, wire: Wire, span: Span, name: str) -> None:
-        self.body.report(
-            "E0312",
-            f"`{name}` takes indices into `{want.name}`, but these are indices into `{have.name}`",
-            span,
-            f"this is {show(wire)}",
-            related=[(want.span, f"`{want.name}` is declared here"), (have.span, f"`{have.name}` is declared here")],
-            help="pass the indices that belong to this table",
-        )
 
     def _one_axis_twice(self, axes: tuple[Axis, ...], to_actual: dict[int, Axis], formal: s.Formal) -> None:
         seen: dict[Axis, Axis] = {}
@@ -353,8 +376,7 @@ class BlockCall(Binding):
         formal: s.Formal,
         missing: list[Axis],
         extra: list[Axis],
-        wanted: Type,
-        to_actual: dict[int, Axis],
+        actuals: dict[Axis, Axis],
     ) -> None:
         """An argument without an axis that its formal has."""
         namesakes = [(a, b) for a in missing for b in extra if a.name == b.name and a.family != b.family]
@@ -362,7 +384,7 @@ class BlockCall(Binding):
             self._namesakes(*namesakes[0], wire, span)
             return
         name = formal.name.text
-        shown = show_axes(tuple(to_actual[axis.id] for axis in wanted.axes))
+        shown = show_axes(tuple(actuals))
         help, fix = "", []
         for axis in missing:
             for other in extra:
@@ -457,9 +479,9 @@ class BlockCall(Binding):
                 made = builder.input(name, wire.type, wire.role, formal.name.span.to(formal.type.span))
                 wires[name] = replace(made, mark=wire.mark, loose=wire.loose)
         checker.stack.append(self.block)
-        results = checker._elaborate(body)
+        results = checker.elaborate(body)
         checker.stack.pop()
-        graph = checker._graph(frame, builder, results, body) if results else None
+        graph = checker.graph_of(frame, builder, results, body) if results else None
         instance = Instance(frame, graph, results or [], frame.problems, checker.decisions, checker.undecided)
         checker.decisions, checker.undecided = saved
         checker.instances[key] = instance
@@ -513,10 +535,10 @@ class BlockCall(Binding):
 
     def _relay(self, instance: Instance) -> None:
         """Mistakes of this instance that the block does not make on its own: shown at the call."""
-        known = {(d.code, _place(d.span)) for d, _ in self.checker.alone[self.block].problems}
-        known |= {(d.code, _place(d.span)) for d in self.checker.session.diagnostics}
+        known = {(d.code, place(d.span)) for d, _ in self.checker.alone[self.block].problems}
+        known |= {(d.code, place(d.span)) for d in self.checker.session.diagnostics}
         for problem, deep in instance.problems:
-            if (problem.code, _place(problem.span)) in known or problem.severity is Severity.WARNING:
+            if (problem.code, place(problem.span)) in known or problem.severity is Severity.WARNING:
                 continue
             if deep and (self.body.frame.module.library or not self.block.module.library):
                 related = (*problem.related, Label(self.call.span, "called from here"))
@@ -727,10 +749,17 @@ def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] 
     return None
 
 
+def _inside(wire: Wire, formal: s.Formal, wanted: Type, actuals: dict[Axis, Axis]) -> Wire:
+    """An argument in the callee's axes; those of its formal that it lacks are thin."""
+    if isinstance(wire.static, Literal):
+        return replace(wire, span=formal.name.span)  # a plain number or truth value is put in as it is
+    extra = [axis for axis in wire.axes if axis not in actuals]
+    thin = frozenset(axis for actual, axis in actuals.items() if not wire.has(actual))
+    mark = frozenset(actuals.get(axis, axis) for axis in wire.mark)
+    type = Type(wanted.element, (*extra, *wanted.axes), thin)
+    return Wire(type, wire.role, formal.name.span, mark=mark, loose=wire.loose)
+
+
 def _current(frame: Frame, axis: Axis) -> Axis:
     """The axis as the frame has it now: a derived width got its formula after it was made."""
     return next((param for param in frame.params if param.id == axis.id), axis)
-
-
-def _place(span: Span | None) -> object:
-    return None if span is None else (id(span.source), span.start, span.end)

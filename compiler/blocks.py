@@ -14,14 +14,16 @@ from dataclasses import dataclass, field, replace
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Severity
 from .axes import Axis, Kind
+from .blockcall import BlockCall
 from .body import Body
 from .builder import Builder
 from .expressions import Expressions
 from .frame import Frame, Instance
-from .graph import Graph, Output, Role, Scalar
+from .graph import Graph, Output, Role
 from .mentions import walk
 from .modules import BlockDef, size_static
 from .names import did_you_mean, nearest
+from .scancall import ScanCall
 from .session import Session
 from .sizes import mentions, substitute
 from .static import Const, ConstOf, Number, SizeOf, Static, axes_in, consts_in, known
@@ -41,9 +43,7 @@ class Checker:
     decisions: list[bool] = field(default_factory=list)
     undecided: bool = False
     library: dict[str, str] = field(default_factory=dict)  # names that the standard library has, and where
-
-    def library_home(self, name: str) -> str | None:
-        return self.library.get(name)
+    generic_sizes: Mapping[str, Number] = field(default_factory=dict)  # set from outside, for blocks checked alone
 
     # -- what a block mentions -----------------------------------------------------------------------------------
 
@@ -77,10 +77,10 @@ class Checker:
             skip = {other.module.axes[name].id for name in rebound if name in other.module.axes}
             skip |= {other.module.consts[name].id for name in rebound if name in other.module.consts}
             for axis in their_axes:
-                if axis.id not in skip and not self._hangs_on(axis.id, skip):
+                if axis.id not in skip and not self.hangs_on(axis.id, skip):
                     axes[axis.id] = axis
             for const in their_consts:
-                if const.id not in skip and not self._hangs_on(const.id, skip):
+                if const.id not in skip and not self.hangs_on(const.id, skip):
                     consts[const.id] = const
         for id in list(axes):
             self._add_parts(id, axes, consts)
@@ -103,13 +103,13 @@ class Checker:
     def _formula(self, id: int) -> Static | None:
         return self.session.formulas.get(id) or self.session.const_formulas.get(id)
 
-    def _hangs_on(self, id: int, ids: set[int]) -> bool:
+    def hangs_on(self, id: int, ids: set[int]) -> bool:
         """Whether a file's axis or const is derived from one of these."""
         formula = self._formula(id)
         if formula is None:
             return False
         parts = set().union(*mentions(formula))
-        return bool(parts & ids) or any(self._hangs_on(part, ids) for part in parts)
+        return bool(parts & ids) or any(self.hangs_on(part, ids) for part in parts)
 
     def _add_parts(self, id: int, axes: dict[int, Axis], consts: dict[int, Const]) -> None:
         """What a derived size is derived from is mentioned too."""
@@ -133,7 +133,7 @@ class Checker:
             return self.alone[block]
         saved = self.decisions, self.undecided
         self.decisions, self.undecided = [], False
-        frame = self._frame(block, (), judge=block not in self.called)
+        frame = Frame.of(block, judge=block not in self.called)
         families: dict[int, int] = {}
         axes, consts = self.closure(block)
         if not block.module.library:
@@ -143,29 +143,26 @@ class Checker:
             self._generic(frame, generic)
         for axis in axes:
             family = families.setdefault(axis.family, self.session.fresh())
-            self._param(frame, axis, axis, family, implicit=True)
+            self.parameter(frame, axis, axis, family, implicit=True)
         for const in consts:
-            self._const_param(frame, const.name, const.value, const)
-        self._reformulate(frame, axes)
-        self._all_names(frame)
+            self.const_parameter(frame, const.name, const.value, const)
+        self.derive_sizes(frame, axes)
+        self.keep_names_known(frame)
         builder = Builder()
         wires: dict[str, Wire | None] = {}
         body = Body(self, frame, builder, wires)
         for formal in block.decl.formals:
             wires.update(self._formal(body, formal, wires))
         self.stack.append(block)
-        results = self._elaborate(body)
+        results = self.elaborate(body)
         self.stack.pop()
-        graph = self._graph(frame, builder, results, body) if results else None
+        graph = self.graph_of(frame, builder, results, body) if results else None
         instance = Instance(frame, graph, results or [], frame.problems, self.decisions, self.undecided)
         self.alone[block] = instance
         self.decisions, self.undecided = saved
         return instance
 
-    def _frame(self, block: BlockDef, lifted: tuple[Axis, ...], judge: bool) -> Frame:
-        return Frame(block, block.module, {}, {}, {}, {}, lifted, judge, results=block.decl.results)
-
-    def _all_names(self, frame: Frame) -> None:
+    def keep_names_known(self, frame: Frame) -> None:
         """File-level names that the block does not mention by any path cannot be wanted, but may be
         misspelt: keep them known.
         """
@@ -239,8 +236,6 @@ class Checker:
         if extent is None:
             frame.open.add(axis.id)
 
-    generic_sizes: Mapping[str, Number] = field(default_factory=dict)
-
     def _lookup(self, frame: Frame, ident: s.Ident) -> Static | None:
         """A name in the default of a parameter: an earlier parameter, or one of the file."""
         if ident.text in frame.names:
@@ -257,7 +252,7 @@ class Checker:
         )
         return None
 
-    def _param(self, frame: Frame, like: Axis, extents: Axis, family: int, implicit: bool) -> Axis:
+    def parameter(self, frame: Frame, like: Axis, extents: Axis, family: int, implicit: bool) -> Axis:
         """A parameter of an instance, with the size of what it stands for."""
         bound = extents.bound if extents.is_width else None
         axis = self.session.axis(
@@ -270,7 +265,7 @@ class Checker:
             frame.names[like.name] = axis
         return axis
 
-    def _const_param(self, frame: Frame, name: str, value: Number | None, of_file: Const | None) -> Const:
+    def const_parameter(self, frame: Frame, name: str, value: Number | None, of_file: Const | None) -> Const:
         const = self.session.const(name, value)
         frame.const_params.append(const)
         if of_file is None:
@@ -279,7 +274,7 @@ class Checker:
             frame.const_of_file[of_file.id] = const
         return const
 
-    def _reformulate(self, frame: Frame, axes: list[Axis], rebound: frozenset[int] = frozenset()) -> None:
+    def derive_sizes(self, frame: Frame, axes: list[Axis], rebound: frozenset[int] = frozenset()) -> None:
         """Derived axes of the file keep their formula, over the axes of the instance."""
         for axis in axes:
             if axis.size is None or axis.id in rebound:
@@ -328,11 +323,9 @@ class Checker:
                         formal.default.span,
                     )
                 body.builder.inputs[-1] = replace(body.builder.inputs[-1], default=default.static)
-        if type.element in (Scalar.REAL, Scalar.INT):
-            pass
         return {name: replace(wire, loose=body.frame.block in self.called, span=formal.name.span.to(formal.type.span))}
 
-    def _elaborate(self, body: Body) -> list[Wire | None] | None:
+    def elaborate(self, body: Body) -> list[Wire | None] | None:
         """Run the statements; check what is returned against what is promised."""
         frame, decl = body.frame, body.frame.block.decl
         if frame.block.target:
@@ -417,7 +410,7 @@ class Checker:
             if name not in body.used and not name.startswith("_") and body.env.get(name) is not None:
                 body.report("W0502", f"`{name}` is never used", span, help="delete it, or call it `_`", warning=True)
 
-    def _graph(self, frame: Frame, builder: Builder, results: list[Wire | None], body: Body) -> Graph | None:
+    def graph_of(self, frame: Frame, builder: Builder, results: list[Wire | None], body: Body) -> Graph | None:
         if any(wire is None for wire in results):
             return None
         outputs = []
@@ -453,8 +446,5 @@ class Checker:
         self, body: Expressions, block: BlockDef, call: s.Call, shared: str | None = None
     ) -> list[Wire | None] | None:
         """A block called: its results in the caller's axes; None after a report."""
-        from .blockcall import BlockCall  # they need the checker in turn
-        from .scancall import ScanCall
-
         made = ScanCall if call.scan is not None else BlockCall
         return made(self, body, block, call, shared).run()

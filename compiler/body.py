@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
@@ -13,13 +13,10 @@ from .builder import Builder
 from .graph import Init, Parameter, Role, Scalar, Type, Weight
 from .modules import checked_number, checked_size, is_missing, size_static
 from .names import listed, nearest
+from .repeats import Repeats
 from .sizes import largest
 from .static import ConstOf, SizeOf, Static
 from .wires import Wire, fits, show, show_axes, show_type
-
-if TYPE_CHECKING:
-    pass
-from .repeats import Repeats
 
 
 @dataclass
@@ -33,7 +30,6 @@ class Body(Repeats):
                     "E0408",
                     "nothing after `return` is run",
                     statement.span,
-                    warning=False,
                     help="move it above, or delete it",
                 )
                 return
@@ -70,15 +66,12 @@ class Body(Repeats):
             return
         axis = self.frame.axis(text)
         if axis is not None or self.frame.const(text) is not None:
-            kind = "axis" if axis is not None else "const"
-            place = axis.span if axis is not None else None
+            kind, what = ("axis", "an axis") if axis is not None else ("const", "a const")
             self.report(
                 "E0205",
-                f"`{text}` is the name of an {kind}, so no variable may bear it"
-                if kind == "axis"
-                else f"`{text}` is the name of a const, so no variable may bear it",
+                f"`{text}` is the name of {what}, so no variable may bear it",
                 name.span,
-                related=[(place, f"the {kind} is declared here")],
+                related=[(axis.span if axis is not None else None, f"the {kind} is declared here")],
                 help=f"call the variable something else, such as `{text}_`",
             )
             self.env[text] = None
@@ -209,10 +202,16 @@ class Body(Repeats):
             self.shares[statement.name.text] = statement
             self.builder.own(statement.name.text, statement.name.span, self)
 
+    def _declared_already(self, name: s.Ident) -> bool:
+        """Whether an axis or const of the block would take a name that is taken; reported."""
+        if self.frame.axis(name.text) is None and self.frame.const(name.text) is None and name.text not in self.env:
+            return False
+        self.report("E0204", f"`{name.text}` is declared already", name.span, help="choose another name")
+        return True
+
     def local_axis(self, decl: s.AxisDecl) -> None:
         name = decl.name.text
-        if self.frame.axis(name) is not None or self.frame.const(name) is not None or name in self.env:
-            self.report("E0204", f"`{name}` is declared already", decl.name.span, help="choose another name")
+        if self._declared_already(decl.name):
             return
         kind = Kind(decl.kind)
         extent: int | None = None
@@ -254,8 +253,7 @@ class Body(Repeats):
 
     def local_const(self, decl: s.ConstDecl) -> None:
         name = decl.name.text
-        if self.frame.axis(name) is not None or self.frame.const(name) is not None or name in self.env:
-            self.report("E0204", f"`{name}` is declared already", decl.name.span, help="choose another name")
+        if self._declared_already(decl.name):
             return
         value = size_static(decl.value, self.lookup, self.frame, exact=False)
         if value is None:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from .scope import Scope
 
 
+Shapes = dict[str, tuple[int | None, ...]]
+"""Extents of weights, by their paths."""
+
+
 @dataclass(eq=False)
 class Builder:
     """`parent` is the graph around the body of a repeat: values of it that the body reads become inputs."""
@@ -25,9 +29,7 @@ class Builder:
     inputs: list[Input] = field(default_factory=list)
     outside: list[Wire] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
     names: dict[str, Span] = field(default_factory=dict)  # of what owns weights (D11)
-    models: dict[str, dict[str, tuple[int | None, ...]]] = field(
-        default_factory=dict
-    )  # called: shapes of their weights
+    models: dict[str, Shapes] = field(default_factory=dict)  # models called, with the shapes of their weights
     splits: dict[frozenset[int], tuple[Axis, tuple[Axis, ...], Span]] = field(default_factory=dict)
     _next: int = 0
     _taken: dict[int, Value] = field(default_factory=dict)
@@ -87,7 +89,7 @@ class Builder:
             )
         self.names[name] = span
 
-    def own_model(self, model: str, shapes: dict[str, tuple[int | None, ...]], span: Span, body: Scope) -> None:
+    def own_model(self, model: str, shapes: Shapes, span: Span, body: Scope) -> None:
         """A called model's weights stand here under the names that they have in it, once for all of its calls."""
         known = self.models.get(model)
         if known is None:

@@ -175,7 +175,7 @@ class _Analysis:
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
-                    infos[node.out.id] = _Step(node, infos).info()
+                    infos[node.out.id] = _Step(node, infos, families).info()
                 case Call():
                     self._call(node, infos, families)
                 case Repeat():
@@ -282,6 +282,7 @@ class _Step:
 
     node: Apply
     infos: dict[int, Info]
+    families: frozenset[int]
 
     def info(self) -> Info:
         node = self.node
@@ -356,7 +357,18 @@ class _Step:
                 text = next((said for _, said in changed if said), "")
                 new = tuple(d for d, _ in changed)
                 out = unite(out, {new: self._step(text, trace) if text else trace})
+        if not out:
+            for axis in sorted(axes, key=lambda axis: axis.id):
+                d, text = digit(Digit(axis))
+                if self._counts(axis) and not d.zero and (d.axis is None or d.offset > 0):
+                    out = unite(out, {(d,): self._step(f"{text}: even of equal items, it tells their number", None)})
         return out
+
+    def _counts(self, axis: Axis) -> bool:
+        """Whether the number of its items grows with the input's: an op over all of them tells how many come after."""
+        if not axis.is_width or axis.extent is not None:
+            return False
+        return axis.family in self.families or (axis.size is not None and any(map(self._counts, axes_in(axis.size))))
 
     def _reduce(self, parts: list[Info], mask: Info | None) -> Info:
         """sum, dot, linear, ...: what is zero or masked is not read."""
@@ -421,8 +433,11 @@ class _Step:
         node = self.node
         axis, (place, tap) = node.axes[0], node.made
         pad, stride = known(node.options["pad"]), known(node.options["stride"])
+        entering = x.reach
+        if self._counts(axis) and not any(d.axis == axis for bound in entering for d in bound):
+            entering = unite(entering, {(Digit(axis),): self._step("`window` gives 0 past the last item", None)})
         reach: Reach = {}
-        for bound, trace in x.reach.items():
+        for bound, trace in entering.items():
             if not any(d.axis == axis for d in bound):
                 reach = unite(reach, {bound: trace})
             elif stride == 1 and place == axis and tap.extent is not None and isinstance(pad, int) and len(bound) == 1:

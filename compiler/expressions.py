@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
@@ -19,13 +19,10 @@ from .modules import checked_number, is_missing
 from .names import did_you_mean, is_reserved, listed, nearest
 from .opcall import OpCall
 from .ops import OPS, Brackets, Op
+from .scope import Scope
 from .sizes import at_most
 from .static import Arith, Literal, SizeOf, Static, evaluate
 from .wires import Range, Wire, show, show_axes, static_element
-
-if TYPE_CHECKING:
-    pass
-from .scope import Scope
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
 WRITABLE_OPS = (*(name for name in OPS if name.isidentifier() and name not in _HIDDEN), "raw", "scan")
@@ -340,7 +337,7 @@ class Expressions(Scope):
         """An op (a wire), or a block (a list of its results)."""
         name = call.callee.text
         if call.scan is not None and name not in self.shares and name not in self.frame.module.blocks:
-            self._evaluate_arguments(call)
+            self.visit_arguments(call)
             near = nearest(name, self.frame.module.blocks)
             self.report(
                 "E0203",
@@ -361,12 +358,12 @@ class Expressions(Scope):
             return self.op_call(call, OPS["maximum" if name == "max" else "minimum"], binding)
         if name in OPS and name not in _HIDDEN:
             return self.op_call(call, OPS[name], binding)
-        self._evaluate_arguments(call)
+        self.visit_arguments(call)
         if is_missing(self.frame.module, name) or self.env.get(name, call) is None:
             return None
         known = [*WRITABLE_OPS, *self.frame.module.blocks, *self.shares]
         near = nearest(name, known)
-        elsewhere = self.checker.library_home(name)
+        elsewhere = self.checker.library.get(name)
         help = f"did you mean `{near}`?" if near else ""
         if elsewhere:
             help = f"the standard library has it: `use {elsewhere}: {name}`"
@@ -381,7 +378,7 @@ class Expressions(Scope):
         )
         return None
 
-    def _evaluate_arguments(self, call: s.Call) -> None:
+    def visit_arguments(self, call: s.Call) -> None:
         """For the mistakes in them, when the call itself cannot be understood."""
         for argument in call.arguments:
             value = argument.value.value if isinstance(argument.value, s.Where) else argument.value
@@ -390,7 +387,7 @@ class Expressions(Scope):
     def raw(self, call: s.Call) -> Wire | None:
         """`raw(w)`: the same value without its mark (D6)."""
         if len(call.arguments) != 1 or call.brackets is not None:
-            self._evaluate_arguments(call)
+            self.visit_arguments(call)
             self.report("E0319", "`raw` takes one value", call.span, help="write `raw(weights)`")
             return None
         wire = self.expr(call.arguments[0].value)
@@ -416,7 +413,8 @@ class Expressions(Scope):
             return None
         if op.learned and not self._learned_name(call, op, made, binding):
             return None
-        made.operands = [_without(wire, made.made) for wire in made.operands]
+        born = [axis for axis in made.made if axis not in made.axes] if op.name != "index" else []
+        made.operands = [_without(wire, born) for wire in made.operands]
         return op.rule(made)
 
     def _learned_name(self, call: s.Call, op: Op, made: OpCall, binding: str | None) -> bool:
@@ -486,27 +484,37 @@ class Expressions(Scope):
             elif name is None and op.variadic:
                 extra.append((wire, argument.value.span))
             else:
-                known = [*options, *positions, *(["init"] if op.learned else [])]
-                if name is None:
-                    usage = f"write `{op.usage}`"
-                    self.report(
-                        "E0319",
-                        f"`{made.shown}` takes {len(positions)} operand{'s' if len(positions) > 1 else ''}",
-                        argument.span,
-                        "one too many",
-                        help=usage,
-                    )
-                else:
-                    near = nearest(name, known)
-                    self.report(
-                        "E0319",
-                        f"`{made.shown}` has no argument `{name}`",
-                        argument.span,
-                        help=f"did you mean `{near}`?" if near else f"it has {listed(known)}",
-                        fix=[(argument.name.span, near)] if near and argument.name else [],
-                    )
+                self._no_such_argument(argument, op, made)
                 good = False
-        missing = [name for name in positions if name not in given]
+        good = self._complete(call, op, made, given, good)
+        made.operands = [slots[name][0] for name in positions if name in slots] + [wire for wire, _ in extra]
+        made.spans = [slots[name][1] for name in positions if name in slots] + [span for _, span in extra]
+        return good
+
+    def _no_such_argument(self, argument: s.Argument, op: Op, made: OpCall) -> None:
+        if argument.name is None:
+            self.report(
+                "E0319",
+                f"`{made.shown}` takes {len(op.operands)} operand{'s' if len(op.operands) > 1 else ''}",
+                argument.span,
+                "one too many",
+                help=f"write `{op.usage}`",
+            )
+            return
+        name = argument.name.text
+        known = [*(option.name for option in op.options), *op.operands, *(["init"] if op.learned else [])]
+        near = nearest(name, known)
+        self.report(
+            "E0319",
+            f"`{made.shown}` has no argument `{name}`",
+            argument.span,
+            help=f"did you mean `{near}`?" if near else f"it has {listed(known)}",
+            fix=[(argument.name.span, near)] if near else [],
+        )
+
+    def _complete(self, call: s.Call, op: Op, made: OpCall, given: set[str], good: bool) -> bool:
+        """Fill in the defaults of options. What must be given and is not is said if all else was `good`."""
+        missing = [name for name in op.operands if name not in given]
         if missing and good:
             self.report("E0319", f"`{made.shown}` lacks {listed(missing)}", call.span, help=f"write `{op.usage}`")
             good = False
@@ -523,8 +531,6 @@ class Expressions(Scope):
                     good = False
                 else:
                     made.options[option.name] = Literal(option.default)
-        made.operands = [slots[name][0] for name in positions if name in slots] + [wire for wire, _ in extra]
-        made.spans = [slots[name][1] for name in positions if name in slots] + [span for _, span in extra]
         return good
 
     def _operand(self, argument: s.Argument, op: Op, made: OpCall) -> tuple[Wire | None, Wire | None]:

@@ -41,6 +41,11 @@ class Frame:
     problems: list[tuple[Diagnostic, bool]] = field(default_factory=list)
     shared: dict[str, tuple[dict[str, tuple[int | None, ...]], Span]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, block: BlockDef, *, judge: bool) -> Frame:
+        """A frame without parameters yet."""
+        return cls(block, block.module, {}, {}, {}, {}, (), judge, results=block.decl.results)
+
     def axis(self, name: str) -> Axis | None:
         return self.names.get(name)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from ..dsl import syntax as s
-from .modules import BlockDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +95,3 @@ def mentions_of(decl: s.BlockDecl) -> Mentions:
             case _:
                 pass
     return Mentions(tuple(names), frozenset(declared), shared, tuple(calls))
-
-
-def called_blocks(blocks: Iterable[BlockDef]) -> set[BlockDef]:
-    """Those that some block calls."""
-    return {
-        block.module.blocks[name] for block in blocks for name, _ in block.mentions.calls if name in block.module.blocks
-    }

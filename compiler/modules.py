@@ -7,26 +7,23 @@ multihead, model` in a file that declares `model` makes the library's `model` th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..dsl import syntax as s
 from ..dsl.files import FileProblem, read
 from ..dsl.parse import parse
 from ..dsl.source import Source, Span
 from .axes import Axis, Kind
+from .mentions import Mentions, mentions_of
 from .names import did_you_mean, nearest
 from .ops import OPS
 from .session import Reporter, Session
-from .sizes import Inexact, inexact_division, largest
-from .static import OPERATIONS, Arith, Const, ConstOf, Literal, Number, SizeOf, Static, evaluate
-
-if TYPE_CHECKING:
-    from .mentions import Mentions
+from .sizes import Inexact, divides_by_zero, inexact_division, largest
+from .static import OPERATIONS, Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate
 
 ELEMENTS = frozenset({"bool", "int", "real"})
 
@@ -46,8 +43,6 @@ class BlockDef:
     @cached_property
     def mentions(self) -> Mentions:
         """What its text mentions and calls."""
-        from .mentions import mentions_of
-
         return mentions_of(self.decl)
 
     @property
@@ -71,6 +66,13 @@ class Module:
     places: dict[str, Span] = field(default_factory=dict)  # where each name was declared or used
     read: set[str] = field(default_factory=set)  # file-level names that something mentions
     missing: set[str] = field(default_factory=set)  # names of files that could not be read: nothing is known of them
+
+
+def called_blocks(blocks: Iterable[BlockDef]) -> set[BlockDef]:
+    """Those that some block calls."""
+    return {
+        block.module.blocks[name] for block in blocks for name, _ in block.mentions.calls if name in block.module.blocks
+    }
 
 
 Override = Axis | Const
@@ -424,7 +426,7 @@ class _Declarations:
             return None, None, value
         if value is not None:
             return value, None if isinstance(formula, Literal) else formula, None
-        if decl.kind == "width" and any(axis.is_width for axis in _axes_in(formula)):
+        if decl.kind == "width" and any(axis.is_width for axis in axes_in(formula)):
             return None, formula, largest(formula)
         return None, formula, None
 
@@ -434,7 +436,7 @@ class _Declarations:
             return span
         theirs = [
             axis.span
-            for axis in _axes_in(formula)
+            for axis in axes_in(formula)
             if axis.span is not None and axis.span.source is not self.module.source
         ]
         return theirs[-1] if theirs else span
@@ -560,8 +562,7 @@ class _Declarations:
             f"`{ident.text}` comes from two files, and is not the same in both",
             ident.span,
             related=[(self.module.places.get(ident.text), "the first is used here")],
-            help=f"declare `{ident.text}` in this file (its declaration then holds in both), or "
-            f"rename one: `{name} as other`",
+            help=_one_of_two(ident.text, name),
         )
 
     def _early(self, use: s.UseDecl, found: Found, wanted: str) -> None:
@@ -623,8 +624,7 @@ class _Declarations:
                     f"`{local}` comes from two files",
                     ident.span,
                     related=[(module.places[local], "and from here")],
-                    help=f"declare `{local}` in this file (its declaration then holds in both), or "
-                    f"rename one: `{name} as other`",
+                    help=_one_of_two(local, name),
                 )
                 return
             module.places[local] = ident.span
@@ -648,6 +648,11 @@ class _Declarations:
             module.missing.add(local)
 
 
+def _one_of_two(local: str, name: str) -> str:
+    """How one name may come from two files."""
+    return f"declare `{local}` in this file (its declaration then holds in both), or rename one: `{name} as other`"
+
+
 def _agree(a: Override, b: Override) -> bool:
     """Whether two declarations say the same."""
     if isinstance(a, Axis) and isinstance(b, Axis):
@@ -664,16 +669,6 @@ def _names_in_text(text: str) -> set[str]:
 def is_missing(module: Module, name: str) -> bool:
     """Whether the name comes from a file that could not be read, so that nothing is to be said about it."""
     return name in module.missing
-
-
-def _axes_in(static: Static) -> list[Axis]:
-    match static:
-        case SizeOf(axis):
-            return [axis]
-        case Arith(_, args):
-            return [axis for arg in args for axis in _axes_in(arg)]
-        case _:
-            return []
 
 
 # -- static expressions as written -------------------------------------------------------------------------------
@@ -733,15 +728,15 @@ def size_static(expr: s.Expr, lookup: Lookup, session: Reporter, *, exact: bool 
 
 def checked_number(session: Reporter, formula: Static, span: Span) -> Number | None:
     """Evaluate; arithmetic that has no value is reported."""
-    try:
-        value = evaluate(formula)
-    except ZeroDivisionError:
+    if divides_by_zero(formula):
         session.report("E0207", "this divides by zero", span)
         return None
+    try:
+        value = evaluate(formula)
     except OverflowError:
         session.report("E0207", "this number is too large", span)
         return None
-    except (ValueError, TypeError):
+    except (ArithmeticError, ValueError, TypeError):
         session.report("E0207", "this has no value", span)
         return None
     if isinstance(value, complex) or (isinstance(value, float) and value != value):

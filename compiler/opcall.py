@@ -216,17 +216,15 @@ class OpCall:
     def wrong_table(self, ids: Wire, vocab: Axis, span: Span) -> Wire | None:
         assert isinstance(ids.element, IndexInto)
         other = ids.element.axis
-        return self.fail(
-            "E0312",
+        self.body.report_wrong_table(
+            ids,
+            other,
+            vocab,
             f"these are indices into `{other.name}`, but the table is over `{vocab.name}`",
             span,
-            f"this is {show(ids)}",
-            related=[
-                (vocab.span, f"`{vocab.name}` is declared here"),
-                (other.span, f"`{other.name}` is declared here"),
-            ],
-            help=f"use a table over `{other.name}`, or correct the type of the indices to `{vocab.name}[..]`",
+            f"use a table over `{other.name}`, or correct the type of the indices to `{vocab.name}[..]`",
         )
+        return None
 
     def may_broadcast(self, start: int = 0, ignore: frozenset[Axis] = frozenset(), always: bool = False) -> bool:
         """D7: of two operands that both carry data, one may lack a depth of the other, never a width."""

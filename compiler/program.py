@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..dsl import syntax as s
@@ -16,8 +16,7 @@ from .axes import Axis
 from .blocks import Checker
 from .causality import check_causal
 from .graph import Graph
-from .mentions import called_blocks
-from .modules import BlockDef, Loader, Module
+from .modules import BlockDef, Loader, Module, called_blocks
 from .names import did_you_mean, listed, nearest
 from .session import Session
 from .static import Number
@@ -194,6 +193,3 @@ def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:
     if found.span is None:
         return (0, "", 0, found.code)
     return (1 if found.span.source is main else 2, found.span.source.name, found.span.start, found.code)
-
-
-__all__ = ["Program", "build", "replace"]

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
 from .builder import Builder
+from .expressions import Expressions
 from .graph import Graph, Output, Repeat, Scalar, Type
 from .modules import checked_number, size_static
-from .static import Arith, Const, ConstOf, SizeOf, Static
+from .static import Const, ConstOf, Static, axes_in
 from .wires import Wire, fits, show
-
-if TYPE_CHECKING:
-    pass
-from .expressions import Expressions
 
 _MOST_PASSES = 10_000
 
@@ -77,7 +73,7 @@ class Repeats(Expressions):
                     self.env[text] = None
                 return
             graphs, variant, builders = found
-        outside = self._join_outside(builders, len(carried))
+        outside = self._join_outside(builders)
         graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
         args = tuple(self.builder.take(w) for w in [*body.starts, *outside])
         outs = tuple(
@@ -111,7 +107,7 @@ class Repeats(Expressions):
     def _count(self, count: Static, span: Span) -> int | None:
         value = checked_number(self.frame, count, span)
         if value is None:
-            if any_width(count):
+            if any(axis.is_width and axis.extent is None for axis in axes_in(count)):
                 self.report(
                     "E0207",
                     "the number of passes hangs on a width, but must be known at build time",
@@ -229,11 +225,37 @@ class Repeats(Expressions):
         self, statement: s.Repeat, carried: list[str], first: _Pass, index: Const | None, number: int
     ) -> tuple[list[Graph], list[int], list[_Pass]] | None:
         """A static `if` hangs on the index: one body for each way in which the decisions fall. None after a report."""
+        entering = first.ends
+        outer = self.checker.decisions
+        for attempt in range(5):
+            quiet = self.frame.mute()
+            good, variant, passes = self._each_pass(statement, carried, first, entering, index, number)
+            problems = self.frame.unmute(quiet)
+            settled = entering
+            for one in passes:
+                settled = [_join(a, b) for a, b in zip(settled, one.ends, strict=True)]
+            if not good or attempt == 4 or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
+                self.frame.replay(problems)
+                break
+            entering = settled
+        self.checker.decisions = outer
+        self.checker.undecided = False
+        first.ends = entering
+        return ([p.graph for p in passes], variant, passes) if good else None
+
+    def _each_pass(
+        self,
+        statement: s.Repeat,
+        carried: list[str],
+        first: _Pass,
+        entering: list[Wire],
+        index: Const | None,
+        number: int,
+    ) -> tuple[bool, list[int], list[_Pass]]:
+        """Whether all passes are right; which of the distinct ones each pass is; the distinct ones."""
         kept: dict[tuple[bool, ...], int] = {}
         passes: list[_Pass] = []
         variant: list[int] = []
-        outer = self.checker.decisions
-        entering = first.ends
         good = True
         for value in range(number):
             self.checker.decisions = []
@@ -248,7 +270,7 @@ class Repeats(Expressions):
                 passes.append(one)
                 one.starts = first.starts
                 for text, before, after in zip(carried, entering, one.ends, strict=True):
-                    if set(before.type.axes) != set(after.type.axes):
+                    if set(before.type.axes) != set(after.type.axes) or not fits(after.element, before.element):
                         self.report(
                             "E0314",
                             f"`{text}` goes into pass {value} as {show(before)} but comes out as {show(after)}",
@@ -258,11 +280,9 @@ class Repeats(Expressions):
                         good = False
                 good = good and one.complete
             variant.append(kept[key])
-        self.checker.decisions = outer
-        self.checker.undecided = False
-        return ([p.graph for p in passes], variant, passes) if good else None
+        return good, variant, passes
 
-    def _join_outside(self, passes: list[_Pass], carried: int) -> list[Wire]:
+    def _join_outside(self, passes: list[_Pass]) -> list[Wire]:
         """What the bodies read from outside, each once."""
         outside: dict[int, Wire] = {}
         for one in passes:
@@ -354,13 +374,3 @@ def assigned(statements: Sequence[s.Statement]) -> list[str]:
             case _:
                 pass
     return list(names)
-
-
-def any_width(static: Static) -> bool:
-    match static:
-        case SizeOf(axis):
-            return axis.is_width and axis.extent is None
-        case Arith(_, args):
-            return any(any_width(arg) for arg in args)
-        case _:
-            return False

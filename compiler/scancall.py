@@ -31,7 +31,7 @@ class ScanCall(BlockCall):
         assert self.call.scan is not None
         self.axis = self.body.axis(self.call.scan)
         if self.axis is None:
-            self._arguments_only()
+            self.body.visit_arguments(self.call)
             return None
         return super().run()
 

@@ -90,6 +90,17 @@ class Scope:
             f"of this file then holds in both",
         )
 
+    def report_wrong_table(self, ids: Wire, have: Axis, want: Axis, message: str, span: Span, help: str) -> None:
+        """Indices into one axis where those into another are wanted (D2)."""
+        self.report(
+            "E0312",
+            message,
+            span,
+            f"this is {show(ids)}",
+            related=[(want.span, f"`{want.name}` is declared here"), (have.span, f"`{have.name}` is declared here")],
+            help=help,
+        )
+
     # -- names ---------------------------------------------------------------------------------------------------
 
     def axis(self, name: s.Ident) -> Axis | None:

@@ -90,8 +90,8 @@ class Session:
 
     def add(self, found: Diagnostic) -> bool:
         """Collect; False if it was there already."""
-        place = (found.code, _place(found.span))
-        if any((other.code, _place(other.span)) == place for other in self.diagnostics):
+        here = (found.code, place(found.span))
+        if any((other.code, place(other.span)) == here for other in self.diagnostics):
             return False
         self.diagnostics.append(found)
         return True
@@ -101,5 +101,6 @@ class Session:
         return sum(d.severity is Severity.ERROR for d in self.diagnostics)
 
 
-def _place(span: Span | None) -> tuple[int, int, int] | None:
+def place(span: Span | None) -> tuple[int, int, int] | None:
+    """Where a diagnostic stands: what tells two of one code apart."""
     return None if span is None else (id(span.source), span.start, span.end)

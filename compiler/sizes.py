@@ -33,6 +33,13 @@ def inexact_division(static: Static) -> Inexact | None:
     return None
 
 
+def divides_by_zero(static: Static) -> bool:
+    """Whether a divisor in it is 0, whatever is divided."""
+    if not isinstance(static, Arith):
+        return False
+    return any(map(divides_by_zero, static.args)) or (static.op in ("/", "//", "%") and known(static.args[1]) == 0)
+
+
 def substitute(static: Static, axes: dict[int, Axis], consts: dict[int, Static]) -> Static:
     """The same expression over other axes and consts (maps from ids; what they lack stays)."""
     match static:
@@ -96,9 +103,9 @@ def poly(static: Static) -> Poly:
             divisor = as_constant(poly(b))
             if divisor:
                 return {key: value / divisor for key, value in poly(a).items()}
-    value = known(static)
-    if isinstance(value, int | float) and math.isfinite(value):
-        return _constant(Fraction(value))
+    number = known(static)
+    if isinstance(number, int | float) and math.isfinite(number):
+        return _constant(Fraction(number))
     assert isinstance(static, Arith)
     return {((static.op, *(tuple(sorted(poly(arg).items(), key=repr)) for arg in static.args)),): Fraction(1)}
 

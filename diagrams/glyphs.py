@@ -176,10 +176,10 @@ def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
         case Kind.SOURCE if step.mark in ("learned", "block", "predicate"):
             return {w.number: (13.0, 13.0) for w in every}
         case Kind.ON:
-            high = 22.0 if step.mark == "triangle" or step.note else 13.0
+            high = 27.0 if step.note else 22.0 if step.mark == "triangle" else 13.0
             return {w.number: (high, 13.0) for w in covered(step, meeting)}
         case Kind.JOIN if step.mark == "mask":
-            return {w.number: (13.0, 13.0) for w in meeting.ins[0] if w.axis in step.on}
+            return {w.number: (27.0 if step.note else 13.0, 13.0) for w in meeting.ins[0] if w.axis in step.on}
         case Kind.JOIN if step.mark in ("sign", "gate"):
             main = meeting.ins[meeting.main]
             return {main[0].number: (22.0, 4.0)} if main else {}
@@ -409,6 +409,9 @@ def _loop(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
 def _meet(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> float | None:
     """Shared axes of the other operands run into dots on the main one's wires; returns the highest dot's y."""
     main = {w.axis: w for w in meeting.ins[meeting.main]}
+    for own in meeting.outs:  # an axis that the main operand lacks: the first of the others that has it goes on
+        for wire in own:
+            main.setdefault(wire.axis, wire)
     x = spot.x0 + DOT / 2
     top: float | None = None
     for i, own in enumerate(meeting.ins):
@@ -423,6 +426,8 @@ def _meet(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> float | Non
                     sheet.end(wire, id, x - 20, to=(x, sheet.y(anchor, spot.column)), gap=not meeting.inner)
                 continue
             target = main[wire.axis]
+            if target is wire:
+                continue
             y = sheet.y(target, spot.column)
             id = f"{spot.id}_w{target.number}"
             sheet.dot(id, x, y, wire, f"op {step.mark}", step.tip)

@@ -24,6 +24,11 @@ class Ground:
         for p in points:
             self.points.setdefault((int(p[0] // _CELL), int(p[1] // _CELL)), []).append(p)
 
+    def clear(self, p: Point) -> bool:
+        """Whether no box covers the point."""
+        cell = (int(p[0] // _CELL), int(p[1] // _CELL))
+        return not any(x0 < p[0] < x1 and y0 < p[1] < y1 for x0, y0, x1, y1 in self.boxes.get(cell, ()))
+
     def free(self, box: Box) -> bool:
         x0, y0, x1, y1 = box
         for cell in _cells(box):

@@ -23,6 +23,7 @@ _KIN = 0.6  # what a point more between two wires of a tensor costs, in each col
 _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
 _REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
 _LOOP = 17.0  # for what goes round a scan, beneath
+_NAMED = 24.0  # a glyph that reaches further up than this has a name over it
 _INSIDE = 8.0  # between a border and one around it
 _OUTSIDE = 9.0  # between a border and a foreign wire or dash
 
@@ -360,7 +361,7 @@ def _gap(a: Slot, b: Slot, halo: dict[int, tuple[float, float]]) -> float:
         return max(theme.ABOVE_DASH, below + 4)
     if isinstance(a, Dash):
         return max(theme.BELOW_DASH, above + 4)
-    return theme.PITCH
+    return max(theme.PITCH, above) if above > _NAMED else theme.PITCH
 
 
 def _together(step: Step, meeting: Meeting) -> list[list[Wire]]:

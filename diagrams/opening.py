@@ -119,6 +119,10 @@ class Opening:
             )
         return self.holds[id(graph)]
 
+    def learns(self, graph: Graph) -> bool:
+        """Whether a block has weights, itself or in what it calls."""
+        return self._size(graph)[1] > 0
+
     def _glue(self, graph: Graph) -> bool:
         glyphs, learned = self._size(graph)
         return glyphs <= GLUE and learned <= LEARNED

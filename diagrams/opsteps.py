@@ -48,6 +48,7 @@ class Steps:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.maker: dict[int, Step] = {}  # of a tensor
+        self.keys: dict[tuple[int, str], int] = {}  # of weights that glyphs may share
         self.span: Span | None = None  # of what is being drawn
 
     def add(self, step: Step) -> Step:
@@ -57,6 +58,10 @@ class Steps:
             self.maker[id(tensor)] = step
         return step
 
+    def key(self, frame: Frame, name: str) -> int:
+        """A number for the weights of this name in this frame."""
+        return self.keys.setdefault((id(frame), name), len(self.keys) + 1)
+
     def tensor(self, frame: Frame, item: Item, name: str = "") -> Tensor:
         """The item as wires: a table or a parameter is born where it is first needed so."""
         match item:
@@ -64,11 +69,11 @@ class Steps:
                 return self.named_again(frame, item, item.axes)
             case Tensor():
                 return item
-            case Learned(weight, axes):
+            case Learned(weight, axes, key):
                 tensor = Tensor(axes, weight)
                 self.add(
                     Step(Kind.SOURCE, "learned", [], [tensor], frame.section, made=axes, text=bold(spaced(weight)),
-                         learned=True, late=True, tip=f"learned {weight}")
+                         learned=True, late=True, tip=f"learned {weight}", weights=key)
                 )  # fmt: skip
                 return tensor
             case Formula():
@@ -137,7 +142,7 @@ class Steps:
             case Shape.RENAME:
                 if isinstance(items[0], Learned):
                     swap = dict(zip(eaten, made, strict=False))
-                    return Learned(items[0].name, tuple(swap.get(a, a) for a in items[0].axes))
+                    return Learned(items[0].name, tuple(swap.get(a, a) for a in items[0].axes), items[0].key)
                 return self.relabelled(frame, self.tensor(frame, items[0]), axes)
             case Shape.LOOKUP:
                 return self.lookup(frame, node, items, eaten, made, axes, tip)
@@ -231,7 +236,18 @@ class Steps:
             born = tuple(a for a in axes if a not in index.axes)
             text = bold(spaced(table.name))
             self.add(
-                Step(Kind.THROUGH, "embed", [index], [out], frame.section, made=born, text=text, learned=True, tip=tip)
+                Step(
+                    Kind.THROUGH,
+                    "embed",
+                    [index],
+                    [out],
+                    frame.section,
+                    made=born,
+                    text=text,
+                    learned=True,
+                    tip=tip,
+                    weights=table.key,
+                )
             )
             return out
         if isinstance(table, Learned) and isinstance(index, Formula) and not index.leaves:
@@ -289,7 +305,7 @@ class Steps:
             if isinstance(other, Learned) and not (set(other.axes) - set(eaten)) & set(x.axes):
                 born = tuple(a for a in other.axes if a not in eaten)
                 step = Step(Kind.THROUGH, "learned", [x], [out], frame.section, eaten=eaten, made=born, learned=True)
-                step.text = bold(spaced(other.name))
+                step.text, step.weights = bold(spaced(other.name)), other.key
             else:
                 y = self.tensor(frame, other)
                 step = Step(Kind.JOIN, "loop", [x, y], [out], frame.section, contracted=eaten)

@@ -34,6 +34,7 @@ class Learned:
 
     name: str
     axes: tuple[Axis, ...]
+    key: int = 0  # one for each parameter
 
 
 class Kind(Enum):
@@ -103,7 +104,7 @@ class Step:
     first: int = 0  # rank of a SINK's or SOURCE's tensor in declared order
     block: str = ""  # the name of the block that is closed
     kept: frozenset[int] = frozenset()  # an EXIT's operands (by id) that end there if nothing outside reads them
-    weights: str = ""  # what its weights are called; glyphs with the same ones share them
+    weights: int = 0  # a key: glyphs with one key share their weights
     span: Span | None = None  # where the spec says it
 
 

@@ -265,6 +265,7 @@ class Sheet(Layout):
         for row in self.rows:
             self._row(row)
         self._dashes()
+        self._links()
         self._signs()
         self._labels()
         self._outside()
@@ -518,6 +519,36 @@ class Sheet(Layout):
         self.picture.edges.append(Edge(a_id, b_id, chain, given))
         self.ground.trace(sampled(chain))
 
+    def _links(self) -> None:
+        """A dotted line between glyphs of one row that share their weights, where it meets no other glyph."""
+        boxes = {id(step): box for _, box, step in reversed(self.glyphs)}
+        for row in self.rows:
+            last: dict[int, Step] = {}
+            for j in row:
+                for step in self.columns[j].steps:
+                    if not step.weights or id(step) not in boxes:
+                        continue
+                    before = last.get(step.weights)
+                    last[step.weights] = step
+                    if before is not None:
+                        self._link(boxes[id(before)], boxes[id(step)], step)
+
+    def _link(self, a: Box, b: Box, step: Step) -> None:
+        xa, xb = (a[0] + a[2]) / 2, (b[0] + b[2]) / 2
+        if abs(xa - xb) < 2:  # one under the other
+            upper, lower = (a, b) if a[1] < b[1] else (b, a)
+            chains = [[(xa, upper[3]), *straight((xa, upper[3]), (xa, lower[1]))]]
+        else:
+            chains = []
+            for deep in (16.0, 26.0, 40.0, 60.0):
+                chains.append([(xa, a[3]), (xa, max(a[3], b[3]) + deep), (xb, max(a[3], b[3]) + deep), (xb, b[3])])
+                chains.append([(xa, a[1]), (xa, min(a[1], b[1]) - deep), (xb, min(a[1], b[1]) - deep), (xb, b[1])])
+        for chain in chains:
+            if all(self.ground.clear(p) for p in sampled(chain)[2:-2]):
+                self.stroke(f"{self.spots[id(step)].id}_share", chain, self.theme.ink, "1", "shared")
+                self.picture.edges[-1].attributes.update(style="dotted", tooltip="the same weights")
+                return
+
     def _signs(self) -> None:
         """Signs and words at dots: above the highest or below the lowest, where nothing runs."""
         for text, size, places, wide in self.notes:
@@ -576,14 +607,12 @@ class Sheet(Layout):
             wide = width(text, theme.AXIS)
             long = b - a
             wanted: list[float] = []
-            if out and (not first or long > 70 + 2 * wide):
+            if (first and (not out or long > 70 + 2 * wide)) or (long > 60 and not out):
+                wanted.append(a + wide / 2 + 4)
+            if out:
                 wanted.append(b - wide / 2 - 2)
-            if (first and not (out and wanted and long < 90)) or (long > 60 and not out):
-                wanted.insert(0, a + wide / 2 + 4)
-            if long > 280 and not out and not met:
+            elif long > 280 and not met:
                 wanted.append(b - wide / 2 - 4)
-            if out and not wanted:
-                wanted.append(b - wide / 2 - 2)
             for want in wanted:
                 self._label(wire, text, wide, a, b, y, want)
 

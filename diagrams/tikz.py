@@ -61,6 +61,10 @@ def _n(value: float) -> str:
     return "0" if text in ("-0", "") else text
 
 
+def _n4(value: float) -> str:
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
 def _extent(picture: Picture) -> tuple[Point, Point]:
     xs, ys = [0.0], [0.0]
     first = True
@@ -121,11 +125,12 @@ class _Colors:
     def text(self, rich: Rich, at: Point, size: float, color: str) -> list[str]:
         lines = _lines(rich)
         out = []
-        points = size * self.scale
+        font = (
+            f"\\fontsize{{{_n(size)}}}{{{_n(size * 1.2)}}}\\selectfont{{}}"  # scaled after: letters keep their shapes
+        )
         for k, line in enumerate(lines):
             y = at[1] + size * 1.12 * (k - (len(lines) - 1) / 2) + 0.28 * size
-            style = f"anchor=base, inner sep=0pt, text={self.color(color)}"
-            font = f"\\fontsize{{{_n(points)}}}{{{_n(points * 1.2)}}}\\selectfont{{}}"
+            style = f"anchor=base, inner sep=0pt, scale={_n4(self.scale)}, text={self.color(color)}"
             out.append(f"\\node[{style}] at {self.point((at[0], y))} {{{font}{_tex(line)}}};")
         return out
 

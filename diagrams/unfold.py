@@ -42,12 +42,14 @@ class _Unfolding(Steps):
         super().__init__(scene)
         self.opening = opening
         self.tints: dict[str, int] = {}
+        self.frames: list[Frame] = []  # kept, so that their ids stay theirs
 
     # -- graphs
 
     def top(self, graph: Graph) -> None:
         items: dict[int, Item] = {}
         frame = Frame(graph, {}, {}, None, 0, items, uses(graph))
+        self.frames.append(frame)
         for rank, entry in enumerate(graph.inputs):
             index, boolean = _elements(entry.value.type)
             tensor = Tensor(frame.shown(entry.value), entry.name, index, boolean)
@@ -77,7 +79,7 @@ class _Unfolding(Steps):
                     at = frame.axis(axis)
                     frame.items[out.id] = Formula("position", axis=at, axes=(at,))
                 case Parameter(weight, out):
-                    frame.items[out.id] = Learned(tail(weight.name), frame.shown(out))
+                    frame.items[out.id] = Learned(tail(weight.name), frame.shown(out), self.key(frame, weight.name))
                 case Apply():
                     frame.items[node.out.id] = self.apply(frame, node)
                 case Call():
@@ -135,7 +137,8 @@ class _Unfolding(Steps):
         for axis in node.graph.lifted:
             axes.setdefault(axis, frame.axis(axis))
         consts = {const.id: self.static(frame, given) for const, given in node.consts}
-        return Frame(node.graph, axes, consts, section, level, {}, uses(node.graph))
+        self.frames.append(Frame(node.graph, axes, consts, section, level, {}, uses(node.graph)))
+        return self.frames[-1]
 
     def repeat(self, frame: Frame, node: Repeat) -> None:
         self.span = node.span or self.span
@@ -151,6 +154,7 @@ class _Unfolding(Steps):
         if node.index is not None:
             consts[node.index.id] = Formula("symbol", text=node.index.name)
         inner = Frame(body, frame.axes, consts, section, frame.level, {}, uses(body))
+        self.frames.append(inner)
         args = [frame.items[v.id] for v in node.args]
         for i in range(node.carried):  # what goes round must be wires
             args[i] = self.tensor(frame, args[i], node.args[i].name or "")
@@ -326,6 +330,8 @@ class _Unfolding(Steps):
         step.text, step.note = roman(block_title(node)), italic(", ".join(names))
         step.tint = self.tints.setdefault(node.graph.name, len(self.tints))
         step.block = node.graph.name
+        if node.name and isinstance(node, Call) and self.opening.learns(node.graph):
+            step.weights = self.key(frame, node.name)
         if node.graph.kind == "op":
             step.mark, step.block = "plain", ""
         if not step.ins:

@@ -109,8 +109,12 @@ def weave(columns: Sequence[Sequence[Step]], stacks: Sequence[Stack]) -> Weave:
                 meeting.inner = bool(new)
                 if not meeting.inner:
                     met = {None, *(w.axis for w in meeting.ins[meeting.main])} - set(step.contracted)
-                    for i, ws in enumerate(meeting.ins):
-                        hidden |= {w.number for w in ws if i != meeting.main and w.axis in met}
+                    main = step.ins[meeting.main]
+                    for tensor in _vertical(step, stack.found):
+                        if tensor is not main:
+                            held = wires[id(tensor)]
+                            hidden |= {w.number for w in held if w.axis in met}
+                            met |= {w.axis for w in held} - set(step.contracted)
         column.left = _slots(stack.found, wires, strand, dashes, hidden, {})
         lanes: dict[int, Lane] = {}
         late: set[int] = set()

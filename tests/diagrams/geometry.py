@@ -98,3 +98,34 @@ def _labelled(sheet: Sheet, wire: Wire) -> bool:
     end = sheet.ends[wire.number]
     y = wire.y[end.column]
     return any(box[0] > end.x - 90 and abs((box[1] + box[3]) / 2 - y) < 14 for _, box in sheet.texts)
+
+
+def crossings(sheet: Sheet) -> int:
+    """How often wires cross, their common ends apart."""
+    traced = [sampled(chain, 2.0) for _, chain in sheet.curves]
+    count = 0
+    for a, b in itertools.combinations(traced, 2):
+        lo, hi = max(a[0][0], b[0][0]) + 1, min(a[-1][0], b[-1][0]) - 1
+        signs = []
+        x = lo
+        while x < hi:
+            d = _height(a, x) - _height(b, x)
+            if abs(d) > 1:
+                signs.append(d > 0)
+            x += 2
+        count += sum(p != q for p, q in itertools.pairwise(signs))
+    return count
+
+
+def bends(sheet: Sheet) -> int:
+    """How many pieces of wires are not level."""
+    return sum(
+        abs(a[1] - b[1]) > 0.5 for _, chain in sheet.curves for a, b in zip(chain[::3], chain[3::3], strict=False)
+    )
+
+
+def _height(points: list[tuple[float, float]], x: float) -> float:
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
+        if x0 <= x <= x1:
+            return y0 if x1 - x0 < 1e-9 else y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+    return points[-1][1]

@@ -181,8 +181,8 @@ def diagram() -> Diagram:
 def test_svg_keeps_the_topology(diagram: Diagram) -> None:
     root = ElementTree.fromstring(diagram.svg())
     classes = [element.get("class", "") for element in root.iter()]
-    assert sum("wire width" in c for c in classes) == 3
-    assert sum("wire depth" in c for c in classes) == 3
+    assert sum(c.startswith("edge wire") and " width " in c for c in classes) == 3
+    assert sum(c.startswith("edge wire") and " depth " in c for c in classes) == 3
     assert any("op softmax" in c for c in classes)
     assert diagram._repr_svg_() == diagram.svg()
 

@@ -521,7 +521,7 @@ def call(
             if not s.fits(axes):
                 return None
             given = argument(s, formal, axes, into)
-            if given is None or set(given.axes) != set(axes):
+            if given is None or set(given.axes) != set(axes) or (shared is not None and given.role != DATA):
                 return None
             for axis in given.axes:
                 s.require(given, axis)
@@ -739,9 +739,15 @@ def attention(s: Scope) -> Val | None:
         return named.dot([shares, past], [k.name])
 
     spoiled = {
-        "rename dropped in self-attention": (("({x}, {x}[{q} as {k}])", "({x}, {x})"), "the scores lack the keys' axis"),
+        "rename dropped in self-attention": (
+            ("({x}, {x}[{q} as {k}])", "({x}, {x})"),
+            "the scores lack the keys' axis",
+        ),
         "mask turned round": (("{k} <= {q}", "{q} <= {k}"), "the result is claimed causal, and reads what comes after"),
-        "mask of what comes after": (("{k} <= {q}", "{k} <= {q} + 1"), "the result is claimed causal, and reads the next"),
+        "mask of what comes after": (
+            ("{k} <= {q}", "{k} <= {q} + 1"),
+            "the result is claimed causal, and reads the next",
+        ),
         "no mask": ((" where {k} <= {q}", ""), "the result is claimed causal, and reads everything"),
         "softmax over the queries": (("softmax[{k}]", "softmax[{q}]"), "the weights sum to one over the queries"),
         "queries averaged": (("dot[{k}](", "dot[{q}]("), "the values have no axis of the queries"),
@@ -750,7 +756,10 @@ def attention(s: Scope) -> Val | None:
     }
     if other is not None:
         spoiled["mask of another stream"] = (("{k} <= {q}", f"{other.name} < 2"), "the mask has no axis of the keys")
-        spoiled["mask of two streams"] = (("{k} <= {q}", f"{{k}} <= {other.name}"), "indices of two families do not compare")
+        spoiled["mask of two streams"] = (
+            ("{k} <= {q}", f"{{k}} <= {other.name}"),
+            "indices of two families do not compare",
+        )
     s.met([q, k, d])
     good = form.format(**names)
     for name, ((old, new), why) in spoiled.items():

@@ -51,7 +51,9 @@ def some(program: Program, most: int) -> list[Mutant]:
 
 
 def _at(text: str, start: int, good: str, bad: str, name: str, why: str) -> Mutant:
-    return Mutant(name, why, text[:start] + bad + text[start + len(good) :], text.count("\n", 0, start) + 1, name in PROMISES)
+    return Mutant(
+        name, why, text[:start] + bad + text[start + len(good) :], text.count("\n", 0, start) + 1, name in PROMISES
+    )
 
 
 def _body_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -71,16 +73,29 @@ def _spelled(program: Program) -> Iterator[Mutant]:
             yield _at(text, start + found.start(1), found[1], f"{found[1]}z", "misspelt axis", "no axis is named so")
         for found in re.finditer(r"(?<=[(, ])(v\d+)(?=[,) ]|$)", line):
             if "=" in line[: found.start()] or "return" in line:
-                yield _at(text, start + found.start(), found[1], f"{found[1]}z", "misspelt variable", "nothing is named so")
+                yield _at(
+                    text, start + found.start(), found[1], f"{found[1]}z", "misspelt variable", "nothing is named so"
+                )
         for found in re.finditer(r"\b(tanh|softmax|mean|linear|dot|broadcast|cumsum|split)(?=[\[(.])", line):
             yield _at(text, start + found.start(), found[1], f"{found[1]}e", "misspelt op", "no op is named so")
         for found in re.finditer(r"\b(tanh|sin|cos|erf|relu|silu|floor|abs)\((v\d+|x\d+)\)", line):
-            yield _at(text, start + found.start(), found[0], f"{found[1]}({found[2]}, 0.5)", "argument too many", "it takes one")
+            yield _at(
+                text,
+                start + found.start(),
+                found[0],
+                f"{found[1]}({found[2]}, 0.5)",
+                "argument too many",
+                "it takes one",
+            )
             yield _at(text, start + found.start(), found[0], f"{found[1]}()", "missing argument", "it takes one")
             name = f"{found[1]}[{axes[0]}]({found[2]})"
-            yield _at(text, start + found.start(), found[0], name, "brackets on a pointwise op", "it works item by item")
+            yield _at(
+                text, start + found.start(), found[0], name, "brackets on a pointwise op", "it works item by item"
+            )
             bad = f"{found[1]}({found[2]} == {found[2]})"
-            yield _at(text, start + found.start(), found[0], bad, "truth value where a number is due", "it needs numbers")
+            yield _at(
+                text, start + found.start(), found[0], bad, "truth value where a number is due", "it needs numbers"
+            )
             bad = f"{found[1]}({found[2]} where {axes[0]} < 1)"
             yield _at(text, start + found.start(), found[0], bad, "where in a pointwise op", "it takes no mask")
         for found in re.finditer(r"\b(linear|embed)\.(L\d+)(?=\[)", line):
@@ -101,7 +116,9 @@ def _spelled(program: Program) -> Iterator[Mutant]:
                 continue
             for found in re.finditer(rf"\b{unit.name}((?:\.\w+)?(?:\[[^\]]*\])?)\(", line):
                 bad = f"{unit.name}{found[1]}(nothing_of_the_kind = 1, "
-                yield _at(text, start + found.start(), found[0], bad, "argument of no formal", "the block has no such formal")
+                yield _at(
+                    text, start + found.start(), found[0], bad, "argument of no formal", "the block has no such formal"
+                )
                 if found[1].startswith("[") and "=" not in found[1]:
                     extra = f"{unit.name}{found[1][:-1]}, {axes[0]}]("
                     yield _at(text, start + found.start(), found[0], extra, "parameter too many", "the block has fewer")
@@ -124,7 +141,14 @@ def _headers(program: Program) -> Iterator[Mutant]:
     for found in re.finditer(r"^depth (\w+) = (\w+) / (\w+)$", text, re.M):
         if found[2] in sizes and sizes[found[2]] % 7 and re.search(rf"\b{found[1]}\b", text[found.end() :]):
             bad = f"depth {found[1]} = {found[2]} / 7"
-            yield _at(text, found.start(), found[0], bad, "size that does not divide", f"{sizes[found[2]]} / 7 leaves a remainder")
+            yield _at(
+                text,
+                found.start(),
+                found[0],
+                bad,
+                "size that does not divide",
+                f"{sizes[found[2]]} / 7 leaves a remainder",
+            )
     for found in re.finditer(r"^(width|depth) (\w+) like (\w+)$", text, re.M):
         bad = f"{found[1]} {found[2]} like {found[3]}z"
         yield _at(text, found.start(), found[0], bad, "copy of nothing", "no axis is named so")

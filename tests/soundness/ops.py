@@ -308,7 +308,12 @@ def predicate(s: Scope, over: Axis | None = None) -> Val | None:
     both = frozenset({k, q})
     for other in s.axes:
         if kind < 3 and other.family != q.family:
-            s.wrong("indices of two families compared", f"{k.name} <= {q.name}", f"{k.name} <= {other.name}", "they do not compare")
+            s.wrong(
+                "indices of two families compared",
+                f"{k.name} <= {q.name}",
+                f"{k.name} <= {other.name}",
+                "they do not compare",
+            )
     if kind < 3:
         return binary(s, "<=", at, here, 1, "bool", support=((k, q),), covers=both)
     if kind == 3:
@@ -445,7 +450,8 @@ def bounded(s: Scope, axes: Sequence[Axis], parts: Sequence[Val]) -> frozenset[A
     reaches = [part.reach for part in parts]
     if any(reach is None for reach in reaches):
         return None
-    reach = frozenset().union(*reaches)  # type: ignore[arg-type]
+    told = {axis for axis in axes if s.tells(axis)}
+    reach = frozenset().union(told, *reaches)  # type: ignore[arg-type]
     upto = dict(parts[1].support) if len(parts) > 1 else {}
     out = set()
     for axis in reach:
@@ -646,9 +652,13 @@ def dot(s: Scope) -> Val | None:
         if len(vals) > 1 and sum(val.has(other) for val in vals) < 2:
             s.wrong("contracted axis that no two operands have", shown, wrong, f"{other.name} joins no two")
         elif len(vals) == 2 and carries_mark(vals, [other]):
-            s.wrong("averaged over another axis than normalised over", shown, wrong, "weights sum to one over another axis")
+            s.wrong(
+                "averaged over another axis than normalised over", shown, wrong, "weights sum to one over another axis"
+            )
     if len(vals) > 1 and any(val.role == DATA for val in vals):
-        s.wrong("where in an op that takes none", shown, shown[:-1] + f" where {s.axes[0].name} < 1)", "`dot` takes no mask")
+        s.wrong(
+            "where in an op that takes none", shown, shown[:-1] + f" where {s.axes[0].name} < 1)", "`dot` takes no mask"
+        )
     return s.make(
         shown, vals, lambda env, xs: named.dot(xs, names),
         axes=[axis for axis in union if axis not in axes], reach=reach,
@@ -768,6 +778,7 @@ def _norm(op: str) -> None:
             return None
         x, axes = found
         axes = s.some(axes, 1, 2)
+        s.gen.filled |= {axis.family for axis in axes}
         eps = s.pick([1e-5, 0.01]) if op == "layernorm" else s.pick([1e-6, 0.01])
         options = [x.text, *([f"eps = {eps:f}"] if eps == 0.01 else [])]
         options += [] if scale else ["scale = false"]
@@ -818,7 +829,12 @@ def renamed(s: Scope, x: Val, old: Axis, new: Axis) -> Val:
         if other.family != old.family and other.width == old.width and not x.has(other):
             s.wrong("rename between families", shown, f"{x.inner}[{old.name} as {other.name}]", "no copies of one axis")
         if not x.has(other):
-            s.wrong("rename of an axis that is not there", shown, f"{x.inner}[{other.name} as {new.name}]", "it has no such axis")
+            s.wrong(
+                "rename of an axis that is not there",
+                shown,
+                f"{x.inner}[{other.name} as {new.name}]",
+                "it has no such axis",
+            )
     return s.make(
         shown, [x], lambda env, xs: xs[0].rename({old.name: new.name}),
         axes=[swap.get(axis, axis) for axis in x.axes], moved=swap, element=x.element, into=x.into, reach=reach,
@@ -875,7 +891,9 @@ def split(s: Scope) -> Val | None:
         if other.fixed and all(axis.fixed for axis in (whole, *parts)) and other.size * parts[1].size != whole.size:
             if not x.has(other) and other != parts[1] and other.family != parts[1].family:
                 wrong = shown.replace(f"-> {_names(parts)}]", f"-> {other.name}, {parts[1].name}]", 1)
-                s.wrong("sizes of a split that do not multiply", shown, wrong, "the product of the parts is another size")
+                s.wrong(
+                    "sizes of a split that do not multiply", shown, wrong, "the product of the parts is another size"
+                )
     return s.make(
         shown, [x],
         lambda env, xs: named.split(xs[0].full([whole.name], env.sizes), whole.name, names, env.sizes),
@@ -945,7 +963,12 @@ def concat(s: Scope) -> Val | None:
     reach: frozenset[Axis] | str | None = "" if not {a, b} & {*(x.reach or ()), *(y.reach or ())} else None
     shown = f"concat[{a.name}, {b.name} -> {c.name}]({x.text}, {y.text})"
     for other in s.axes if s.model else []:
-        if all(axis.fixed for axis in (a, b, c, other)) and other.size != c.size and not x.has(other) and not y.has(other):
+        if (
+            all(axis.fixed for axis in (a, b, c, other))
+            and other.size != c.size
+            and not x.has(other)
+            and not y.has(other)
+        ):
             wrong = shown.replace(f"-> {c.name}]", f"-> {other.name}]", 1)
             s.wrong("sizes of a concat that do not add", shown, wrong, "the sum of the parts is another size")
     return s.make(
@@ -1120,9 +1143,13 @@ def gather(s: Scope) -> Val | None:
         s.wrong("negative index", shown, f"{x.inner}[{axis.name} = 0 - 1]", "indices start at 0")
     for other in s.axes:
         if other.family != axis.family:
-            s.wrong("index into another axis", shown, f"{x.inner}[{axis.name} = {other.name}]", "indices of another family")
+            s.wrong(
+                "index into another axis", shown, f"{x.inner}[{axis.name} = {other.name}]", "indices of another family"
+            )
         if not x.has(other):
-            s.wrong("picked along an axis that is not there", shown, f"{x.inner}[{other.name} = 0]", "it has no such axis")
+            s.wrong(
+                "picked along an axis that is not there", shown, f"{x.inner}[{other.name} = 0]", "it has no such axis"
+            )
     return s.make(
         shown, [x, e],
         lambda env, xs: named.gather(xs[0].full([axis.name], env.sizes), axis.name, xs[1]),

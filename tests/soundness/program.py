@@ -333,7 +333,7 @@ class Program:
             if made and not any(re.search(rf"\b{name}\b", rest) or name in self.sizes for name in made):
                 lines.remove(line)
         text = "\n".join([*lines, *(unit.text() for unit in units)])
-        known = {axis.family for f in inputs for axis in f.val.axes if f.name not in self.omitted}
+        known = {axis.family for f in inputs for axis in f.val.axes if f.default is None}
         for axis in self.axes:  # every width that is mentioned is to be had from an input
             if axis.width and not axis.fixed and not axis.derived and axis.family not in known:
                 if re.search(rf"\b{axis.name}\b", text) and axis.name == axis.family:

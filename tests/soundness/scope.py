@@ -130,16 +130,15 @@ class Scope:
         for part in parts:
             for axis in acted:
                 self.require(part, axis)
-        back = {new: old for old, new in (moved or {}).items()}
         sources: dict[Axis, frozenset[str]] = {}
         for axis in axes:
-            old = back.get(axis, axis)
-            found = [part.sources[old] for part in parts if part.has(old)]
-            sources[axis] = frozenset().union(*found) if found else frozenset({"*"})
+            found = [part.sources[axis] for part in parts if part.has(axis)]
+            born = not found or axis in (moved or {}).values()  # its operand is required to have the old one
+            sources[axis] = frozenset({"*"}) if born else frozenset().union(*found)
         if reach == "":
             reaches = [part.reach for part in parts]
             reach = None if any(r is None for r in reaches) else frozenset().union(*reaches)  # type: ignore[arg-type]
-            if reach and reach & set(acted):
+            if reach is not None and (reach & set(acted) or any(self.tells(axis) for axis in acted)):
                 reach = None
         assert not isinstance(reach, str)
         self.met(axes)
@@ -161,6 +160,10 @@ class Scope:
             learns=more.pop("learns", False) or any(part.learns for part in parts),
             **more,
         )
+
+    def tells(self, axis: Axis) -> bool:
+        """Whether what is summed over the axis tells how many items there are in the model's stream."""
+        return axis.family == self.gen.stream and not axis.fixed
 
     def require(self, val: Val, axis: Axis) -> None:
         """The value must have the axis, whatever a call leaves out."""
@@ -336,7 +339,9 @@ class Scope:
         for val in vals:
             spread = self.broadcast(val, [w for w in widths if not val.has(w)]) if val in carrying else val
             if spread is not val and self.model:
-                self.wrong("spread over a width in silence", spread.text, val.text, "another operand has a width that it lacks")
+                self.wrong(
+                    "spread over a width in silence", spread.text, val.text, "another operand has a width that it lacks"
+                )
             out.append(spread)
         return out
 
