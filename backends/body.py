@@ -158,9 +158,23 @@ class Body(Calls):
             return {"softmax": "weights", "Positions": "index"}.get(node.op, "x")
         return f"{node.axis.name}_index" if isinstance(node, Positions) else "x"
 
+    def _spread_number(self, val: Val, operand: Value) -> Val:
+        """A number that is spread over axes, as an array: the op acts on one of them."""
+        axes = self.core(operand.type.axes)
+        if not val.number or not axes:
+            return val
+        table = is_table(operand)
+        dtype = self.float64() if table else self.dtype
+        text = self.filled(f"({'1, ' * len(axes)})", val.text, kind_of(operand), dtype if val.kind == "real" else "")
+        return replace(val, code=Code(text), axes=axes, thin=frozenset(axes), kind=kind_of(operand), table=table,
+                       number=False)  # fmt: skip
+
     def _apply(self, node: Apply) -> None:
         vals = [self.env[operand.id] for operand in node.operands]
-        made = [axis for axis in node.made if axis not in node.axes and node.op != "index"]  # an operand may have them in name only
+        if node.axes and node.op not in ("rename", "gather"):
+            vals = [self._spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
+        # What it makes, an operand may have in name only.
+        made = [axis for axis in node.made if axis not in node.axes and node.op != "index"]
         vals = [self.without(val, [a for a in made if a in val.axes and a in val.thin]) for val in vals]
         mask = None if node.mask is None else self.env[node.mask.id]
         out = node.out
@@ -232,6 +246,8 @@ class Body(Calls):
         """x[a = e]: axes that e shares with x align, its other axes take a's place (D5)."""
         a, out = node.axes[0], node.out
         e = self._checked(e, a)
+        if kind_of(out) == "real":
+            x = self.real(x, is_table(out))
         needs, names = x.needs | e.needs, x.names | e.names
         depth = 1 + max(x.depth, e.depth)
         if x.number:

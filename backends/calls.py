@@ -107,6 +107,7 @@ class Calls(Layout):
         for item, arg in zip(graph.inputs, node.args, strict=True):
             formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in lifted}
             val = self.env[arg.id]
+            formal |= set(to_caller.values()) & val.thin  # the callee has that axis of its own: no call lifts over it
             found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
         return tuple(found)
 
@@ -336,7 +337,8 @@ class Calls(Layout):
         ]
         spread: dict[Axis, None] = {}
         for val, formal in zip(vals, formals, strict=True):
-            spread.update(dict.fromkeys(a for a in val.axes if a not in formal and a != axis))
+            known = {*formal, axis, *(set(to_caller.values()) & val.thin)}
+            spread.update(dict.fromkeys(a for a in val.axes if a not in known))
         self.spreads[self.place] = tuple(spread)
         any_lead = any(val.lead != NONE for val in vals if not val.number)
         states = dict(node.states)

@@ -30,6 +30,8 @@ def check_inputs(
             continue
         axes = spaced.split()
         shown = f"{model}: `{name}`"
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{shown} is of type {type(x).__name__}, but must be a torch.Tensor")
         real, truth = x.is_floating_point(), x.dtype == torch.bool
         if not (real if kind == "real" else truth if kind == "bool" else not (real or truth or x.is_complex())):
             words = {"real": "reals", "bool": "truth values", "int": "integers"}

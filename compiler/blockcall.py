@@ -678,7 +678,8 @@ class BlockCall(Binding):
         body, builder = self.body, self.body.builder
         span = (self.call.label or self.call.callee).span
         if self.block.is_model:
-            builder.own_model(self.block.name, weight_shapes(graph), span, body)
+            for model, shapes in _weights_by_model(graph):
+                builder.own_model(model.name, place(model.span), shapes, span, body)
         elif self.shared is None and owns_weights(graph):
             body.may_own(name, span)
             builder.own(name, span, body)
@@ -701,6 +702,16 @@ def weight_shapes(graph: Graph, path: str = "") -> dict[str, tuple[int | None, .
                     found |= weight_shapes(body, f"{path}{name}.")
             case _:
                 pass
+    return found
+
+
+def _weights_by_model(graph: Graph) -> list[tuple[Graph, dict[str, tuple[int | None, ...]]]]:
+    """The shapes of a model's own weights, and of those of the models that it calls: these add no path (D11)."""
+    models = [node.graph for node in graph.nodes if isinstance(node, Call | Scan) and not node.name]
+    rest = tuple(node for node in graph.nodes if not isinstance(node, Call | Scan) or node.name)
+    found = [(graph, weight_shapes(replace(graph, nodes=rest)))]
+    for model in models:
+        found += _weights_by_model(model)
     return found
 
 

@@ -19,7 +19,7 @@ from .body import Body
 from .builder import Builder
 from .expressions import Expressions
 from .frame import Frame, Instance
-from .graph import Graph, Output, Role
+from .graph import Graph, Output, Role, Type
 from .mentions import walk
 from .modules import BlockDef, size_static
 from .names import did_you_mean, nearest
@@ -376,6 +376,10 @@ class Checker:
             place = statement.values[position].span if len(statement.values) == len(results) else statement.span
             what = f"`{result.name.text}`" if result.name else f"the result of `{decl.name.text}`"
             good = body.expected(wire, wanted, place, result.type.span, what, "E0313")
+            lacks = [axis for axis in wanted.axes if axis not in wire.type.axes]
+            if good and lacks:
+                thin = wire.type.thin | set(lacks)
+                wire = replace(wire, type=Type(wire.element, (*wire.type.axes, *lacks), thin))
             checked.append(wire if good else None)
             local = [axis for axis in wanted.axes if axis in frame.own_axes]
             if local:

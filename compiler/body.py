@@ -149,7 +149,9 @@ class Body(Repeats):
         lifted = set(self.frame.lifted)
         free = lifted | wire.type.thin  # a thin axis may be spoken of or not
         have = [axis for axis in wire.type.axes if axis not in free or axis in wanted.axes]
-        same = set(have) == set(wanted.axes) and fits(wire.element, wanted.element)
+        lacks = set(wanted.axes) - set(have)
+        called = self.frame.block in self.checker.alone  # what is written was checked; now an argument lacks an axis
+        same = set(have) <= set(wanted.axes) and (called or not lacks) and fits(wire.element, wanted.element)
         twins = [(a, b) for a in wanted.axes for b in have if a.name == b.name and a != b]
         if not same and twins:
             self.report_namesakes(*twins[0], span, [(wanted_span, f"{show_type(wanted)} wanted here")])

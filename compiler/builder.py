@@ -29,7 +29,7 @@ class Builder:
     inputs: list[Input] = field(default_factory=list)
     outside: list[Wire] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
     names: dict[str, Span] = field(default_factory=dict)  # of what owns weights (D11)
-    models: dict[str, Shapes] = field(default_factory=dict)  # models called, with the shapes of their weights
+    models: dict[object, Shapes] = field(default_factory=dict)  # models called, by where they are declared
     splits: dict[frozenset[int], tuple[Axis, tuple[Axis, ...], Span]] = field(default_factory=dict)
     _next: int = 0
     _taken: dict[int, Value] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Builder:
             self.nodes.append(Positions(axis, out))
             self._positions[axis.id] = out
         limits = Range(Literal(0), Arith("-", (SizeOf(axis), Literal(1))), True)
-        return Wire(type, Role.TABLE, span, self._positions[axis.id], range=limits, home=self)
+        return Wire(type, Role.TABLE, span, self._positions[axis.id], range=limits, index_of=axis, home=self)
 
     def own(self, name: str, span: Span, body: Scope) -> None:
         """Something named `name` owns weights here: a second one is an error (D11)."""
@@ -89,11 +89,11 @@ class Builder:
             )
         self.names[name] = span
 
-    def own_model(self, model: str, shapes: Shapes, span: Span, body: Scope) -> None:
+    def own_model(self, model: str, declared: object, shapes: Shapes, span: Span, body: Scope) -> None:
         """A called model's weights stand here under the names that they have in it, once for all of its calls."""
-        known = self.models.get(model)
+        known = self.models.get(declared)
         if known is None:
-            self.models[model] = shapes
+            self.models[declared] = shapes
         elif known == shapes:
             return
         for name in dict.fromkeys(path.partition(".")[0] for path in shapes):

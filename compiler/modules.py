@@ -381,6 +381,8 @@ class _Declarations:
         bound: int | None = None
         formula: Static | None = None  # how it hangs on other axes of the file
         aside = Session() if self.module.library else self.session
+        if original is not None and setting is not None:
+            self.session.report("E0601", f"`{name}` is a copy of `{original.name}`: set `{original.name}`", None)
         if original is not None:
             extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
         elif setting is not None and decl.bounded:
@@ -729,7 +731,7 @@ def size_static(expr: s.Expr, lookup: Lookup, session: Reporter, *, exact: bool 
 def checked_number(session: Reporter, formula: Static, span: Span) -> Number | None:
     """Evaluate; arithmetic that has no value is reported."""
     if divides_by_zero(formula):
-        session.report("E0207", "this divides by zero", span)
+        session.report("E0207", "this divides by zero", span, help="divide by 1 or more")
         return None
     try:
         value = evaluate(formula)

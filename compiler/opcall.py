@@ -85,6 +85,8 @@ class OpCall:
             self.body.report_namesakes(*meeting, self.span, places)
             return None
         role = max(role, *(wire.role for wire in wires)) if wires else role
+        if type.axes:  # a constant has none: a number that is spread is a table
+            role = max(role, Role.TABLE)
         builder = self.body.builder
         operands = tuple(builder.take(wire) for wire in self.operands)
         mask = builder.take(self.mask) if self.mask else None

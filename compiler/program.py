@@ -19,6 +19,7 @@ from .graph import Graph
 from .modules import BlockDef, Loader, Module, called_blocks
 from .names import did_you_mean, listed, nearest
 from .session import Session
+from .sized import unsized_widths
 from .static import Number
 
 
@@ -116,6 +117,11 @@ class _Build:
                 span,
                 help="write `model name(x: [seq, depth]) -> [seq, depth] { ... }`",
             )
+        for block in blocks:
+            graph = checker.alone[block].graph
+            if block.is_model and graph is not None and not session.errors:
+                for problem in unsized_widths(graph):
+                    session.add(problem)
         sound = not session.errors
         for block in blocks:
             self._causal(session, checker, block, sound)

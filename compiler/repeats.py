@@ -38,19 +38,7 @@ class Repeats(Expressions):
         for text in assigned(statement.body):
             if text in self.env and self.env[text] is None:
                 carried = []  # something it would carry is wrong already: check the body once, keep nothing
-        index: Const | None = None
-        if statement.index is not None:
-            taken = statement.index.text
-            if self.frame.axis(taken) or self.frame.const(taken) or self.env.get(taken) is not None:
-                what = "an axis" if self.frame.axis(taken) else "a const" if self.frame.const(taken) else "a variable"
-                self.report(
-                    "E0205",
-                    f"`{taken}` is the name of {what}, so no index of a repeat may bear it",
-                    statement.index.span,
-                    help="choose another name for the index",
-                )
-            else:
-                index = self.checker.session.const(statement.index.text, None)
+        index = self._index(statement.index)
         starts = [self.env[text] for text in carried]
         outer_undecided, outer_decisions = self.checker.undecided, self.checker.decisions
         self.checker.undecided, self.checker.decisions = False, []
@@ -97,12 +85,28 @@ class Repeats(Expressions):
         if owns:
             self.builder.own(name, statement.label.span if statement.label else statement.head, self)
         for text, wire, out in zip(carried, body.ends, outs, strict=True):
-            self.env[text] = replace(
-                wire, value=out, home=self.builder, static=None, span=self.assigned.get(text, wire.span)
-            )
+            # What else is known of the last value of one body need not hold of another's, nor after no pass at all.
+            wire = replace(wire, static=None, range=None, product_of=())
+            self.env[text] = replace(wire, value=out, home=self.builder, span=self.assigned.get(text, wire.span))
         for text in assigned(statement.body):
             if text not in carried:
                 self.gone[text] = statement.head
+
+    def _index(self, name: s.Ident | None) -> Const | None:
+        """The const that stands for the number of the pass."""
+        if name is None:
+            return None
+        if self.frame.axis(name.text) or self.frame.const(name.text) or self.env.get(name.text) is not None:
+            kinds = ((self.frame.axis(name.text), "an axis"), (self.frame.const(name.text), "a const"))
+            what = next((kind for taken, kind in kinds if taken), "a variable")
+            self.report(
+                "E0205",
+                f"`{name.text}` is the name of {what}, so no index of a repeat may bear it",
+                name.span,
+                help="choose another name for the index",
+            )
+            return None
+        return self.checker.session.const(name.text, None)
 
     def _count(self, count: Static, span: Span) -> int | None:
         value = checked_number(self.frame, count, span)

@@ -52,6 +52,16 @@ class ScanCall(BlockCall):
         assert self.axis is not None
         axis, body = self.axis, self.body
         self.given = arguments
+        if not self._states:
+            formal = self.block.decl.formals[-1].name.text if self.block.decl.formals else "h"
+            body.report(
+                "E0411",
+                f"no result of `{self.block.name}` is named like an argument, so nothing is carried from step to step",
+                self.call.span,
+                related=[(self.block.decl.head, "declared here")],
+                help=f"name the result that is the next `{formal}`: `-> ({formal}: [...])`",
+            )
+            return None
         stepping = {name for name, (wire, _) in arguments.items() if name not in self._states and wire.has(axis)}
         if not stepping:
             body.report(

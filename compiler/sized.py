@@ -34,13 +34,7 @@ def require_sizes(graph: Graph) -> None:
                 help=f"set it: `--set {const.name}=2`, or `sizes={{{const.name!r}: 2}}` in Python",
             )
     if not problems:
-        for axis in _unbound(graph):
-            problems[axis.id] = error(
-                "E0409",
-                f"nothing that `{graph.name}` is given runs along the width `{axis.name}`, so its size is never known",
-                axis.span,
-                help=f"fix it, `--set {axis.name}=128`, or give `{graph.name}` an input that has `{axis.name}`",
-            )
+        problems |= {index: problem for index, problem in enumerate(unsized_widths(graph))}
     if not problems:
         for weight, axis in _weights(graph, set()):
             if axis.extent is None and axis.bound is None:
@@ -58,7 +52,21 @@ def require_sizes(graph: Graph) -> None:
         raise AttnError(list(problems.values()))
 
 
-def _unbound(graph: Graph) -> list[Axis]:
+def unsized_widths(graph: Graph) -> list[Diagnostic]:
+    """A mistake for each free width that values run along, but no input tells the size of."""
+    return [
+        error(
+            "E0409",
+            f"nothing that `{graph.name}` is given runs along the width `{axis.name}`, so its size is never known",
+            axis.span,
+            help=f"derive it from others, `width {axis.name} = ...`, or fix it, `--set {axis.name}=128`, "
+            f"or give `{graph.name}` an input that has it",
+        )
+        for axis in _untold(graph)
+    ]
+
+
+def _untold(graph: Graph) -> list[Axis]:
     """Free widths of the graph that values run along, but no input does (nor along a copy)."""
     told = {
         axis.family for entry in graph.inputs for axis in entry.value.type.axes if axis not in entry.value.type.thin

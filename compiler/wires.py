@@ -37,6 +37,7 @@ class Wire:
     range: Range | None = None
     loose: bool = False
     product_of: tuple[Axis, ...] = ()  # the axes that the `dot` it comes from contracted
+    index_of: Axis | None = None  # it is the bare index of this axis, or the square root of that
     home: object = None  # the builder of the graph that `value` belongs to
 
     @property

@@ -249,16 +249,16 @@ def _apply(rows: _Rows, node: Apply) -> _Term:
             return _Term(term, _TIMES)
         case "embed":
             label = node.name.split(".")[-1] if node.name else "E"
-            return _Term(rf"{_named(label)}_{{{_into(node, args[0])}}}")
+            return _Term(rf"{{{_named(label)}}}_{{{_into(node, args[0])}}}")
         case "gather":
-            return _Term(rf"{args[0].within(_ATOM)}_{{{axis_tex(node.axes[0])}({args[1].tex})}}")
+            return _Term(rf"{{{args[0].within(_ATOM)}}}_{{{axis_tex(node.axes[0])}({args[1].tex})}}")
         case "rename" | "split" | "merge":
             old, new = (", ".join(map(axis_tex, axes)) for axes in (node.axes, node.made))
             if len(node.axes) > 1:
                 old = f"({old})"
             if len(node.made) > 1:
                 new = f"({new})"
-            return _Term(rf"{args[0].within(_ATOM)}_{{{old} \to {new}}}")
+            return _Term(rf"{{{args[0].within(_ATOM)}}}_{{{old} \to {new}}}")
         case "broadcast":
             return args[0]
         case "sum":

@@ -47,8 +47,23 @@ def render(dot: str, format: str, *, seconds: float = TIME_LIMIT) -> bytes:
 
 
 def outlined(dot: str) -> bytes:
-    """SVG whose letters are curves. Raises ExportError, as where Graphviz was built without cairo."""
-    return render(dot, "svg:cairo")
+    """SVG whose letters are curves: from the PDF by poppler's `pdftocairo`, or else by Graphviz, a little rougher.
+
+    Raises ExportError, as where Graphviz was built without cairo and there is no poppler.
+    """
+    program = shutil.which("pdftocairo")
+    if program is None:
+        return render(dot, "svg:cairo")
+    with tempfile.TemporaryDirectory() as folder:
+        pdf, svg = Path(folder) / "a.pdf", Path(folder) / "a.svg"
+        pdf.write_bytes(render(dot, "pdf"))
+        try:
+            done = subprocess.run([program, "-svg", pdf, svg], capture_output=True, timeout=TIME_LIMIT, check=False)
+        except (subprocess.TimeoutExpired, OSError) as error:
+            raise ExportError(f"pdftocairo could not outline the letters: {error}") from None
+        if done.returncode != 0 or not svg.exists():
+            raise ExportError(f"pdftocairo could not outline the letters: {done.stderr.decode(errors='replace')}")
+        return svg.read_bytes()
 
 
 def save(dot: str, path: str | os.PathLike[str], *, seconds: float = TIME_LIMIT) -> Path:

@@ -122,7 +122,8 @@ def _write(formula: Formula, depth: int) -> tuple[Rich, int]:
         case "symbol":
             return italic(formula.text), _ATOM
         case "size" if formula.axis is not None:
-            return axis_label(formula.axis.label, is_width=False), _ATOM
+            label = axis_label(formula.axis.label, is_width=False)
+            return ((*roman("|"), *label, *roman("|")) if formula.axis.is_width else label), _ATOM
         case "position" if formula.axis is not None:
             return axis_label(formula.axis.label, is_width=formula.axis.is_width), _ATOM
         case "data" if formula.data is not None:

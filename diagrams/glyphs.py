@@ -176,15 +176,27 @@ def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
         case Kind.SOURCE if step.mark in ("learned", "block", "predicate"):
             return {w.number: (13.0, 13.0) for w in every}
         case Kind.ON:
-            high = 27.0 if step.note else 22.0 if step.mark == "triangle" else 13.0
-            return {w.number: (high, 13.0) for w in covered(step, meeting)}
+            high = 22.0 if step.mark == "triangle" else 13.0
+            return {w.number: _named(step, meeting, high) for w in covered(step, meeting)}
         case Kind.JOIN if step.mark == "mask":
-            return {w.number: (27.0 if step.note else 13.0, 13.0) for w in meeting.ins[0] if w.axis in step.on}
+            return {w.number: _named(step, meeting, 13.0) for w in meeting.ins[0] if w.axis in step.on}
         case Kind.JOIN if step.mark in ("sign", "gate"):
             main = meeting.ins[meeting.main]
             return {main[0].number: (22.0, 4.0)} if main else {}
         case _:
             return {}
+
+
+def _at_foot(step: Step, meeting: Meeting) -> bool:
+    """Whether a mask's name goes beneath it: it lies over the lowest of its tensor's wires."""
+    return bool(meeting.ins[0]) and meeting.ins[0][-1].axis in step.on
+
+
+def _named(step: Step, meeting: Meeting, high: float) -> tuple[float, float]:
+    """How far a mask with a name over or under it reaches up and down."""
+    if not step.note:
+        return high, 13.0
+    return (13.0, 25.0) if _at_foot(step, meeting) else (27.0, 13.0)
 
 
 def _name_size(step: Step) -> float:
@@ -485,7 +497,8 @@ def _mask(sheet: Sheet, step: Step, meeting: Meeting, spot: Spot) -> None:
     seen = _upright(sheet, step, wires, spot.column)
     if step.note:  # data that is named and not drawn
         seen = seen or (_PADDED if len(wires) == 1 else None)
-        sheet.later.append((spot.middle, (top - 8.0, bottom + 9.0), step.note, theme.CAPTION, False))
+        heights = (bottom + 9.0, top - 8.0) if _at_foot(step, meeting) else (top - 8.0, bottom + 9.0)
+        sheet.later.append((spot.middle, heights, step.note, theme.CAPTION, False))
     dashed = step.kind is Kind.JOIN or bool(step.note)
     draw_mask(sheet, spot.id, (spot.x0, top, spot.x1, bottom), seen, step.tip, dashed=dashed)
 
@@ -521,7 +534,7 @@ def draw_mask(
                 style="filled",
                 fillcolor=sheet.theme.masked,
                 color=sheet.theme.masked,
-                penwidth="0.1",
+                penwidth="0.6",
                 covers=False,
             )
             j = k

@@ -42,6 +42,8 @@ def _entries(sheet: Sheet) -> list[Entry]:
         for step in column.steps:
             key = step.mark if step.mark != "bracket" or step.border is None or step.border.along is None else "scan"
             steps.setdefault(key, step)
+            if step.mark in ("block", "predicate") and (step.pattern is not None or step.note):
+                steps.setdefault("mask", step)
     out = [_axis(axis) for axis in axes]
     out += [_glyph(mark, steps[mark]) for mark in _MEANING if mark in steps]
     return out

@@ -252,7 +252,7 @@ class Sheet(Layout):
         self.at: dict[str, Point] = {}  # of dots and points
         self.glyphs: list[tuple[str, Box, Step]] = []
         self.later: list[tuple[float, tuple[float, ...], Rich, float, bool]] = []  # x, heights, text, size, optional
-        self.notes: list[tuple[Rich, float, list[Point], float]] = []  # text, size, where it may go, width
+        self.notes: list[tuple[Rich, float, list[Point], float, float]] = []  # text, size, places, width, bar
         self.texts: list[tuple[str, Box]] = []
         self.curves: list[tuple[Wire, list[Point]]] = []
         self.runs: list[tuple[Wire, float, float, float, bool, bool, bool]] = []
@@ -344,9 +344,16 @@ class Sheet(Layout):
                     half = wide / 2
                     spots = [(x + 5 + half, top + 1), (x + 5 + half, top - 8), (x + 3, top - 9), (x - half, top - 9)]
                     spots += [(x + 5 + half, bottom), (x + 5 + half, bottom + 8), (x, bottom + 10)]
-                    self.notes.append((text, theme.COUNT, spots, wide))
+                    over = text[-1:] if section.along is not None and barred(section.along.label) else ()
+                    self.notes.append((text, theme.COUNT, spots, wide, width(over, theme.COUNT)))
             if section.loops and opens and closes:
                 self._loops(section, x0 + 4, x1 - 4, bottom - 4)
+            elif section.loops and (opens or closes):  # in another row: in words
+                own = italic(", ".join(section.loops).replace("_", " "))
+                text = (*own, *roman(" go round")) if opens else (*roman("next "), *own)
+                x, wide = x0 if opens else x1, width(text, theme.CAPTION)
+                spots = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
+                self.notes.append((text, theme.CAPTION, [*spots, (x, bottom + 9)], wide, 0.0))
 
     def bracket_x(self, step: Step, y: float) -> float:
         """Where the bracket that the step stands for is at height `y`."""
@@ -379,7 +386,7 @@ class Sheet(Layout):
         spots = [
             (middle + k * dx, y + dy) for dy in (-8.0, 9.0) for dx in range(0, int((b - a) / 2), 4) for k in (1, -1)
         ]
-        self.notes.append((text, theme.CAPTION, spots, wide))
+        self.notes.append((text, theme.CAPTION, spots, wide, 0.0))
 
     def _row(self, row: Sequence[int]) -> None:
         """The wires of one row."""
@@ -551,7 +558,7 @@ class Sheet(Layout):
 
     def _signs(self) -> None:
         """Signs and words at dots: above the highest or below the lowest, where nothing runs."""
-        for text, size, places, wide in self.notes:
+        for text, size, places, wide, bar in self.notes:
             fits = (
                 p
                 for p in places
@@ -559,9 +566,15 @@ class Sheet(Layout):
             )
             x, y = next(fits, places[0])
             self.write(x, y, text, size, cls="note")
+            if bar:
+                self.bar(x + wide / 2 - bar / 2 + 0.5, y - 0.6 * size, bar, self.theme.ink)
         for x, heights, text, size, optional in self.later:
             half = width(text, size) / 2
-            spots = [(x + dx, y) for dx in (0.0, half - 2, 2 - half) for y in heights]
+            near = (0.0, half - 2, 2 - half, half + 6, -half - 6)
+            far = () if optional else (heights[0] - 11, heights[-1] + 11)
+            spots = [(x + dx, y) for dx in near[:3] for y in heights] + [
+                (x + dx, y) for y in (*heights, *far) for dx in near
+            ]
             free = (
                 p for p in spots if self.ground.free((p[0] - half, p[1] - size * 0.5, p[0] + half, p[1] + size * 0.4))
             )
@@ -576,24 +589,40 @@ class Sheet(Layout):
             for step in column.steps:
                 if step.kind is not Kind.ENTER or step.border is None or not step.border.outside:
                     continue
-                for own in self.meetings[id(step)].ins[-step.border.outside :]:
-                    wire = own[0]
-                    run = next(
-                        (r for r in self.runs if r[0] is wire and r[2] > self.right[j] and abs(r[3] - wire.y[j]) < 1),
-                        None,
-                    )
-                    if run is None:
-                        continue
-                    text = roman("same in every pass")
-                    wide = width(text, theme.CAPTION)
-                    x, end = self.right[j] + 3 + wide / 2, run[2] - wide / 2
-                    while x < end:
-                        box = (x - wide / 2 - 2, wire.y[j] - 13.5, x + wide / 2 + 2, wire.y[j] - 2.5)
-                        if self.ground.free(box):
-                            self.write(x, wire.y[j] - 8, text, theme.CAPTION, cls="note")
-                            break
-                        x += 4
-                    break
+                first = len(step.ins) - step.border.outside
+                if not self._beside(j, [own[0] for own in self.meetings[id(step)].ins[first:]]):
+                    names = [t.name.replace("_", " ") for t in step.ins[first:] if t.name]
+                    self._beneath(step, ", ".join(dict.fromkeys(names)))
+
+    def _beside(self, j: int, wires: Sequence[Wire]) -> bool:
+        """Say it over a wire, behind the bracket; whether there was room."""
+        text = roman("same in every pass")
+        wide = width(text, theme.CAPTION)
+        for wire in wires:
+            runs = (r for r in self.runs if r[0] is wire and r[2] > self.right[j] and abs(r[3] - wire.y[j]) < 1)
+            run = next(runs, None)
+            if run is None:
+                continue
+            x, end = self.right[j] + 3 + wide / 2, run[2] - wide / 2
+            while x < end:
+                if self.ground.free((x - wide / 2 - 2, wire.y[j] - 13.5, x + wide / 2 + 2, wire.y[j] - 2.5)):
+                    self.write(x, wire.y[j] - 8, text, theme.CAPTION, cls="note")
+                    return True
+                x += 4
+        return False
+
+    def _beneath(self, step: Step, names: str) -> None:
+        """Say it within the brackets, along their feet, or beneath them."""
+        text = (*italic(names), *roman((": " if names else "") + "same in every pass"))
+        wide = width(text, theme.CAPTION)
+        spot = self.spots[id(step)]
+        border = next(b for b in self.borders if b.section is step.border and spot.column in b.columns)
+        for y in (border.bottom - 7, border.bottom + 7):
+            for k in range(12):
+                x = border.x0 + 14 + wide / 2 + 8 * k
+                if self.ground.free((x - wide / 2 - 2, y - 6.5, x + wide / 2 + 2, y + 6)):
+                    self.write(x, y, text, theme.CAPTION, cls="note")
+                    return
 
     def _labels(self) -> None:
         """Axis labels: where a wire is born, after a bend, at the end of what is long, at outputs."""
@@ -613,7 +642,9 @@ class Sheet(Layout):
                 wanted.append(b - wide / 2 - 2)
             elif long > 280 and not met:
                 wanted.append(b - wide / 2 - 4)
-            for want in wanted:
+            for k, want in enumerate(wanted):
+                text = text[:-1] if k == 1 and wire.size and text[-1].text == wire.size else text
+                wide = width(text, theme.AXIS)
                 self._label(wire, text, wide, a, b, y, want)
 
     def _label(self, wire: Wire, text: Rich, wide: float, a: float, b: float, y: float, want: float) -> None:

@@ -186,7 +186,11 @@ class _Unfolding(Steps):
                 args.append(item)
                 continue
             if not isinstance(item, Tensor) or item.given:
-                item = sources.setdefault(id(item), self.tensor(frame, item))
+                number = isinstance(item, Formula) and not item.axes
+                item = sources.setdefault(id(item) if not number else -at, self.tensor(frame, item))
+                if number and at in states:  # `h = 0`
+                    made = self.maker[id(item)]
+                    made.text = (*italic(spaced(entry.name)), *roman(" = "), *made.text)
             axes = inner.shown(entry.value)
             if at in node.steps:
                 axes = tuple(a for a in item.axes if a != along)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..graph import IndexInto, Scalar, Type
@@ -43,7 +45,10 @@ def function(call: OpCall) -> Wire | None:
         )
         return None
     axes, thin = union(call.operands)
-    return call.make(Type(Scalar.REAL, axes, thin))
+    made = call.make(Type(Scalar.REAL, axes, thin))
+    if made is not None and call.op.name in ("sqrt", "rsqrt"):
+        return replace(made, index_of=call.operands[0].index_of)
+    return made
 
 
 def keep(call: OpCall) -> Wire | None:
@@ -104,6 +109,16 @@ def arithmetic(call: OpCall) -> Wire | None:
         element = Scalar.REAL
     if op == "/":
         element = Scalar.REAL
+    if op == "/" and b.index_of is not None:
+        axis = b.index_of
+        return call.fail(
+            "E0324",
+            f"this divides by the index of `{axis.name}`, which begins at 0",
+            call.spans[1],
+            f"`{axis.name}` stands for 0, 1, ..., |{axis.name}| - 1 here",
+            help=f"the size is `|{axis.name}|`; if the index is meant, divide by `({axis.name} + 1)`",
+            fix=[(call.spans[1], re.sub(rf"\b{axis.name}\b", f"|{axis.name}|", call.spans[1].text))],
+        )
     if not call.may_broadcast():
         return None
     assert isinstance(element, Scalar | IndexInto)

@@ -586,4 +586,31 @@ block clip(x: [seq, model]) -> [seq, model] {
 }
 """,
     ),
+    Entry(
+        "E0324",
+        "a division by the index of an axis",
+        """
+        In an expression the name of an axis stands for its index: 0, 1, 2, ... (the size is `|d|`). Dividing by it, or by
+        its square root, divides by 0 at the first place. In attention this is the likeliest slip of all: `/ sqrt(d)` for
+        `/ sqrt(|d|)`.
+        """,
+        """
+width q
+width k like q
+depth d = 8
+
+block scores(Q: [q, d], K: [k, d]) -> [q, k] {
+    return dot[d](Q, K) / sqrt(d)
+}
+""",
+        """
+width q
+width k like q
+depth d = 8
+
+block scores(Q: [q, d], K: [k, d]) -> [q, k] {
+    return dot[d](Q, K) / sqrt(|d|)
+}
+""",
+    ),
 )

@@ -60,10 +60,21 @@ def loads(
 def _checked(source: Source, base: Path | None, config: str | None, sizes: Mapping[str, Size] | None) -> Spec:
     from .compiler.program import build
 
-    program = build(source, base=base, config=config, sizes=sizes)
+    program = build(source, base=base, config=config, sizes=_plain(sizes or {}))
     if any(found.severity is Severity.ERROR for found in program.diagnostics):
         raise AttnError(program.diagnostics)
     return Spec(program)
+
+
+def _plain(sizes: Mapping[str, Size]) -> dict[str, Size]:
+    """Sizes as Python's own numbers: NumPy's are welcome too. Raises TypeError for anything else."""
+    found: dict[str, Size] = {}
+    for name, value in sizes.items():
+        number = value.item() if hasattr(value, "item") else value
+        if not isinstance(name, str) or not isinstance(number, int | float):
+            raise TypeError(f"sizes: {name!r} is set to {value!r}, but a name is set to a number, True or False")
+        found[name] = number
+    return found
 
 
 class Spec:

@@ -19,7 +19,7 @@ from .geometry import faults
 ROOT = Path(__file__).parent.parent.parent
 PART, PROGRAMS = 20, 200
 # One figure in some hundreds has a predicate's formula beside a tall box in its own column (docs/diagrams.md, limits).
-ALLOWED = 1
+ALLOWED = 1  # in 20 programs
 
 needs_programs = pytest.mark.skipif(util.find_spec("tests.soundness.generate") is None, reason="no generator here")
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from . import named
 from .named import Arr, number, pointwise
-from .ops import ROWS, binary, copies, masked, row, table
-from .program import CONSTANT, DATA, TABLE, WEIGHT, Axis, Env, Formal, Generic, Result, Stmt, Unit, Uses, Val
+from .ops import ROWS, binary, bounded, copies, row
+from .program import DATA, TABLE, WEIGHT, Axis, Env, Formal, Generic, Result, Stmt, Unit, Uses, Val
 from .scope import Draft, Gen, Scope
 
 # -- small statements ------------------------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def param(s: Scope) -> Val | None:
 
 @row("expect", 2)
 def expect(s: Scope) -> Val | None:
-    val = s.find(lambda val: val.text.isidentifier() and bool(val.uses) and (s.model or not val.deps))
+    val = s.find(lambda val: val.text.isidentifier() and bool(val.uses))
     if val is not None:
         s.stmts.append(
             Stmt(f"expect {val.text}: {val.type_text(s.some(val.axes, 9, 9))}", val.uses, frozenset(), _nothing)
@@ -141,7 +141,6 @@ def repeat(s: Scope) -> Val | None:
         index = s.gen.fresh("i")
         body.consts[index] = 0
         body.consts = {index: 0, **body.consts}
-    formals = len(s.draft.formals)
     fill(body, s.gen.rng.randint(1, 4))
     by_turns = s.chance(0.5)  # a shared repeat with one, the backends refuse
     if by_turns:
@@ -150,7 +149,7 @@ def repeat(s: Scope) -> Val | None:
             body.vals.append(made) if made not in body.vals else None
     ends = []
     for start, inner in zip(starts, carried, strict=True):
-        other = body.find(lambda val: val.element == "real" and bool(val.uses - inner.uses)) or inner
+        other = body.find(lambda val, inner=inner: val.element == "real" and bool(val.uses - inner.uses)) or inner
         shaped = body.coerce(other, start.axes)
         if shaped is None:
             return None
@@ -174,7 +173,6 @@ def repeat(s: Scope) -> Val | None:
         finals.append(final)
     if not s.model and len({start.deps for start in starts}) > 1:
         return None
-    del formals
     layers = s.pick([1, 2, 3])
     shared = s.chance(0.4) and not by_turns
     label = s.gen.fresh("rep")
@@ -215,7 +213,7 @@ def repeat(s: Scope) -> Val | None:
         val = replace(end, deps=frozenset(d for d in end.deps if not d.startswith("carry:")) | start.deps, role=DATA,
                       mark=frozenset(), reach=start.reach if kept else None)  # fmt: skip
         s.variable(val, start.text, id)
-    s.used -= {id for id in outs}
+    s.used -= set(outs)
     return None
 
 
@@ -293,7 +291,7 @@ def new_block(gen: Gen, cell: bool = False) -> Unit | None:
             default = f" = {whole.name}"
             gen.tags.add("default of a parameter")
         generics.append(Generic(axis, like, default))
-    file = [axis for axis in rng.sample(gen.axes, min(len(gen.axes), rng.randint(0, 2)))]
+    file = list(rng.sample(gen.axes, min(len(gen.axes), rng.randint(0, 2))))
     axes = [*(g.axis for g in generics), *file]
     s = Scope(gen, axes, Draft(), generics, consts=dict(gen.consts) if rng.random() < 0.3 else {})
     for g in generics:
@@ -322,7 +320,8 @@ def new_block(gen: Gen, cell: bool = False) -> Unit | None:
         s.input(s.random_axes(1, 2, lambda axis: not axis.own), "bool", default=True)
     fill(s, rng.randint(2, 6))
     results: list[Result] = []
-    for state in states:
+    for formal in states:
+        state = next(val for val in reversed(s.vals) if val.text == formal.text)  # it may stand for another value now
         other = s.find(lambda val: val.element == "real" and val.text not in {st.text for st in states}) or state
         shaped = s.coerce(other, state.axes)
         pair = s.together([state, shaped]) if shaped is not None else None
@@ -360,10 +359,12 @@ def new_block(gen: Gen, cell: bool = False) -> Unit | None:
     implicit = {axis.name for axis in gen.axes if re.search(rf"\b{axis.name}\b", text)}
     for axis in reversed(gen.axes):  # what the size of one hangs on is one too
         implicit |= gen.parts(axis.name) if axis.name in implicit else set()
+    foreign = bool(re.search(r"\b(doubled|centred)\b", text))
     for other in gen.units:
         if re.search(rf"\b{other.name}\b", text):
             implicit |= other.implicit
-    return replace(unit, implicit=frozenset(implicit))
+            foreign = foreign or other.foreign
+    return replace(unit, implicit=frozenset(implicit), foreign=foreign)
 
 
 @dataclass(frozen=True)
@@ -422,9 +423,10 @@ def bind_axes(s: Scope, unit: Unit, without: Axis | None = None) -> Bound | None
         )
         options = [
             other for other in s.axes
-            if plain and other.size == axis.size and not other.width and other not in actual.values() and other != without
+            if plain and other.size == axis.size and not other.width
+            and other not in actual.values() and other != without
         ]  # fmt: skip
-        if options and s.chance(0.3) and not any(generic.default.endswith(f" {name}") for generic in unit.generics):
+        if options and s.chance(0.8) and not any(generic.default.endswith(f" {name}") for generic in unit.generics):
             actual[name] = s.pick(options)
             shown.append(f"{name} = {actual[name].name}")
             s.tag("file axis rebound at a call")
@@ -487,7 +489,6 @@ def call(
     if unit is None or bound is None:
         return None
     actual = bound.actual
-    bare: set[str] = set()  # formals that a plain number stands in for
     own = set(actual.values())
     free = [axis for axis in s.axes if axis not in own]
     lifts = s.some(free, 1, 1) if free and s.chance(0.4) else []
@@ -501,12 +502,10 @@ def call(
         if number_may and formal.default is not None and s.chance(0.5):
             s.tag("default of an argument")
             by_name = True
-            bare.add(formal.name)
             continue
         if number_may and val.element == "real" and s.chance(0.1):
             s.tag("number as an argument")
             args[formal.name] = s.literal(0.5)
-            bare.add(formal.name)
         else:
             thin = [
                 axis for axis in val.axes
@@ -532,8 +531,6 @@ def call(
         text = args[formal.name].text
         texts.append(f"{formal.name} = {text}" if by_name or (position and s.chance(0.1)) else text)
         by_name = by_name or texts[-1].startswith(f"{formal.name} = ")
-    if any(result.val.sources[axis] <= bare for result in unit.results for axis in result.axes):
-        return None  # a number has no axes at all, and the result would lack one
     if shared is not None:
         shown, path = shared[0], shared[0]
     else:
@@ -543,7 +540,7 @@ def call(
 
     def run(env: Env) -> list[Arr]:
         given = {name: val.run(env) for name, val in args.items()}
-        inside_names = {formal: name for formal, name in names.items()}
+        inside_names = dict(names.items())
         return enter(block, env, inside_names, given, f"{env.path}{path}.")[1]
 
     text = f"{shown}{bound.text}({', '.join(texts)})"
@@ -555,6 +552,7 @@ def finish(
     run: Callable[[Env], list[Arr]], added: Sequence[Axis], shared: tuple[str, int] | None,
 ) -> Val | None:  # fmt: skip
     """The results of a call as values of the caller."""
+    s.draft.met |= {frozenset(actual[name].name if name in actual else name for name in pair) for pair in unit.met}
     out: list[Val] = []
     uses = frozenset().union(*(val.uses for val in args.values()), {shared[1]} if shared else ())
     for place, result in enumerate(unit.results):
@@ -577,7 +575,7 @@ def finish(
         if len(axes) > 5 or not s.fits(axes):
             return None
         deps = [args[f] for f in (args if added else sorted(val.deps)) if f in args]
-        touches = any(axis.family == s.gen.stream for axis in actual.values())
+        touches = any(s.tells(axis) or axis.family == s.gen.stream for axis in actual.values()) or unit.foreign
         reaches = [arg.reach for arg in deps]
         reach = None if touches or any(r is None for r in reaches) else frozenset().union(*reaches)  # type: ignore[arg-type]
         role = max([WEIGHT, *(arg.role for arg in args.values())]) if val.role == DATA or added else val.role
@@ -586,8 +584,8 @@ def finish(
             text, tuple(axes), lambda env, place=place: run(env)[place], val.element,  # type: ignore[misc]
             actual[val.into.name] if val.into else None, role,
             mark=frozenset() if added else frozenset(actual[axis.name] for axis in val.mark),
-            sources=axes, deps=frozenset().union(*(arg.deps for arg in deps)), big=max(5.0, val.big), uses=uses, reach=reach,
-            learns=unit.learns,
+            sources=axes, deps=frozenset().union(*(arg.deps for arg in deps)), big=max(5.0, val.big), uses=uses,
+            reach=reach, learns=unit.learns,
         ))  # fmt: skip
     s.gen.ops += 1
     s.tag("call")
@@ -796,7 +794,7 @@ def _causal(s: Scope) -> Val | None:
     s.met(pair)
     return s.make(
         f"causal[{q.name}, {k.name}]()", [],
-        lambda env, xs: pointwise(np.less_equal, Arr(np.arange(env.sizes[k.name]), (k.name,)), Arr(np.arange(env.sizes[q.name]), (q.name,))),
+        lambda env, xs: pointwise(np.less_equal, *(Arr(np.arange(env.sizes[a.name]), (a.name,)) for a in (k, q))),
         axes=[q, k], element="bool", role=TABLE, support=((k, q),), covers=frozenset(pair),
     )  # fmt: skip
 
@@ -874,8 +872,6 @@ def _attend(s: Scope) -> Val | None:
     shares = Val("", (), lambda env: number(0), support=tuple(upto.items()))
     reach: frozenset[Axis] | None = frozenset()
     for part in [*vals[:1], *vals[1:]]:
-        from .ops import bounded
-
         one = bounded(s, [k], [part, shares])
         reach = None if reach is None or one is None else reach | one  # type: ignore[operator]
     given = ", ".join(val.text for val in vals) + (f", mask = {mask.text}" if mask is not None else "")
@@ -915,4 +911,4 @@ def external(s: Scope) -> Val | None:
     return s.make(text, [x], f, axes=x.axes, acted=acted, big=x.big * 2 + 1, reach=reach)
 
 
-__all__ = ["CONSTANT", "masked", "new_block", "table"]
+__all__ = ["fill", "new_block"]

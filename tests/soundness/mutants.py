@@ -16,8 +16,9 @@ from .program import Program
 
 @dataclass(frozen=True)
 class Mutant:
-    """line: the one that was spoiled, from 1. promise: what is spoiled breaks a promise that stands elsewhere, or is one,
-    so that the message may stand at the other end and only point here.
+    """line: the one that was spoiled, from 1.
+    promise: what is spoiled breaks a promise that stands elsewhere, or is one, so that the message may stand at the
+        other end and only point here.
     """
 
     name: str

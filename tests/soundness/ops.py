@@ -12,7 +12,7 @@ import numpy as np
 
 from . import named
 from .named import BINARY, FUNCTIONS, Arr, pointwise
-from .program import DATA, TABLE, WEIGHT, Axis, Env, Val
+from .program import DATA, WEIGHT, Axis, Env, Val
 from .scope import Scope
 
 Row = Callable[[Scope], Val | None]
@@ -617,12 +617,14 @@ def carries_mark(vals: Sequence[Val], axes: Sequence[Axis]) -> list[int]:
 
 @row("dot", 8)
 def dot(s: Scope) -> Val | None:
-    first = s.find(lambda val: bool(val.mark) and val.role == DATA) if s.chance(0.5) else None
+    first = s.find(lambda val: bool(val.mark) and val.role == DATA) if s.chance(0.65) else None
     found = (first, list(first.axes)) if first is not None else s.real_with(lambda axis: True)
     if found is None:
         return None
     x, axes = found
-    axes = [axis for axis in x.axes if axis in x.mark] if x.mark and s.chance(0.6) else s.some(axes, 1, 2)
+    marked = [axis for axis in x.axes if axis in x.mark]
+    plain = [axis for axis in x.axes if axis not in x.mark]
+    axes = marked if marked and (not plain or s.chance(0.5)) else s.some(plain or axes, 1, 2)
     vals = [x]
     for _ in range(s.pick([0, 1, 1, 1, 1, 2])):
         other = s.find(lambda val: val.element == "real" and all(map(val.has, axes)) and s.fits({*x.axes, *val.axes}))
@@ -888,16 +890,34 @@ def split(s: Scope) -> Val | None:
     mark = (x.mark - {whole}) | set(parts) if whole in x.mark else x.mark
     shown = f"split[{whole.name} -> {_names(parts)}]({x.text})"
     for other in s.axes if s.model else []:
-        if other.fixed and all(axis.fixed for axis in (whole, *parts)) and other.size * parts[1].size != whole.size:
-            if not x.has(other) and other != parts[1] and other.family != parts[1].family:
-                wrong = shown.replace(f"-> {_names(parts)}]", f"-> {other.name}, {parts[1].name}]", 1)
-                s.wrong(
-                    "sizes of a split that do not multiply", shown, wrong, "the product of the parts is another size"
-                )
-    return s.make(
+        known = (
+            all(axis.fixed for axis in (whole, other, *parts)) and not x.has(other) and other.family != parts[1].family
+        )
+        if known and other.size * parts[1].size != whole.size:
+            wrong = shown.replace(f"-> {_names(parts)}]", f"-> {other.name}, {parts[1].name}]", 1)
+            s.wrong("sizes of a split that do not multiply", shown, wrong, "the product of the parts is another size")
+    val = s.make(
         shown, [x],
         lambda env, xs: named.split(xs[0].full([whole.name], env.sizes), whole.name, names, env.sizes),
         axes=axes, acted=[whole], element=x.element, into=x.into, mark=frozenset(mark), big=x.big,
+    )  # fmt: skip
+    return merged(s, s.function("sin", val, 1), whole, parts) if x.element == "real" and s.chance(0.3) else val
+
+
+def merged(s: Scope, x: Val, whole: Axis, parts: Sequence[Axis]) -> Val:
+    """What was split, put together again."""
+    names = s.dims([parts])[0]
+    shown = f"merge[{_names(parts)} -> {whole.name}]({x.text})"
+    if s.draft.splits.get(frozenset(names)) == (whole.name, tuple(names)):
+        wrong = f"merge[{_names(parts[::-1])} -> {whole.name}]({x.text})"
+        s.wrong("merged in another order than split", shown, wrong, "that shuffles the items")
+    mark = x.mark
+    if mark & set(parts):
+        mark = (mark - set(parts)) | {whole} if set(parts) <= mark else frozenset()
+    return s.make(
+        shown, [x], lambda env, xs: named.merge(xs[0].full(names, env.sizes), names, whole.name),
+        axes=[*(axis for axis in x.axes if axis not in parts), whole], acted=parts, element=x.element, into=x.into,
+        mark=frozenset(mark), big=x.big,
     )  # fmt: skip
 
 
@@ -916,20 +936,7 @@ def merge(s: Scope) -> Val | None:
     if x is None:
         return None
     s.pin(whole, *parts)
-    names = s.dims([parts])[0]
-    axes = [*(axis for axis in x.axes if axis not in parts), whole]
-    mark = x.mark
-    if mark & set(parts):
-        mark = (mark - set(parts)) | {whole} if set(parts) <= mark else frozenset()
-    shown = f"merge[{_names(parts)} -> {whole.name}]({x.text})"
-    if frozenset(names) in s.draft.splits and s.draft.splits[frozenset(names)][0] == whole.name:
-        wrong = f"merge[{_names(parts[::-1])} -> {whole.name}]({x.text})"
-        s.wrong("merged in another order than split", shown, wrong, "that shuffles the items", split=frozenset(names))
-    return s.make(
-        shown, [x],
-        lambda env, xs: named.merge(xs[0].full(names, env.sizes), names, whole.name),
-        axes=axes, acted=parts, element=x.element, into=x.into, mark=frozenset(mark), big=x.big,
-    )  # fmt: skip
+    return merged(s, x, whole, parts)
 
 
 @row("concat", 4)
@@ -973,7 +980,9 @@ def concat(s: Scope) -> Val | None:
             s.wrong("sizes of a concat that do not add", shown, wrong, "the sum of the parts is another size")
     return s.make(
         shown, [x, y],
-        lambda env, xs: named.concat([xs[0].full([a.name], env.sizes), xs[1].full([b.name], env.sizes)], [a.name, b.name], c.name),
+        lambda env, xs: named.concat(
+            [xs[0].full([a.name], env.sizes), xs[1].full([b.name], env.sizes)], [a.name, b.name], c.name
+        ),
         axes=axes, big=max(x.big, y.big), reach=reach,
     )  # fmt: skip
 
@@ -1190,6 +1199,3 @@ def cross_entropy(s: Scope) -> Val | None:
         lambda env, xs: named.cross_entropy(xs[0].full([vocab.name], env.sizes), xs[1], vocab.name, smoothing),
         axes=[a for a in dict.fromkeys((*x.axes, *ids.axes)) if a != vocab], big=x.big + 3,
     )  # fmt: skip
-
-
-__all__ = ["ROWS", "TABLE"]

@@ -211,6 +211,7 @@ class Unit:
     met: frozenset[frozenset[str]] = frozenset()
     implicit: frozenset[str] = frozenset()
     learns: bool = False
+    foreign: bool = False  # it calls an op of the user's own, which may read anything
     doc: str = ""
 
     def text(self) -> str:
@@ -335,10 +336,10 @@ class Program:
         text = "\n".join([*lines, *(unit.text() for unit in units)])
         known = {axis.family for f in inputs for axis in f.val.axes if f.default is None}
         for axis in self.axes:  # every width that is mentioned is to be had from an input
-            if axis.width and not axis.fixed and not axis.derived and axis.family not in known:
-                if re.search(rf"\b{axis.name}\b", text) and axis.name == axis.family:
-                    val = Val(f"given_{axis.name}", (axis,), lambda env: number(0), role=DATA)
-                    inputs = (*inputs, Formal(val.text, val))
+            free = axis.width and not axis.fixed and not axis.derived and axis.name == axis.family
+            if free and axis.name not in known and re.search(rf"\b{axis.name}\b", text):
+                val = Val(f"given_{axis.name}", (axis,), lambda env: number(0), role=DATA)
+                inputs = (*inputs, Formal(val.text, val))
         units[-1] = replace(model, formals=inputs)
         return replace(
             self, units=tuple(units), elsewhere=self.elsewhere & {u.name for u in units}, header=tuple(lines),

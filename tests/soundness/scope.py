@@ -1,4 +1,4 @@
-"""Where statements are written: what is in scope, and how an expression is made of others by the rules of LANGUAGE.md."""
+"""Where statements are written: what is in scope, and how expressions are made of others, as LANGUAGE.md says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, count
 from typing import Any, TypeVar
 
-from .named import Arr, number, pointwise, union
+import numpy as np
+
+from .named import FUNCTIONS, Arr, number, pointwise, reduce
 from .program import CONSTANT, DATA, TABLE, Axis, Env, Formal, Generic, Stmt, Unit, Uses, Val, Wrong
 
 T = TypeVar("T")
@@ -163,7 +165,7 @@ class Scope:
 
     def tells(self, axis: Axis) -> bool:
         """Whether what is summed over the axis tells how many items there are in the model's stream."""
-        return axis.family == self.gen.stream and not axis.fixed
+        return axis.width and not axis.fixed and (axis.family == self.gen.stream or axis.derived)
 
     def require(self, val: Val, axis: Axis) -> None:
         """The value must have the axis, whatever a call leaves out."""
@@ -253,7 +255,7 @@ class Scope:
         return val
 
     def random_axes(self, least: int, most: int, among: Callable[[Axis], bool] = lambda axis: True) -> list[Axis]:
-        axes = [axis for axis in self.some([a for a in self.axes if among(a)], least, most)]
+        axes = list(self.some([a for a in self.axes if among(a)], least, most))
         families: dict[str, Axis] = {}
         for axis in axes:  # rather one of each family
             families.setdefault(axis.family if self.chance(0.8) else axis.name, axis)
@@ -288,7 +290,7 @@ class Scope:
         """An axis as its index."""
         name = axis.name
         return Val(
-            name, (axis,), lambda env: Arr(_arange(env.sizes[name]), (name,)), "index", axis, TABLE,
+            name, (axis,), lambda env: Arr(np.arange(env.sizes[name]), (name,)), "index", axis, TABLE,
             sources={axis: frozenset({"*"})}, big=5.0,
         )  # fmt: skip
 
@@ -312,8 +314,6 @@ class Scope:
     # -- plumbing ------------------------------------------------------------------------------------------------
 
     def function(self, name: str, val: Val, big: float) -> Val:
-        from .named import FUNCTIONS
-
         f = FUNCTIONS[name]
         return self.make(f"{name}({val.text})", [val], lambda env, xs: pointwise(f, xs[0]), big=big)
 
@@ -352,7 +352,7 @@ class Scope:
                 self.require(val, axis)
         return val
 
-    def wrong(self, name: str, good: str, bad: str, why: str, **more: Any) -> None:
+    def wrong(self, name: str, good: str, bad: str, why: str) -> None:
         """How an expression may be spoiled, for the mutants."""
         if bad != good:
             self.gen.wrongs.append(Wrong(name, good, bad, why))
@@ -389,8 +389,6 @@ class Scope:
         if not self.fits([*val.axes, *lacking]):
             return None
         if extra:
-            from .named import reduce
-
             names = [axis.name for axis in extra]
             val = self.make(
                 f"mean[{', '.join(names)}]({val.text})",
@@ -402,12 +400,3 @@ class Scope:
 
     def dims(self, groups: Sequence[Sequence[Axis]]) -> list[list[str]]:
         return [[axis.name for axis in group] for group in groups]
-
-
-def _arange(size: int) -> Any:
-    import numpy as np
-
-    return np.arange(size)
-
-
-__all__ = ["Draft", "Gen", "Scope", "union"]

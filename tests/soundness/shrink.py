@@ -1,4 +1,4 @@
-"""Smaller programs with the same fault: statements, with what hangs on them, and results are taken out while it stays."""
+"""Smaller programs with the same fault: statements, with what hangs on them, and results go while it stays."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ def candidates(program: Program) -> Iterator[Program]:
         yield replace(program, batch=program.batch[:-1])
     for at in range(len(program.units) - 1, -1, -1):
         unit = program.units[at]
-        ids = [next(iter(stmt.makes), None) for stmt in unit.body]
         for place in range(len(unit.body) - 1, -1, -1):
             stmt = unit.body[place]
             if stmt.needed:
@@ -44,7 +43,6 @@ def candidates(program: Program) -> Iterator[Program]:
             for inner in _hollowed(stmt):
                 body = (*unit.body[:place], inner, *unit.body[place + 1 :])
                 yield _with(program, replace(unit, body=body), at)
-        del ids
     if program.elsewhere:
         yield replace(program, elsewhere=frozenset())
     if program.omitted:

@@ -15,13 +15,14 @@ from .shrink import shrink
 QUICK, MANY, CHUNK = 100, 3000, 10
 RARE = 0.01  # every op and construct stands in at least this share of the programs
 TAGS = {
-    "call", "lift", "thin argument", "several results", "several results used", "discarded result", "default of a parameter",
-    "default of an argument", "default of an input", "number as an argument", "one axis for two parameters",
-    "file axis rebound at a call", "axis of a block's own", "repeat", "repeat shared", "repeat with an index", "static if",
-    "static if on the index", "share", "scan", "where", "mask of other axes", "softmax of several axes", "raw for D6",
-    "linear with a colon", "init", "norm without weights", "weights named by binding", "rebinding", "typed assignment",
-    "fixed width", "bounded width", "derived width", "empty width", "config", "sizes from outside", "several files",
-    "library", "op of the user's own", "causal", "pipe",
+    "call", "lift", "thin argument", "several results", "several results used", "discarded result",
+    "default of a parameter", "default of an argument", "default of an input", "number as an argument",
+    "one axis for two parameters", "file axis rebound at a call", "axis of a block's own", "repeat",
+    "repeat shared", "repeat with an index", "static if", "static if on the index", "share", "scan", "where",
+    "mask of other axes", "softmax of several axes", "raw for D6", "linear with a colon", "init",
+    "norm without weights", "weights named by binding", "rebinding", "typed assignment", "fixed width",
+    "bounded width", "derived width", "empty width", "config", "sizes from outside", "several files", "library",
+    "op of the user's own", "causal", "pipe",
 }  # fmt: skip
 
 
@@ -76,9 +77,7 @@ def test_what_the_programs_show(capsys: pytest.CaptureFixture[str]) -> None:
     ops = [count_ops(program) for program in programs]
     wanted = [*PATTERNS, *(f"({tag})" for tag in TAGS)]
     with capsys.disabled():
-        print(
-            f"\n{len(programs)} programs of {min(ops)} to {max(ops)} ops, the median {statistics.median(ops)}; share of programs:"
-        )
+        print(f"\n{len(programs)} programs of {min(ops)} to {max(ops)} ops, the median {statistics.median(ops)}:")
         print(
             ", ".join(
                 f"{name} {found[name] / len(programs):.1%}" for name in sorted(wanted, key=lambda name: found[name])

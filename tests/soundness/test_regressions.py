@@ -86,6 +86,30 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "model net(x: [], y: [q]) -> [q] {\n    return spread(broadcast[q](x))\n}\n",
         {"x": (), "y": (3,)},
     ),
+    # A table of float64 picked by data stayed in float64.
+    "table picked by data": (
+        "width q\ndepth d = 3\n"
+        "block pick(x: [d], i: d[q]) -> [q] {\n    return x[d = i]\n}\n"
+        "model net(x: [q, d]) -> [q] {\n    return pick(cos(int(d)), argmax[d](x))\n}\n",
+        {"x": (4, 3)},
+    ),
+    # A number spread over an axis was a number still.
+    "number that is spread": (
+        "depth d = 3\n"
+        "block scale(x: [d], y: [] = 2.0) -> [] {\n    L = rmsnorm[d](x)\n    return log(abs(y) + mean[d](0 * L))\n}\n"
+        "block two(y: [] = 2.0) -> [] {\n    return log(abs(y))\n}\n"
+        "model net(x: [d]) -> [d] {\n    return x + scale(broadcast[d](two()))\n}\n",
+        {"x": (3,)},
+    ),
+    # A thin axis that the callee has too was taken for one that the call lifts over.
+    "thin axis that the callee has": (
+        "width w\ndepth a = 3, b = 3\n"
+        "block f(x: [a, w], y: [b, w]) -> [b, w] {\n    return relu(y) + 0 * mean[a](x)\n}\n"
+        "block g(x: [b]) -> [b] {\n    return x * 2\n}\n"
+        "block h(x: [b], y: [a]) -> [] {\n    return mean[a](y)\n}\n"
+        "model net(x: [a, w], z: []) -> [] {\n    return h(g(z), broadcast[a](g(z)))\n}\n",
+        {"x": (3, 2), "z": ()},
+    ),
     "functions of numbers": (
         "block f(x: []) -> [] {\n    return silu(x) + gelu(x) + gelu_tanh(x)\n}\n"
         "model net(x: []) -> [] {\n    return x + f(0.5)\n}\n",

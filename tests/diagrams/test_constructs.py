@@ -1,0 +1,193 @@
+"""Each construct of the language has its picture: scans, ops of the user's own, masks, shared weights."""
+
+from __future__ import annotations
+
+import typing
+from pathlib import Path
+
+import pytest
+
+import attnc
+from attnc.compiler import graph as ir
+from attnc.diagrams import Diagram, UnknownBlock
+from attnc.diagrams.scene import Kind
+from attnc.diagrams.table import GLYPHS
+
+from . import graphs
+from .geometry import bends, crossings, faults
+from .test_figures import FIGURES
+
+ROOT = Path(__file__).parent.parent.parent
+
+SCAN = """
+width t
+depth m = 4
+block cell(x: [m], h: [m], c: [m], w: [m]) -> (h: [m], c: [m], o: []) {
+    z = tanh(linear.a[m -> m](x) + h) * w
+    return z, z + c, sum[m](z)
+}
+model f(x: [t, m], w: [m]) -> [t] {
+    _, _, o = scan[t] cell(x, h = 0, c = 0, w = w)
+    return o
+}
+"""
+OWN = """
+width t
+depth m = 4
+op theirs[n: width](x: [n, m]) -> [n, m] = "somewhere:function"
+model f(x: [t, m]) -> [t, m] {
+    return x + theirs[t](x)
+}
+"""
+SHARED = """
+width t
+depth m = 4
+block ff(x: [m]) -> [m] { return linear.down[m -> m](relu(linear.mid[m -> m](relu(linear.up[m -> m](x))))) }
+model f(x: [t, m]) -> [t, m] {
+    share twin = ff
+    return twin(twin(x))
+}
+"""
+PADDED = """
+use std.attention: multihead, model, heads
+width t
+width s like t
+block layer(x: [t, model], real: bool[t]) -> [t, model] {
+    return x + multihead.self[t, s](x, x[t as s], mask = real[t as s] and s <= t)
+}
+"""
+
+
+def figure(text: str, name: str = "f", **more: typing.Any) -> Diagram:
+    spec = attnc.loads(text)
+    model = spec.block(name) if name in spec.blocks else spec.model(name)
+    diagram = model.draw(**more)
+    assert faults(diagram._sheet) == []
+    return diagram
+
+
+def steps(diagram: Diagram) -> list[typing.Any]:
+    return [step for column in diagram._sheet.columns for step in column.steps]
+
+
+def test_every_kind_of_node_is_unfolded() -> None:
+    """A kind of node that `unfold` does not name would be left out of the picture."""
+    source = (ROOT / "diagrams" / "unfold.py").read_text(encoding="utf-8")
+    for kind in typing.get_args(ir.Node):
+        assert f"case {kind.__name__}(" in source, kind
+
+
+def test_every_glyph_has_a_meaning() -> None:
+    from attnc.diagrams.glyphs import DRAW
+
+    assert {glyph.mark for glyph in GLYPHS.values() if glyph.mark} <= set(DRAW)
+
+
+@pytest.mark.parametrize("depth", [0, 9])
+def test_a_scan_stands_in_brackets_that_its_axis_ends_and_begins_at(depth: int) -> None:
+    diagram = figure(SCAN, depth=depth)
+    enter = next(s for s in steps(diagram) if s.kind is Kind.ENTER and s.border.along is not None)
+    leave = next(s for s in steps(diagram) if s.kind is Kind.EXIT and s.border.along is not None)
+    along = enter.border.along
+    assert along.name == "t"
+    assert any(along in a.axes and along not in b.axes for a, b in zip(enter.ins, enter.outs, strict=True))
+    assert all(along in b.axes for b in leave.outs)
+    assert len(leave.ins) == 3  # the states end at the bracket, though nothing outside reads them
+    assert len(leave.outs) == 1
+    assert "<I>h, c</I>" in diagram.dot
+    assert "each " in diagram.dot
+    assert ("op block block-cell" in diagram.dot) == (depth == 0)
+
+
+def test_an_op_of_ones_own_is_a_plain_box() -> None:
+    for depth in (None, 0, 9):
+        diagram = figure(OWN, depth=depth)
+        assert [s.mark for s in steps(diagram) if s.kind is Kind.BOX] == ["plain"]
+        assert "theirs" in diagram.dot
+    with pytest.raises(UnknownBlock):
+        figure(OWN, open=["theirs"])
+
+
+def test_self_attention_takes_one_stream() -> None:
+    diagram = figure(PADDED, "layer", close=["multihead"])
+    box = next(s for s in steps(diagram) if s.kind is Kind.BOX)
+    assert len(box.ins) == 1
+    opened = figure(PADDED, "layer", open=["multihead"])
+    enter = next(s for s in steps(opened) if s.kind is Kind.ENTER)
+    assert len(enter.ins) == 1
+
+
+def test_a_mask_that_is_an_input_is_named_where_it_masks() -> None:
+    diagram = figure(PADDED, "layer", close=["multihead"])
+    box = next(s for s in steps(diagram) if s.kind is Kind.BOX)
+    assert [run.text for run in box.note] == ["real"]
+    assert box.pattern[0] == (True, *(False,) * 7)  # causal
+    assert not any(s.kind is Kind.SOURCE and s.tip == "input real" for s in steps(diagram))
+    opened = figure(PADDED, "layer", open=["multihead", "attend"])
+    mask = next(s for s in steps(opened) if s.mark == "mask")
+    assert [run.text for run in mask.note] == ["real"]
+
+
+def test_shared_weights_have_a_dotted_link() -> None:
+    assert figure(SHARED, close=["ff"]).dot.count('class="shared"') == 1
+
+
+def test_close_wins_and_is_checked() -> None:
+    graph = graphs.multihead()[0]
+    from attnc.diagrams import draw
+
+    assert "softmax" not in draw(graph, depth=9, close=["attend"]).dot
+    with pytest.raises(UnknownBlock, match="no block `atend` to close"):
+        draw(graph, close=["atend"])
+
+
+def test_sizes_and_legend() -> None:
+    from attnc.diagrams import draw
+
+    graph = graphs.multihead()[0]
+    plain, sized = draw(graph), draw(graph, sizes=True)
+    assert "=64" not in plain.dot
+    assert sized.dot.count("=64") == 4  # m, h, k, v: once each
+    legend = draw(graph, legend=True).dot
+    assert "learned linear map" in legend
+    assert "norm over" not in legend
+    assert faults(sized._sheet) == []
+
+
+def test_a_page_too_narrow_says_so() -> None:
+    from attnc.diagrams import draw
+
+    assert draw(graphs.multihead()[0]).warnings == ()
+    (warning,) = draw(graphs.multihead()[0], width=0.9).warnings
+    assert "7 pt is the least" in warning
+    assert "give it a width of" in warning
+    with pytest.raises(ValueError, match="no page is -1 in wide"):
+        draw(graphs.multihead()[0], width=-1)
+
+
+# Crossings and bends of the prototype's figures (../shared/design/pictures), half-loops counted as two bends.
+PROTOTYPE = {
+    "attend": (1, 6), "multihead": (4, 14), "multihead_masked": (6, 17), "encoder_post": (4, 8),
+    "encoder_pre": (4, 8), "swiglu": (2, 4), "transformer": (12, 24),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROTOTYPE)
+def test_no_more_crossings_and_bends_than_the_prototype(name: str) -> None:
+    from attnc.diagrams import draw
+
+    sheet = draw(FIGURES[name]())._sheet
+    assert crossings(sheet) <= PROTOTYPE[name][0]
+    assert bends(sheet) <= PROTOTYPE[name][1]
+
+
+def test_the_transformer_of_the_examples_is_calm() -> None:
+    """An encoder in one row, a decoder in two; on a wide page one row each."""
+    model = attnc.load(ROOT / "examples" / "transformer.attn").model("transformer")
+    narrow, wide = model.draw()._sheet, model.draw(width=7.5)._sheet
+    assert len(narrow.rows) == 3
+    assert len(wide.rows) == 2
+    for sheet in (narrow, wide):
+        first = {step.kind for j in sheet.rows[0] for step in sheet.columns[j].steps}
+        assert {Kind.ENTER, Kind.EXIT} <= first
+        assert faults(sheet) == []

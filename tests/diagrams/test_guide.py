@@ -1,0 +1,51 @@
+"""docs/diagrams.md: each picture is what the code above it draws. `pytest --update` draws them again."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import attnc
+from attnc.diagrams import Diagram
+
+from .geometry import faults
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+PAIRS = re.findall(
+    r"^```attn\n(.*?)^```\n\n!\[[^\]]*\]\((pictures/guide/\w+\.svg)\)",
+    (DOCS / "diagrams.md").read_text(encoding="utf-8") if (DOCS / "diagrams.md").exists() else "",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def figure(text: str) -> Diagram:
+    """The last model or block, without a title: the page has headings."""
+    spec = attnc.loads(text)
+    name = re.findall(r"^(?:block|model) (\w+)", text, re.MULTILINE)[-1]
+    return (spec.model(name) if name in spec.models else spec.block(name)).draw(title="")
+
+
+def stamp(diagram: Diagram) -> str:
+    return f"<!-- drawn from DOT sha256 {hashlib.sha256(diagram.dot.encode()).hexdigest()[:32]} -->\n"
+
+
+def test_there_are_pictures() -> None:
+    assert len(PAIRS) >= 9
+
+
+@pytest.mark.parametrize(("text", "path"), PAIRS, ids=lambda value: value[-20:] if value.endswith(".svg") else "")
+def test_picture_is_current(text: str, path: str, request: pytest.FixtureRequest) -> None:
+    diagram = figure(text)
+    assert faults(diagram._sheet) == []
+    if request.config.getoption("--update"):
+        if shutil.which("dot") is None:
+            pytest.skip("Graphviz is not installed")
+        (DOCS / path).parent.mkdir(parents=True, exist_ok=True)
+        svg = diagram.svg(outline=True)
+        (DOCS / path).write_text(svg.rstrip("\n") + "\n" + stamp(diagram), encoding="utf-8")
+    assert (DOCS / path).exists(), f"no {path}; `pytest --update` draws it"
+    assert stamp(diagram) in (DOCS / path).read_text(encoding="utf-8"), f"{path} is old; `pytest --update` draws it"

@@ -1,0 +1,205 @@
+"""What papers take: TikZ, equations, fonts. And the page for screens, in a real browser where there is one."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import attnc
+from attnc.diagrams import ExportError, draw
+from attnc.diagrams.page import states
+
+from . import graphs
+
+ROOT = Path(__file__).parent.parent.parent
+STD = sorted((ROOT / "compiler" / "std").glob("*.attn"))
+CHROMIUM = next((p for p in ("chromium", "chromium-browser", "google-chrome") if shutil.which(p)), None)
+
+
+def has_tex(*files: str) -> bool:
+    if not shutil.which("pdflatex") or not shutil.which("kpsewhich"):
+        return False
+    return all(subprocess.run(["kpsewhich", f], capture_output=True, check=False).returncode == 0 for f in files)
+
+
+needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+
+
+def compiled(text: str, folder: Path) -> Path:
+    (folder / "a.tex").write_text(text, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "a.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    return folder / "a.pdf"
+
+
+def models(path: Path) -> list[attnc.Model]:
+    spec = attnc.load(path)
+    return [spec.block(name) for name in spec.blocks] + [spec.model(name) for name in spec.models]
+
+
+def balanced(tex: str) -> bool:
+    bare = re.sub(r"\\.", "", tex)
+    return bare.count("{") == bare.count("}") and _count(r"\\left\b", tex) == _count(r"\\right\b", tex)
+
+
+def _count(pattern: str, tex: str) -> int:
+    return len(re.findall(pattern, tex))
+
+
+# -- equations ---------------------------------------------------------------------------------------------------
+
+
+def test_attention_in_named_tensor_notation() -> None:
+    text = attnc.load(ROOT / "compiler" / "std" / "attention.attn").block("attend").latex()
+    assert r"\mathop{\underset{\mathsf{k}}{\mathrm{softmax}}}" in text
+    assert r"\frac{Q \mathbin{\mathop{\underset{\mathsf{d}}{\odot}}} K}{\sqrt{|\mathsf{d}|}}" in text
+    assert text.startswith(r"\begin{align*}")
+
+
+def every_equation() -> list[str]:
+    return [m.latex() for path in [*STD, *sorted((ROOT / "examples").rglob("*.attn"))] for m in models(path)]
+
+
+def test_equations_are_sound() -> None:
+    for text in every_equation():
+        assert balanced(text), text
+
+
+@pytest.mark.skipif(not has_tex("amsmath.sty", "amssymb.sty"), reason="LaTeX is not installed")
+def test_equations_compile(tmp_path: Path) -> None:
+    body = "\n".join(every_equation())
+    paper = r"\documentclass{article}\usepackage{amsmath,amssymb}\begin{document}"
+    compiled(f"{paper}\n{body}\n\\end{{document}}\n", tmp_path)
+
+
+# -- TikZ ----------------------------------------------------------------------------------------------------------
+
+
+def test_tikz_needs_no_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    diagram = draw(graphs.multihead(True)[0], legend=True)
+    text = diagram.save(tmp_path / "a.tex").read_text(encoding="utf-8")
+    assert text == diagram.tex
+    assert balanced(text)
+    assert text.isascii()
+
+
+@pytest.mark.skipif(not has_tex("tikz.sty", "geometry.sty"), reason="LaTeX with TikZ is not installed")
+def test_tikz_compiles_alone_and_in_a_paper(tmp_path: Path) -> None:
+    text = draw(graphs.transformer(), sizes=True, legend=True).tex
+    assert compiled(text, tmp_path).read_bytes().startswith(b"%PDF")
+    (tmp_path / "figure.tex").write_text(text, encoding="utf-8")
+    compiled("\\documentclass{article}\\usepackage{tikz}\\begin{document}A\\input{figure}B\\end{document}\n", tmp_path)
+
+
+# -- fonts ---------------------------------------------------------------------------------------------------------
+
+
+@needs_dot
+def test_outlined_svg_has_no_text() -> None:
+    diagram = draw(graphs.attend()[0])
+    try:
+        text = diagram.svg(outline=True)
+    except ExportError:
+        pytest.skip("Graphviz without cairo")
+    assert "<text" not in text
+    assert "font-family" not in text
+    assert "<text" in diagram.svg()
+
+
+@needs_dot
+def test_outlines_are_for_svg(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"outlined in \.svg"):
+        draw(graphs.attend()[0]).save(tmp_path / "a.pdf", outline=True)
+
+
+@needs_dot
+@pytest.mark.skipif(shutil.which("pdffonts") is None, reason="pdffonts is not installed")
+def test_fonts_are_embedded_and_the_page_is_as_wide_as_asked(tmp_path: Path) -> None:
+    path = draw(graphs.transformer()).save(tmp_path / "a.pdf")
+    fonts = subprocess.run(["pdffonts", path], capture_output=True, text=True, check=True).stdout.splitlines()[2:]
+    assert fonts
+    assert all(line.split()[-5] == "yes" for line in fonts)
+    info = subprocess.run(["pdfinfo", path], capture_output=True, text=True, check=True).stdout
+    wide = float(re.search(r"Page size:\s+([0-9.]+)", info)[1])  # type: ignore[index]
+    assert wide <= 5.5 * 72 + 1
+
+
+# -- the page ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    if shutil.which("dot") is None:
+        pytest.skip("Graphviz is not installed")
+    return attnc.load(ROOT / "examples" / "transformer.attn").model("transformer").draw().html()
+
+
+def test_the_page_needs_no_network(page: str) -> None:
+    head, _, rest = page.partition('<script id="data"')
+    data, _, script = rest.partition("</script>")
+    assert "http" not in head + script
+    assert "src=" not in head + script
+    facts = json.loads(data.partition(">")[2])
+    assert facts["levels"][0]["state"] == []
+    assert any(name.endswith("transformer.attn") for name in facts["sources"])
+    axis = facts["levels"][0]["axes"]["model"]
+    assert axis["kind"] == "depth"
+    assert axis["size"] == 512
+
+
+def test_levels_stay_few() -> None:
+    names = [f"b{i}" for i in range(40)]
+    found = states(names)
+    assert len(found) == len(set(found)) == 24
+    assert found[0] == frozenset()
+    assert len(states(["a", "b", "c"])) == 8
+
+
+PROBE = """<script>
+{
+const log = {}, level = () => document.body.dataset.level;
+const block = () => document.querySelector("#figure [data-block=multihead]");
+log.start = level();
+block().dispatchEvent(new MouseEvent("click", {bubbles: true})); log.click = level();
+log.softmax = document.querySelectorAll("#figure .softmax").length;
+block().dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true})); log.enter = level();
+document.dispatchEvent(new KeyboardEvent("keydown", {key: "]"})); log.next = level();
+document.dispatchEvent(new KeyboardEvent("keydown", {key: "0"})); log.zero = level();
+const wire = [...document.querySelectorAll("g.wire")].find(g => g.classList.contains("depth"));
+wire.dispatchEvent(new PointerEvent("pointerenter"));
+log.about = document.getElementById("about").textContent;
+log.line = document.querySelector("pre .here").textContent;
+log.lit = document.querySelectorAll(".lit").length;
+const dims = document.querySelectorAll(".dim").length; log.dim = dims > 0;
+document.body.setAttribute("data-log", btoa(JSON.stringify(log)));
+}
+</script></html>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_the_page_in_chromium(page: str, tmp_path: Path) -> None:
+    from base64 import b64decode
+
+    (tmp_path / "a.html").write_text(page.replace("</html>", PROBE), encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000", "--dump-dom"]
+    flags.append(f"--user-data-dir={tmp_path / 'profile'}")
+    command = [str(CHROMIUM), *flags, f"file://{tmp_path / 'a.html'}"]
+    dom = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
+    found = re.search(r'data-log="([^"]+)"', dom)
+    assert found, dom[-500:]
+    log = json.loads(b64decode(found[1]))
+    assert (log["start"], log["click"], log["enter"], log["zero"]) == ("", "multihead", "", "")
+    assert log["next"] not in ("", "multihead")
+    assert log["softmax"] == 3 or log["softmax"] == 0  # `attend` may be a box of its own in there
+    assert log["lit"] >= 1
+    assert log["dim"]
+    assert "512" in log["about"]
+    assert "depth" in log["about"]
+    assert log["line"].strip()
