@@ -34,7 +34,7 @@ def require_sizes(graph: Graph) -> None:
                 help=f"set it: `--set {const.name}=2`, or `sizes={{{const.name!r}: 2}}` in Python",
             )
     if not problems:
-        problems |= {index: problem for index, problem in enumerate(unsized_widths(graph))}
+        problems |= dict(enumerate(unsized_widths(graph)))
     if not problems:
         for weight, axis in _weights(graph, set()):
             if axis.extent is None and axis.bound is None:

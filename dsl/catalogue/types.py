@@ -590,9 +590,9 @@ block clip(x: [seq, model]) -> [seq, model] {
         "E0324",
         "a division by the index of an axis",
         """
-        In an expression the name of an axis stands for its index: 0, 1, 2, ... (the size is `|d|`). Dividing by it, or by
-        its square root, divides by 0 at the first place. In attention this is the likeliest slip of all: `/ sqrt(d)` for
-        `/ sqrt(|d|)`.
+        In an expression the name of an axis stands for its index: 0, 1, 2, ... (the size is `|d|`). Dividing by it, or
+        by its square root, divides by 0 at the first place. In attention this is the likeliest slip of all:
+        `/ sqrt(d)` for `/ sqrt(|d|)`.
         """,
         """
 width q
