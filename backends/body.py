@@ -314,7 +314,8 @@ class Body(Calls):
         order = self.core(output.axes)
         if self.graph.kind == "repeat":
             order = plan_axes(self.plan, place)
-        val = val if val.number else self.without(val, [a for a in val.axes if a in val.thin and a not in order])
+        thin = val.thin | output.value.type.thin  # it does not vary along these, though they may have their extent
+        val = val if val.number else self.without(val, [a for a in val.axes if a in thin and a not in order])
         if val.number:
             if self.graph.kind == "block":
                 return val

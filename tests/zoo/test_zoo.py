@@ -163,7 +163,6 @@ CASES = {
         ("MistralForCausalLM", "MistralConfig", dict(**LLAMA, rms_norm_eps=1e-5, rope_theta=5000.0, sliding_window=4)),
         dict(**LLAMA_SIZES, base=5000, near=4),
         left_padded(37, 11),
-        map="llama",
         double=5e-6,
     ),
     "t5": Case("t5", ("T5ForConditionalGeneration", "T5Config", T5), T5_SIZES, translation, single=1e-4, double=2e-5),
