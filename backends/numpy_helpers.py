@@ -34,7 +34,7 @@ def check_inputs(
             continue
         axes = spaced.split()
         shown = f"{model}: `{name}`"
-        if not isinstance(x, np.ndarray):
+        if not isinstance(x, np.ndarray | np.generic):
             raise TypeError(f"{shown} is of type {type(x).__name__}, but must be a NumPy array")
         if x.dtype.kind not in {"real": "fV", "bool": "b"}.get(kind, "iu"):  # V: bfloat16 and its like
             words = {"real": "reals", "bool": "truth values", "int": "integers"}
