@@ -446,7 +446,9 @@ def writable(out: str, endings: Sequence[str]) -> None:
     """Say early that an output cannot be written, rather than after the work is done. No `endings`: any will do."""
     path = Path(out)
     if path.is_dir():
-        raise CannotRun(f"{out} is a folder; name a file in it")
+        raise CannotRun(f"{out or 'an empty name'} is a folder; name a file in it")
+    if path.suffix == ".attn":
+        raise CannotRun(f"cannot write {out}: that is the name of a spec; name another file")
     if not path.parent.is_dir():
         raise CannotRun(f"cannot write {out}: there is no folder {path.parent}")
     if endings and path.suffix.removeprefix(".").lower() not in endings:
