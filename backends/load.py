@@ -86,6 +86,8 @@ def build_torch(
         if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == module.__name__
     )  # fmt: skip
     wanted = torch.float32 if dtype is None else dtype
+    if not (isinstance(wanted, torch.dtype) and wanted.is_floating_point):
+        raise TypeError(f"dtype is {wanted}, but a model computes in reals: torch.float32, float64, bfloat16, ...")
     with torch.device("meta" if weights is not None or seed is not None else "cpu"):
         model = made()
     if weights is not None or seed is not None:
@@ -126,6 +128,8 @@ def build_numpy(
     module = run_source(numpy_source(graph, header=header, capture=capture), graph.name)
     given = initial_weights(specs, seed or 0) if weights is None else weights
     wanted = np.dtype(np.float32 if dtype is None else dtype)
+    if wanted.kind not in "fV":  # V: bfloat16 and its like
+        raise TypeError(f"dtype is {wanted}, but a model computes in reals: float32, float64, ...")
     arrays = {
         path: np.ascontiguousarray(_array(array), wanted).reshape(specs[path].shape) for path, array in given.items()
     }

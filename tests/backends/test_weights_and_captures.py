@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import attnc
 from attnc.backends import CaptureError, WeightsError, build_numpy, build_torch
 from attnc.backends.init import initial_weights
 from attnc.compiler.inventory import inventory
@@ -79,3 +80,14 @@ def test_seeds() -> None:
     assert (one.get_parameter("multihead.Q.weight") != two.get_parameter("multihead.Q.weight")).all()
     again = build_torch(graph, seed=1)
     assert all((a == b).all() for a, b in zip(one.parameters(), again.parameters(), strict=True))
+
+
+def test_a_model_computes_in_reals() -> None:
+    """Integer weights would be cut off to zeros without a word."""
+    model = attnc.loads(
+        "width q\ndepth d = 2\nblock f(x: [q, d]) -> [q, d] {\n    return linear.W[d -> d](x)\n}\n"
+    ).block("f")
+    with pytest.raises(TypeError, match="computes in reals"):
+        model.numpy(seed=0, dtype="int32")
+    with pytest.raises(TypeError, match="computes in reals"):
+        model.torch(seed=0, dtype=torch.int32)
