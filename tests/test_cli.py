@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from attnc import __version__
-from attnc.cli import CLEAN, COULD_NOT_RUN, WRONG, main, setting, split
+from attnc.cli.arguments import setting
+from attnc.cli.main import main
+from attnc.cli.output import CLEAN, COULD_NOT_RUN, WRONG
+from attnc.cli.target import split
 
 GOOD = """\
 use std.attention: multihead, model, heads
@@ -344,7 +347,7 @@ def test_a_broken_pipe_is_quiet() -> None:
 
 
 def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("attnc.cli.load", lambda *args, **kwargs: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("attnc.cli.target.load", lambda *args, **kwargs: signal.raise_signal(signal.SIGINT))
     assert main(["check", "good.attn"]) == 128 + signal.SIGINT
     assert capsys.readouterr() == ("", "")
 
@@ -354,7 +357,7 @@ def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
         raise RuntimeError("what is this?")
 
     monkeypatch.delenv("ATTNC_DEBUG", raising=False)
-    monkeypatch.setattr("attnc.cli.load", broken)
+    monkeypatch.setattr("attnc.cli.target.load", broken)
     assert main(["check", "good.attn"]) == COULD_NOT_RUN
     assert re.fullmatch(r"attnc: internal error: RuntimeError: what is this\?.*\n", capsys.readouterr().err)
     monkeypatch.setenv("ATTNC_DEBUG", "1")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from attnc.cli import COULD_NOT_RUN, main
+from attnc.cli import main
+from attnc.cli.output import COULD_NOT_RUN
 
 SPEC = """
 use std.attention: multihead, model, heads

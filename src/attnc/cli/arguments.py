@@ -1,0 +1,52 @@
+"""The parser of the command line, and the arguments that commands share."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import NoReturn
+
+from ..spec import Size, suggestion
+from .output import CannotRun
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, saying one line about a mistake, with near names."""
+
+    commands: tuple[str, ...] = ()
+
+    def error(self, message: str) -> NoReturn:
+        unknown = re.match(r"argument COMMAND: invalid choice: '(.*?)'", message)
+        if unknown:
+            message = f"no command `{unknown[1]}`{suggestion(unknown[1], self.commands)}"
+        raise CannotRun(f"{message} (see `{self.prog} -h`)")
+
+
+def target(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="FILE[:NAME]", help="a spec, and which of its models or blocks")
+
+
+def sizes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        type=setting,
+        help="give a depth, fixed width or const this value; may be repeated",
+    )
+    parser.add_argument("--config", metavar="NAME", help="use this `config` of the spec")
+
+
+def setting(text: str) -> tuple[str, Size]:
+    """`NAME=VALUE`; the value is an int, a float, `true` or `false`."""
+    name, equals, value = text.partition("=")
+    if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise argparse.ArgumentTypeError(f"`{text}` is not NAME=VALUE")
+    if value in ("true", "false"):
+        return name, value == "true"
+    if re.fullmatch(r"[+-]?[0-9]+", value):
+        return name, int(value)
+    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", value):
+        return name, float(value)
+    raise argparse.ArgumentTypeError(f"in `{text}`, `{value}` is not a number, true or false")

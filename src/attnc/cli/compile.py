@@ -1,0 +1,37 @@
+"""`attnc compile`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .arguments import sizes, target
+from .output import CLEAN, CannotRun, writable, write
+from .target import open_model
+
+SUMMARY = "write PyTorch or NumPy code"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    target(parser)
+    parser.add_argument("--to", required=True, choices=("torch", "numpy"), help="what the code is to use")
+    parser.add_argument("-o", dest="out", metavar="OUT", help="a .py file; without it, stdout")
+    sizes(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write a model or a block as stand-alone Python: it needs torch (or NumPy) and jaxtyping, not attnc."""
+    if args.out is not None:
+        writable(args.out, ())
+    model = open_model(args)
+    from ..backends import CannotEmit
+
+    try:
+        text = model.source(args.to)
+    except CannotEmit as problem:
+        raise CannotRun(str(problem)) from None
+    if args.out is None:
+        sys.stdout.write(text)
+    else:
+        write(args.out, text)
+    return CLEAN

@@ -1,0 +1,143 @@
+"""`attnc draw`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..dsl.diagnostic import AttnError
+from ..spec import Model
+from .arguments import sizes, target
+from .output import CLEAN, CannotRun, complain, report, say, writable, write
+from .target import open_model, open_spec, split
+
+if TYPE_CHECKING:
+    from ..diagrams import Diagram
+
+SUMMARY = "draw a neural-circuit diagram"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    target(parser)
+    parser.add_argument(
+        "-o", dest="out", metavar="OUT", help="a .svg, .pdf, .png, .dot, .tex or .html file; without it, DOT on stdout"
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--open",
+        metavar="BLOCK,...",
+        type=names,
+        default=(),
+        help="draw these blocks from the inside, the others as boxes",
+    )
+    how.add_argument("--depth", type=depth, metavar="N", help="open N levels of blocks")
+    parser.add_argument(
+        "--close", metavar="BLOCK,...", type=names, default=(), help="draw these blocks as boxes, whatever else is said"
+    )
+    parser.add_argument("--width", type=length, metavar="LENGTH", help="of the page: 5.5in (also cm, mm, pt)")
+    parser.add_argument("--theme", choices=("color", "mono"), default="color", help="colours, or ink alone")
+    parser.add_argument("--title", metavar="TEXT", help='what stands above the figure; "" for nothing')
+    parser.add_argument("--sizes", action="store_true", help="give the size of each axis at its first label")
+    parser.add_argument("--legend", action="store_true", help="a strip beneath that explains axes and glyphs")
+    parser.add_argument("--outline", action="store_true", help="in .svg, letters as curves, so that no font is needed")
+    parser.add_argument("--gallery", metavar="OUT/", help="draw every model and block of FILE into this folder")
+    sizes(parser)
+
+
+def names(text: str) -> tuple[str, ...]:
+    found = tuple(name.strip() for name in text.split(","))
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a list of block names with commas between")
+    return found
+
+
+def depth(text: str) -> int:
+    if not re.fullmatch(r"[0-9]+", text):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number of levels (0 or more)")
+    return int(text)
+
+
+def length(text: str) -> float:
+    """A width of a page, in inches: `5.5in`, `14cm`, `140mm`, `397pt`, or a number of inches."""
+    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*(in|cm|mm|pt|)", text)
+    inches = float(found[1]) / {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27, "": 1.0}[found[2]] if found else 0.0
+    if not 0.5 <= inches <= 200:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a width such as 5.5in, 14cm, 140mm or 397pt")
+    return inches
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw the neural-circuit diagram of a model or a block, as SVG, PDF, PNG, DOT, TikZ (.tex) or an HTML page by the
+    ending of OUT. All but DOT and TikZ need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
+    """
+    from ..diagrams import UnknownBlock
+    from ..diagrams.export import FORMATS, ExportError
+
+    if args.out is not None:
+        writable(args.out, FORMATS)
+        if args.outline and not args.out.lower().endswith(".svg"):
+            raise CannotRun("--outline is for .svg files: PDF and PNG bring their letters along anyway")
+    if args.gallery is not None:
+        return gallery(args)
+    model = open_model(args)
+    try:
+        diagram = drawn(model, args)
+        if args.out is None:
+            sys.stdout.write(diagram.dot)
+        else:
+            diagram.save(args.out, outline=args.outline)
+    except (UnknownBlock, ExportError) as problem:
+        raise CannotRun(str(problem)) from None
+    return CLEAN
+
+
+def drawn(model: Model, args: argparse.Namespace) -> Diagram:
+    """The diagram that the flags ask for; what is wrong with it goes to stderr."""
+    diagram = model.draw(
+        open=args.open,
+        close=args.close,
+        depth=args.depth,
+        width=args.width,
+        theme=args.theme,
+        title=args.title,
+        sizes=args.sizes,
+        legend=args.legend,
+    )
+    for warning in diagram.warnings:
+        complain(f"{model.name}: {warning}")
+    return diagram
+
+
+def gallery(args: argparse.Namespace) -> int:
+    """Every model and block of a file as SVG, and a page that shows them all."""
+    from ..diagrams.export import ExportError
+    from ..diagrams.gallery import index
+
+    file, name = split(args.target)
+    if name is not None or args.out is not None or args.open or args.close:
+        raise CannotRun("--gallery draws all of a file: it goes without :NAME, -o, --open and --close")
+    spec = open_spec(file, args)
+    report(spec.warnings)
+    folder = Path(args.gallery)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as problem:
+        raise CannotRun(f"cannot write to {folder}: {problem.strerror or problem}") from None
+    made = []
+    for each in (*spec.models, *spec.blocks):
+        try:
+            model = spec.block(each) if each in spec.blocks else spec.model(each)
+        except AttnError:
+            complain(f"`{each}` cannot stand alone, so it is not drawn")
+            continue
+        try:
+            drawn(model, args).save(folder / f"{each}.svg", outline=args.outline)
+        except ExportError as problem:
+            raise CannotRun(str(problem)) from None
+        made.append(each)
+    write(str(folder / "index.html"), index(spec.name, made))
+    say(f"{folder}: {len(made)} diagrams and index.html")
+    return CLEAN

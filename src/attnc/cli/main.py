@@ -1,0 +1,78 @@
+"""From an argument vector to an exit status; every exception ends here, as one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..dsl.diagnostic import AttnError
+from . import check, compile, convert, draw, explain, show, summary
+from .arguments import Parser
+from .output import COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
+
+# Each has SUMMARY (a line for `attnc -h`), arguments(parser), and run(args) -> exit status; its docstring is the help.
+COMMANDS = {
+    "check": check,
+    "draw": draw,
+    "show": show,
+    "compile": compile,
+    "summary": summary,
+    "convert": convert,
+    "explain": explain,
+}
+
+
+def parser() -> Parser:
+    top = Parser(
+        prog="attnc",
+        description="Check, draw and compile attention architectures written in the .attn language.",
+        epilog="Exit status: 0 clean, 1 the spec is wrong, 2 it could not run. Diagnostics go to stderr.",
+        allow_abbrev=False,
+    )
+    top.commands = tuple(COMMANDS)
+    top.add_argument("--version", action="version", version=f"attnc {__version__}")
+    made = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    for name, command in COMMANDS.items():
+        about = " ".join((command.run.__doc__ or "").split())
+        one: Parser = made.add_parser(name, help=command.SUMMARY, description=about, allow_abbrev=False)
+        command.arguments(one)
+        one.set_defaults(run=command.run)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit status. Every exception ends here, as one line."""
+    try:
+        args = parser().parse_args(argv)
+        status: int = args.run(args)
+        sys.stdout.flush()
+        return status
+    except AttnError as wrong:
+        report(wrong.diagnostics)
+        return WRONG
+    except BrokenPipeError:
+        # Whoever read our output has gone. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return COULD_NOT_RUN
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (CannotRun, OSError) as problem:
+        complain(str(problem))
+        return COULD_NOT_RUN
+    except SystemExit as done:  # -h, --version
+        return done.code if isinstance(done.code, int) else COULD_NOT_RUN
+    except Exception as bug:
+        if os.environ.get("ATTNC_DEBUG") == "1":
+            raise
+        complain(
+            f"internal error: {type(bug).__name__}: {bug}. Please report it with the spec; "
+            "ATTNC_DEBUG=1 shows where it happened"
+        )
+        return COULD_NOT_RUN
+
+
+def entry() -> None:
+    """The console script."""
+    sys.exit(main())

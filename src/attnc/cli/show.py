@@ -1,0 +1,24 @@
+"""`attnc show`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .arguments import sizes, target
+from .output import CLEAN
+from .target import open_model
+
+SUMMARY = "print the equations of a model or a block"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    target(parser)
+    parser.add_argument("--latex", action="store_true", required=True, help="in Named Tensor Notation, as LaTeX")
+    sizes(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the equations of a model or a block: `--latex` in Named Tensor Notation (Chiang, Rush and Barak)."""
+    sys.stdout.write(open_model(args).latex())
+    return CLEAN
