@@ -48,6 +48,16 @@ def test_the_example_uses_the_op(op: Op) -> None:
 
 
 @ROWS
+def test_the_wrong_program_is_refused(op: Op) -> None:
+    """With one clear error, on a place that has to do with the op."""
+    with pytest.raises(attnc.AttnError) as wrong:
+        attnc.loads(op.wrong, name=f"{op.name}.attn")
+    (found,) = wrong.value.diagnostics
+    assert found.span is not None
+    assert found.help or found.related
+
+
+@ROWS
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)], ids=str)
 def test_both_backends_agree(op: Op, batch: tuple[int, ...]) -> None:
     torch = pytest.importorskip("torch")

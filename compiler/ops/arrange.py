@@ -144,11 +144,22 @@ def dropout(call: OpCall) -> Wire | None:
     return call.make(Type(Scalar.REAL, x.type.axes, x.type.thin), mark=x.mark)
 
 
+def _as_int(wire: Wire, text: str) -> str:
+    if isinstance(wire.element, IndexInto):
+        return "it is an index already; `int(i)` makes it a plain number first"
+    return f"choose by it: `select({text}, 1, 0)`" if wire.is_bool else f"round it: `floor({text})`"
+
+
 def index(call: OpCall) -> Wire | None:
     """An int as an index into an axis; checked."""
     i = call.operands[0]
     if i.element is not Scalar.INT:
-        return call.fail("E0304", f"`index` makes an index of an int, but this is {show(i)}", call.spans[0])
+        return call.fail(
+            "E0304",
+            f"`index` makes an index of an int, but this is {show(i)}",
+            call.spans[0],
+            help=_as_int(i, call.spans[0].text),
+        )
     if len(call.made) != 1:
         return call.fail("E0318", "`index` makes an index into one axis", call.bracket_span, help="write `index[a](i)`")
     return call.make(Type(IndexInto(call.made[0]), i.type.axes, i.type.thin), range=i.range)
@@ -173,6 +184,9 @@ def cross_entropy(call: OpCall) -> Wire | None:
             "E0304",
             f"the targets of `cross_entropy` are indices into `{vocab.name}`, but this is {show(ids)}",
             call.spans[1],
+            help=f"write `index[{vocab.name}]({call.spans[1].text})`, or declare them as `{vocab.name}[..]`"
+            if ids.element is Scalar.INT
+            else f"declare them as `{vocab.name}[..]`: indices into `{vocab.name}`",
         )
     if ids.element.axis.family != vocab.family:
         return call.wrong_table(ids, vocab, call.spans[1])
@@ -198,6 +212,7 @@ ROWS: tuple[Op, ...] = (
         "x[a as b]",
         "The same values along another copy of the axis (D4).",
         "width a\nwidth b like a\nblock f(x: [a]) -> [b] {\n    return x[a as b]\n}\n",
+        "width a, b\nblock f(x: [a]) -> [b] {\n    return x[a as b]\n}\n",
         written_elsewhere,
         Brackets.MAP,
         glyph="rename",
@@ -210,6 +225,7 @@ ROWS: tuple[Op, ...] = (
         "width seq\ndepth vocab = 9, model = 4\n"
         "block f(E: [vocab, model], ids: vocab[seq]) -> [seq, model] {\n    return E[vocab = ids]\n"
         "}\n",
+        "width seq\ndepth d = 4\nblock f(x: [seq, d]) -> [seq, d] {\n    return x[seq = seq - 1]\n}\n",
         written_elsewhere,
         Brackets.MAP,
         operands=("x", "e"),
@@ -221,6 +237,7 @@ ROWS: tuple[Op, ...] = (
         "broadcast[w](x)",
         "x, the same for every index of the axes in brackets.",
         "width w\nblock f(x: [], y: [w]) -> [w] {\n    return broadcast[w](x) + y\n}\n",
+        "width w\nblock f(x: [w]) -> [w] {\n    return broadcast[w](x)\n}\n",
         broadcast,
         Brackets.MADE,
         glyph="broadcast",
@@ -231,6 +248,7 @@ ROWS: tuple[Op, ...] = (
         "split[a -> b, c](x)",
         "One axis as several: a = b * |c| + c.",
         "depth a = 6, b = 2, c = 3\nblock f(x: [a]) -> [b, c] {\n    return split[a -> b, c](x)\n}\n",
+        "depth a = 6, b = 2, c = 4\nblock f(x: [a]) -> [b, c] {\n    return split[a -> b, c](x)\n}\n",
         split,
         Brackets.MAP,
         glyph="bar",
@@ -241,6 +259,7 @@ ROWS: tuple[Op, ...] = (
         "merge[b, c -> a](x)",
         "Several axes as one: a = b * |c| + c.",
         "depth a = 6, b = 2, c = 3\nblock f(x: [b, c]) -> [a] {\n    return merge[b, c -> a](x)\n}\n",
+        "depth a = 6, b = 2, c = 3\nblock f(x: [a]) -> [a] {\n    y = split[a -> b, c](x)\n    return merge[c, b -> a](y)\n}\n",
         merge,
         Brackets.MAP,
         glyph="bar",
@@ -251,6 +270,7 @@ ROWS: tuple[Op, ...] = (
         "concat[a, b -> c](x, y)",
         "One after the other along an axis.",
         "depth a = 2, b = 3, c = 5\nblock f(x: [a], y: [b]) -> [c] {\n    return concat[a, b -> c](x, y)\n}\n",
+        "depth a = 2, b = 3, c = 6\nblock f(x: [a], y: [b]) -> [c] {\n    return concat[a, b -> c](x, y)\n}\n",
         concat,
         Brackets.MAP,
         operands=("x", "y"),
@@ -263,6 +283,7 @@ ROWS: tuple[Op, ...] = (
         "index[a](i)",
         "An int as an index into an axis, checked.",
         "width seq\ndepth a = 9\nblock f(i: int[seq]) -> a[seq] {\n    return index[a](i)\n}\n",
+        "width seq\ndepth a = 9\nblock f(i: [seq]) -> a[seq] {\n    return index[a](i)\n}\n",
         index,
         Brackets.MADE,
         operands=("i",),
@@ -273,6 +294,7 @@ ROWS: tuple[Op, ...] = (
         "dropout(x, 0.1)",
         "Leaves items out with probability p in training (Srivastava et al. 2014); else x.",
         "block f(x: []) -> [] {\n    return dropout(x, 0.1)\n}\n",
+        "block f(x: []) -> [] {\n    return dropout(x, 1.5)\n}\n",
         dropout,
         positional=1,
         glyph="dropout",
@@ -285,6 +307,8 @@ ROWS: tuple[Op, ...] = (
         "Minus the log-probability of each target, in nats; `smoothing` spreads that share evenly "
         "over all classes (Szegedy 2016).",
         "width seq\ndepth vocab = 9\nblock f(logits: [seq, vocab], ids: vocab[seq]) -> [seq] {\n"
+        "    return cross_entropy[vocab](logits, ids)\n}\n",
+        "width seq\ndepth vocab = 9\nblock f(logits: [seq, vocab], ids: int[seq]) -> [seq] {\n"
         "    return cross_entropy[vocab](logits, ids)\n}\n",
         cross_entropy,
         Brackets.ACTS,

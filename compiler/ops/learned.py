@@ -142,6 +142,8 @@ ROWS: tuple[Op, ...] = (
         "a colon, `linear[expert: a -> b]`, have weights of their own.",
         "width seq\ndepth model = 8, inner = 16\nblock f(x: [seq, model]) -> [seq, inner] {\n"
         "    return linear.up[model -> inner](x)\n}\n",
+        "width seq, out\ndepth model = 8\nblock f(x: [seq, model]) -> [out, model] {\n"
+        "    return linear.mix[seq -> out](x)\n}\n",
         linear,
         brackets=Brackets.MAP,
         options=(_BIAS,),
@@ -154,6 +156,8 @@ ROWS: tuple[Op, ...] = (
         "embed[vocab -> model](ids)",
         "The learned vector of each index.",
         "width seq\ndepth vocab = 100, model = 8\nblock f(ids: vocab[seq]) -> [seq, model] {\n"
+        "    return embed.E[vocab -> model](ids)\n}\n",
+        "width seq\ndepth vocab = 100, model = 8\nblock f(ids: int[seq]) -> [seq, model] {\n"
         "    return embed.E[vocab -> model](ids)\n}\n",
         embed,
         brackets=Brackets.MAP,
@@ -169,6 +173,8 @@ ROWS: tuple[Op, ...] = (
         "learned scale, plus a learned "
         "bias (Ba et al. 2016).",
         "width seq\ndepth model = 8\nblock f(x: [seq, model]) -> [seq, model] {\n"
+        "    return layernorm.norm[model](x)\n}\n",
+        "width seq\ndepth model = 8, inner = 8\nblock f(x: [seq, inner]) -> [seq, inner] {\n"
         "    return layernorm.norm[model](x)\n}\n",
         norm,
         brackets=Brackets.ACTS,
@@ -187,6 +193,8 @@ ROWS: tuple[Op, ...] = (
         "rmsnorm[model](x)",
         "x divided by its root mean square over the axes in brackets, times a learned scale (Zhang and Sennrich 2019).",
         "width seq\ndepth model = 8\nblock f(x: [seq, model]) -> [seq, model] {\n"
+        "    return rmsnorm.norm[model](x)\n}\n",
+        "width seq\ndepth model = 8, inner = 8\nblock f(x: [seq, inner]) -> [seq, inner] {\n"
         "    return rmsnorm.norm[model](x)\n}\n",
         norm,
         brackets=Brackets.ACTS,

@@ -77,6 +77,8 @@ def pad(call: OpCall) -> Wire | None:
             "E0316",
             f"|{made.name}| = {large} has no room for |{axis.name}| = {small} and {left} more",
             call.bracket_span,
+            related=[(made.span, f"`{made.name}` is declared here")],
+            help=f"make |{made.name}| at least {small + left}",
         )
     axes = tuple(made if old == axis else old for old in x.type.axes)
     element = Scalar.REAL if x.element is Scalar.REAL or isinstance(known(call.options["value"]), float) else Scalar.INT
@@ -105,7 +107,7 @@ def rank(call: OpCall) -> Wire | None:
             help=f"declare a copy: `{axis.kind.value} rank like {axis.name}`",
         )
     small, large = known(SizeOf(made)), known(SizeOf(axis))
-    if call.op.name == "argsort" and made.family != axis.family and small != large:
+    if call.op.name == "argsort" and made.family != axis.family and (small is None or small != large):
         return call.fail(
             "E0316",
             f"`argsort` gives a rank to every `{axis.name}`, but `{made.name}` is no copy of it",
@@ -113,7 +115,13 @@ def rank(call: OpCall) -> Wire | None:
             help=f"declare `{axis.kind.value} {made.name} like {axis.name}`",
         )
     if call.op.name == "topk" and small is not None and large is not None and small > large:
-        return call.fail("E0316", f"there are no {small} largest among |{axis.name}| = {large}", call.made_spans[0])
+        return call.fail(
+            "E0316",
+            f"there are no {small} largest among |{axis.name}| = {large}",
+            call.made_spans[0],
+            related=[(made.span, f"`{made.name}` is declared here")],
+            help=f"make |{made.name}| at most {large}",
+        )
     axes = tuple(made if old == axis else old for old in x.type.axes)
     return call.make(Type(IndexInto(axis), axes, x.type.thin))
 
@@ -135,6 +143,8 @@ ROWS: tuple[Op, ...] = (
         "convolution; `pad = |tap| - 1` looks at the past alone.",
         "width seq\ndepth d = 4, tap = 3\nblock f(x: [seq, d]) -> [seq, tap, d] {\n"
         "    return window[seq -> seq, tap](x, pad = |tap| - 1)\n}\n",
+        "width seq, tap\ndepth d = 4\nblock f(x: [seq, d]) -> [seq, tap, d] {\n"
+        "    return window[seq -> seq, tap](x)\n}\n",
         window,
         Brackets.MAP,
         options=(
@@ -149,6 +159,7 @@ ROWS: tuple[Op, ...] = (
         "pad[a -> b](x, left = 1)",
         "x within a longer axis: y[b] = x[a = b - left], `value` outside of x.",
         "depth a = 3, b = 5\nblock f(x: [a]) -> [b] {\n    return pad[a -> b](x, left = 1)\n}\n",
+        "depth a = 3, b = 5\nblock f(x: [a]) -> [b] {\n    return pad[a -> b](x, left = 3)\n}\n",
         pad,
         Brackets.MAP,
         options=(
@@ -163,6 +174,7 @@ ROWS: tuple[Op, ...] = (
         "topk[a -> k](x)",
         "The indices of the |k| largest along an axis, the largest first; of equals the first.",
         "width seq\ndepth a = 9, k = 2\nblock f(x: [seq, a]) -> a[seq, k] {\n    return topk[a -> k](x)\n}\n",
+        "width seq\ndepth a = 9, k = 10\nblock f(x: [seq, a]) -> a[seq, k] {\n    return topk[a -> k](x)\n}\n",
         rank,
         Brackets.MAP,
         glyph="order",
@@ -173,6 +185,7 @@ ROWS: tuple[Op, ...] = (
         "argsort[a -> r](x)",
         "The indices that put an axis into rising order; equals keep theirs.",
         "width seq\nwidth r like seq\nblock f(x: [seq]) -> seq[r] {\n    return argsort[seq -> r](x)\n}\n",
+        "width seq, r\nblock f(x: [seq]) -> seq[r] {\n    return argsort[seq -> r](x)\n}\n",
         rank,
         Brackets.MAP,
         options=(Option("descending", False, "the largest first"),),

@@ -282,13 +282,17 @@ def _op(
     glyph: str = "function",
     variadic: bool = False,
     example: str = "",
+    wrong: str = "",
 ) -> Op:
+    """The wrong program, unless given: the op on truth values."""
+    inputs = ", ".join(f"{name}: bool[]" for name in operands or ("x",))
     return Op(
         name,
         "pointwise",
         usage,
         doc,
         example or f"block f(x: []) -> [] {{\n    return {usage}\n}}\n",
+        wrong or f"block f({inputs}) -> [] {{\n    return {usage.replace(', ...', '')}\n}}\n",
         rule,
         operands=operands or ("x",),
         variadic=variadic,
@@ -302,6 +306,15 @@ def _binary(name: str, doc: str, rule: Rule, torch: str, numpy: str, glyph: str)
     boolean = rule in (compare, truth)
     result = "bool[]" if boolean else "[]"
     kind = "bool[]" if rule is truth else "[]"
+    if rule is truth:  # a number is no truth value
+        wrong = f"block f(x: [], y: bool[]) -> bool[] {{\n    return x {name} y\n}}\n"
+    elif rule is compare:  # indices of two families
+        wrong = f"width source, target\nblock f() -> bool[source, target] {{\n    return source {name} target\n}}\n"
+    else:  # a width that one operand lacks
+        wrong = (
+            "width seq\ndepth model = 8\nblock f(x: [seq, model], y: [model]) -> [seq, model] {\n"
+            f"    return x {name} y\n}}\n"
+        )
     return _op(
         name,
         f"x {name} y",
@@ -313,6 +326,7 @@ def _binary(name: str, doc: str, rule: Rule, torch: str, numpy: str, glyph: str)
         "y",
         glyph=glyph,
         example=f"block f(x: {kind}, y: {kind}) -> {result} {{\n    return x {name} y\n}}\n",
+        wrong=wrong,
     )
 
 
@@ -341,6 +355,7 @@ ROWS: tuple[Op, ...] = (
         "~{0}",
         glyph="predicate",
         example="block f(x: bool[]) -> bool[] {\n    return not x\n}\n",
+        wrong="block f(x: []) -> bool[] {\n    return not x\n}\n",
     ),
     _op(
         "select",
@@ -354,6 +369,7 @@ ROWS: tuple[Op, ...] = (
         "y",
         glyph="select",
         example="block f(c: bool[], x: [], y: []) -> [] {\n    return select(c, x, y)\n}\n",
+        wrong="block f(c: [], x: [], y: []) -> [] {\n    return select(c, x, y)\n}\n",
     ),
     _op("exp", "exp(x)", "e to the power x.", function, "torch.exp({0})", "np.exp({0})"),
     _op("log", "log(x)", "Natural logarithm.", function, "torch.log({0})", "np.log({0})"),
@@ -445,5 +461,6 @@ ROWS: tuple[Op, ...] = (
         "{0}",
         "{0}",
         example="width seq\nblock f(x: [seq]) -> int[seq] {\n    return int(seq)\n}\n",
+        wrong="block f(i: []) -> int[] {\n    return int(i)\n}\n",
     ),
 )

@@ -154,15 +154,18 @@ def normalise(call: OpCall) -> Wire | None:
     return _masked(call, tuple(call.axes), Scalar.REAL, mark=mark)
 
 
-def _row(name: str, group: str, usage: str, doc: str, example: str, rule: object, glyph: str, **more: object) -> Op:
-    return Op(name, group, usage, doc, example, rule, brackets=Brackets.ACTS, glyph=glyph, **more)  # type: ignore[arg-type]
+def _row(
+    name: str, group: str, usage: str, doc: str, example: str, wrong: str, rule: object, glyph: str, **more: object
+) -> Op:
+    return Op(name, group, usage, doc, example, wrong, rule, brackets=Brackets.ACTS, glyph=glyph, **more)  # type: ignore[arg-type]
 
 
 def _reduction(
     name: str, doc: str, rule: object = reduce, kind: str = "", result: str = "[q]", masked: bool = True
 ) -> Op:
     example = f"width q, k\nblock f(x: {kind}[q, k]) -> {result} {{\n    return {name}[k](x)\n}}\n"
-    return _row(name, "reduce", f"{name}[k](x)", doc, example, rule, "reduce", masked=masked)
+    wrong = f"width q, k\nblock f(x: [q]) -> [q] {{\n    return {name}[k](x)\n}}\n"
+    return _row(name, "reduce", f"{name}[k](x)", doc, example, wrong, rule, "reduce", masked=masked)
 
 
 ROWS: tuple[Op, ...] = (
@@ -172,6 +175,7 @@ ROWS: tuple[Op, ...] = (
         "dot[d](Q, K)",
         "Multiply and sum over the axes in brackets; other axes that operands share are aligned, the rest is outer.",
         "width q, k\ndepth d = 8\nblock f(Q: [q, d], K: [k, d]) -> [q, k] {\n    return dot[d](Q, K)\n}\n",
+        "width q, k\ndepth d = 8, e = 8\nblock f(Q: [q, d], K: [k, e]) -> [q, k] {\n    return dot[d](Q, K)\n}\n",
         dot,
         "contract",
         operands=("x",),
@@ -192,6 +196,7 @@ ROWS: tuple[Op, ...] = (
         "softmax[k](s where m)",
         "exp(s), scaled to sum to one over the axes in brackets; what the mask leaves out weighs exactly 0.",
         "width q, k\nblock f(s: [q, k], m: bool[q, k]) -> [q, k] {\n    return softmax[k](s where m)\n}\n",
+        "width q, k\nblock f(s: [q, k], m: bool[q, k]) -> [q, k] {\n    return softmax(s where m)\n}\n",
         normalise,
         "softmax",
         masked=True,
@@ -202,6 +207,7 @@ ROWS: tuple[Op, ...] = (
         "log_softmax[k](s)",
         "The logarithm of softmax, without overflow.",
         "width q, k\nblock f(s: [q, k]) -> [q, k] {\n    return log_softmax[k](s)\n}\n",
+        "width q, k\nblock f(s: [q, k]) -> [q, k] {\n    return log_softmax(s)\n}\n",
         normalise,
         "softmax",
         masked=True,
@@ -212,6 +218,7 @@ ROWS: tuple[Op, ...] = (
         "l2norm[d](x)",
         "x divided by its Euclidean length over the axes in brackets.",
         "width q\ndepth d = 8\nblock f(x: [q, d]) -> [q, d] {\n    return l2norm[d](x)\n}\n",
+        "width q\ndepth d = 8, e = 8\nblock f(x: [q, e]) -> [q, e] {\n    return l2norm[d](x)\n}\n",
         normalise,
         "norm",
         options=(

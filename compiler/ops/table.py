@@ -42,6 +42,7 @@ class Op:
     """One row.
 
     usage:    how it is written, for messages and docs.
+    example:  a block `f` that uses it; `wrong`: one that the checker refuses, for its page.
     operands: names of its operands, which may be given by name; `most` is None where it takes any number from
               `len(operands)` up.
     options:  static keyword arguments; `positional` of them may follow the operands without a name.
@@ -56,6 +57,7 @@ class Op:
     usage: str
     doc: str
     example: str
+    wrong: str
     rule: Rule
     brackets: Brackets = Brackets.NONE
     operands: tuple[str, ...] = ("x",)
