@@ -259,7 +259,8 @@ ROWS: tuple[Op, ...] = (
         "merge[b, c -> a](x)",
         "Several axes as one: a = b * |c| + c.",
         "depth a = 6, b = 2, c = 3\nblock f(x: [b, c]) -> [a] {\n    return merge[b, c -> a](x)\n}\n",
-        "depth a = 6, b = 2, c = 3\nblock f(x: [a]) -> [a] {\n    y = split[a -> b, c](x)\n    return merge[c, b -> a](y)\n}\n",
+        "depth a = 6, b = 2, c = 3\nblock f(x: [a]) -> [a] {\n"
+        "    y = split[a -> b, c](x)\n    return merge[c, b -> a](y)\n}\n",
         merge,
         Brackets.MAP,
         glyph="bar",
