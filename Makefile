@@ -3,7 +3,7 @@
 # make test-all   the slow tests too
 # make test-gpu   those that need a CUDA device
 # make lint       style, types and layers alone
-# make docs       rewrite what is generated in docs/
+# make docs       rewrite what is generated in docs/, and build the site into out/site
 #
 # Each target makes .venv with what it needs (.ci/venv says how, and which variables it heeds).
 
@@ -48,6 +48,8 @@ smoke: wheel
 
 docs: .venv/dev.stamp
 	$(PY) docs/generate.py
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
+	@echo "the site: out/site/index.html"
 
 .venv/demo.stamp: $(SETUP)
 	.ci/venv demo

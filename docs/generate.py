@@ -2,7 +2,7 @@
 
     make docs
 
-`tests/test_docs.py` sees that errors.md and ops.md are current.
+`tests/test_docs.py` sees that errors.md and ops.md are current. docs/site.py makes the site's pages of ops and errors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def ops() -> str:
                 for option in op.options:
                     default = "must be given" if option.default is None else f"`{str(option.default).lower()}`"
                     lines.append(f"| `{option.name}` | {default} | {option.doc} |")
-            lines += ["", "```attn", op.example.rstrip("\n"), "```"]
+            for head, program in (("Right:", op.example), ("Wrong:", op.wrong)):
+                lines += ["", head, "", "```attn example", program.rstrip("\n"), "```"]
     return "\n".join(lines) + "\n"
 
 
