@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from .source import Source
 
@@ -14,15 +15,27 @@ class FileProblem(OSError):
     """A file that cannot be read as text; the message is one line that names it."""
 
 
-def read(path: str | os.PathLike[str]) -> Source:
+def read(path: str | os.PathLike[str], *, regular: bool = False) -> Source:
     """The text of a file, named as the caller wrote it. A byte order mark is dropped; line ends stay as they are.
+
+    regular: nothing but a file will do; a pipe may never end, nor begin.
 
     Raises FileProblem for what is missing, no file, unreadable, no UTF-8 text, or larger than 1 MiB.
     """
+    return decode(os.fspath(path), read_bytes(path, regular=regular))
+
+
+def read_bytes(path: str | os.PathLike[str], *, regular: bool = False) -> bytes:
+    """The bytes of a file, at most one more than a spec may have. Raises FileProblem."""
     name = os.fspath(path)
     try:
+        mode = os.stat(name).st_mode
+        if regular and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise FileProblem(f"{name}: this is a device or a pipe, not a file")
         with open(name, "rb") as file:
-            content = file.read(MAX_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
+    except FileProblem:
+        raise
     except FileNotFoundError:
         raise FileProblem(f"{name}: no such file") from None
     except IsADirectoryError:
@@ -34,6 +47,10 @@ def read(path: str | os.PathLike[str]) -> Source:
         raise FileProblem(f"{name!r}: a file name cannot hold a NUL character") from None
     except OSError as problem:
         raise FileProblem(f"{name}: {problem.strerror or problem}") from None
+
+
+def decode(name: str, content: bytes) -> Source:
+    """Bytes as text. Raises FileProblem for what no spec is."""
     if len(content) > MAX_BYTES:
         raise FileProblem(f"{name}: larger than {MAX_BYTES >> 20} MiB; this is not a spec")
     if b"\0" in content:

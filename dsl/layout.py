@@ -28,7 +28,7 @@ MAX_REREAD = 4_000_000
 ITEM_WORDS = ("use", "width", "depth", "const", "param", "config", "op", "block", "model")
 STATEMENT_WORDS = ("return", "repeat", "if", "share", "expect", "param", "width", "depth", "const")
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""(?P<space>[ \t]+)
     | (?P<newline>\r?\n)
     | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
@@ -134,7 +134,7 @@ class _Pass:
         self.steps = 0  # how often the scanner stepped back
 
     def run(self) -> Layout:
-        text, match = self.text, _TOKEN.match
+        text, match = self.text, TOKEN.match
         size = len(text)
         while self.at < size and len(self.problems) < self.limit:
             found = match(text, self.at)

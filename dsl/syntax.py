@@ -6,7 +6,7 @@ layout alone have equal trees. Unions at the end list all statements and all exp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 
 from .source import Span
 
@@ -365,3 +365,21 @@ class File:
     items: tuple[Item, ...]
     comments: tuple[Comment, ...] = field(compare=False)
     span: Span = _span()
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two trees are equal but for their places: `==`, however deep they are."""
+    todo = [(one, other)]
+    while todo:
+        a, b = todo.pop()
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            if len(a) != len(b):
+                return False
+            todo += zip(a, b, strict=True)
+        elif is_dataclass(a):
+            todo += ((getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.compare)
+        elif a != b:
+            return False
+    return True

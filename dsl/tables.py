@@ -23,10 +23,13 @@ GRAMMAR = Path(__file__).with_name("grammar.lark")
 START = "item"
 
 
-def load_parser(transformer: object, folder: Path | None = None) -> lark.Lark:
-    """The LALR parser, with the tables from `folder` (default: the user's cache) where they are at hand."""
+def load_parser(transformer: object, folder: Path | None = None, *, keep_all_tokens: bool = False) -> lark.Lark:
+    """The LALR parser, with the tables from `folder` (default: the user's cache) where they are at hand.
+
+    keep_all_tokens: the transformer gets every token, and nothing in the place of what is not there (the formatter).
+    """
     grammar = GRAMMAR.read_text("utf-8")
-    made_from = "\0".join((grammar, lark.__version__, sys.version, START))
+    made_from = "\0".join((grammar, lark.__version__, sys.version, START, *(["all tokens"] if keep_all_tokens else [])))
     key = hashlib.sha256(made_from.encode()).hexdigest()
     folder = cache_folder() if folder is None else folder
     path = None if folder is None else folder / f"grammar-{key[:32]}.json"
@@ -39,21 +42,24 @@ def load_parser(transformer: object, folder: Path | None = None) -> lark.Lark:
                     stored["data"], stored["memo"], transformer=transformer
                 )
                 return loaded
-    parser = build_parser(grammar, transformer)
+    parser = build_parser(grammar, transformer, keep_all_tokens=keep_all_tokens)
     if path is not None:
         with suppress(OSError):
             _write(path, {"key": key, **_dump(parser)})
     return parser
 
 
-def build_parser(grammar: str, transformer: object = None, strict: bool = False) -> lark.Lark:
+def build_parser(
+    grammar: str, transformer: object = None, strict: bool = False, keep_all_tokens: bool = False
+) -> lark.Lark:
     """Build the tables. Strict: any conflict of rules or terminals is an error (needs `interegular`; for tests)."""
     return lark.Lark(
         grammar,
         parser="lalr",
         lexer="contextual",
         start=START,
-        maybe_placeholders=True,
+        maybe_placeholders=not keep_all_tokens,
+        keep_all_tokens=keep_all_tokens,
         strict=strict,
         transformer=transformer,
     )

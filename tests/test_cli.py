@@ -432,3 +432,65 @@ def test_what_is_imported(command: list[str], absent: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     loaded = set(done.stdout.splitlines()[-1].split())
     assert loaded & set(absent) == set()
+
+
+# -- fmt -----------------------------------------------------------------------------------------------------------
+
+UGLY = "depth  model=8#size\nwidth seq\n"
+PRETTY = "depth model = 8  # size\nwidth seq\n"
+
+
+def test_fmt_writes_what_changes(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "a.attn").write_text(UGLY)
+    (place / "a.attn").chmod(0o640)
+    (place / "deep/.hidden").mkdir(parents=True)
+    (place / "deep/b.attn").write_bytes(b"\xef\xbb\xbfwidth seq\r\ndepth d =3")
+    (place / "deep/.hidden/c.attn").write_text(UGLY)
+    (place / "deep/notes.txt").write_text("not a spec")
+    assert main(["fmt", "a.attn", "good.attn", "deep"]) == CLEAN
+    assert capsys.readouterr() == ("", "a.attn: formatted\ndeep/b.attn: formatted\n")
+    assert (place / "a.attn").read_text() == PRETTY
+    assert (place / "a.attn").stat().st_mode & 0o777 == 0o640
+    assert (place / "good.attn").read_text() == GOOD
+    assert (place / "deep/b.attn").read_bytes() == b"width seq\r\ndepth d = 3\r\n"
+    assert (place / "deep/.hidden/c.attn").read_text() == UGLY
+    assert main(["fmt", "."]) == CLEAN
+    assert capsys.readouterr() == ("", "")
+
+
+def test_fmt_check_and_diff_write_nothing(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "a.attn").write_text(UGLY)
+    assert main(["fmt", "--check", "a.attn", "good.attn"]) == WRONG
+    assert capsys.readouterr() == ("a.attn\n", "")
+    assert main(["fmt", "--diff", "a.attn", "good.attn"]) == WRONG
+    out, err = capsys.readouterr()
+    assert out.splitlines()[:2] == ["--- a.attn", "+++ a.attn"]
+    assert "-depth  model=8#size\n+depth model = 8  # size\n" in out
+    assert err == ""
+    assert (place / "a.attn").read_text() == UGLY
+    assert main(["fmt", "--check", "good.attn"]) == CLEAN
+
+
+def test_fmt_leaves_what_does_not_parse(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "a.attn").write_text(UNCLOSED)
+    (place / "b.attn").write_text(UGLY)
+    assert "E0102" in fails(capsys, "fmt", "a.attn", "b.attn", status=WRONG)
+    assert (place / "a.attn").read_text() == UNCLOSED
+    assert (place / "b.attn").read_text() == PRETTY
+    assert "no such file" in one_line(capsys, "fmt", "missing.attn")
+    (place / "empty").mkdir()
+    assert "no .attn files in empty" in one_line(capsys, "fmt", "empty")
+    assert "stands alone" in one_line(capsys, "fmt", "-", "a.attn")
+
+
+def test_fmt_from_stdin_to_stdout() -> None:
+    command = [sys.executable, "-m", "attnc", "fmt", "-"]
+    done = subprocess.run(command, input=UGLY, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (CLEAN, PRETTY, "")
+    done = subprocess.run(command, input="width =", capture_output=True, text=True, timeout=60)
+    assert done.returncode == WRONG
+    assert done.stdout == ""
+    assert "<stdin>:1" in done.stderr
+    done = subprocess.run(command, input=b"\xff", capture_output=True, timeout=60)
+    assert done.returncode == COULD_NOT_RUN
+    assert done.stderr == b"attnc: <stdin>: not UTF-8 text (byte 0xff on line 1)\n"

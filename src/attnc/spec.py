@@ -57,6 +57,16 @@ def loads(
     return _checked(Source(name, text), None if base is None else Path(base), config, sizes)
 
 
+def format(text: str, *, name: str = "<string>") -> str:
+    """The canonical form of a spec's text, as `attnc fmt` writes it: comments stay, and so does what it means.
+
+    Raises AttnError, with every mistake of its syntax, if it does not parse.
+    """
+    from .dsl.formatting import format_source
+
+    return format_source(Source(name, text))
+
+
 def _checked(source: Source, base: Path | None, config: str | None, sizes: Mapping[str, Size] | None) -> Spec:
     from .compiler.program import build
 

@@ -21,9 +21,9 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
     build = tables.build_parser
 
-    def counted(grammar: str, transformer: object = None, strict: bool = False) -> object:
+    def counted(grammar: str, transformer: object = None, **more: bool) -> object:
         calls.append(grammar)
-        return build(grammar, transformer, strict)
+        return build(grammar, transformer, **more)
 
     monkeypatch.setattr(tables, "build_parser", counted)
     return calls

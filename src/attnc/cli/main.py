@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..dsl.diagnostic import AttnError
-from . import check, compile, convert, draw, explain, show, summary
+from . import check, compile, convert, draw, explain, fmt, show, summary
 from .arguments import Parser
 from .output import COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
 
 # Each has SUMMARY (a line for `attnc -h`), arguments(parser), and run(args) -> exit status; its docstring is the help.
 COMMANDS = {
     "check": check,
+    "fmt": fmt,
     "draw": draw,
     "show": show,
     "compile": compile,

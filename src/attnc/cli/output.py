@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,12 +53,14 @@ def write(out: str, text: str) -> None:
     path = Path(out)
     try:
         if path.exists() and not path.is_file():  # a device or a pipe, such as /dev/stdout
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", newline="")
             return
         path = path.resolve()  # a link stays a link
         beside = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
-            beside.write_text(text, encoding="utf-8")
+            beside.write_text(text, encoding="utf-8", newline="")
+            if path.exists():
+                shutil.copymode(path, beside)
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)

@@ -1,0 +1,87 @@
+"""`attnc fmt`."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from pathlib import Path
+
+from ..dsl.diagnostic import AttnError
+from ..dsl.files import MAX_BYTES, decode, read_bytes
+from .output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say, write
+
+SUMMARY = "format specs"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a spec, a folder of them, or - for stdin to stdout")
+    parser.add_argument("--check", action="store_true", help="write nothing; list the files that would change")
+    parser.add_argument("--diff", action="store_true", help="write nothing; show what would change")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write specs in their canonical form. Comments stay; what a spec means stays too, which is checked before writing.
+    A file with a syntax error is left as it is. With --check or --diff the exit status is 1 if a file would change.
+    """
+    if "-" in args.files:
+        if args.files != ["-"]:
+            raise CannotRun("`-` is stdin, and stands alone")
+        return form("-", sys.stdin.buffer.read(MAX_BYTES + 1), args)
+    status = CLEAN
+    for file in specs(args.files):
+        try:
+            status = max(status, form(file, read_bytes(file), args))
+        except OSError as problem:
+            complain(str(problem))
+            status = COULD_NOT_RUN
+    return status
+
+
+def specs(paths: list[str]) -> list[str]:
+    """The files themselves, and those that end in .attn of the folders; none twice."""
+    found: dict[str, None] = {}
+    for path in paths:
+        if not os.path.isdir(path):
+            found[path] = None
+            continue
+        for folder, names, files in os.walk(path):
+            names[:] = sorted(name for name in names if not name.startswith("."))
+            found |= dict.fromkeys(os.path.join(folder, file) for file in sorted(files) if file.endswith(".attn"))
+    if not found:
+        raise CannotRun(f"no .attn files in {', '.join(paths)}")
+    return list(found)
+
+
+def form(file: str, content: bytes, args: argparse.Namespace) -> int:
+    """Format one file, or only say what would change."""
+    from ..dsl.formatting import format_source
+
+    source = decode("<stdin>" if file == "-" else file, content)
+    try:
+        text = format_source(source)
+    except AttnError as wrong:
+        report(wrong.diagnostics)
+        return WRONG
+    changed = text.encode() != content
+    if args.diff and changed:
+        sys.stdout.write(difference(source.text, text, source.name))
+    if args.check or args.diff:
+        if args.check and changed:
+            print(source.name)
+        return WRONG if changed else CLEAN
+    if file == "-":
+        sys.stdout.write(text)
+    elif changed:
+        write(file, text)
+        say(f"{file}: formatted")
+    return CLEAN
+
+
+def difference(before: str, after: str, name: str) -> str:
+    """A unified diff, as `git apply` takes it."""
+    name = Path(name).as_posix()
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    lines = difflib.unified_diff(old, new, name, name)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

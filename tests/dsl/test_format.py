@@ -1,0 +1,281 @@
+"""The formatter: nothing but layout changes, comments stay, and there is one form."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attnc
+from attnc.dsl.formatting import WIDTH, format_source
+from attnc.dsl.layout import TOKEN
+from attnc.dsl.parse import parse
+from attnc.dsl.source import Source
+from attnc.dsl.syntax import File, same
+
+ROOT = Path(__file__).parents[2]
+PLACES = ("compiler/std", "examples", "tests/compiler/right", "tests/dsl", "tests/zoo", "bench", "docs")
+TOUR = Path(__file__).with_name("tour.attn")  # every way of writing things: not formatted, on purpose
+SPECS = sorted(path for place in PLACES for path in (ROOT / place).rglob("*.attn"))
+TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in SPECS}
+
+
+def comments(file: File) -> list[str]:
+    return ["".join(comment.text[1:].split()) for comment in file.comments]
+
+
+def check(text: str, width: int = WIDTH) -> str:
+    """Format a text that parses; what must hold of every text holds."""
+    file, problems = parse(Source("text", text))
+    assert not problems
+    formatted = format_source(Source("text", text), width)
+    again, problems = parse(Source("text", formatted))
+    assert not problems
+    assert same(again.items, file.items)
+    assert comments(again) == comments(file)
+    assert format_source(Source("text", formatted), width) == formatted
+    assert formatted == "" or (formatted.endswith("\n") and not formatted.endswith("\n\n"))
+    assert not any(line != line.rstrip() for line in formatted.split("\n") if "#" not in line)
+    assert "\n\n\n" not in formatted
+    return formatted
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_repository_is_formatted(name: str) -> None:
+    if ROOT / name != TOUR:
+        assert check(TEXTS[name]) == TEXTS[name], f"attnc fmt {name}"
+
+
+@pytest.mark.parametrize("width", [0, 40])
+def test_narrow_lines_break_and_mean_the_same(width: int) -> None:
+    for text in TEXTS.values():
+        check(text, width)
+
+
+def test_wrong_programs_that_parse() -> None:
+    count = 0
+    for path in sorted((ROOT / "tests/mistakes").glob("*.txt")):
+        for part in path.read_text("utf-8").split("\n=== ")[1:]:
+            text = part.partition("\n")[2].partition("\n---\n")[0] + "\n"
+            if not parse(Source("text", text))[1]:
+                check(text)
+                count += 1
+    assert count > 60
+
+
+INSERTS = (" ", "\n", "\n\n\n", " # one\n", "\n# two\n", "\n    # three\n\n    # four\n", "  #five\n\n")
+
+
+def sprinkle(text: str, seed: int, inserts: tuple[str, ...]) -> str:
+    """The text with white space or comments put between its tokens, where it still parses."""
+    rng = random.Random(seed)
+    for _ in range(rng.randint(1, 6)):
+        at = rng.choice(
+            [match.end() for match in TOKEN.finditer(text) if match.lastgroup not in ("comment", "newline")]
+        )
+        changed = text[:at] + rng.choice(inserts) + text[at:]
+        if not parse(Source("text", changed))[1]:
+            text = changed
+    return text
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.sampled_from(sorted(TEXTS)), st.integers(0, 10**9), st.sampled_from([WIDTH, WIDTH, 60, 20]))
+def test_comments_anywhere(name: str, seed: int, width: int) -> None:
+    check(sprinkle(TEXTS[name], seed, INSERTS), width)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(sorted(TEXTS)), st.integers(0, 10**9))
+def test_there_is_one_form_whatever_the_white_space(name: str, seed: int) -> None:
+    text = TEXTS[name]
+    plain = "".join(match.group() for match in TOKEN.finditer(text) if match.lastgroup != "comment")
+    formatted = check(plain).replace("\n\n", "\n")
+    assert check(sprinkle(plain, seed, (" ", "  \t", "\n", "\n\n"))).replace("\n\n", "\n") == formatted
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_generated_programs(seed: int) -> None:
+    from tests.soundness.generate import generate
+
+    check(generate(seed).text)
+
+
+COMMENTED = """\
+#!attnc
+#about
+width seq   # a
+width past like seq     # bb
+depth model   =   8 # c
+
+
+depth inner=16
+# not its documentation
+
+# its documentation
+block f[ q:width,  # the queries
+   k: width like q  # the keys
+   # none after this
+](x:[q,model] , # first
+  # above y
+  y : [ k,model ]) ->[q,model]  # the result
+{  # inside
+    # above z
+    z=x+1  # z
+
+    return (  # why
+        z  # here
+        # there
+    )
+    # at its end
+}  # closed
+model net(x:[seq,model])->[seq,model]{
+    if 1==1{
+        y=x
+    } # then
+    # otherwise
+    else{
+        y=-x
+    }
+    return y
+}
+config small{model=4 # four
+inner=2,}
+# the end"""
+
+FORMATTED = """\
+#!attnc
+# about
+width seq            # a
+width past like seq  # bb
+depth model = 8      # c
+
+depth inner = 16
+# not its documentation
+
+# its documentation
+block f[
+    q: width,         # the queries
+    k: width like q,  # the keys
+    # none after this
+](
+    x: [q, model],  # first
+    # above y
+    y: [k, model],
+) -> [q, model] {  # the result
+    # inside
+    # above z
+    z = x + 1  # z
+
+    return (  # why
+        z  # here
+        # there
+    )
+    # at its end
+}  # closed
+
+model net(x: [seq, model]) -> [seq, model] {
+    if 1 == 1 {
+        y = x
+    }  # then
+    # otherwise
+    else {
+        y = -x
+    }
+    return y
+}
+
+config small {
+    model = 4  # four
+    inner = 2
+}
+# the end
+"""
+
+
+def test_every_place_of_a_comment() -> None:
+    assert check(COMMENTED) == FORMATTED
+
+
+LONG = """\
+use std.attention: multihead, model, heads, rotary_attention as rotated_attention_of_llama, grouped_query as gq, attend, std
+block f[some_quite_long_name: width, another_quite_long_name: width](some_input: [some_quite_long_name], another_input: [another_quite_long_name], third: int[]) -> (left: [some_quite_long_name], right: [another_quite_long_name]) {
+    x = some_input * 2 + some_input * 3 + some_input * 4 + some_input * 5 + some_input * 6 + some_input * 7 + some_input / 8 - 1
+    y = g(some_input, another_input, some_input, another_input, some_input, another_input, some_input, another_input, 12)
+    z = some_input |> g.one[some_quite_long_name -> another_quite_long_name](bias = false) |> relu |> g.two(drop, some = 0.1)
+    w = softmax[k](g(some_input, another_input, some_input, another_input, some_input, another_input) where some_quite_long_name and another_quite_long_name)
+    return x, y
+}
+"""  # noqa: E501
+
+BROKEN = """\
+use std.attention: multihead,
+    model,
+    heads,
+    rotary_attention as rotated_attention_of_llama,
+    grouped_query as gq,
+    attend,
+    std
+
+block f[some_quite_long_name: width, another_quite_long_name: width](
+    some_input: [some_quite_long_name], another_input: [another_quite_long_name], third: int[]
+) -> (left: [some_quite_long_name], right: [another_quite_long_name]) {
+    x = some_input * 2
+        + some_input * 3
+        + some_input * 4
+        + some_input * 5
+        + some_input * 6
+        + some_input * 7
+        + some_input / 8
+        - 1
+    y = g(
+        some_input, another_input, some_input, another_input, some_input, another_input, some_input, another_input, 12
+    )
+    z = some_input
+        |> g.one[some_quite_long_name -> another_quite_long_name](bias = false)
+        |> relu
+        |> g.two(drop, some = 0.1)
+    w = softmax[k](
+        g(some_input, another_input, some_input, another_input, some_input, another_input)
+            where some_quite_long_name and another_quite_long_name,
+    )
+    return x, y
+}
+"""
+
+
+def test_long_lines_break_at_the_loosest_place() -> None:
+    formatted = check(LONG)
+    assert formatted == BROKEN
+
+
+def test_long_sums_and_deep_brackets() -> None:
+    names = [f"a{n}" for n in range(5000)]
+    assert check(f"block f() -> [] {{ return {' + '.join(names)} }}\n").count("\n") == 5002
+    check("block f() -> [] {\n return " + "(" * 90 + "x" + ")" * 90 + "\n}\n")
+    check("block f() -> [] {\n return " + "-" * 90 + "x\n}\n")
+
+
+def test_words_that_begin_items_never_begin_a_line() -> None:
+    check("use other: " + ", ".join(f"model as the_model_number_{n}" for n in range(9)) + "\n")
+    check("depth " + ", ".join(f"model as the_model_number_{n}" for n in range(9)) + "\n")
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "   \n", "# only this", "\n\n# only this\n\n\n"])
+def test_files_without_items(text: str) -> None:
+    assert check(text) == (f"{text.strip()}\n" if text.strip() else "")
+
+
+def test_line_ends() -> None:
+    assert attnc.format("width a\r\nwidth b # x\r\n# y") == "width a\r\nwidth b  # x\r\n# y\r\n"
+    assert attnc.format("width a\nwidth b\r\n") == "width a\nwidth b\n"
+
+
+def test_what_does_not_parse_has_no_form() -> None:
+    with pytest.raises(attnc.AttnError) as wrong:
+        attnc.format("width a\nwidth =\n", name="mine.attn")
+    assert "mine.attn:2" in str(wrong.value)
