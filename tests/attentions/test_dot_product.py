@@ -103,9 +103,7 @@ def test_talking_heads(seed: int, scoring: int, softened: int, reading: int) -> 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("target", "source", "model", "memory"), [(4, 9, 12, 7), (1, 3, 6, 5), (11, 2, 3, 8)])
 def test_cross(seed: int, target: int, source: int, model: int, memory: int) -> None:
-    theirs = torch.nn.MultiheadAttention(
-        model, 3, kdim=memory, vdim=memory, batch_first=True, dtype=torch.float64
-    )
+    theirs = torch.nn.MultiheadAttention(model, 3, kdim=memory, vdim=memory, batch_first=True, dtype=torch.float64)
 
     def of_torch(weights: Weights, x: Array, y: Array, real: Array) -> Array:
         state = {f"{name.lower()}_proj_weight": weights[f"{name}.weight"] for name in "QKV"}

@@ -67,7 +67,9 @@ def perceiver_names(layers: int) -> dict[str, str]:
     """Every weight of their encoder -> ours."""
     inner = {"Q": "look.Q", "K": "look.K", "V": "look.V", "out": "look.out"}
     found: dict[str, str] = {}
-    for place, ours in [("cross_attention", "")] + [(f"self_attends.{i}", f"blocks.layers.{i}.") for i in range(layers)]:
+    for place, ours in [("cross_attention", "")] + [
+        (f"self_attends.{i}", f"blocks.layers.{i}.") for i in range(layers)
+    ]:
         look = "read" if not ours else "look"
         fed = "think"
         for theirs, mine in LAYER.items():
@@ -90,7 +92,7 @@ def test_perceiver_is_hugging_face_s(
 ) -> None:
     modeling: Any = pytest.importorskip("transformers.models.perceiver.modeling_perceiver")
     config = modeling.PerceiverConfig(
-        num_latents=latents, d_latents=latent, d_model=channels, num_blocks=blocks, num_self_attends_per_block=layers,
+        num_latents=latents, d_latents=latent, d_model=channels, chunk_size_feed_forward=0, num_blocks=blocks, num_self_attends_per_block=layers,
         num_self_attention_heads=count, num_cross_attention_heads=count, qk_channels=latent, v_channels=latent,
         cross_attention_widening_factor=1, self_attention_widening_factor=1, attention_probs_dropout_prob=0.0,
     )  # fmt: skip
@@ -104,5 +106,12 @@ def test_perceiver_is_hugging_face_s(
         with torch.no_grad():
             return np.asarray(module(torch.tensor(x)[None]).last_hidden_state[0])
 
-    sizes = {"latents": latents, "channels": channels, "latent": latent, "heads": count, "blocks": blocks, "layers": layers}
+    sizes = {
+        "latents": latents,
+        "channels": channels,
+        "latent": latent,
+        "heads": count,
+        "blocks": blocks,
+        "layers": layers,
+    }
     agrees(Case("perceiver", sizes=sizes, widths={"input": input}), of_transformers, seed)

@@ -51,7 +51,11 @@ def test_shaw(seed: int, target: int, clip: int, count: int) -> None:
                 made[head, i] = sum(alpha[j] * (V[head, j] + weights["values"][row[j]]) for j in range(target))
         return joined(made) @ weights["O.weight"].T
 
-    agrees(Case("relative_shaw", sizes={"model": 6, "heads": count, "clip": clip}, widths={"target": target}), formula, seed)
+    agrees(
+        Case("relative_shaw", sizes={"model": 6, "heads": count, "clip": clip}, widths={"target": target}),
+        formula,
+        seed,
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
