@@ -1,6 +1,6 @@
-"""A spec of examples/attentions against a reference that knows nothing of attnc, in both backends and both precisions.
+"""A spec of examples/attentions against a reference that knows nothing of attnc, in both backends and precisions.
 
-A reference is a function of the weights (by path) and of the inputs of *one* example, in float64; the specs get batches.
+A reference is a function of the weights, by path, and of the inputs of *one* example; the specs get batches.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Reference = Callable[..., Any]
 class Case:
     """One way to try a model.
 
-    file, model: `examples/attentions/FILE.attn`, and the model (by default the one that bears the file's name, or the only one).
+    file, model: `examples/attentions/FILE.attn`; the model is by default the only one, or that of the same name.
     sizes:       those that differ from what the file says, by name.
     widths:      extents of the free widths, by name.
     inputs:      what is not drawn: a function of a generator and the shape that gives the array, by the input's name.
@@ -126,7 +126,7 @@ def sigmoid(x: Array) -> Array:
 
 
 def attention(Q: Array, K: Array, V: Array, mask: Array | bool = True) -> Array:
-    """Equation 1 of Vaswani et al. 2017 for one head, or for several in front: Q [..., n, d], K [..., m, d], V [..., m, v]."""
+    """Equation 1 of Vaswani et al. 2017: Q [..., n, d], K [..., m, d], V [..., m, v], heads in front if there are any."""
     scores = Q @ np.swapaxes(K, -1, -2) / np.sqrt(Q.shape[-1])
     return np.asarray(softmax(scores, mask) @ V)
 

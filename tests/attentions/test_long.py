@@ -58,8 +58,8 @@ def test_linear_attention_of_another_stream() -> None:
 
 # Theirs -> ours, for one layer.
 LAYER = {
-    "attention.self.query": "Q", "attention.self.key": "K", "attention.self.value": "V", "attention.output.dense": "out",
-    "layernorm": "norm", "mlp.dense1": "up", "mlp.dense2": "down",
+    "attention.self.query": "Q", "attention.self.key": "K", "attention.self.value": "V",
+    "attention.output.dense": "out", "layernorm": "norm", "mlp.dense1": "up", "mlp.dense2": "down",
 }  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def test_perceiver_is_hugging_face_s(
 ) -> None:
     modeling: Any = pytest.importorskip("transformers.models.perceiver.modeling_perceiver")
     config = modeling.PerceiverConfig(
-        num_latents=latents, d_latents=latent, d_model=channels, chunk_size_feed_forward=0, num_blocks=blocks, num_self_attends_per_block=layers,
+        num_latents=latents, d_latents=latent, d_model=channels, num_blocks=blocks, num_self_attends_per_block=layers,
         num_self_attention_heads=count, num_cross_attention_heads=count, qk_channels=latent, v_channels=latent,
         cross_attention_widening_factor=1, self_attention_widening_factor=1, attention_probs_dropout_prob=0.0,
     )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from .checking import Array, Case, Weights, agrees, attention, causal, distances, heads, joined, softmax
+from .checking import Array, Case, Weights, agrees, causal, distances, heads, joined, softmax
 
 SEEDS = range(3)
 
