@@ -1,12 +1,14 @@
-"""Write what is generated in docs/: errors.md from the catalogue, ops.md from the op table, the pictures from examples.
+"""Write what is generated in docs/: errors.md from the catalogue, ops.md from the op table, attentions.md and the pictures
+from examples.
 
     make docs
 
-`tests/test_docs.py` sees that errors.md and ops.md are current. docs/site.py makes the site's pages of ops and errors.
+`tests/test_docs.py` sees that the pages are current. docs/site.py makes the site's pages of ops and errors.
 """
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -50,7 +52,8 @@ def errors() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"ops.md": ops, "errors.md": errors}
+ATTENTIONS = runpy.run_path(str(DOCS / "attention_page.py"))
+PAGES = {"ops.md": ops, "errors.md": errors, "attentions.md": ATTENTIONS["page"]}
 
 
 def pictures() -> Iterator[tuple[str, attnc.Model]]:
@@ -62,3 +65,4 @@ if __name__ == "__main__":
         (DOCS / name).write_text(page(), encoding="utf-8")
     for name, model in pictures():
         model.draw().save(DOCS / "pictures" / name)
+    ATTENTIONS["draw"]()

@@ -126,7 +126,7 @@ def sigmoid(x: Array) -> Array:
 
 
 def attention(Q: Array, K: Array, V: Array, mask: Array | bool = True) -> Array:
-    """Equation 1 of Vaswani et al. 2017: Q [..., n, d], K [..., m, d], V [..., m, v], heads in front if there are any."""
+    """Equation 1 of Vaswani et al. 2017: Q [..., n, d], K [..., m, d], V [..., m, v], heads in front if any."""
     scores = Q @ np.swapaxes(K, -1, -2) / np.sqrt(Q.shape[-1])
     return np.asarray(softmax(scores, mask) @ V)
 
