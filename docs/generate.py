@@ -1,5 +1,5 @@
-"""Write what is generated in docs/: errors.md from the catalogue, ops.md from the op table, attentions.md and the pictures
-from examples.
+"""Write what is generated in docs/: errors.md from the catalogue, ops.md from the op table, attentions.md and
+the pictures from examples.
 
     make docs
 
