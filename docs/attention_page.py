@@ -23,9 +23,9 @@ PICTURES = Path("pictures") / "attentions"
 DRAWN: dict[str, dict[str, Any]] = {"lsh": {"depth": 0}, "linear_attention": {"close": ("phi",)}}
 
 INTRODUCTION = """\
-What came before *Attention Is All You Need*, what is in it, and what came after. Each is a file of `examples/attentions`,
-checked, drawn and compiled as it stands here, and tested against its paper's formula, torch.nn or Hugging Face
-transformers. [How to read the diagrams](diagrams.md).
+What came before *Attention Is All You Need*, what is in it, and what came after. Each is a file of
+`examples/attentions`, checked, drawn and compiled as it stands here, and tested against its paper's formula, torch.nn
+or Hugging Face transformers. [How to read the diagrams](diagrams.md).
 """
 
 
