@@ -18,6 +18,7 @@ from .blockcall import BlockCall
 from .body import Body
 from .builder import Builder
 from .expressions import Expressions
+from .facts import Facts, Recorder
 from .frame import Frame, Instance
 from .graph import Graph, Output, Role, Type
 from .mentions import walk
@@ -44,6 +45,7 @@ class Checker:
     undecided: bool = False
     library: dict[str, str] = field(default_factory=dict)  # names that the standard library has, and where
     generic_sizes: Mapping[str, Number] = field(default_factory=dict)  # set from outside, for blocks checked alone
+    facts: Facts | None = None  # to be filled
 
     # -- what a block mentions -----------------------------------------------------------------------------------
 
@@ -150,9 +152,11 @@ class Checker:
         self.keep_names_known(frame)
         builder = Builder()
         wires: dict[str, Wire | None] = {}
-        body = Body(self, frame, builder, wires)
+        body = Body(self, frame, builder, wires) if self.facts is None else Recorder(self, frame, builder, wires)
         for formal in block.decl.formals:
             wires.update(self._formal(body, formal, wires))
+            if self.facts is not None:
+                self.facts.note(formal.name.span, wires.get(formal.name.text))
         self.stack.append(block)
         results = self.elaborate(body)
         self.stack.pop()

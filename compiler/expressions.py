@@ -26,7 +26,7 @@ from .wires import Range, Wire, show, show_axes, static_element
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
 WRITABLE_OPS = (*(name for name in OPS if name.isidentifier() and name not in _HIDDEN), "raw", "scan")
-_INITS = {"normal": 1, "uniform": 1, "zeros": 0, "ones": 0, "constant": 1, "xavier": 0}
+INITS = {"normal": 1, "uniform": 1, "zeros": 0, "ones": 0, "constant": 1, "xavier": 0}
 
 
 @dataclass
@@ -703,20 +703,20 @@ class Expressions(Scope):
             case s.Call(label=None, brackets=None):
                 pass
             case _:
-                self.report("E0320", "this is no initialisation", expr.span, help=f"write one of {listed(_INITS)}")
+                self.report("E0320", "this is no initialisation", expr.span, help=f"write one of {listed(INITS)}")
                 return None
         callee, arguments = expr.callee, expr.arguments
-        if callee.text not in _INITS:
-            near = did_you_mean(callee.text, _INITS)
+        if callee.text not in INITS:
+            near = did_you_mean(callee.text, INITS)
             self.report(
                 "E0320",
                 f"no initialisation is named `{callee.text}`",
                 callee.span,
-                help=near or f"there are {listed(_INITS)}",
+                help=near or f"there are {listed(INITS)}",
             )
             return None
-        if len(arguments) != _INITS[callee.text] or any(a.name for a in arguments):
-            count = _INITS[callee.text]
+        if len(arguments) != INITS[callee.text] or any(a.name for a in arguments):
+            count = INITS[callee.text]
             self.report(
                 "E0320",
                 f"`{callee.text}` takes {count or 'no'} number{'s' if count > 1 else ''}",

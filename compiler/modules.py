@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 
 from ..dsl import syntax as s
+from ..dsl.diagnostic import Diagnostic
 from ..dsl.files import FileProblem, read
 from ..dsl.parse import parse
 from ..dsl.source import Source, Span
@@ -68,6 +69,13 @@ class Module:
     missing: set[str] = field(default_factory=set)  # names of files that could not be read: nothing is known of them
 
 
+@cache
+def library_source(name: str) -> Source:
+    """A file of the standard library (`attention`), which never changes."""
+    text = (resources.files("attnc.compiler") / "std" / f"{name}.attn").read_text(encoding="utf-8")
+    return Source(f"std/{name}.attn", text)
+
+
 def called_blocks(blocks: Iterable[BlockDef]) -> set[BlockDef]:
     """Those that some block calls."""
     return {
@@ -89,6 +97,8 @@ class Loader:
     modules: dict[tuple[str, tuple[tuple[str, int], ...]], Module] = field(default_factory=dict)
     loading: list[str] = field(default_factory=list)
     sources: dict[str, Source] = field(default_factory=dict)  # each file read once
+    read: Callable[[Path], Source] = read  # raises FileProblem; an editor reads what is not saved yet
+    parse: Callable[[Source], tuple[s.File, list[Diagnostic]]] = parse
 
     def load(
         self, source: Source, path: Path | None, library: bool, overrides: Mapping[str, Override], main: bool = False
@@ -97,7 +107,7 @@ class Loader:
         key = (str(path or source.name), tuple(sorted((name, item.id) for name, item in overrides.items())))
         if key in self.modules:
             return self.modules[key]
-        file, problems = parse(source)
+        file, problems = self.parse(source)
         for problem in problems:
             self.session.add(problem)
         module = Module(source, file, path, library)
@@ -135,10 +145,7 @@ class Loader:
             root = resources.files("attnc.compiler") / "std"
             found = root.joinpath(*names[1:-1], f"{names[-1]}.attn") if len(names) > 1 else root
             if len(names) > 1 and found.is_file():
-                name = f"std/{'/'.join(names[1:])}.attn"
-                if name not in self.sources:
-                    self.sources[name] = Source(name, found.read_text(encoding="utf-8"))
-                return self.sources[name], None, True
+                return library_source("/".join(names[1:])), None, True
             known = [
                 f"std.{item.name[:-5]}"
                 for item in sorted(root.iterdir(), key=lambda i: i.name)
@@ -164,7 +171,7 @@ class Loader:
         path = module.path.parent.joinpath(*names[:-1], f"{names[-1]}.attn")
         try:
             if str(path) not in self.sources:
-                self.sources[str(path)] = read(path)
+                self.sources[str(path)] = self.read(path)
             return self.sources[str(path)], path, False
         except FileProblem as problem:
             near = nearest(

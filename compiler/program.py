@@ -15,6 +15,7 @@ from ..dsl.source import Source, Span
 from .axes import Axis
 from .blocks import Checker
 from .causality import check_causal
+from .facts import Facts
 from .graph import Graph
 from .modules import BlockDef, Loader, Module, called_blocks
 from .names import did_you_mean, listed, nearest
@@ -59,14 +60,16 @@ def build(
     base: Path | None = None,
     config: str | None = None,
     sizes: Mapping[str, Number] | None = None,
+    facts: Facts | None = None,
 ) -> Program:
     """Check a text. `base` is the folder in which `use` looks (default: that of the source's name, if it is a file).
 
     `config` picks one of the file's configs; `sizes` then replace sizes and consts of the file, and sizes of axis
-    parameters of blocks that are not called by others. Raises nothing for a user's mistake: see `diagnostics`.
+    parameters of blocks that are not called by others. `facts` is filled with what is found of every expression.
+    Raises nothing for a user's mistake: see `diagnostics`.
     """
     with _undisturbed():
-        return _Build(source, base, config, dict(sizes or {})).run()
+        return _Build(source, base, config, dict(sizes or {}), facts).run()
 
 
 @contextmanager
@@ -92,23 +95,33 @@ class _Build:
     base: Path | None
     config: str | None
     sizes: dict[str, Number]
+    facts: Facts | None
 
     def run(self) -> Program:
         session = Session()
         path = self._path()
         loader = Loader(session, self.sizes, config=self.config)
+        if self.facts is not None:
+            loader.read, loader.parse = self.facts.read, self.facts.parse
         module = loader.load(self.source, path, library=False, overrides={}, main=True)
         self._settings(session, module)
         blocks = [block for m in loader.modules.values() if not m.library for block in m.own]
         everything = [block for m in loader.modules.values() for block in m.own]
         checker = Checker(
-            session, called=called_blocks(everything), generic_sizes=self.sizes, library=loader.library_names()
+            session,
+            called=called_blocks(everything),
+            generic_sizes=self.sizes,
+            library=loader.library_names(),
+            facts=self.facts,
         )
         for block in blocks:
             checker.check_alone(block)
         for alone in list(checker.alone.values()):
             for problem, _ in alone.problems:
                 session.add(problem)
+        if self.facts is not None:
+            self.facts.module = module
+            self.facts.alone = checker.alone
         if not module.file.items and not session.errors:
             span = Span(self.source, 0, 0)
             session.report(
@@ -142,7 +155,7 @@ class _Build:
 
     def _path(self) -> Path | None:
         if self.base is not None:
-            return self.base / "text.attn"
+            return self.base / Path(self.source.name).name
         path = Path(self.source.name)
         return path if path.is_file() else None
 

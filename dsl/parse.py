@@ -38,10 +38,11 @@ def _parser() -> tuple[Lark, Builder]:
     return load_parser(builder), builder
 
 
-def parse(source: Source) -> tuple[File, list[Diagnostic]]:
+def parse(source: Source, *, lenient: bool = False) -> tuple[File, list[Diagnostic]]:
     """The syntax tree of a file, and what is wrong with its syntax, in the order of the text.
 
-    An item with a mistake is left out of the tree. After 20 mistakes the rest of the file is not looked at.
+    An item with a mistake is left out of the tree; `lenient`: it is there without its faulty lines, as far as the rest
+    of it makes sense (an editor's view of a text in the making). After 20 mistakes the rest is not looked at.
     """
     layout = lay_out(source, MAX_ERRORS)
     docs = _docs(source, layout)
@@ -59,9 +60,11 @@ def parse(source: Source) -> tuple[File, list[Diagnostic]]:
                 continue
             if len(problems) > MAX_ERRORS:
                 break
-            node, found = _item(source, layout, piece, doc, MAX_ERRORS + 1 - len(problems))
+            node, found, whole = _item(source, layout, piece, doc, MAX_ERRORS + 1 - len(problems))
             problems += found
-            astray = node is None
+            astray = not whole
+            if not whole and not lenient:
+                continue
             if isinstance(node, tuple):  # one line may declare many axes
                 items += node
             elif node is not None:
@@ -87,8 +90,8 @@ def _lies_in(problem: Diagnostic, pieces: list[Piece]) -> bool:
 
 def _item(
     source: Source, layout: Layout, piece: Piece, doc: str, limit: int
-) -> tuple[Item | tuple[AxisDecl | ConstDecl, ...] | None, list[Diagnostic]]:
-    """Parse one item; None if anything in it is wrong."""
+) -> tuple[Item | tuple[AxisDecl | ConstDecl, ...] | None, list[Diagnostic], bool]:
+    """Parse one item: the tree of what can be read of it, its mistakes, and whether there are none."""
     parser, builder = _parser()
     builder.source, builder.base, builder.doc = source, piece.start, doc
     text = layout.text[piece.start : piece.end]
@@ -97,7 +100,7 @@ def _item(
     for line in piece.bad:
         mended = _without(text, piece, line, done)
         if mended is None:
-            return None, problems
+            return None, problems, False
         text = mended
     while True:
         try:
@@ -109,14 +112,14 @@ def _item(
             at = piece.start + expected.offset(unexpected, text)
             problem = expected.explain(unexpected, source, layout.text, piece, at, text)
         else:
-            return (None if done or problems else node), problems  # type: ignore[return-value]
+            return node, problems, not done and not problems  # type: ignore[return-value]
         line = piece.line_at(at)
         if len(problems) >= limit or line.start in done:  # what stands in for a line is not the writer's mistake
-            return None, problems
+            return None, problems, False
         problems.append(problem)
         mended = _without(text, piece, line, done)
         if mended is None:
-            return None, problems
+            return None, problems, False
         text = mended
 
 

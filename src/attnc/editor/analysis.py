@@ -1,0 +1,195 @@
+"""A text, checked: what is wrong with it, what its names mean, and what type each of its expressions has.
+
+While a line is broken the rest of the text is analysed without it. Where that does not help (a brace is open), the
+last text that parsed answers, at the place that the cursor had in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from ..compiler.axes import Axis
+from ..compiler.facts import Facts
+from ..compiler.frame import Frame
+from ..compiler.mentions import walk
+from ..compiler.program import Program, build
+from ..compiler.wires import Wire
+from ..dsl import syntax as s
+from ..dsl.diagnostic import Diagnostic, Severity
+from ..dsl.source import Source, Span
+from .names import Names, Owner, Symbol
+from .project import Project
+
+
+@dataclass(eq=False)
+class Analysis:
+    """program: what `attnc check` says of the text. facts, names: of its text, broken lines apart.
+
+    last: the analysis of the last text that parsed, if this one does not.
+    """
+
+    project: Project
+    path: str
+    source: Source
+    file: s.File
+    program: Program
+    facts: Facts
+    names: Names
+    files: tuple[Source, ...]  # all that were read for it, as they were
+    last: Analysis | None
+
+    @property
+    def text(self) -> str:
+        return self.source.text
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Those of this text. What is wrong in a file that it uses is said at the `use`."""
+        own: list[Diagnostic] = []
+        elsewhere: dict[Source, list[Diagnostic]] = {}
+        for found in self.program.diagnostics:
+            if found.span is None or found.span.source is self.source:
+                own.append(found)
+            elif found.severity is Severity.ERROR:
+                elsewhere.setdefault(found.span.source, []).append(found)
+        for source, errors in elsewhere.items():
+            own.append(_in_used_file(errors, source, self._use_of(source)))
+        return tuple(sorted(own, key=lambda d: d.span.start if d.span is not None else 0))
+
+    def _use_of(self, source: Source) -> Span:
+        """Where a file is used, or the file by way of which it is."""
+        path = self.project.path_of(source)
+        uses = [(use, used) for use, used in self.names.uses if used is not None]
+        use = next((use for use, used in uses if used == path), uses[0][0] if uses else None)
+        return use.path[0].span.to(use.path[-1].span) if use is not None else Span(self.source, 0, 0)
+
+    # -- at a place
+
+    @cached_property
+    def _nodes(self) -> list[tuple[int, int, s.Expr]]:
+        """Every expression of the file, innermost last."""
+        found = [(n.span.start, n.span.end, n) for n in walk(self.file) if isinstance(n, s.Expr)]
+        return sorted(found, key=lambda entry: (entry[0], -entry[1]))
+
+    def expressions(self, offset: int) -> list[s.Expr]:
+        """The expressions that an offset lies in, innermost first."""
+        return [node for start, end, node in reversed(self._nodes) if start <= offset <= end]
+
+    def wire(self, span: Span) -> Wire | None:
+        return self.facts.wires.get(span)
+
+    def covers(self, offset: int) -> bool:
+        """Whether the tree knows the place: it lies in an item that was read."""
+        return any(item.span.start <= offset <= item.span.end for item in self.file.items)
+
+    def frame(self, owner: Owner | None) -> Frame | None:
+        """What the names of a block meant when it was checked on its own."""
+        for block, instance in self.facts.alone.items():
+            if owner is not None and block.decl.span == owner.span:
+                return instance.frame
+        return None
+
+    def axis(self, symbol: Symbol) -> Axis | None:
+        """The axis that a name stands for, with its size."""
+        frame = self.frame(symbol.owner) if symbol.owner is not None else None
+        if frame is not None:
+            return frame.axis(symbol.name) or next((a for a in frame.own_axes if a.name == symbol.name), None)
+        module = self.facts.module
+        own = module.axes.get(symbol.name) if module is not None else None
+        if own is not None and (own.span == symbol.span or symbol.kind == "alias"):
+            return own
+        axes = [] if module is None else [*module.axes.values()]
+        for instance in self.facts.alone.values():
+            axes += [*instance.frame.names.values(), *instance.frame.params]
+        return next((axis for axis in axes if axis.span == symbol.span), None)
+
+
+def _in_used_file(errors: list[Diagnostic], source: Source, at: Span) -> Diagnostic:
+    first = errors[0]
+    assert first.span is not None
+    more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+    line = source.position(first.span.start)[0]
+    message = f"{source.name} has a mistake in line {line}: {first.message}{more}"
+    return replace(first, message=message, span=at, fix=None, help="", label="", related=())
+
+
+def analyse(project: Project, path: str, last: Analysis | None = None) -> Analysis:
+    """Check a text. `last` is the analysis before it. Raises FileProblem for a file that cannot be read."""
+    source = project.source(path)
+    read: list[Source] = [source]
+
+    def reader(place: Path) -> Source:
+        found = project.source(str(place))
+        read.append(found)
+        return found
+
+    broken: list[Diagnostic] = []
+
+    def lenient(text: Source) -> tuple[s.File, list[Diagnostic]]:
+        file, problems = project.tree(text)
+        broken.extend(problems)
+        return file, problems
+
+    base = Path(path).parent if Path(path).is_absolute() else None
+    facts = Facts(reader, lenient)
+    program = build(source, base=base, facts=facts)
+    if broken:  # what is missing is not to be reported: check again, as `attnc check` does
+        program = build(source, base=base, facts=Facts(reader))
+    names = project.names(path)
+    assert names is not None
+    good = not project.tree(source)[1]
+    before = None if good or last is None else last if not project.tree(last.source)[1] else last.last
+    return Analysis(project, path, source, project.tree(source)[0], program, facts, names, tuple(read), before)
+
+
+def is_current(analysis: Analysis) -> bool:
+    """Whether all texts that it was made of are as they were."""
+    for source in dict.fromkeys(analysis.files):
+        try:
+            if analysis.project.source(analysis.project.path_of(source)) is not source:
+                return False
+        except OSError:
+            return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """From one text to another that differs in one stretch: what comes before it, and what comes after."""
+
+    before: int  # characters that are equal at the start
+    after: int  # and at the end
+    old: int
+    new: int
+
+    @staticmethod
+    def between(old: str, new: str) -> Shift:
+        most = min(len(old), len(new))
+        before = next((i for i in range(most) if old[i] != new[i]), most)
+        most -= before
+        after = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
+        return Shift(before, after, len(old), len(new))
+
+    def back(self, offset: int) -> int | None:
+        """The place in the old text of a place in the new one; None in what is new."""
+        if offset <= self.before:
+            return offset
+        return offset - self.new + self.old if offset >= self.new - self.after else None
+
+    def forth(self, offset: int) -> int | None:
+        """The other way round."""
+        if offset <= self.before:
+            return offset
+        return offset - self.old + self.new if offset >= self.old - self.after else None
+
+
+def views(analysis: Analysis, offset: int) -> Iterator[tuple[Analysis, int]]:
+    """Where to look for an answer: in this text, then in the last one that parsed."""
+    yield analysis, offset
+    if analysis.last is not None and not analysis.covers(offset):
+        place = Shift.between(analysis.last.text, analysis.text).back(offset)
+        if place is not None:
+            yield analysis.last, place

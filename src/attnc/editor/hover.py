@@ -1,0 +1,226 @@
+"""What the cursor is on: the type of an expression and where its axes come from; blocks, ops, names; diagnostics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..compiler.modules import size_static
+from ..compiler.session import Session
+from ..compiler.static import ConstOf, SizeOf, Static, known
+from ..compiler.wires import show
+from ..dsl import syntax as s
+from ..dsl.source import Span
+from . import describe
+from .analysis import Analysis, views
+from .lexical import WORDS, word_at
+from .names import AXES, CALLED, VALUES, Mention, Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """Markdown about a stretch of the text; the stretch is None where the text has changed since."""
+
+    text: str
+    span: Span | None
+
+
+def hover(analysis: Analysis, offset: int) -> Hover | None:
+    """What there is to say of a place."""
+    found = None
+    for view, at in views(analysis, offset):
+        found = _code(view, at)
+        if found is not None:
+            if view is not analysis:
+                found = Hover(found.text, None)
+            break
+    pages = [
+        describe.error_page(problem.code)
+        for problem in analysis.diagnostics
+        if problem.span is not None and problem.span.start <= offset <= problem.span.end
+    ]
+    parts = [*([found.text] if found is not None else []), *dict.fromkeys(page for page in pages if page)]
+    if not parts:
+        return None
+    return Hover("\n\n---\n\n".join(parts), found.span if found is not None else None)
+
+
+def _code(view: Analysis, offset: int) -> Hover | None:
+    if any(c.span.start <= offset <= c.span.end for c in view.file.comments):
+        return None
+    mention = view.names.at(offset)
+    expressions = view.expressions(offset)
+    call = next((e for e in expressions if isinstance(e, s.Call)), None)
+    if call is not None and call.callee.span.start <= offset <= call.callee.span.end:
+        return _callee(view, call, mention)
+    if mention is not None:
+        return Hover(name_page(view, mention), mention.span)
+    if call is not None:
+        option = _option(call, offset)
+        if option is not None:
+            return option
+    word = word_at(view.text, offset)
+    if word is not None and word.text in WORDS:
+        inner = _expression(view, expressions, offset) if word.text in ("and", "or", "not", "true", "false") else None
+        span = Span(view.source, word.start, word.end)
+        return inner or Hover(f"**{word.text}**: {WORDS[word.text]}", span)
+    return _expression(view, expressions, offset)
+
+
+# -- expressions
+
+
+def _expression(view: Analysis, expressions: list[s.Expr], offset: int) -> Hover | None:
+    """The innermost expression at the place whose type is known; in a declaration, its value."""
+    for expression in expressions:
+        wire = view.wire(expression.span)
+        if wire is not None:
+            text = " ".join(expression.span.text.split())
+            shown = text if len(text) <= 60 else f"{text[:57]}..."
+            frame = view.frame(view.names.owner(offset))
+            return Hover(_page(describe.typed(shown, wire), describe.about(view, wire, frame)), expression.span)
+    return _number(view, expressions[-1], offset) if expressions else None
+
+
+def _number(view: Analysis, expression: s.Expr, offset: int) -> Hover | None:
+    """The value of a size or const, as a declaration computes it."""
+    frame, module = view.frame(view.names.owner(offset)), view.facts.module
+
+    def lookup(name: s.Ident) -> Static | None:
+        axis = (frame.axis(name.text) if frame else None) or (module.axes.get(name.text) if module else None)
+        if axis is not None:
+            return SizeOf(axis)
+        const = frame.const(name.text) if frame else None
+        if const is None and module is not None and name.text in module.consts:
+            const = ConstOf(module.consts[name.text])
+        return const
+
+    static = size_static(expression, lookup, Session(), exact=False)
+    value = known(static) if static is not None else None
+    if value is None:
+        return None
+    return Hover(describe.code(f"{' '.join(expression.span.text.split())} = {describe.plain(value)}"), expression.span)
+
+
+def _page(first: str, lines: list[str]) -> str:
+    return "\n\n".join(part for part in (describe.code(first), "\n".join(line for line in lines if line)) if part)
+
+
+# -- calls
+
+
+def _callee(view: Analysis, call: s.Call, mention: Mention | None) -> Hover | None:
+    wire = view.wire(call.span)
+    owner = view.names.owner(call.span.start)
+    frame = view.frame(owner)
+    op = describe.op_named(call.callee.text, call.brackets is not None)
+    lines: list[str] = []
+    if wire is not None:
+        lines = [describe.code(describe.typed("result", wire)), *describe.about(view, wire, frame)]
+    elif call.span in view.facts.results:
+        several = [wire for wire in view.facts.results[call.span] if wire is not None]
+        lines = [describe.code("\n".join(describe.typed("result", wire) for wire in several))]
+    instance = next((i for b, i in view.facts.alone.items() if owner is not None and b.decl.span == owner.span), None)
+    lines += describe.weights_at(instance.graph if instance is not None else None, call.span)
+    if mention is not None:
+        page = name_page(view, mention)
+    elif op is not None:
+        page = describe.op_page(op)
+    elif call.callee.text in WORDS:
+        page = f"**{call.callee.text}**: {WORDS[call.callee.text]}"
+    else:
+        return None
+    result = "\n".join(line for line in lines if line)
+    return Hover("\n\n".join(part for part in (result, page) if part), call.callee.span)
+
+
+def _option(call: s.Call, offset: int) -> Hover | None:
+    """The name of an op's option or operand."""
+    op = describe.op_named(call.callee.text, call.brackets is not None)
+    for argument in call.arguments:
+        name = argument.name
+        if op is not None and name is not None and name.span.start <= offset <= name.span.end:
+            for option in op.options:
+                if option.name == name.text:
+                    return Hover(f"`{option.name}` of `{op.name}`: {option.doc}", name.span)
+            if name.text == "init" and op.learned:
+                return Hover("`init`: how the weights begin: `normal(std)`, `zeros`, ...", name.span)
+    return None
+
+
+# -- names
+
+
+def name_page(view: Analysis, mention: Mention) -> str:
+    """What a name stands for."""
+    symbol, meant = mention.symbol, mention.symbol.meant
+    frame = view.frame(view.names.owner(mention.span.start))
+    if meant.kind in VALUES | {"result"}:
+        return _value(view, mention)
+    parts = [describe.code(describe.head(symbol))]
+    if meant.kind in AXES:
+        axis = (frame.axis(symbol.name) if frame is not None else None) or view.axis(symbol)
+        wire = view.wire(mention.span)
+        if wire is not None and not mention.declares:
+            parts.append(f"its index: `{show(wire)}`")
+        if axis is not None:
+            parts.append(f"- {describe.axis_line(view, axis, frame)}")
+    elif meant.kind == "const":
+        value = _const(view, symbol)
+        parts.append(f"the value is {describe.plain(value)}" if value is not None else "each call says its value")
+    elif meant.kind in CALLED:
+        parts.append(describe.doc(meant))
+    elif meant.kind == "file":
+        return f"`{meant.name}`: {describe.place(view, meant.span)}\n\n{_opening(meant)}"
+    elif meant.kind == "label":
+        parts = [f"`{meant.name}`: a label. The weights of what it labels are stored under this name."]
+    elif meant.kind == "share":
+        parts.append("one set of weights for all its calls")
+    if symbol.path != view.path or meant.path != view.path:
+        parts.append(f"declared in {describe.place(view, meant.span)}")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _value(view: Analysis, mention: Mention) -> str:
+    """A variable, an argument, a param: the type that it has at this place."""
+    symbol = mention.symbol
+    owner = symbol.owner
+    frame = view.frame(owner)
+    wire = view.wire(mention.span) or view.wire(symbol.span)
+    if symbol.kind == "index":
+        return "\n\n".join(
+            [describe.code(describe.head(symbol)), "the number of the pass, from 0, known at build time"]
+        )
+    if wire is None or (symbol.kind in ("argument", "result") and mention.declares) or symbol.path != view.path:
+        parts = [describe.code(describe.head(symbol))]
+    else:
+        parts = [describe.code(describe.typed(symbol.name, wire))]
+    if wire is not None:
+        parts.append("\n".join(line for line in describe.about(view, wire, frame) if line))
+    if symbol.kind == "param":
+        instance = next((i for b, i in view.facts.alone.items() if owner and b.decl.span == owner.span), None)
+        parts += describe.weights_at(instance.graph if instance is not None else None, symbol.span)
+    words = {"argument": "an argument of", "param": "a weight of", "result": "a result of"}
+    if owner is not None and symbol.kind in words:
+        parts.append(f"{words[symbol.kind]} `{owner.name.text}`")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _const(view: Analysis, symbol: Symbol) -> object:
+    """The value of a const, as far as it is known."""
+    frame = view.frame(symbol.owner)
+    if frame is not None:
+        static = frame.const(symbol.name)
+        return known(static) if static is not None else None
+    module = view.facts.module
+    const = module.consts.get(symbol.name) if module is not None else None
+    return const.value if const is not None else None
+
+
+def _opening(file: Symbol) -> str:
+    """The comment that a file begins with."""
+    lines = []
+    for line in file.span.source.text.splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line[1:].removeprefix(" "))
+    return "\n".join(lines)

@@ -1,0 +1,276 @@
+"""What can be offered at a place, one function for each kind of name; `complete` says which of them fit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from ..compiler.axes import Axis
+from ..compiler.expressions import INITS, WRITABLE_OPS
+from ..compiler.ops import OPS
+from ..compiler.ops.table import Brackets, Op
+from ..compiler.static import Const
+from ..compiler.wires import Wire, show
+from ..dsl import syntax as s
+from . import describe
+from .analysis import Analysis
+from .lexical import WORDS
+from .names import AXES, CALLED, Symbol
+from .project import STD
+
+ITEMS = {
+    "use": "use ${1:std.attention}: ${0:multihead}",
+    "width": "width ${0:seq}",
+    "depth": "depth ${1:model} = ${0:512}",
+    "const": "const ${1:layers} = ${0:6}",
+    "config": "config ${1:big} { ${2:model} = ${0:1024} }",
+    "op": 'op ${1:name}(${2:x}: [${3:seq}]) -> [${3:seq}] = "${4:module}:${0:function}"',
+    "block": "block ${1:name}(${2:x}: [${3:seq}, ${4:model}]) -> [${3:seq}, ${4:model}] {\n    return ${0:$2}\n}",
+    "model": "model ${1:name}(${2:x}: [${3:seq}, ${4:model}]) -> [${3:seq}, ${4:model}] {\n    return ${0:$2}\n}",
+}
+STATEMENTS = {
+    "return": "return ${0:x}",
+    "repeat": "repeat ${1:layers} {\n    ${0:x} = $2\n}",
+    "if": "if ${1:condition} {\n    ${0}\n}",
+    "share": "share ${1:name} = ${0:block}",
+    "expect": "expect ${1:x}: [${0}]",
+    "param": "param ${1:E}: [${0}] ~ normal(0.02)",
+    "width": "width ${1:name} = ${0}",
+    "depth": "depth ${1:name} = ${0}",
+    "const": "const ${1:name} = ${0}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One completion. insert: what is written, a snippet with `$1`; edit: what else changes (offset, text).
+
+    rank: offers of a lower rank come first.
+    """
+
+    label: str
+    kind: str
+    detail: str = ""
+    doc: str = ""
+    insert: str = ""
+    rank: int = 5
+    edit: tuple[int, str] | None = None
+
+
+def words(names: Iterable[str], rank: int = 7) -> Iterator[Offer]:
+    for name in names:
+        yield Offer(name, "keyword", doc=WORDS.get(name, ""), rank=rank)
+
+
+def snippets(table: dict[str, str]) -> Iterator[Offer]:
+    for name, insert in table.items():
+        yield Offer(name, "keyword", doc=WORDS.get(name, ""), insert=insert, rank=6)
+
+
+# -- names
+
+
+def axes(view: Analysis, visible: dict[str, Symbol], suited: Iterable[str] = (), kind: str = "") -> Iterator[Offer]:
+    """The axes in scope; those of the operands at hand come first."""
+    first = set(suited)
+    for name, symbol in visible.items():
+        meant = symbol.meant
+        if meant.kind in AXES and kind in ("", meant.kind):
+            axis = view.axis(symbol)
+            size = describe.size_of(axis).replace("`", "") if axis is not None else ""
+            yield Offer(
+                name, meant.kind, f"{meant.kind}, {size}" if size else meant.kind, rank=0 if name in first else 3
+            )
+
+
+def consts(visible: dict[str, Symbol]) -> Iterator[Offer]:
+    for name, symbol in visible.items():
+        if symbol.meant.kind in ("const", "index"):
+            yield Offer(name, "const", describe.head(symbol), rank=3)
+
+
+def values(view: Analysis, visible: dict[str, Symbol], offset: int) -> Iterator[Offer]:
+    """Arguments, params, and what is bound above the cursor, with its type."""
+    for name, symbol in visible.items():
+        if symbol.kind in ("argument", "variable", "param") and symbol.span.start < offset:
+            wire = latest(view, name, offset)
+            yield Offer(name, symbol.kind, show(wire) if wire is not None else symbol.kind, rank=1)
+
+
+def latest(view: Analysis, name: str, offset: int) -> Wire | None:
+    """What a variable was when it was last bound before a place."""
+    owner = view.names.owner(offset)
+    found = None
+    for mention in view.names.mentions:
+        inside = owner is not None and owner.span.start <= mention.span.start < offset
+        if inside and mention.declares and mention.symbol.name == name:
+            found = view.wire(mention.span) or found
+    return found
+
+
+# -- ops and blocks
+
+
+def ops() -> Iterator[Offer]:
+    for name in WRITABLE_OPS:
+        if name not in OPS:
+            yield Offer(name, "op", WORDS[name], insert="raw(${0:w})" if name == "raw" else "", rank=4)
+            continue
+        op = OPS[name]
+        yield Offer(name, "op", op.usage, describe.op_page(op), op_snippet(name, op), 4)
+
+
+def op_snippet(name: str, op: Op) -> str:
+    """How the op is written, with a stop for everything that is yours to say."""
+    stop = _stops()
+    match op.brackets:
+        case Brackets.NONE:
+            inside = ""
+        case Brackets.ACTS | Brackets.MADE:
+            inside = f"[{stop('axis')}]"
+        case Brackets.MAP:
+            inside = f"[{stop('from')} -> {stop('to')}]"
+    given = [*op.operands, *(option.name for option in op.options[: op.positional] if option.default is None)]
+    return f"{name}{inside}({', '.join(stop(operand) for operand in given)})"
+
+
+def _stops() -> Callable[[str], str]:
+    count = 0
+
+    def stop(text: str) -> str:
+        nonlocal count
+        count += 1
+        return f"${{{count}:{text}}}"
+
+    return stop
+
+
+def blocks(visible: dict[str, Symbol]) -> Iterator[Offer]:
+    for name, symbol in visible.items():
+        if symbol.meant.kind in CALLED:
+            yield block(name, symbol.meant)
+        elif symbol.kind == "share":
+            yield Offer(name, "share", describe.head(symbol), rank=2)
+
+
+def block(name: str, symbol: Symbol) -> Offer:
+    node = symbol.node
+    assert isinstance(node, s.BlockDecl | s.OpDecl)
+    head = " ".join(describe.head(symbol).split())
+    return Offer(name, symbol.kind, head, f"{describe.code(describe.head(symbol))}\n\n{describe.doc(symbol)}",
+                 block_snippet(name, node), 2)  # fmt: skip
+
+
+def block_snippet(name: str, node: s.BlockDecl | s.OpDecl) -> str:
+    """A call with all that has no default."""
+    stop = _stops()
+    generics = [stop(generic.name.text) for generic in node.generics if generic.default is None]
+    formals = [stop(formal.name.text) for formal in node.formals if formal.default is None]
+    brackets = f"[{', '.join(generics)}]" if generics else ""
+    return f"{name}{brackets}({', '.join(formals)})"
+
+
+def library(analysis: Analysis, visible: dict[str, Symbol]) -> Iterator[Offer]:
+    """Blocks of the standard library that the file does not use yet; choosing one writes the `use`."""
+    for file in sorted(os.listdir(STD)):
+        names = analysis.project.names(os.path.join(STD, file)) if file.endswith(".attn") else None
+        for name, symbol in names.top.items() if names is not None else ():
+            if symbol.kind in CALLED and symbol.path == os.path.join(STD, file) and name not in visible:
+                module = f"std.{file[:-5]}"
+                offer = replace(block(name, symbol), rank=8, edit=_import(analysis, module, name))
+                yield replace(offer, detail=f"{module}: {offer.detail}")
+
+
+def _import(analysis: Analysis, module: str, name: str) -> tuple[int, str]:
+    """The edit that brings a name: into the `use` of its file, or a new one."""
+    uses = [item for item in analysis.file.items if isinstance(item, s.UseDecl)]
+    for use in uses:
+        if ".".join(part.text for part in use.path) == module:
+            return use.span.end, f", {name}" if use.names else f": {name}"
+    if uses:
+        return uses[-1].span.end, f"\nuse {module}: {name}"
+    text, at = analysis.text, analysis.file.items[0].span.start if analysis.file.items else 0
+    while at > 0 and text.rfind("\n", 0, at - 1) + 1 < at and text[text.rfind("\n", 0, at - 1) + 1] == "#":
+        at = text.rfind("\n", 0, at - 1) + 1  # above the comment of the first item
+    return at, f"use {module}: {name}\n"
+
+
+# -- parts of calls
+
+
+def parameters(view: Analysis, symbol: Symbol) -> Iterator[Offer]:
+    """What may be named in the brackets of a call: the block's parameters, and the axes and consts that it mentions."""
+    node = symbol.meant.node
+    if not isinstance(node, s.BlockDecl | s.OpDecl):
+        return
+    for generic in node.generics:
+        yield Offer(
+            f"{generic.name.text} =", "parameter", generic.span.text, insert=f"{generic.name.text} = $0", rank=4
+        )
+    known = next((b for b in view.facts.alone if b.decl.span == node.span), None)
+    frame = view.facts.alone[known].frame if known is not None else None
+    axes_and_consts: list[Axis | Const] = []
+    if frame is not None:
+        axes_and_consts = [*frame.of_file.values(), *frame.const_of_file.values()]
+    for item in axes_and_consts:
+        kind = item.kind.value if isinstance(item, Axis) else "const"
+        detail = f"{kind} of its file, {'its own' if symbol.path == view.path else 'as it is there'} if not given"
+        yield Offer(f"{item.name} =", "parameter", detail, insert=f"{item.name} = $0", rank=6)
+
+
+def arguments(symbol: Symbol, given: set[str]) -> Iterator[Offer]:
+    node = symbol.meant.node
+    for formal in node.formals if isinstance(node, s.BlockDecl | s.OpDecl) else ():
+        if formal.name.text not in given:
+            name = formal.name.text
+            yield Offer(f"{name} =", "argument", formal.span.text, insert=f"{name} = $0", rank=2)
+
+
+def options(op: Op, given: set[str]) -> Iterator[Offer]:
+    for option in op.options:
+        if option.name not in given:
+            default = "" if option.default is None else f" = {describe.plain(option.default)}"
+            yield Offer(f"{option.name} =", "argument", f"{option.name}{default}", option.doc, f"{option.name} = $0", 2)
+    if op.learned:
+        yield Offer("init =", "argument", "how the weights begin", insert="init = $0", rank=2)
+
+
+def inits() -> Iterator[Offer]:
+    for name, count in INITS.items():
+        yield Offer(name, "op", "how a weight begins", insert=f"{name}(${{0:0.02}})" if count else name, rank=0)
+
+
+# -- files
+
+
+def modules(path: str, parts: list[str]) -> Iterator[Offer]:
+    """What may follow the parts of a `use` path: files and folders, of the library or beside this file."""
+    if parts and parts[0] == "std":
+        folder = os.path.join(STD, *parts[1:])
+    elif os.path.isabs(path):
+        folder = os.path.join(os.path.dirname(path), *parts)
+        if not parts:
+            yield Offer("std", "file", "the standard library", rank=0)
+    else:
+        yield from [Offer("std", "file", "the standard library")] if not parts else []
+        return
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        stem, ending = os.path.splitext(entry.name)
+        if ending == ".attn" and stem.isidentifier() and entry.path != path:
+            yield Offer(stem, "file", entry.name, rank=1)
+        elif entry.is_dir() and entry.name.isidentifier() and entry.name != "__pycache__":
+            yield Offer(entry.name, "folder", rank=2)
+
+
+def used_names(analysis: Analysis, parts: list[str], given: set[str]) -> Iterator[Offer]:
+    """What a file has to give."""
+    path = analysis.project.used(analysis.path, parts)
+    names = analysis.project.names(path) if path is not None else None
+    for name, symbol in names.top.items() if names is not None else ():
+        if name not in given and symbol.path == path:
+            yield Offer(name, symbol.kind, " ".join(describe.head(symbol).split()), describe.doc(symbol), rank=1)

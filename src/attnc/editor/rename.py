@@ -1,0 +1,110 @@
+"""A name changed wherever it is mentioned, in all files that use it."""
+
+from __future__ import annotations
+
+import re
+
+from ..compiler.modules import ELEMENTS
+from ..compiler.names import is_reserved
+from ..compiler.ops import OPS
+from ..dsl.expected import RESERVED
+from ..dsl.source import Span
+from .analysis import Analysis
+from .names import AXES, CALLED, Mention, Names, Symbol
+from .navigate import mention_at, mentions
+from .project import is_library
+
+NAMES_WEIGHTS = frozenset(("label", "param", "share", "block", "variable"))
+
+
+class Refused(Exception):
+    """One line that says why a name cannot be changed so."""
+
+
+def prepare(analysis: Analysis, offset: int) -> Mention:
+    """The name at a place, if it can be changed. Raises Refused."""
+    found = mention_at(analysis, offset)
+    if found is None:
+        raise Refused("there is no name here that could be changed")
+    symbol = found.symbol
+    if symbol.kind == "file":
+        raise Refused(f"`{symbol.name}` is a file: change its name on disk")
+    if is_library(symbol.path) and symbol.kind != "alias":
+        raise Refused(
+            f"`{symbol.name}` lives in the standard library; give it another name here: "
+            f"`use ...: {symbol.name} as other`"
+        )
+    return found
+
+
+def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
+    """The edits that give what stands at a place the name `new`. Raises Refused."""
+    symbol = prepare(analysis, offset).symbol
+    if new == symbol.name:
+        return []
+    _may_be(new, symbol)
+    edits: dict[Span, str] = {}
+    for mention in mentions(analysis, symbol):
+        edits[mention.span] = new
+    for path in dict.fromkeys([symbol.path, analysis.path, *analysis.project.files()]):
+        names = analysis.project.names(path)
+        if names is None or not any(span.source is names.source for span in edits):
+            continue
+        if analysis.project.tree(names.source)[1]:
+            raise Refused(f"{names.source.name} has syntax errors: mend them first, or mentions would be missed")
+        _free(names, symbol, new)
+        for used, theirs, ours in names.joined:
+            if symbol == ours and symbol != theirs:  # the `use` goes on meaning theirs, put in place by ours
+                edits[used.name.span] = f"{used.name.text} as {new}"
+            elif symbol == theirs:
+                edits[used.name.span] = f"{new} as {ours.name}"
+    return sorted(edits.items(), key=lambda edit: (edit[0].source.name, edit[0].start))
+
+
+def _may_be(new: str, symbol: Symbol) -> None:
+    """Whether anything of this kind may bear the name."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", new):
+        raise Refused(f"`{new}` is no name: letters a to z, digits and `_`, and no digit first")
+    if new in RESERVED:
+        raise Refused(f"`{new}` is a word of the language")
+    if new in ELEMENTS:
+        raise Refused(f"`{new}` is the name of an element kind")
+    if symbol.meant.kind in CALLED | {"share"} and new in OPS:
+        raise Refused(f"`{new}` is the name of an op")
+    if new == "_" or (symbol.kind in NAMES_WEIGHTS and is_reserved(new)):
+        raise Refused(f"weights cannot be named `{new}`: it is reserved")
+
+
+def _free(names: Names, symbol: Symbol, new: str) -> None:
+    """Whether the name is free in a file, where the symbol is known."""
+    if symbol.kind == "label":
+        own = [m.symbol for m in names.mentions if m.symbol.owner == symbol.owner and m.symbol.kind == "label"]
+        taken = next((other for other in own if other.name == new), None)
+    elif symbol.owner is not None:
+        inner = names.inner.get(symbol.owner.name.text, {}) if symbol.path == names.path else {}
+        taken = inner.get(new) or (names.top.get(new) if _meets(symbol, names.top.get(new)) else None)
+    else:
+        taken = names.top.get(new)
+        for own_names in names.inner.values():
+            inside = own_names.get(new)
+            if taken is None and inside is not None and inside.kind != "label" and _meets(symbol, inside):
+                taken = inside
+    if taken is not None and taken != symbol:
+        line = taken.span.source.position(taken.span.start)[0]
+        raise Refused(
+            f"`{new}` is the name of {_article(taken.kind)} already, in {taken.span.source.name}, line {line}"
+        )
+
+
+def _meets(symbol: Symbol, other: Symbol | None) -> bool:
+    """Whether two names may not be equal although one is a file's and the other a block's."""
+    if other is None:
+        return False
+    first, second = symbol.meant.kind, other.meant.kind
+    if first in CALLED or second in CALLED:
+        return first in CALLED | {"share"} and second in CALLED | {"share"}
+    return first in AXES | {"const"} or second in AXES | {"const"}
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeio' else 'a'} {kind}"

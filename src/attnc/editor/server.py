@@ -1,0 +1,399 @@
+"""The language server: the protocol's requests answered by the functions of this folder. Nothing here thinks.
+
+Texts are sent whole (a spec is a page or two), so that client and server cannot drift apart. A text is checked a moment
+after its last change; a request checks it at once. Whatever goes wrong in an answer is logged, and the answer is empty.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from .. import __version__
+from ..dsl.diagnostic import AttnError
+from ..dsl.files import FileProblem
+from ..dsl.source import Span
+from . import describe, fixes, hints, navigate, picture, tokens
+from . import rename as renaming
+from .analysis import Analysis, Shift, analyse, is_current
+from .complete import complete
+from .convert import Converter, path_of
+from .hover import hover
+from .lexical import around
+from .project import Project
+from .signature import signature
+
+DELAY = 0.15
+"""Seconds from the last change of a text to its check."""
+
+REFUSED = -32803  # the protocol's RequestFailed: a request that is understood, but cannot be done
+
+Answer = TypeVar("Answer")
+log = logging.getLogger(__name__)
+
+
+class Server(LanguageServer):
+    """The texts and analyses of one client."""
+
+    def __init__(self) -> None:
+        super().__init__("attnc", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
+        self.project = Project()
+        self.converter = Converter(self.project, "utf-16")
+        self.analyses: dict[str, Analysis] = {}
+        self.timers: dict[str, asyncio.TimerHandle] = {}
+        self.drawn: tuple[object, str, str] = (None, "", "")
+
+    def analysis(self, uri: str) -> Analysis:
+        """The text as it is now, checked. Raises FileProblem for one that cannot be read."""
+        path = path_of(uri)
+        known = self.analyses.get(path)
+        if known is None or not is_current(known):
+            known = self.analyses[path] = analyse(self.project, path, known)
+        return known
+
+    def place(self, params: Any) -> tuple[Analysis, int]:
+        """The text and the offset that a request is about."""
+        analysis = self.analysis(params.text_document.uri)
+        return analysis, self.converter.offset(analysis.source, params.position)
+
+    # -- diagnostics
+
+    def changed(self, path: str, text: str) -> None:
+        self.project.open(path, text)
+        self.later(path)
+
+    def later(self, path: str) -> None:
+        """Check a text a moment after its last change, and those that use it."""
+        if path in self.timers:
+            self.timers.pop(path).cancel()
+        self.timers[path] = asyncio.get_running_loop().call_later(DELAY, self.check, path)
+
+    def check(self, path: str) -> None:
+        """Tell the client what is wrong with a text, and with the open texts that use it."""
+        if path in self.timers:
+            self.timers.pop(path).cancel()
+        for each in dict.fromkeys([path, *self.converter.opened]):
+            known = self.analyses.get(each)
+            if each in self.converter.opened and (each == path or known is None or not is_current(known)):
+                try:
+                    self.publish(each)
+                except Exception:
+                    log.exception("checking %s failed", each)
+
+    def publish(self, path: str) -> None:
+        uri = self.converter.opened[path]
+        analysis = self.analysis(uri)
+        found = [self.converter.diagnostic(problem, analysis) for problem in analysis.diagnostics]
+        version = self.workspace.get_text_document(uri).version
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
+
+    def check_all(self) -> None:
+        """Files on disk were changed: whatever was read of them is old."""
+        self.analyses.clear()
+        for path in self.converter.opened:
+            self.later(path)
+
+
+server = Server()
+
+
+def answers(method: str, options: Any = None, empty: Any = None) -> Callable[[Callable[..., Answer]], None]:
+    """Registers the answer to a request; `empty` stands in where there is none, because the text cannot be read or
+    the answer itself has a mistake.
+    """
+
+    def register(answer: Callable[..., Answer]) -> None:
+        @functools.wraps(answer)
+        def guarded(params: Any) -> Any:
+            try:
+                return answer(params)
+            except JsonRpcException:
+                raise
+            except FileProblem as problem:
+                log.info("%s: %s", method, problem)
+            except Exception:
+                log.exception("%s failed", method)
+            return empty
+
+        server.feature(method, options)(guarded)
+
+    return register
+
+
+# -- texts
+
+
+@server.feature(lsp.INITIALIZE)
+def _initialize(params: lsp.InitializeParams) -> None:
+    encoding = server.workspace.position_encoding
+    server.converter = Converter(server.project, str(getattr(encoding, "value", encoding)))
+    folders = [path_of(folder.uri) for folder in params.workspace_folders or ()]
+    root = [path_of(params.root_uri)] if params.root_uri and not folders else []
+    server.project.folders = [folder for folder in folders + root if os.path.isdir(folder)]
+
+
+@server.feature(lsp.INITIALIZED)
+def _initialized(params: lsp.InitializedParams) -> None:
+    """Ask to be told of files that change on disk."""
+    workspace = server.client_capabilities.workspace
+    watched = workspace.did_change_watched_files if workspace is not None else None
+    if watched is not None and watched.dynamic_registration:
+        options = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher("**/*.attn")])
+        wish = lsp.Registration("attn-files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+        server.client_register_capability(lsp.RegistrationParams([wish]))
+
+
+@answers(lsp.TEXT_DOCUMENT_DID_OPEN)
+def _opened(params: lsp.DidOpenTextDocumentParams) -> None:
+    path = path_of(params.text_document.uri)
+    server.converter.opened[path] = params.text_document.uri
+    server.project.open(path, params.text_document.text)
+    server.check(path)
+
+
+@answers(lsp.TEXT_DOCUMENT_DID_CHANGE)
+def _changed(params: lsp.DidChangeTextDocumentParams) -> None:
+    uri = params.text_document.uri
+    server.changed(path_of(uri), server.workspace.get_text_document(uri).source)
+
+
+@answers(lsp.TEXT_DOCUMENT_DID_SAVE)
+def _saved(params: lsp.DidSaveTextDocumentParams) -> None:
+    server.later(path_of(params.text_document.uri))
+
+
+@answers(lsp.TEXT_DOCUMENT_DID_CLOSE)
+def _closed(params: lsp.DidCloseTextDocumentParams) -> None:
+    path = path_of(params.text_document.uri)
+    server.project.close(path)
+    server.converter.opened.pop(path, None)
+    server.analyses.pop(path, None)
+    server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(params.text_document.uri, []))
+    server.check_all()
+
+
+@answers(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+def _watched(params: lsp.DidChangeWatchedFilesParams) -> None:
+    server.check_all()
+
+
+@answers(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+def _folders(params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+    gone = {path_of(folder.uri) for folder in params.event.removed}
+    kept = [folder for folder in server.project.folders if folder not in gone]
+    server.project.folders = [*kept, *(path_of(folder.uri) for folder in params.event.added)]
+
+
+# -- what is at the cursor
+
+
+@answers(lsp.TEXT_DOCUMENT_HOVER)
+def _hover(params: lsp.HoverParams) -> lsp.Hover | None:
+    analysis, offset = server.place(params)
+    found = hover(analysis, offset)
+    if found is None:
+        return None
+    span = server.converter.range(found.span) if found.span is not None else None
+    return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, found.text), span)
+
+
+@answers(lsp.TEXT_DOCUMENT_DEFINITION)
+def _definition(params: lsp.DefinitionParams) -> list[lsp.Location]:
+    return [server.converter.location(span) for span in navigate.definition(*server.place(params))]
+
+
+@answers(lsp.TEXT_DOCUMENT_REFERENCES)
+def _references(params: lsp.ReferenceParams) -> list[lsp.Location]:
+    found = navigate.references(*server.place(params), declaration=params.context.include_declaration)
+    return [server.converter.location(span) for span in dict.fromkeys(found)]
+
+
+@answers(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+def _highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
+    kinds = {True: lsp.DocumentHighlightKind.Write, False: lsp.DocumentHighlightKind.Read}
+    found = navigate.highlight(*server.place(params))
+    return [lsp.DocumentHighlight(server.converter.range(each.span), kinds[each.declares]) for each in found]
+
+
+@answers(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(trigger_characters=["(", "[", ","]))
+def _signature(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
+    found = signature(*server.place(params))
+    if found is None:
+        return None
+    doc = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.doc) if found.doc else None
+    parts = [lsp.ParameterInformation(found.label[start:end]) for start, end in found.parts]
+    return lsp.SignatureHelp([lsp.SignatureInformation(found.label, doc, parts)], 0, found.active)
+
+
+@answers(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[".", "[", "(", ":", " "]))
+def _complete(params: lsp.CompletionParams) -> lsp.CompletionList:
+    analysis, offset = server.place(params)
+    snippets = bool(_capability("text_document.completion.completion_item.snippet_support"))
+    start = around(analysis.text, offset).start
+    found = complete(analysis, offset)
+    context = params.context
+    if context is not None and context.trigger_character == " ":  # only where a name must follow
+        found = found if _wants_name(analysis.text[:offset]) else []
+    items = [server.converter.offer(offer, analysis.source, start, offset, snippets) for offer in found]
+    return lsp.CompletionList(is_incomplete=False, items=items)
+
+
+def _wants_name(before: str) -> bool:
+    return before.rstrip().endswith((":", ",", "use", "like", "causal", "as", "->", "share")) and before[-2:] != "  "
+
+
+def _capability(path: str) -> Any:
+    found: Any = server.client_capabilities
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+# -- changes
+
+
+@answers(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+def _prepare(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
+    try:
+        found = renaming.prepare(*server.place(params))
+    except renaming.Refused as refused:
+        raise JsonRpcException(str(refused), REFUSED) from None
+    return lsp.PrepareRenamePlaceholder(server.converter.range(found.span), found.symbol.name)
+
+
+@answers(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+def _rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+    try:
+        return server.converter.edits(renaming.rename(*server.place(params), params.new_name))
+    except renaming.Refused as refused:
+        raise JsonRpcException(str(refused), REFUSED) from None
+
+
+@answers(lsp.TEXT_DOCUMENT_FORMATTING)
+def _format(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
+    """One edit, of what changes: the cursor elsewhere stays where it is. A text with syntax errors stays as it is."""
+    import attnc
+
+    analysis = server.analysis(params.text_document.uri)
+    try:
+        new = attnc.format(analysis.text)
+    except AttnError:
+        return None
+    shift = Shift.between(analysis.text, new)
+    if analysis.text == new:
+        return []
+    span = Span(analysis.source, shift.before, shift.old - shift.after)
+    return [lsp.TextEdit(server.converter.range(span), new[shift.before : shift.new - shift.after])]
+
+
+@answers(
+    lsp.TEXT_DOCUMENT_CODE_ACTION,
+    lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.SourceFixAll]),
+    empty=[],
+)
+def _actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    analysis = server.analysis(params.text_document.uri)
+    start = server.converter.offset(analysis.source, params.range.start)
+    end = server.converter.offset(analysis.source, params.range.end)
+    wanted = params.context.only
+    found = []
+    if wanted is None or any("quickfix".startswith(str(getattr(kind, "value", kind))) for kind in wanted):
+        one = fixes.quick_fixes(analysis, start, end)
+        found += [_action(analysis, fix, lsp.CodeActionKind.QuickFix, len(one) == 1) for fix in one]
+    all_ = fixes.fix_all(analysis)
+    if all_ is not None and (
+        wanted is None or any("source.fixAll".startswith(str(getattr(kind, "value", kind))) for kind in wanted)
+    ):
+        found.append(_action(analysis, all_, lsp.CodeActionKind.SourceFixAll, False))
+    return found
+
+
+def _action(analysis: Analysis, fix: fixes.QuickFix, kind: lsp.CodeActionKind, preferred: bool) -> lsp.CodeAction:
+    return lsp.CodeAction(
+        fix.title,
+        kind,
+        [server.converter.diagnostic(problem, analysis) for problem in fix.mends],
+        is_preferred=preferred,
+        edit=server.converter.edits((edit.span, edit.text) for edit in fix.edits),
+    )
+
+
+# -- the whole text
+
+
+@answers(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, empty=[])
+def _outline(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    analysis = server.analysis(params.text_document.uri)
+    return [server.converter.entry(entry) for entry in navigate.outline(analysis.file)]
+
+
+@answers(
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL,
+    lsp.SemanticTokensLegend(list(tokens.TYPES), list(tokens.MODIFIERS)),
+)
+def _tokens(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+    analysis = server.analysis(params.text_document.uri)
+    data: list[int] = []
+    row = column = 0
+    for span, kind, modifiers in tokens.tokens(analysis):
+        place = server.converter.range(span)
+        line, start = place.start.line, place.start.character
+        bits = sum(1 << tokens.MODIFIERS.index(modifier) for modifier in modifiers)
+        step = start - column if line == row else start
+        data += [line - row, step, place.end.character - start, tokens.TYPES.index(kind), bits]
+        row, column = line, start
+    return lsp.SemanticTokens(data)
+
+
+@answers(lsp.TEXT_DOCUMENT_INLAY_HINT, empty=[])
+def _hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+    analysis = server.analysis(params.text_document.uri)
+    start = server.converter.offset(analysis.source, params.range.start)
+    end = server.converter.offset(analysis.source, params.range.end)
+    return [
+        lsp.InlayHint(server.converter.position(analysis.source, at), text, lsp.InlayHintKind.Type)
+        for at, text in hints.hints(analysis, start, end)
+    ]
+
+
+# -- our own requests
+
+
+@server.feature("attnc/diagram")
+async def _diagram(params: Any) -> dict[str, str]:
+    """`{textDocument, position}` -> `{name, svg, message}`: the block at the cursor, drawn; or why it is not."""
+    try:
+        uri, place = params.textDocument.uri, params.position
+        analysis = server.analysis(uri)
+        offset = server.converter.offset(analysis.source, lsp.Position(int(place.line), int(place.character)))
+        chosen = picture.subject(analysis, offset)
+        if chosen.graph is None:
+            return {"name": chosen.name, "svg": "", "message": chosen.message}
+        if server.drawn[0] is not chosen.graph:  # drawing takes its time, so it must not keep others waiting
+            server.drawn = (chosen.graph, *await asyncio.to_thread(picture.svg, chosen.graph))
+        return {"name": chosen.name, "svg": server.drawn[1], "message": server.drawn[2]}
+    except FileProblem as problem:
+        return {"name": "", "svg": "", "message": str(problem)}
+    except Exception as bug:
+        log.exception("attnc/diagram failed")
+        return {"name": "", "svg": "", "message": f"cannot be drawn: {bug}"}
+
+
+@server.feature("attnc/explain")
+def _explain(params: Any) -> dict[str, str]:
+    """`{code}` -> `{text}`: the page of a diagnostic, as Markdown; empty for a code that is none."""
+    return {"text": describe.error_page(str(getattr(params, "code", "")))}
+
+
+def serve() -> None:
+    """Answer on stdin and stdout until the client says `exit`."""
+    logging.getLogger("pygls").setLevel(logging.DEBUG if os.environ.get("ATTNC_DEBUG") == "1" else logging.CRITICAL)
+    server.start_io()
