@@ -22,6 +22,7 @@ from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.source import Source, Span
 from .names import Names, Owner, Symbol
 from .project import Project
+from .shift import Shift
 
 
 @dataclass(eq=False)
@@ -154,36 +155,6 @@ def is_current(analysis: Analysis) -> bool:
         except OSError:
             return False
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """From one text to another that differs in one stretch: what comes before it, and what comes after."""
-
-    before: int  # characters that are equal at the start
-    after: int  # and at the end
-    old: int
-    new: int
-
-    @staticmethod
-    def between(old: str, new: str) -> Shift:
-        most = min(len(old), len(new))
-        before = next((i for i in range(most) if old[i] != new[i]), most)
-        most -= before
-        after = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
-        return Shift(before, after, len(old), len(new))
-
-    def back(self, offset: int) -> int | None:
-        """The place in the old text of a place in the new one; None in what is new."""
-        if offset <= self.before:
-            return offset
-        return offset - self.new + self.old if offset >= self.new - self.after else None
-
-    def forth(self, offset: int) -> int | None:
-        """The other way round."""
-        if offset <= self.before:
-            return offset
-        return offset - self.old + self.new if offset >= self.old - self.after else None
 
 
 def views(analysis: Analysis, offset: int) -> Iterator[tuple[Analysis, int]]:

@@ -15,6 +15,8 @@ from .analysis import Analysis, views
 from .lexical import WORDS, word_at
 from .names import AXES, CALLED, VALUES, Mention, Symbol
 
+_INSIDE = frozenset(("and", "or", "not", "true", "false", "as"))  # words of expressions: the type says more
+
 
 @dataclass(frozen=True, slots=True)
 class Hover:
@@ -60,7 +62,7 @@ def _code(view: Analysis, offset: int) -> Hover | None:
             return option
     word = word_at(view.text, offset)
     if word is not None and word.text in WORDS:
-        inner = _expression(view, expressions, offset) if word.text in ("and", "or", "not", "true", "false") else None
+        inner = _expression(view, expressions, offset) if word.text in _INSIDE else None
         span = Span(view.source, word.start, word.end)
         return inner or Hover(f"**{word.text}**: {WORDS[word.text]}", span)
     return _expression(view, expressions, offset)

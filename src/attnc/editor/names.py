@@ -334,13 +334,14 @@ class _Reader:
         if generic is not None and generic.node in getattr(block.node, "generics", ()):
             return generic
         mine = self.names.top.get(name.text)
-        if mine is not None and (mine.path != self.names.path or block.path == self.names.path or self._joins(name)):
+        if mine is not None and (block.path == self.names.path or self._joins(block.path, name)):
             return mine
         return next((top[name.text] for top in self._tops(block.path, set()) if name.text in top), mine)
 
-    def _joins(self, name: s.Ident) -> bool:
-        """Whether a `use` puts this file's declaration in place of another file's."""
-        return any((used.rename or used.name).text == name.text for use, _ in self.names.uses for used in use.names)
+    def _joins(self, path: str, name: s.Ident) -> bool:
+        """Whether a `use` of a file puts what this file calls so in place of that file's own."""
+        uses = [use for use, used in self.names.uses if used == path]
+        return any((used.rename or used.name).text == name.text for use in uses for used in use.names)
 
     def _tops(self, path: str, seen: set[str]) -> Iterator[dict[str, Symbol]]:
         """The names of a file, and of all that it uses."""

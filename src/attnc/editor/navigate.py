@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from ..compiler.mentions import walk
 from ..dsl import syntax as s
 from ..dsl.source import Span
-from .analysis import Analysis, Shift, views
+from .analysis import Analysis, views
 from .names import Mention, Names, Symbol
+from .shift import Shift
 
 
 def mention_at(analysis: Analysis, offset: int) -> Mention | None:

@@ -13,7 +13,7 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _GAP = r"([ \t]+)"
 
 
-class AttnLexer(RegexLexer):
+class AttnLexer(RegexLexer):  # type: ignore[misc]
     """Attention architectures (`.attn`)."""
 
     name = "attn"

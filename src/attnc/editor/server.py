@@ -10,7 +10,9 @@ import asyncio
 import functools
 import logging
 import os
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from typing import Any, TypeVar
 
 from lsprotocol import types as lsp
@@ -23,12 +25,13 @@ from ..dsl.files import FileProblem
 from ..dsl.source import Span
 from . import describe, fixes, hints, navigate, picture, tokens
 from . import rename as renaming
-from .analysis import Analysis, Shift, analyse, is_current
+from .analysis import Analysis, analyse, is_current
 from .complete import complete
 from .convert import Converter, path_of
 from .hover import hover
 from .lexical import around
 from .project import Project
+from .shift import Shift
 from .signature import signature
 
 DELAY = 0.15
@@ -290,8 +293,8 @@ def _format(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
     shift = Shift.between(analysis.text, new)
     if analysis.text == new:
         return []
-    span = Span(analysis.source, shift.before, shift.old - shift.after)
-    return [lsp.TextEdit(server.converter.range(span), new[shift.before : shift.new - shift.after])]
+    span = Span(analysis.source, shift.before, len(analysis.text) - shift.after)
+    return [lsp.TextEdit(server.converter.range(span), new[shift.before : len(new) - shift.after])]
 
 
 @answers(
@@ -396,4 +399,6 @@ def _explain(params: Any) -> dict[str, str]:
 def serve() -> None:
     """Answer on stdin and stdout until the client says `exit`."""
     logging.getLogger("pygls").setLevel(logging.DEBUG if os.environ.get("ATTNC_DEBUG") == "1" else logging.CRITICAL)
-    server.start_io()
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")  # pygls closes it
+    with redirect_stdout(sys.stderr):  # nothing else may speak on this pipe
+        server.start_io(sys.stdin.buffer, out)
