@@ -408,6 +408,23 @@ def test_quick_fixes_mend_what_they_say(editor: Editor) -> None:
     assert actions(editor, "main.attn") == []
 
 
+def test_formatting_changes_only_what_must_be(editor: Editor) -> None:
+    loose = MAIN.replace("seq, past, model = model", "seq,past,   model=model")
+
+    def edits(text: str) -> list[lsp.TextEdit]:
+        editor.open("main.attn", text)
+        options = lsp.FormattingOptions(tab_size=4, insert_spaces=True)
+        asked = lsp.DocumentFormattingParams(editor.document("main.attn"), options)
+        return list(editor.run(editor.client.text_document_formatting_async(asked)) or [])
+
+    (edit,) = edits(loose)
+    assert applied(loose, [edit]) == attnc.format(loose) == attnc.format(MAIN)
+    assert edit.range.start.line == edit.range.end.line  # the rest of the text is not touched
+    assert edits(attnc.format(MAIN)) == []
+    assert edits(loose + "block\n") == []  # it does not parse: as it is
+    editor.open("main.attn", MAIN)
+
+
 def test_colours_tell_width_from_depth(editor: Editor) -> None:
     result = editor.run(editor.client.text_document_semantic_tokens_full_async(
         lsp.SemanticTokensParams(editor.document("main.attn"))))  # fmt: skip

@@ -23,6 +23,7 @@ from .. import __version__
 from ..dsl.diagnostic import AttnError
 from ..dsl.files import FileProblem
 from ..dsl.source import Span
+from ..spec import format as formatted
 from . import describe, fixes, hints, navigate, picture, tokens
 from . import rename as renaming
 from .analysis import Analysis, analyse, is_current
@@ -283,11 +284,9 @@ def _rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
 @answers(lsp.TEXT_DOCUMENT_FORMATTING)
 def _format(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
     """One edit, of what changes: the cursor elsewhere stays where it is. A text with syntax errors stays as it is."""
-    import attnc
-
     analysis = server.analysis(params.text_document.uri)
     try:
-        new = attnc.format(analysis.text)
+        new = formatted(analysis.text)
     except AttnError:
         return None
     shift = Shift.between(analysis.text, new)
