@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..compiler.graph import Graph, IndexInto, Input
 from .body import Body
 from .names import Namer
-from .plan import Plan
+from .plan import Plan, padded
 from .values import FULL, NONE, Val
 
 
@@ -22,7 +22,8 @@ def border(body: Body) -> list[str]:
         kind = val.kind
         mentioned = list(axes)
         if isinstance(element, IndexInto):
-            kind = f"index {element.axis.name}"
+            # Where there is padding anything may stand; its readers check the rest.
+            kind = "int" if padded(body.graph, item) else f"index {element.axis.name}"
             mentioned.append(element.axis)
         for axis in mentioned:
             known = seen.setdefault(axis.family, axis.name)
@@ -45,6 +46,26 @@ def border(body: Body) -> list[str]:
         if entries:
             lines.append(f"    {name}={_table(entries)},")
     lines.append(")")
+    return [*lines, *_lengths(body)]
+
+
+def _lengths(body: Body) -> list[str]:
+    """The call that checks each length of a ragged width against the extent."""
+    lines = []
+    for val, item in zip(body.inputs, body.graph.inputs, strict=True):
+        if item.length_of is None:
+            continue
+        extent = next(
+            f"{other.text}.shape[{place - len(axes)}]"
+            for other, entry in zip(body.inputs, body.graph.inputs, strict=True)
+            if entry.default is None
+            for axes in [body.core(entry.value.type.axes)]
+            for place, axis in enumerate(axes)
+            if axis.family == item.length_of.family
+        )
+        lines.append(
+            f'check_lengths("{body.graph.name}", "{item.name}", {val.text}, "{item.length_of.name}", {extent})'
+        )
     return lines
 
 

@@ -30,7 +30,7 @@ from ..compiler.graph import (
 from ..compiler.static import Arith, Const, ConstOf, SizeOf, Static
 from . import ranges
 from .names import Namer
-from .plan import Plan
+from .plan import Plan, padded
 from .ranges import ANY
 from .static_code import ATOM, TERM, Code, static_code
 from .values import NONE, CannotEmit, Val, is_table, join_leads, kind_of
@@ -198,7 +198,8 @@ class Layout(ABC):
         else:
             bounds = ANY
             element = value.type.element
-            if isinstance(element, IndexInto) and state.in_range:
+            item = self.graph.inputs[place]
+            if isinstance(element, IndexInto) and state.in_range and not padded(self.graph, item):
                 bounds = self.bounds.positions(element.axis)
             axes = self.core(value.type.axes)
             lead = NONE if state.lead is None else state.lead

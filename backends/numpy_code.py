@@ -258,6 +258,8 @@ class NumpyBody(Body):
     def begin(self) -> None:
         if self.graph.kind == "model" and self.graph.inputs:
             self.helper("check_inputs")
+            if any(item.length_of is not None for item in self.graph.inputs):
+                self.helper("check_lengths")
             for val in self.inputs:
                 self.checks.append(
                     f"{val.text} = {val.text} if {val.text} is None else np.asarray({val.text})"

@@ -68,6 +68,17 @@ def check_inputs(
     return batch or ()
 
 
+def check_lengths(model: str, name: str, lengths: Array, axis: str, extent: int) -> None:
+    """Refuses lengths of examples that the arrays have no room for."""
+    lengths = np.asarray(lengths)
+    bad = (lengths < 0) | (lengths > extent)
+    if bad.any():
+        place = [int(i) for i in np.argwhere(bad)[0]]
+        raise ValueError(
+            f"{model}: `{name}`: {int(lengths[tuple(place)])} at {place} is no length: {axis} = {extent} here"
+        )
+
+
 def check_index(index: Array | int, size: int, where: str) -> None:
     """Refuses a computed index outside 0 .. size - 1: NumPy would wrap a negative one round."""
     index = np.asarray(index)

@@ -18,6 +18,7 @@ from ..compiler.graph import (
     Constant,
     Graph,
     IndexInto,
+    Input,
     Node,
     Parameter,
     Positions,
@@ -28,7 +29,7 @@ from ..compiler.graph import (
     Value,
     Weight,
 )
-from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, evaluate
+from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, evaluate, exact
 from .names import Namer, camel
 
 
@@ -46,6 +47,12 @@ def operands(node: Node) -> tuple[Value, ...]:
 def results(node: Node) -> tuple[Value, ...]:
     """The values that a node makes."""
     return node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
+
+
+def padded(graph: Graph, item: Input) -> bool:
+    """Whether an input of a model has padding: it runs along a ragged width."""
+    ragged = {entry.length_of.family for entry in graph.inputs if entry.length_of is not None}
+    return any(axis.family in ragged for axis in item.value.type.axes)
 
 
 def children(node: Node) -> tuple[Graph, ...]:
@@ -214,7 +221,7 @@ class Plan:
             if own.extent is None:
                 continue
             try:
-                if evaluate(_exact(own.size)) != own.extent:
+                if evaluate(exact(own.size)) != own.extent:
                     return False
             except (ArithmeticError, ValueError):
                 return False
@@ -233,17 +240,6 @@ def _has_const(static: Static) -> bool:
             return any(_has_const(arg) for arg in args)
         case _:
             return False
-
-
-def _exact(static: Static) -> Static:
-    """In the size of an axis `/` divides exactly (D1)."""
-    match static:
-        case Arith(op, args):
-            if op in ("floor", "ceil"):  # what they round may well be a fraction
-                return static
-            return Arith("//" if op == "/" else op, tuple(_exact(arg) for arg in args))
-        case _:
-            return static
 
 
 class Program:

@@ -449,6 +449,8 @@ class TorchBody(Body):
     def begin(self) -> None:
         if self.graph.kind == "model" and self.graph.inputs:
             self.helper("check_inputs")
+            if any(item.length_of is not None for item in self.graph.inputs):
+                self.helper("check_lengths")
             self.checks = [*missing(self), *border(self)]
             for place, item in enumerate(self.graph.inputs):
                 if item.default is not None:

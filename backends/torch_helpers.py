@@ -67,6 +67,18 @@ def check_inputs(
     return batch or ()
 
 
+def check_lengths(model: str, name: str, lengths: Tensor, axis: str, extent: int) -> None:
+    """Refuses lengths of examples that the arrays have no room for; looks only in eager mode on the CPU."""
+    if torch.compiler.is_compiling() or lengths.device.type != "cpu":
+        return
+    bad = (lengths < 0) | (lengths > extent)
+    if bad.any():
+        place = bad.nonzero()[0].tolist()
+        raise ValueError(
+            f"{model}: `{name}`: {int(lengths[tuple(place)])} at {place} is no length: {axis} = {extent} here"
+        )
+
+
 def check_index(index: Tensor | int, size: int, where: str) -> None:
     """Refuses a computed index outside 0 .. size - 1; looks only in eager mode on the CPU."""
     if torch.compiler.is_compiling() or (isinstance(index, Tensor) and index.device.type != "cpu"):

@@ -25,6 +25,8 @@ class Axis:
     bound:  the largest extent of a bounded width (`width seq <= 1024`), else None.
     family: the id of the axis that this is a copy of (its own id if of none): copies have equal extents (D4).
     label:  what a diagram calls it (`depth model as m`).
+    ragged: each example of a batch has its own length (`width source ragged`; its copies too). What is derived from it,
+            and axis parameters of blocks, follow when a graph is made of them: see `rewrites/ragged.py`.
     """
 
     id: int
@@ -36,6 +38,7 @@ class Axis:
     bound: int | None = field(compare=False)
     family: int = field(compare=False)
     span: Span | None = field(compare=False, repr=False)
+    ragged: bool = field(default=False, compare=False, repr=False)
 
     @property
     def is_width(self) -> bool:

@@ -215,6 +215,7 @@ class BlockCall(Binding):
                     extent=original.extent,
                     family=original.family,
                     span=axis.span,
+                    ragged=original.ragged,
                 )
             size = substitute(formula, given, numbers)
             extent = checked_size(self.body.frame, size, self.call.span, axis.name, formula_span=axis.span)

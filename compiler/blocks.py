@@ -260,7 +260,14 @@ class Checker:
         """A parameter of an instance, with the size of what it stands for."""
         bound = extents.bound if extents.is_width else None
         axis = self.session.axis(
-            like.name, like.kind, label=like.label, extent=extents.extent, bound=bound, family=family, span=like.span
+            like.name,
+            like.kind,
+            label=like.label,
+            extent=extents.extent,
+            bound=bound,
+            family=family,
+            span=like.span,
+            ragged=extents.ragged,
         )
         frame.params.append(axis)
         if implicit:

@@ -13,6 +13,7 @@ from .builder import Builder
 from .graph import Init, Parameter, Role, Scalar, Type, Weight
 from .modules import checked_number, checked_size, is_missing, size_static
 from .names import listed, nearest
+from .ragged import refuse_ragged
 from .repeats import Repeats
 from .sizes import largest
 from .static import ConstOf, SizeOf, Static
@@ -220,6 +221,8 @@ class Body(Repeats):
         size: Static | None = None
         bound: int | None = None
         family: int | None = None
+        ragged = False
+        refuse_ragged(self.checker.session, decl, in_block=True)
         if decl.like is not None:
             original = self.axis(decl.like)
             if original is not None and original.kind is not kind:
@@ -231,6 +234,7 @@ class Body(Repeats):
                 )
             if original is not None:
                 extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
+                ragged = original.ragged
         elif decl.size is not None:
             size = size_static(decl.size, self.lookup, self.frame)
             value = None if size is None else checked_size(self.frame, size, decl.size.span, name)
@@ -249,7 +253,15 @@ class Body(Repeats):
             )
         label = decl.display.text if decl.display else name
         axis = self.checker.session.axis(
-            name, kind, label=label, extent=extent, size=size, bound=bound, family=family, span=decl.name.span
+            name,
+            kind,
+            label=label,
+            extent=extent,
+            size=size,
+            bound=bound,
+            family=family,
+            span=decl.name.span,
+            ragged=ragged,
         )
         self.frame.add_axis(axis)
 

@@ -225,11 +225,16 @@ Node = Constant | Positions | Parameter | Apply | Call | Repeat | Scan
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input of a graph. `default` is the constant that stands in for it when it is not given (models only)."""
+    """One input of a graph.
+
+    default:   the constant that stands in for it when it is not given (models only).
+    length_of: the ragged width whose length in each example it is (models only; `rewrites/ragged.py`).
+    """
 
     name: str
     value: Value
     default: Static | None = None
+    length_of: Axis | None = None
 
 
 @dataclass(frozen=True, slots=True)

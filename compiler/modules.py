@@ -22,6 +22,7 @@ from .axes import Axis, Kind
 from .mentions import Mentions, mentions_of
 from .names import did_you_mean, nearest
 from .ops import OPS
+from .ragged import refuse_ragged
 from .session import Reporter, Session
 from .sizes import Inexact, divides_by_zero, inexact_division, largest
 from .static import OPERATIONS, Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate
@@ -394,6 +395,10 @@ class _Declarations:
             extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
         elif setting is not None and decl.bounded:
             bound = self._positive(setting, decl.name, "it is set from outside")
+        elif setting is not None and decl.ragged is not None:
+            self.session.report(
+                "E0601", f"`{name}` is ragged: its lengths come with the inputs, and cannot be set", None
+            )
         elif setting is not None:
             extent = self._positive(setting, decl.name, "it is set from outside")
         elif decl.size is not None:
@@ -407,6 +412,7 @@ class _Declarations:
                 decl.span,
                 help="write `=`, or declare a width",
             )
+        ragged = decl.ragged is not None and not refuse_ragged(self.session, decl)
         axis = self.session.axis(
             name,
             kind,
@@ -416,6 +422,7 @@ class _Declarations:
             bound=bound,
             family=original.family if original else None,
             span=decl.name.span,
+            ragged=original.ragged if original else ragged,
         )
         if formula is not None and not decl.bounded:
             self.session.formulas[axis.id] = formula

@@ -19,6 +19,7 @@ from .facts import Facts
 from .graph import Graph
 from .modules import BlockDef, Loader, Module, called_blocks
 from .names import did_you_mean, listed, nearest
+from .ragged import complaints
 from .session import Session
 from .sized import unsized_widths
 from .static import Number
@@ -135,6 +136,8 @@ class _Build:
             if block.is_model and graph is not None and not session.errors:
                 for problem in unsized_widths(graph):
                     session.add(problem)
+        if not session.errors:
+            self._ragged(session, [checker.alone[block].graph for block in blocks])
         sound = not session.errors
         for block in blocks:
             self._causal(session, checker, block, sound)
@@ -173,6 +176,15 @@ class _Build:
                 f"it has {', '.join(module.configs)}" if module.configs else "it has none"
             )
             session.add(error("E0602", f"{self.source.name} has no config `{self.config}`", None, help=help))
+
+    def _ragged(self, session: Session, graphs: list[Graph | None]) -> None:
+        """What ragged widths forbid, each once: a block's mistake shows in all that call it."""
+        seen = set()
+        for graph in graphs:
+            for problem in complaints(graph) if graph is not None else ():
+                if (problem.span, problem.message) not in seen:
+                    seen.add((problem.span, problem.message))
+                    session.add(problem)
 
     def _causal(self, session: Session, checker: Checker, block: BlockDef, sound: bool) -> None:
         """Prove what `causal` claims (D12); of a file with other mistakes only the claims' form is checked."""

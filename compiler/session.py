@@ -59,11 +59,12 @@ class Session:
         bound: int | None = None,
         family: int | None = None,
         span: Span | None = None,
+        ragged: bool = False,
     ) -> Axis:
         """A new axis; its own family unless told."""
         id = self.fresh()
         family = id if family is None else family
-        return Axis(id, name, kind, label or name, extent, size, bound, family, span)
+        return Axis(id, name, kind, label or name, extent, size, bound, family, span, ragged)
 
     def const(self, name: str, value: Number | None) -> Const:
         return Const(self.fresh(), name, value)

@@ -139,6 +139,17 @@ def consts_in(static: Static) -> list[Const]:
             return []
 
 
+def exact(static: Static) -> Static:
+    """The size of an axis, in which `/` divides exactly (D1); what floor and ceil round may well be a fraction."""
+    match static:
+        case Arith(op, args):
+            if op in ("floor", "ceil"):
+                return static
+            return Arith("//" if op == "/" else op, tuple(exact(arg) for arg in args))
+        case _:
+            return static
+
+
 def known(static: Static) -> Number | None:
     """`evaluate`, and None for what has no value: that is reported where it is written."""
     try:

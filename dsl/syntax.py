@@ -161,7 +161,10 @@ class TypeExpr:
 
 @dataclass(frozen=True, slots=True)
 class AxisDecl:
-    """`depth model as m = 512`, `width past like target`, `width seq <= 1024`. `bounded`: `<=` rather than `=`."""
+    """`depth model as m = 512`, `width past like target`, `width seq <= 1024`, `width source ragged`.
+
+    bounded: `<=` rather than `=`. ragged: the word, where it stands.
+    """
 
     kind: str  # "width" | "depth"
     name: Ident
@@ -169,6 +172,7 @@ class AxisDecl:
     like: Ident | None
     size: Expr | None
     bounded: bool
+    ragged: Ident | None
     span: Span = _span()
 
 

@@ -137,9 +137,9 @@ class Builder:
 
     def axis(self, parts: list[Any]) -> AxisDecl:
         name, display, like = self.ident(parts[0]), self.maybe(parts[1]), self.maybe(parts[2])
-        relation, size = parts[3], parts[4]
-        last = size or like or display or name
-        return AxisDecl("", name, display, like, size, relation == "<=", name.span.to(last.span))
+        relation, size, ragged = parts[3], parts[4], self.maybe(parts[5])
+        last = ragged or size or like or display or name
+        return AxisDecl("", name, display, like, size, relation == "<=", ragged, name.span.to(last.span))
 
     def consts(self, parts: list[Any]) -> tuple[ConstDecl, ...]:
         return tuple(parts[1:])

@@ -78,4 +78,29 @@ block scores(Q: [q, d], K: [k, d]) -> [q, k] {
 }
 """,
     ),
+    Entry(
+        "W0505",
+        "a mask by hand over a ragged width",
+        """
+        The padding of a ragged width is left out of every softmax, sum, mean and loss by construction. An input that
+        says for each item whether it is real, used as a mask, does the same again, or something else by mistake. If it
+        chooses among items that are all real, keep it.
+        """,
+        """
+width source ragged
+depth model = 8
+
+model pooled(x: [source, model], real: bool[source]) -> [model] {
+    return mean[source](x where real)
+}
+""",
+        """
+width source ragged
+depth model = 8
+
+model pooled(x: [source, model]) -> [model] {
+    return mean[source](x)
+}
+""",
+    ),
 )

@@ -206,8 +206,11 @@ class Model:
 
     @cached_property
     def inputs(self) -> tuple[Port, ...]:
-        """The inputs, in the order of the call."""
-        return tuple(_port(i.name, i.value.type, i.value.type.axes, i.default is not None) for i in self._graph.inputs)
+        """The inputs, in the order of the call; those of ragged widths' lengths come last."""
+        from .compiler.rewrites import pad_ragged
+
+        inputs = pad_ragged(self._graph)[0].inputs
+        return tuple(_port(i.name, i.value.type, i.value.type.axes, i.default is not None) for i in inputs)
 
     @cached_property
     def outputs(self) -> tuple[Port, ...]:
@@ -220,10 +223,11 @@ class Model:
 
         A block standing alone is compiled as a model: its inputs are checked, and all have the leading batch axes.
         """
+        from .compiler.rewrites import pad_ragged
         from .compiler.sized import require_sizes
 
         require_sizes(self._graph)
-        return replace(self._graph, kind="model")
+        return pad_ragged(replace(self._graph, kind="model"))[0]
 
     @cached_property
     def weights(self) -> Mapping[str, WeightSpec]:

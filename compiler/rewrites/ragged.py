@@ -1,0 +1,367 @@
+"""Ragged widths: padding left out by construction (`width source ragged`).
+
+A batch of examples of different lengths lies in arrays of one extent, padded at the end. This pass gives a graph an
+input `source_lengths` (one number for each example) for each family of ragged widths, and changes every op that would
+mix what is padding into what is not:
+
+    sum, mean, max, softmax, ...     get the mask `source < length`
+    dot, window, l2norm, ...         read 0 where there is padding
+    layernorm, rmsnorm               are written out, with a mean that leaves padding out
+    argsort, topk                    rank padding last
+    |source|                         is the example's own length, and so is the size of what derives from it
+
+So each example comes out as if it ran alone, whatever stands in the padding of the inputs; in the results it is 0.
+The pass does *not* look at blocks' signatures: a width parameter is ragged in a call that gives it a ragged width.
+
+Where there is no such reading (padding in the middle of a concatenation, an op of the user's own) a diagnostic is
+given back, and the graph is of no use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ...dsl.diagnostic import Diagnostic, error
+from ...dsl.source import Span
+from ..axes import Axis
+from ..graph import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    IndexInto,
+    Input,
+    Node,
+    Positions,
+    Repeat,
+    Role,
+    Scalar,
+    Scan,
+    Type,
+    Value,
+    values_of,
+)
+from ..ops import OPS
+from ..static import Arith, Literal, SizeOf, Static, axes_in, exact
+from ..wires import static_element
+from .ragged_ops import RULES
+
+
+def pad_ragged(graph: Graph) -> tuple[Graph, list[Diagnostic]]:
+    """The graph with a length for each family of ragged widths, and what stands in the way. See the module."""
+    families: dict[int, Axis] = {}
+    for axis in graph.axes:
+        if axis.ragged:
+            families.setdefault(axis.family, axis)
+    if not families:
+        return graph, []
+    pass_ = _Pass()
+    body = pass_.body(graph, tuple(families), root=True)
+    return body.finish(tuple(families)), list(pass_.problems.values())
+
+
+class _Pass:
+    """All graphs of one model: each is rewritten once for each set of families that are ragged in it."""
+
+    def __init__(self) -> None:
+        self.problems: dict[object, Diagnostic] = {}
+        self._bodies: dict[tuple[int, tuple[int, ...]], Body] = {}
+        self._graphs: dict[tuple[int, tuple[int, ...], tuple[int, ...]], Graph] = {}
+
+    def body(self, graph: Graph, families: tuple[int, ...], root: bool = False) -> Body:
+        key = (id(graph), families)
+        if key not in self._bodies:
+            self._bodies[key] = Body(self, graph, families, root)
+            self._bodies[key].run()
+        return self._bodies[key]
+
+    def graph(self, body: Body, wanted: tuple[int, ...]) -> Graph:
+        key = (id(body.old), body.families, wanted)
+        if key not in self._graphs:
+            self._graphs[key] = body.finish(wanted)
+        return self._graphs[key]
+
+
+@dataclass
+class Body:
+    """One graph on its way. `families` are ragged in it; the lengths that it turns out to need become inputs."""
+
+    owner: _Pass
+    old: Graph
+    families: tuple[int, ...]
+    root: bool
+    nodes: list[Node] = field(default_factory=list)
+    lengths: dict[int, Value] = field(default_factory=dict)  # by family: inputs, and what derives from them
+    used: dict[int, None] = field(default_factory=dict)  # families whose lengths are needed
+    same: dict[int, Value] = field(default_factory=dict)  # old value -> the new one that stands for it
+    zero: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which a value is 0 where there is padding
+    _valid: dict[Axis, Value] = field(default_factory=dict)
+    _positions: dict[Axis, Value] = field(default_factory=dict)
+    _outputs: list[Value] = field(default_factory=list)
+    _next: int = 0
+
+    def run(self) -> None:
+        self._next = max((value.id for value in values_of(self.old)), default=0)
+        for family in self.families:
+            axis = self._named(family)
+            self.lengths[family] = self._value(Type(Scalar.INT, ()), Role.DATA, axis.span, f"{axis.name}_lengths")
+        if self.root:
+            self._clean_inputs()
+        for node in self.old.nodes:
+            self._node(node)
+        for output in self.old.outputs:
+            value = self.now(output.value)
+            self._outputs.append(self.cleared(value, value.type.axes) if self.root else value)
+
+    def finish(self, wanted: tuple[int, ...]) -> Graph:
+        """The new graph, with the lengths of these families as further inputs."""
+        taken = {entry.name for entry in self.old.inputs}
+        extra = []
+        for family in wanted:
+            value = self.lengths[family]
+            name = value.name or "lengths"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            extra.append(Input(name, value, length_of=self._named(family) if self.root else None))
+        outputs = tuple(replace(old, value=new) for old, new in zip(self.old.outputs, self._outputs, strict=True))
+        return replace(self.old, inputs=(*self.old.inputs, *extra), nodes=tuple(self.nodes), outputs=outputs)
+
+    def refuse(self, message: str, span: Span | None, help: str) -> None:
+        """Say that something would mix padding in."""
+        self.owner.problems.setdefault((span, message), error("E0802", message, span, help=help))
+
+    # -- lengths -----------------------------------------------------------------------------------------------------
+
+    def _named(self, family: int) -> Axis:
+        """The axis of this graph that a length is named after: of several copies the one declared first."""
+        found = [axis for axis in (*self.old.axes, *self.old.lifted, *self._mentioned()) if axis.family == family]
+        return min(found, key=lambda axis: axis.span.start if axis.span is not None else 0)
+
+    def _mentioned(self) -> Iterable[Axis]:
+        return (axis for value in values_of(self.old) for axis in value.type.axes)
+
+    def length(self, axis: Axis) -> Value | None:
+        """Each example's own extent along an axis; None where all have the array's."""
+        if axis.family in self.families:
+            self.used[axis.family] = None
+            return self.lengths[axis.family]
+        if axis.family in self.lengths:
+            return self.lengths[axis.family]
+        if axis.extent is None and axis.size is not None and self._ragged(axis.size):
+            self.lengths[axis.family] = self._number(exact(axis.size))
+            return self.lengths[axis.family]
+        return None
+
+    def is_ragged(self, axis: Axis) -> bool:
+        """`length(axis) is not None`, without making anything."""
+        return axis.family in self.lengths or (
+            axis.extent is None and axis.size is not None and self._ragged(axis.size)
+        )
+
+    def _ragged(self, static: Static) -> bool:
+        return any(self.is_ragged(axis) for axis in axes_in(static))
+
+    def _number(self, static: Static) -> Value:
+        """A size for each example: the arithmetic of a static expression over lengths."""
+        if not self._ragged(static):
+            return self.constant(static)
+        match static:
+            case SizeOf(axis):
+                found = self.length(axis)
+                assert found is not None
+                return found
+            case Arith("//", (a, b)):
+                quotient = self.apply("/", (self._number(a), self._number(b)), Type(Scalar.REAL, ()))
+                return self.apply("floor", (quotient,), Type(Scalar.INT, ()))
+            case Arith(op, args):
+                name = {"max": "maximum", "min": "minimum"}.get(op, op)
+                return self.apply(name, tuple(map(self._number, args)), Type(static_element(static), ()))
+        raise AssertionError(static)
+
+    def valid(self, axes: Iterable[Axis]) -> Value | None:
+        """True where none of these axes is in its padding; None if none of them is ragged."""
+        found: Value | None = None
+        for axis in axes:
+            if not self.is_ragged(axis):
+                continue
+            if axis not in self._valid:
+                length = self.length(axis)
+                assert length is not None
+                positions = self._position(axis)
+                self._valid[axis] = self.apply("<", (positions, length), Type(Scalar.BOOL, (axis,)), "valid")
+            found = self._valid[axis] if found is None else self.both(found, self._valid[axis])
+        return found
+
+    # -- making nodes --------------------------------------------------------------------------------------------
+
+    def _value(self, type: Type, role: Role, span: Span | None = None, name: str | None = None) -> Value:
+        self._next += 1
+        return Value(self._next, type, role, name, span)
+
+    def apply(self, op: str, operands: tuple[Value, ...], type: Type, name: str | None = None, **more: object) -> Value:
+        role = max(value.role for value in operands)
+        out = self._value(type, role, None, name)
+        self.nodes.append(Apply(op, operands, out, **more))  # type: ignore[arg-type]
+        return out
+
+    def constant(self, static: Static) -> Value:
+        out = self._value(Type(static_element(static), ()), Role.CONSTANT)
+        self.nodes.append(Constant(static, out))
+        return out
+
+    def _position(self, axis: Axis) -> Value:
+        if axis not in self._positions:
+            self._positions[axis] = self._value(Type(IndexInto(axis), (axis,)), Role.TABLE)
+            self.nodes.append(Positions(axis, self._positions[axis]))
+        return self._positions[axis]
+
+    def both(self, a: Value, b: Value) -> Value:
+        axes = (*b.type.axes, *(axis for axis in a.type.axes if axis not in b.type.axes))
+        thin = {axis for axis in axes if not any(_varies(value, axis) for value in (a, b))}
+        return self.apply("and", (a, b), Type(Scalar.BOOL, axes, frozenset(thin)))
+
+    def cleared(self, value: Value, axes: Iterable[Axis], fill: float | int | bool = 0) -> Value:
+        """The value, with `fill` where one of these axes is in its padding."""
+        axes = [axis for axis in axes if _varies(value, axis) and self.is_ragged(axis)]
+        if fill == 0:
+            axes = [axis for axis in axes if axis not in self.zero.get(value.id, ())]
+        valid = self.valid(axes)
+        if valid is None:
+            return value
+        if value.type.element is Scalar.BOOL:
+            return self.both(value, valid)
+        out = self.apply("select", (valid, value, self.constant(Literal(fill))), value.type)
+        if fill == 0:
+            self.zero[out.id] = self.zero.get(value.id, set()) | set(axes)
+        return out
+
+    def _clean_inputs(self) -> None:
+        """Reals read 1, not 0: dividing by it or taking its logarithm makes no NaN, which gradients would spread."""
+        for entry in self.old.inputs:
+            fill = 1 if entry.value.type.element is Scalar.REAL else 0
+            self.same[entry.value.id] = self.cleared(entry.value, entry.value.type.axes, fill)
+
+    # -- nodes -------------------------------------------------------------------------------------------------------
+
+    def now(self, value: Value) -> Value:
+        return self.same.get(value.id, value)
+
+    def _node(self, node: Node) -> None:
+        match node:
+            case Constant():
+                if self._ragged(node.value):
+                    self.same[node.out.id] = self._number(node.value)
+                else:
+                    self.nodes.append(node)
+            case Positions():
+                self._positions.setdefault(node.axis, node.out)
+                self.nodes.append(node)
+            case Apply():
+                mask = None if node.mask is None else self.now(node.mask)
+                self._op(replace(node, operands=tuple(map(self.now, node.operands)), mask=mask))
+            case Call():
+                self._call(node)
+            case Scan():
+                self._scan(node)
+            case Repeat():
+                self._repeat(node)
+            case _:
+                self.nodes.append(node)
+
+    def _op(self, node: Apply) -> None:
+        if any(self._ragged(option) for option in node.options.values()):
+            self.refuse(
+                f"`{node.op}` is given the size of a ragged width, which is another in each example",
+                node.span,
+                "give it a number, or the size of an axis that is not ragged",
+            )
+        acts = [axis for axis in node.axes if self.is_ragged(axis)]
+        rule = RULES.get(node.op)
+        if rule is not None:
+            rule(self, node, acts)
+        elif acts and OPS[node.op].masked:
+            self._masked(node, acts)
+        else:
+            self.nodes.append(node)
+
+    def _masked(self, node: Apply, acts: list[Axis]) -> None:
+        valid = self.valid(acts)
+        assert valid is not None
+        mask = valid if node.mask is None else self.both(node.mask, valid)
+        self.nodes.append(replace(node, mask=mask))
+        if node.op == "softmax":
+            self.zero[node.out.id] = set(acts)
+
+    def _lengths(self, inner: Graph, families: Mapping[int, int]) -> tuple[Body, tuple[int, ...]]:
+        body = self.owner.body(inner, tuple(families))
+        return body, tuple(body.used)
+
+    def _call(self, node: Call) -> None:
+        families, args = self._into(node.graph, node.axes, node.consts, node.span), tuple(map(self.now, node.args))
+        if node.graph.kind == "op":
+            named = next((mine for _, mine in node.axes if self.is_ragged(mine)), None)
+            if named is not None:
+                self.refuse(
+                    f"`{node.graph.name}` is an op of your own: it would be given the padding of `{named.name}`",
+                    node.span,
+                    f"declare `{named.name}` without `ragged`, and give the op a mask",
+                )
+            self.nodes.append(replace(node, args=args))
+            return
+        body, wanted = self._lengths(node.graph, families)
+        given = tuple(self._given(families[family]) for family in wanted)
+        self.nodes.append(replace(node, graph=self.owner.graph(body, wanted), args=(*args, *given)))
+
+    def _scan(self, node: Scan) -> None:
+        families, args = self._into(node.graph, node.axes, node.consts, node.span), tuple(map(self.now, node.args))
+        body, wanted = self._lengths(node.graph, families)
+        given = tuple(self._given(families[family]) for family in wanted)
+        self.nodes.append(replace(node, graph=self.owner.graph(body, wanted), args=(*args, *given)))
+
+    def _repeat(self, node: Repeat) -> None:
+        """The bodies' axes are ours. What one of them needs, all are given: they have the same inputs."""
+        families = {family: family for family in self.lengths}
+        bodies = [self.owner.body(body, tuple(families)) for body in node.bodies]
+        wanted = tuple(dict.fromkeys(family for body in bodies for family in body.used))
+        given = tuple(self._given(family) for family in wanted)
+        graphs = tuple(self.owner.graph(body, wanted) for body in bodies)
+        self.nodes.append(replace(node, bodies=graphs, args=(*map(self.now, node.args), *given)))
+
+    def _into(
+        self,
+        inner: Graph,
+        axes: tuple[tuple[Axis, Axis], ...],
+        consts: Iterable[tuple[object, Static]],
+        span: Span | None,
+    ) -> dict[int, int]:
+        """Families that are ragged in a block called, each with ours that it stands for."""
+        if any(self._ragged(static) for _, static in consts):
+            self.refuse(
+                f"a const of `{inner.name}` is the size of a ragged width, which is another in each example",
+                span,
+                "pass it as an argument",
+            )
+        found = {theirs.family: ours.family for theirs, ours in axes if self.is_ragged(ours)}
+        for _, ours in axes:
+            self._derive(ours)
+        for axis in inner.lifted:
+            if self.is_ragged(axis):
+                self._derive(axis)
+                found[axis.family] = axis.family
+        return found
+
+    def _derive(self, axis: Axis) -> None:
+        """Lengths of derived widths exist before they are handed on."""
+        if self.is_ragged(axis) and axis.family not in self.lengths:
+            self.length(axis)
+
+    def _given(self, family: int) -> Value:
+        if family in self.families:
+            self.used[family] = None
+        return self.lengths[family]
+
+
+def _varies(value: Value, axis: Axis) -> bool:
+    return axis in value.type.axes and axis not in value.type.thin

@@ -1,0 +1,154 @@
+"""Ops with a rule of their own on ragged widths (`ragged.py`): how each reads padding as nothing.
+
+Ops that take a mask need none: they get one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..axes import Axis
+from ..graph import Apply, Scalar, Type
+from ..static import Literal
+
+if TYPE_CHECKING:
+    from .ragged import Body
+
+LARGE = 3.0e38  # beyond any number of a model, and finite in float32
+LARGE_INT = 2**62
+
+
+def _reads_zero(body: Body, node: Apply, acts: list[Axis]) -> None:
+    """Padding counts as 0 in every operand."""
+    body.nodes.append(replace(node, operands=tuple(body.cleared(value, acts) for value in node.operands)))
+    if node.op == "l2norm" and acts:
+        body.zero[node.out.id] = set(acts)
+
+
+def _keeps_zero(body: Body, node: Apply, acts: list[Axis]) -> None:
+    body.nodes.append(node)
+    body.zero[node.out.id] = set().union(*(body.zero.get(value.id, ()) for value in node.operands))
+
+
+def _renamed(body: Body, node: Apply, acts: list[Axis]) -> None:
+    body.nodes.append(node)
+    names = dict(zip(node.axes, node.made, strict=False))
+    body.zero[node.out.id] = {names.get(axis, axis) for axis in body.zero.get(node.operands[0].id, ())}
+
+
+def _norm(body: Body, node: Apply, acts: list[Axis]) -> None:
+    """layernorm and rmsnorm along a ragged width have no weights: they are their formula, with masked means."""
+    if not acts:
+        body.nodes.append(node)
+        return
+    x, valid = node.operands[0], body.valid(acts)
+    gone = set(node.axes)
+    small = Type(Scalar.REAL, tuple(axis for axis in x.type.axes if axis not in gone), x.type.thin - gone)
+    if node.op == "layernorm":
+        mean = body.apply("mean", (x,), small, axes=node.axes, mask=valid)
+        x = body.apply("-", (x, mean), x.type)
+    square = body.apply("*", (x, x), x.type)
+    mean = body.apply("mean", (square,), small, axes=node.axes, mask=valid)
+    shifted = body.apply("+", (mean, body.constant(node.options["eps"])), small)
+    scale = body.apply("rsqrt", (shifted,), small)
+    body.nodes.append(Apply("*", (x, scale), node.out, span=node.span))
+
+
+def _ranked(body: Body, node: Apply, acts: list[Axis]) -> None:
+    """Padding comes last, whichever way the order runs."""
+    last = node.op == "argsort" and node.options.get("descending") != Literal(True)
+    real = node.operands[0].type.element is Scalar.REAL
+    fill: float | int = LARGE if real else LARGE_INT
+    x = body.cleared(node.operands[0], acts, fill if last else -fill)
+    body.nodes.append(replace(node, operands=(x,)))
+
+
+def _pad(body: Body, node: Apply, acts: list[Axis]) -> None:
+    """What was padding in the shorter axis is `value` in the longer one, like all outside of it."""
+    value = node.options.get("value", Literal(0))
+    fill = value.value if isinstance(value, Literal) else 0
+    body.nodes.append(replace(node, operands=(body.cleared(node.operands[0], acts, fill),)))
+
+
+def _gather(body: Body, node: Apply, acts: list[Axis]) -> None:
+    """Indices at padding are 0, so that none is out of range."""
+    x, e = node.operands
+    body.nodes.append(replace(node, operands=(x, body.cleared(e, e.type.axes))))
+
+
+def _concat(body: Body, node: Apply, acts: list[Axis]) -> None:
+    early = next((axis for axis in node.axes[:-1] if body.is_ragged(axis)), None)
+    if early is not None:
+        body.refuse(
+            f"`concat` would leave the padding of the ragged width `{early.name}` inside `{node.made[0].name}`",
+            node.span,
+            f"put what has `{early.name}` last",
+        )
+    elif acts and not body.is_ragged(node.made[0]):
+        _underived(body, node, node.made[0])
+    body.nodes.append(node)
+
+
+def _split(body: Body, node: Apply, acts: list[Axis]) -> None:
+    if acts and not body.is_ragged(node.made[0]):
+        _underived(body, node, node.made[0])
+    body.nodes.append(node)
+
+
+def _merge(body: Body, node: Apply, acts: list[Axis]) -> None:
+    late = next((axis for axis in node.axes[1:] if body.is_ragged(axis)), None)
+    if late is not None:
+        body.refuse(
+            f"`merge` would leave the padding of the ragged width `{late.name}` inside `{node.made[0].name}`",
+            node.span,
+            f"put `{late.name}` first",
+        )
+    elif acts and not body.is_ragged(node.made[0]):
+        _underived(body, node, node.made[0])
+    body.nodes.append(node)
+
+
+def _underived(body: Body, node: Apply, made: Axis) -> None:
+    ragged = next(axis for axis in node.axes if body.is_ragged(axis))
+    body.refuse(
+        f"`{node.op}` makes `{made.name}` of the ragged width `{ragged.name}`, but its size does not follow from it",
+        node.span,
+        f"derive it, so that each example has its own: `width {made.name} = ...` over `{ragged.name}`",
+    )
+
+
+def _cross_entropy(body: Body, node: Apply, acts: list[Axis]) -> None:
+    """Classes that are padding have no probability."""
+    if acts and node.options.get("smoothing", Literal(0.0)) != Literal(0.0):
+        body.refuse(
+            f"`cross_entropy` smooths over the ragged width `{acts[0].name}`, its padding included",
+            node.span,
+            "leave `smoothing` out",
+        )
+    logits, ids = node.operands
+    clean = body.cleared(logits, acts, -LARGE)
+    body.nodes.append(replace(node, operands=(clean, body.cleared(ids, ids.type.axes) if acts else ids)))
+
+
+_Rule = Callable[["Body", Apply, list[Axis]], None]
+RULES: dict[str, _Rule] = {
+    "dot": _reads_zero,
+    "linear": _reads_zero,
+    "window": _reads_zero,
+    "l2norm": _reads_zero,
+    "dropout": _keeps_zero,
+    "*": _keeps_zero,
+    "rename": _renamed,
+    "layernorm": _norm,
+    "rmsnorm": _norm,
+    "argsort": _ranked,
+    "topk": _ranked,
+    "pad": _pad,
+    "gather": _gather,
+    "concat": _concat,
+    "split": _split,
+    "merge": _merge,
+    "cross_entropy": _cross_entropy,
+}
