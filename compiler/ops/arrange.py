@@ -11,7 +11,7 @@ from ..graph import IndexInto, Scalar, Type
 from ..sizes import provably_different
 from ..static import Arith, Number, SizeOf, Static, evaluate
 from ..wires import show, union
-from .table import Brackets, Op, Option
+from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
     from ..opcall import OpCall
@@ -216,6 +216,7 @@ ROWS: tuple[Op, ...] = (
         written_elsewhere,
         Brackets.MAP,
         glyph="rename",
+        cost=Cost(work=0, moves=False),
     ),
     Op(
         "gather",
@@ -230,6 +231,7 @@ ROWS: tuple[Op, ...] = (
         Brackets.MAP,
         operands=("x", "e"),
         glyph="gather",
+        cost=Cost(work=0, saves=("index",)),
     ),
     Op(
         "broadcast",
@@ -241,6 +243,7 @@ ROWS: tuple[Op, ...] = (
         broadcast,
         Brackets.MADE,
         glyph="broadcast",
+        cost=Cost(work=0, moves=False),
     ),
     Op(
         "split",
@@ -252,6 +255,7 @@ ROWS: tuple[Op, ...] = (
         split,
         Brackets.MAP,
         glyph="bar",
+        cost=Cost(work=0, moves=False),
     ),
     Op(
         "merge",
@@ -264,6 +268,7 @@ ROWS: tuple[Op, ...] = (
         merge,
         Brackets.MAP,
         glyph="bar",
+        cost=Cost(work=0, moves=False),
     ),
     Op(
         "concat",
@@ -277,6 +282,7 @@ ROWS: tuple[Op, ...] = (
         operands=("x", "y"),
         variadic=True,
         glyph="concat",
+        cost=Cost(work=0),
     ),
     Op(
         "index",
@@ -288,6 +294,7 @@ ROWS: tuple[Op, ...] = (
         index,
         Brackets.MADE,
         operands=("i",),
+        cost=Cost(work=0, moves=False),
     ),
     Op(
         "dropout",
@@ -300,6 +307,7 @@ ROWS: tuple[Op, ...] = (
         positional=1,
         glyph="dropout",
         options=(Option("p", None, "the probability of leaving an item out", _share),),
+        cost=Cost(2, saves=("mask",)),
     ),
     Op(
         "cross_entropy",
@@ -316,5 +324,6 @@ ROWS: tuple[Op, ...] = (
         operands=("logits", "ids"),
         glyph="loss",
         options=(Option("smoothing", 0.0, "label smoothing", _share),),
+        cost=Cost(5, reads=True, saves=("copy", "index")),
     ),
 )

@@ -11,7 +11,7 @@ from ...dsl.source import Span
 from ..graph import IndexInto, Init, Role, Scalar, Type, Weight
 from ..static import Number
 from ..wires import show
-from .table import Brackets, Op, Option
+from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
     from ..axes import Axis
@@ -149,6 +149,7 @@ ROWS: tuple[Op, ...] = (
         options=(_BIAS,),
         learned=True,
         glyph="linear",
+        cost=Cost(work=0, saves=("x",)),
     ),
     Op(
         "embed",
@@ -164,6 +165,7 @@ ROWS: tuple[Op, ...] = (
         operands=("ids",),
         learned=True,
         glyph="embed",
+        cost=Cost(work=0, saves=("index",)),
     ),
     Op(
         "layernorm",
@@ -186,6 +188,7 @@ ROWS: tuple[Op, ...] = (
             Option("scale", True, "whether it has a scale"),
             _BIAS,
         ),
+        cost=Cost(7, reads=True, saves=("x",)),
     ),
     Op(
         "rmsnorm",
@@ -205,5 +208,6 @@ ROWS: tuple[Op, ...] = (
             Option("eps", 1e-6, "added to the mean square", _positive),
             Option("scale", True, "whether it has a scale"),
         ),
+        cost=Cost(5, reads=True, saves=("x",)),
     ),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..graph import IndexInto, Scalar, Type
 from ..static import Number, SizeOf, known
 from ..wires import show
-from .table import Brackets, Op, Option
+from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
     from ..opcall import OpCall
@@ -152,6 +152,7 @@ ROWS: tuple[Op, ...] = (
             Option("pad", 0, "zeros before x", _whole),
         ),
         glyph="window",
+        cost=Cost(work=0),
     ),
     Op(
         "pad",
@@ -167,6 +168,7 @@ ROWS: tuple[Op, ...] = (
             Option("value", 0, "what stands outside of x"),
         ),
         glyph="bar",
+        cost=Cost(work=0),
     ),
     Op(
         "topk",
@@ -178,6 +180,7 @@ ROWS: tuple[Op, ...] = (
         rank,
         Brackets.MAP,
         glyph="order",
+        cost=Cost(reads=True),
     ),
     Op(
         "argsort",
@@ -190,5 +193,6 @@ ROWS: tuple[Op, ...] = (
         Brackets.MAP,
         options=(Option("descending", False, "the largest first"),),
         glyph="order",
+        cost=Cost(reads=True),
     ),
 )

@@ -10,7 +10,7 @@ from ..graph import IndexInto, Scalar, Type
 from ..sizes import at_most
 from ..static import Arith, Literal, Static
 from ..wires import Range, show, union
-from .table import Op, Rule
+from .table import Cost, Op, Rule
 
 if TYPE_CHECKING:
     from ..opcall import OpCall
@@ -281,6 +281,7 @@ def _op(
     *operands: str,
     glyph: str = "function",
     variadic: bool = False,
+    saves: str = "",
     example: str = "",
     wrong: str = "",
 ) -> Op:
@@ -296,13 +297,14 @@ def _op(
         rule,
         operands=operands or ("x",),
         variadic=variadic,
+        cost=Cost(saves=tuple(saves.split())),
         torch=torch,
         numpy=numpy,
         glyph=glyph,
     )
 
 
-def _binary(name: str, doc: str, rule: Rule, torch: str, numpy: str, glyph: str) -> Op:
+def _binary(name: str, doc: str, rule: Rule, torch: str, numpy: str, glyph: str, saves: str = "") -> Op:
     boolean = rule in (compare, truth)
     result = "bool[]" if boolean else "[]"
     kind = "bool[]" if rule is truth else "[]"
@@ -325,6 +327,7 @@ def _binary(name: str, doc: str, rule: Rule, torch: str, numpy: str, glyph: str)
         "x",
         "y",
         glyph=glyph,
+        saves=saves,
         example=f"block f(x: {kind}, y: {kind}) -> {result} {{\n    return x {name} y\n}}\n",
         wrong=wrong,
     )
@@ -333,10 +336,10 @@ def _binary(name: str, doc: str, rule: Rule, torch: str, numpy: str, glyph: str)
 ROWS: tuple[Op, ...] = (
     _binary("+", "Sum.", arithmetic, "{0} + {1}", "{0} + {1}", "add"),
     _binary("-", "Difference.", arithmetic, "{0} - {1}", "{0} - {1}", "subtract"),
-    _binary("*", "Product, element by element.", arithmetic, "{0} * {1}", "{0} * {1}", "multiply"),
-    _binary("/", "Quotient: always real.", arithmetic, "{0} / {1}", "{0} / {1}", "divide"),
+    _binary("*", "Product, element by element.", arithmetic, "{0} * {1}", "{0} * {1}", "multiply", "other"),
+    _binary("/", "Quotient: always real.", arithmetic, "{0} / {1}", "{0} / {1}", "divide", "other"),
     _binary("%", "Remainder, with the sign of the divisor.", arithmetic, "{0} % {1}", "{0} % {1}", "function"),
-    _binary("^", "Power.", arithmetic, "{0} ** {1}", "{0} ** {1}", "function"),
+    _binary("^", "Power.", arithmetic, "{0} ** {1}", "{0} ** {1}", "function", "x"),
     _op("neg", "-x", "Negation.", keep, "-{0}", "-{0}"),
     _binary("<=", "At most.", compare, "{0} <= {1}", "{0} <= {1}", "predicate"),
     _binary(">=", "At least.", compare, "{0} >= {1}", "{0} >= {1}", "predicate"),
@@ -370,17 +373,18 @@ ROWS: tuple[Op, ...] = (
         glyph="select",
         example="block f(c: bool[], x: [], y: []) -> [] {\n    return select(c, x, y)\n}\n",
         wrong="block f(c: [], x: [], y: []) -> [] {\n    return select(c, x, y)\n}\n",
+        saves="index",
     ),
-    _op("exp", "exp(x)", "e to the power x.", function, "torch.exp({0})", "np.exp({0})"),
-    _op("log", "log(x)", "Natural logarithm.", function, "torch.log({0})", "np.log({0})"),
-    _op("sqrt", "sqrt(x)", "Square root.", function, "torch.sqrt({0})", "np.sqrt({0})"),
-    _op("rsqrt", "rsqrt(x)", "1 / sqrt(x).", function, "torch.rsqrt({0})", "1 / np.sqrt({0})"),
-    _op("sin", "sin(x)", "Sine of radians.", function, "torch.sin({0})", "np.sin({0})"),
-    _op("cos", "cos(x)", "Cosine of radians.", function, "torch.cos({0})", "np.cos({0})"),
-    _op("tanh", "tanh(x)", "Hyperbolic tangent.", function, "torch.tanh({0})", "np.tanh({0})"),
-    _op("sigmoid", "sigmoid(x)", "1 / (1 + exp(-x)).", function, "torch.sigmoid({0})", "sigmoid({0})"),
-    _op("erf", "erf(x)", "The error function.", function, "torch.erf({0})", "erf({0})"),
-    _op("relu", "relu(x)", "max(x, 0).", function, "F.relu({0})", "np.maximum({0}, 0)"),
+    _op("exp", "exp(x)", "e to the power x.", function, "torch.exp({0})", "np.exp({0})", saves="result"),
+    _op("log", "log(x)", "Natural logarithm.", function, "torch.log({0})", "np.log({0})", saves="x"),
+    _op("sqrt", "sqrt(x)", "Square root.", function, "torch.sqrt({0})", "np.sqrt({0})", saves="result"),
+    _op("rsqrt", "rsqrt(x)", "1 / sqrt(x).", function, "torch.rsqrt({0})", "1 / np.sqrt({0})", saves="result"),
+    _op("sin", "sin(x)", "Sine of radians.", function, "torch.sin({0})", "np.sin({0})", saves="x"),
+    _op("cos", "cos(x)", "Cosine of radians.", function, "torch.cos({0})", "np.cos({0})", saves="x"),
+    _op("tanh", "tanh(x)", "Hyperbolic tangent.", function, "torch.tanh({0})", "np.tanh({0})", saves="result"),
+    _op("sigmoid", "sigmoid(x)", "1 / (1 + exp(-x)).", function, "torch.sigmoid({0})", "sigmoid({0})", saves="result"),
+    _op("erf", "erf(x)", "The error function.", function, "torch.erf({0})", "erf({0})", saves="x"),
+    _op("relu", "relu(x)", "max(x, 0).", function, "F.relu({0})", "np.maximum({0}, 0)", saves="result"),
     _op(
         "gelu",
         "gelu(x)",
@@ -388,6 +392,7 @@ ROWS: tuple[Op, ...] = (
         function,
         "F.gelu({0})",
         "gelu({0})",
+        saves="x",
     ),
     _op(
         "gelu_tanh",
@@ -396,9 +401,12 @@ ROWS: tuple[Op, ...] = (
         function,
         'F.gelu({0}, approximate="tanh")',
         "gelu_tanh({0})",
+        saves="x",
     ),
-    _op("silu", "silu(x)", "x sigmoid(x), also called swish.", function, "F.silu({0})", "silu({0})"),
-    _op("abs", "abs(x)", "Absolute value; of an index or int, an int.", keep, "torch.abs({0})", "np.abs({0})"),
+    _op("silu", "silu(x)", "x sigmoid(x), also called swish.", function, "F.silu({0})", "silu({0})", saves="x"),
+    _op(
+        "abs", "abs(x)", "Absolute value; of an index or int, an int.", keep, "torch.abs({0})", "np.abs({0})", saves="x"
+    ),
     _op(
         "floor",
         "floor(x)",
@@ -428,6 +436,7 @@ ROWS: tuple[Op, ...] = (
         "low",
         "high",
         example="block f(x: []) -> [] {\n    return clamp(x, -1, 1)\n}\n",
+        saves="x",
     ),
     _op(
         "maximum",
@@ -440,6 +449,7 @@ ROWS: tuple[Op, ...] = (
         "y",
         variadic=True,
         example="block f(x: [], y: []) -> [] {\n    return max(x, y)\n}\n",
+        saves="x",
     ),
     _op(
         "minimum",
@@ -452,6 +462,7 @@ ROWS: tuple[Op, ...] = (
         "y",
         variadic=True,
         example="block f(x: [], y: []) -> [] {\n    return min(x, y)\n}\n",
+        saves="x",
     ),
     _op(
         "int",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..graph import IndexInto, Role, Scalar, Type
 from ..wires import show, union
-from .table import Brackets, Op, Option
+from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
     from ..axes import Axis
@@ -161,11 +161,17 @@ def _row(
 
 
 def _reduction(
-    name: str, doc: str, rule: object = reduce, kind: str = "", result: str = "[q]", masked: bool = True
+    name: str,
+    doc: str,
+    rule: object = reduce,
+    kind: str = "",
+    result: str = "[q]",
+    masked: bool = True,
+    cost: Cost = Cost(reads=True),  # noqa: B008 (a frozen row)
 ) -> Op:
     example = f"width q, k\nblock f(x: {kind}[q, k]) -> {result} {{\n    return {name}[k](x)\n}}\n"
     wrong = f"width q, k\nblock f(x: [q]) -> [q] {{\n    return {name}[k](x)\n}}\n"
-    return _row(name, "reduce", f"{name}[k](x)", doc, example, wrong, rule, "reduce", masked=masked)
+    return _row(name, "reduce", f"{name}[k](x)", doc, example, wrong, rule, "reduce", masked=masked, cost=cost)
 
 
 ROWS: tuple[Op, ...] = (
@@ -180,12 +186,17 @@ ROWS: tuple[Op, ...] = (
         "contract",
         operands=("x",),
         variadic=True,
+        cost=Cost(work=0, saves=("other",)),
     ),
     _reduction("sum", "Sum over the axes in brackets. Over nothing at all: 0."),
     _reduction("mean", "Mean over the axes in brackets (of what the mask keeps). Over nothing at all: 0."),
-    _reduction("max", "The largest over the axes in brackets."),
-    _reduction("min", "The smallest over the axes in brackets."),
-    _reduction("logsumexp", "log of the sum of exp over the axes in brackets, without overflow."),
+    _reduction("max", "The largest over the axes in brackets.", cost=Cost(reads=True, saves=("x", "result"))),
+    _reduction("min", "The smallest over the axes in brackets.", cost=Cost(reads=True, saves=("x", "result"))),
+    _reduction(
+        "logsumexp",
+        "log of the sum of exp over the axes in brackets, without overflow.",
+        cost=Cost(4, reads=True, saves=("x", "result")),
+    ),
     _reduction("any", "Whether any holds over the axes in brackets.", quantify, "bool", "bool[q]"),
     _reduction("all", "Whether all hold over the axes in brackets.", quantify, "bool", "bool[q]"),
     _reduction("argmax", "The index of the largest: an index into the axis in brackets.", argmax, result="k[q]"),
@@ -200,6 +211,7 @@ ROWS: tuple[Op, ...] = (
         normalise,
         "softmax",
         masked=True,
+        cost=Cost(5, saves=("result",), spare=2),
     ),
     _row(
         "log_softmax",
@@ -211,6 +223,7 @@ ROWS: tuple[Op, ...] = (
         normalise,
         "softmax",
         masked=True,
+        cost=Cost(5, saves=("result",), spare=2),
     ),
     _row(
         "l2norm",
@@ -226,5 +239,6 @@ ROWS: tuple[Op, ...] = (
                 "eps", 1e-12, "the length is at least this", lambda v: None if v >= 0 else "it must not be negative"
             ),
         ),
+        cost=Cost(4, saves=("x",)),
     ),
 )

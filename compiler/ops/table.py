@@ -38,6 +38,24 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What one use of an op takes beside its multiply-adds; `compiler/cost` adds it up.
+
+    work:  operations for each item of the result, or of the first operand where `reads`; a function such as exp is one.
+    moves: whether it reads its operands and writes a result; what only renames or reshapes does not.
+    saves: what the gradient needs: "x" the operands, "other" the operands that the gradients of others need, "result",
+           "index" operands that are no reals, "mask" a byte for each item of the result, "copy" one more first operand.
+    spare: how many more arrays of the result's size a mask takes while the op runs.
+    """
+
+    work: int = 1
+    reads: bool = False
+    moves: bool = True
+    saves: tuple[str, ...] = ()
+    spare: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Op:
     """One row.
 
@@ -50,6 +68,7 @@ class Op:
     learned:  owns weights, so it has a name (D11).
     torch, numpy: expression templates over `{0}`, `{1}`, ... for pointwise ops; "" where the backend has a function.
     glyph:    the name under which the diagrams draw it.
+    cost:     what one use of it takes.
     """
 
     name: str
@@ -69,3 +88,4 @@ class Op:
     torch: str = ""
     numpy: str = ""
     glyph: str = "function"
+    cost: Cost = Cost()

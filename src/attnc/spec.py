@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
     from .compiler.axes import Axis
+    from .compiler.cost.bill import Cost
     from .compiler.graph import Graph, Type
     from .compiler.inventory import WeightSpec
     from .compiler.program import Program
@@ -235,6 +236,22 @@ class Model:
         from .compiler.inventory import inventory
 
         return inventory(self._sized)
+
+    def cost(
+        self, sizes: Mapping[str, Size] | None = None, /, *, batch: int = 1, dtype: str = "float32", **more: Size
+    ) -> Cost:
+        """What it costs, exactly, as numbers and as formulas of its sizes: `model.cost(source=1024).macs`.
+
+        sizes: of widths, depths and consts, by name, in a mapping or as keywords; they win over those of the spec. A
+               free width that is given none is taken at its bound, else at 1,024 (`.assumed` names them).
+        batch: how many items the leading batch axes hold.
+        dtype: of the reals, for bytes: "float64", "float32", "bfloat16" or "float16".
+
+        Raises CostError (a ValueError) for a name that the model does not have and for a size that cannot be.
+        """
+        from .compiler.cost.bill import cost
+
+        return cost(self._graph, _plain({**(sizes or {}), **more}), batch=batch, dtype=dtype)
 
     def source(self, backend: Literal["torch", "numpy"]) -> str:
         """Stand-alone Python source: needs torch (or NumPy) and jaxtyping, not attnc.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..dsl.diagnostic import AttnError
-from . import check, compile, convert, draw, explain, fmt, lsp, show, summary
+from . import check, compile, convert, cost, draw, explain, fmt, lsp, show, summary
 from .arguments import Parser
 from .output import COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
 
@@ -20,6 +20,7 @@ COMMANDS = {
     "show": show,
     "compile": compile,
     "summary": summary,
+    "cost": cost,
     "convert": convert,
     "explain": explain,
     "lsp": lsp,

@@ -27,11 +27,12 @@ def open_spec(file: str, args: argparse.Namespace) -> Spec:
         raise
 
 
-def open_model(args: argparse.Namespace) -> Model:
+def open_model(args: argparse.Namespace, *, warn: bool = True) -> Model:
     """The model or block that `FILE[:NAME]` names. Raises as `open_spec` does."""
     file, name = split(args.target)
     spec = open_spec(file, args)
-    report(spec.warnings)
+    if warn:
+        report(spec.warnings)
     name = name or the_only(spec)
     if name in spec.blocks:
         return spec.block(name)

@@ -1,0 +1,195 @@
+"""Masks as bands: what a mask made of indices keeps, with symbolic limits, and how many pairs that is.
+
+The same idea as in `predicates`, but the limits are polynomials and known from both sides: a `Band` says `low <= k - q
+<= high`. So `abs(q - k) <= near` gives the band from -near to near, and the count of its pairs is a polynomial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..axes import Axis
+from ..graph import Apply
+from .polynomial import ONE, ZERO, Poly, Values, apply
+
+Facts = Mapping[tuple[Axis, Axis], Poly]
+"""`(a, b): c` says `a <= b + c` wherever the value is true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """`sum(coefficient * index) + constant`."""
+
+    terms: Mapping[Axis, Poly]
+    constant: Poly
+
+    def plus(self, other: Form, sign: int = 1) -> Form:
+        terms = dict(self.terms)
+        for axis, c in other.terms.items():
+            terms[axis] = terms.get(axis, ZERO) + c * sign
+        return Form({axis: c for axis, c in terms.items() if c}, self.constant + other.constant * sign)
+
+    def times(self, by: Poly) -> Form:
+        return Form({axis: c * by for axis, c in self.terms.items()}, self.constant * by)
+
+    def over(self, names: Mapping[Axis, Axis]) -> Form:
+        terms: dict[Axis, Poly] = {}
+        for axis, c in self.terms.items():
+            new = names.get(axis, axis)
+            terms[new] = terms.get(new, ZERO) + c
+        return Form(terms, self.constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What is known of a value made of indices.
+
+    exact: the value is true just where `true` holds. `absolute`: it is the absolute value of this form.
+    lows, highs: forms that it is never below or above (for gathers). `truth`: what it is everywhere.
+    """
+
+    form: Form | None = None
+    true: Facts = field(default_factory=dict)
+    false: Facts = field(default_factory=dict)
+    exact: bool = False
+    absolute: Form | None = None
+    lows: tuple[Form, ...] = ()
+    highs: tuple[Form, ...] = ()
+    truth: bool | None = None
+
+    def over(self, names: Mapping[Axis, Axis]) -> Index:
+        def facts(of: Facts) -> Facts:
+            return {(names.get(a, a), names.get(b, b)): c for (a, b), c in of.items()}
+
+        return Index(
+            self.form and self.form.over(names), facts(self.true), facts(self.false), self.exact,
+            self.absolute and self.absolute.over(names),
+            tuple(f.over(names) for f in self.lows), tuple(f.over(names) for f in self.highs), self.truth,
+        )  # fmt: skip
+
+
+NOTHING = Index()
+
+
+def of_form(form: Form) -> Index:
+    return Index(form, lows=(form,), highs=(form,))
+
+
+def both(a: Facts, b: Facts, values: Values) -> Facts:
+    out = dict(a)
+    for key, c in b.items():
+        out[key] = min(out[key], c, key=lambda p: p.at(values)) if key in out else c
+    return out
+
+
+def either(a: Facts, b: Facts, values: Values) -> Facts:
+    return {key: max(c, b[key], key=lambda p: p.at(values)) for key, c in a.items() if key in b}
+
+
+def _at_most_zero(form: Form) -> Facts | None:
+    """What `form <= 0` says of two indices; None for what is no such statement."""
+    if len(form.terms) != 2:
+        return None
+    (a, x), (b, y) = form.terms.items()
+    if x == -ONE and y == ONE:
+        a, b, x, y = b, a, y, x
+    return {(a, b): -form.constant} if x == ONE and y == -ONE else None
+
+
+def step(node: Apply, parts: list[Index], values: Values) -> Index:
+    """The result of a pointwise op of indices, numbers and truth values."""
+    op = node.op
+    if op in ("and", "or"):
+        for one, other in (parts, parts[::-1]):
+            if one.truth is not None:  # `and true` is the other, `and false` is false
+                return other if one.truth is (op == "and") else Index(truth=one.truth)
+    match op:
+        case "and":
+            a, b = parts
+            return Index(true=both(a.true, b.true, values), exact=a.exact and b.exact)
+        case "or":
+            return Index(true=either(parts[0].true, parts[1].true, values))
+        case "not":
+            return Index(
+                true=parts[0].false, false=parts[0].true, truth=None if parts[0].truth is None else not parts[0].truth
+            )
+        case "<=" | "<" | ">=" | ">":
+            return _comparison(op, *parts)
+    forms = [part.form for part in parts if part.form is not None]
+    if len(forms) == len(parts):
+        found = _arithmetic(op, forms)
+        if found is not None:
+            return found
+    match op:  # what is clamped is within its limits where it is within the axis
+        case "minimum" | "maximum" | "clamp":
+            varying = [part for part in parts if part.form is None or part.form.terms]
+            if len(varying) == 1:
+                return Index(lows=varying[0].lows, highs=varying[0].highs)
+        case "int" | "index" | "floor":
+            return Index(lows=parts[0].lows, highs=parts[0].highs)
+    return NOTHING
+
+
+def _arithmetic(op: str, forms: list[Form]) -> Index | None:
+    match op, forms:
+        case "+", [x, y]:
+            return of_form(x.plus(y))
+        case "-", [x, y]:
+            return of_form(x.plus(y, -1))
+        case "neg", [x]:
+            return of_form(x.times(-ONE))
+        case (("int" | "index"), [x]):
+            return of_form(x)
+        case "*", [x, y] if not x.terms or not y.terms:
+            return of_form(y.times(x.constant) if not x.terms else x.times(y.constant))
+        case "^", [x, y] if not x.terms and not y.terms:
+            return of_form(Form({}, apply("^", (x.constant, y.constant))))
+        case "abs", [x]:
+            return Index(absolute=x)
+    return None
+
+
+def _comparison(op: str, a: Index, b: Index) -> Index:
+    if op in (">", ">="):
+        a, b, op = b, a, {">": "<", ">=": "<="}[op]
+    strict = ONE if op == "<" else ZERO
+    zero = Form({}, ZERO)
+    if a.form is not None and b.form is not None:
+        difference = a.form.plus(b.form, -1)
+        true = _at_most_zero(difference.plus(Form({}, strict)))
+        false = _at_most_zero(difference.times(-ONE).plus(Form({}, ONE - strict)))
+        return Index(true=true or {}, false=false or {}, exact=true is not None)
+    if a.absolute is not None and b.form is not None and not b.form.terms:
+        limit = b.form.plus(Form({}, strict), -1)
+        above = _at_most_zero(a.absolute.plus(limit, -1))
+        below = _at_most_zero(zero.plus(a.absolute, -1).plus(limit, -1))
+        if above is not None and below is not None:
+            return Index(true={**above, **below}, exact=True)
+    return NOTHING
+
+
+def limits(facts: Facts, q: Axis, k: Axis) -> tuple[Poly | None, Poly | None]:
+    """`(left, right)` with `-left <= k - q <= right`; None where there is no limit."""
+    return facts.get((q, k)), facts.get((k, q))
+
+
+def pairs(n: Poly, left: Poly | None, right: Poly | None, values: Values) -> Poly:
+    """How many (q, k) of n by n have `-left <= k - q <= right`."""
+    whole = n * (n - 1) * _HALF
+
+    def near(x: Poly) -> Poly:
+        """Pairs with `1 <= q - k <= x`."""
+        if x.at(values) <= 0:
+            return ZERO
+        return whole if x.at(values) >= n.at(values) - 1 else x * n - x * (x + 1) * _HALF
+
+    def up_to(x: Poly) -> Poly:
+        """Pairs with `k - q <= x`."""
+        return whole + n + near(x) if x.at(values) >= 0 else whole - near(-x - 1)
+
+    above = n * n if right is None else up_to(right)
+    return above if left is None else above - up_to(-left - 1)
+
+
+_HALF = ONE * (ONE.terms[()] / 2)

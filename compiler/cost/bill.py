@@ -1,0 +1,240 @@
+"""The bill of a model: its sizes put in, what everything comes to, and which sizes may be set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from ..axes import Axis
+from ..graph import Graph
+from ..names import did_you_mean, listed
+from ..rewrites import fold_truths, fuse_attention
+from ..static import Number
+from .memory import Memory, measure
+from .polynomial import ONE, ZERO, Poly, Symbol, Unknown, base_symbols
+from .scope import Scope, Sizes, bound_symbol, const_symbol
+from .show import formula
+from .walk import Part, Walk
+from .work import BATCH
+
+ASSUMED = 1024  # the size of a free width of which nothing is said
+REALS = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
+
+
+class CostError(ValueError):
+    """A size that cannot be: an unknown name, one beyond its bound, a division that leaves a remainder."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An exact polynomial and its value. `str()` is the formula, the leading term first."""
+
+    poly: Poly
+    values: Mapping[Symbol, int]
+
+    @property
+    def value(self) -> int:
+        """At the sizes of the bill, rounded up to a whole number where halves remain."""
+        exact = self.poly.at(self.values)
+        return -int(-exact // 1)
+
+    def at(self, **sizes: int) -> Fraction:
+        """The value with some sizes changed, by name: `figure.at(n=4096)`. Raises KeyError for a name not in it."""
+        named = {symbol.name: symbol for symbol in base_symbols([self.poly])}
+        return self.poly.at({**self.values, **{named[name]: size for name, size in sizes.items()}})
+
+    def __str__(self) -> str:
+        return formula(self.poly, self.values)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a model costs, exactly. Made by `Model.cost`.
+
+    name:    of the model or block; `dtype` of its reals; `batch`: how many items along the leading batch axes.
+    values:  the number that stands for each size and const; `assumed`: names of the widths that nobody gave a size.
+    part:    the bill, part by part (`walk.Part`); its polynomials hang on the batch too.
+    memory:  of the activations, every op as written; `fused`: with attention fused, no scores kept.
+    """
+
+    name: str
+    dtype: str
+    batch: int
+    values: Mapping[Symbol, int]
+    sizes: Mapping[str, int]
+    assumed: tuple[str, ...]
+    part: Part
+    memory: Memory
+    fused: Memory
+    ranked: Mapping[Poly, Poly]
+    graph: Graph = field(repr=False)
+    scope: Scope = field(repr=False)
+
+    def figure(self, poly: Poly) -> Figure:
+        """A polynomial with the batch put in."""
+        return Figure(poly.put(BATCH, Poly.of(self.batch)), self.values)
+
+    @cached_property
+    def parameters(self) -> Figure:
+        """Weights, shared ones once; those along a bounded width at its bound."""
+        return self.figure(self.part.parameters)
+
+    @cached_property
+    def macs(self) -> Figure:
+        """Multiply-adds of the forward pass, what masks leave out included."""
+        return self.figure(self.part.work.macs)
+
+    @cached_property
+    def kept(self) -> Figure:
+        """Multiply-adds of what masks made of indices keep: what an implementation that skips the rest must do."""
+        return self.figure(self.part.work.kept)
+
+    @cached_property
+    def routed(self) -> Figure | None:
+        """`kept`, if each item went to the experts that `topk` picks alone; None without such experts."""
+        saved = ZERO
+        for among, macs in self.part.work.experts.items():
+            if among in self.ranked:
+                share = self.ranked[among].over(among)
+                saved = saved + macs * (ONE - share) if share is not None else saved
+        return self.figure(self.part.work.kept - saved) if saved else None
+
+    @cached_property
+    def backward(self) -> Figure:
+        """Multiply-adds of the gradients of every weight that is not frozen."""
+        return self.figure(self.part.work.back)
+
+    @property
+    def flops(self) -> int:
+        """2 for each multiply-add, as `torch.utils.flop_counter` counts."""
+        return 2 * self.macs.value
+
+    @cached_property
+    def operations(self) -> Figure:
+        """What is no multiply-add of a contraction: pointwise ops, softmax, norms."""
+        return self.figure(self.part.work.ops)
+
+    @cached_property
+    def moved(self) -> Figure:
+        """Bytes: operands, result and weights of each op, once."""
+        return self.figure(self.part.work.moved)
+
+    @cached_property
+    def peak(self) -> Figure:
+        """Bytes of activations alive at once, attention as it is written: every score is stored."""
+        return self.figure(self.memory.peak)
+
+    @cached_property
+    def fused_peak(self) -> Figure:
+        """The same with fused attention, which stores no scores."""
+        return self.figure(self.fused.peak)
+
+    @cached_property
+    def saved(self) -> Figure:
+        """Bytes of activations that the gradients need, attention as it is written."""
+        return self.figure(_all_saved(self.memory))
+
+    @cached_property
+    def fused_saved(self) -> Figure:
+        return self.figure(_all_saved(self.fused))
+
+    @cached_property
+    def steps(self) -> Figure:
+        """Ops that must follow one another: a scan has as many as its width, a repeat as its passes."""
+        return self.figure(self.part.steps)
+
+
+def _all_saved(memory: Memory) -> Poly:
+    poly = memory.saved
+    for result in memory.results:
+        poly = poly + (result.bytes if result.saved else ZERO)
+    return poly
+
+
+def cost(graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int = 1, dtype: str = "float32") -> Cost:
+    """The bill of a graph. sizes: of axes and consts, by name; they win over those of the spec.
+
+    A free width that is not given is taken at its bound, else at 1,024. Raises CostError.
+    """
+    if dtype not in REALS:
+        raise CostError(f"no dtype `{dtype}`: there are {listed(REALS)}")
+    if not isinstance(batch, int) or batch < 1:
+        raise CostError(f"a batch of {batch}: it must be a whole number of 1 or more")
+    scope = Scope(sizes=Sizes())
+    values, assumed = _values(graph, scope, sizes or {})
+    values[BATCH] = batch
+    walk = Walk(values, REALS[dtype])
+    part = walk.whole(graph, scope)
+    memory = measure(graph, scope, values, REALS[dtype])
+    plain, _ = fold_truths(graph)
+    plain, _ = fuse_attention(plain)
+    fused = measure(plain, scope, values, REALS[dtype])
+    _whole(scope, values)
+    shown = {axis.name: int(scope.size(axis).at(values)) for axis in graph.axes}
+    shown |= {c.name: values[const_symbol(c)] for c in graph.consts if const_symbol(c) in values}
+    return Cost(graph.name, dtype, batch, values, shown, assumed, part, memory, fused, walk.ranked, graph, scope)
+
+
+def _values(graph: Graph, scope: Scope, given: Mapping[str, Number]) -> tuple[dict[Symbol, int], tuple[str, ...]]:
+    """A number for each symbol, and the names of the widths that had none."""
+    left: dict[str, int] = {}
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise CostError(f"`{name}` is set to {value!r}, but a size is a whole number of 0 or more")
+        left[name] = value
+    values: dict[Symbol, int] = {}
+    assumed: list[str] = []
+    roots: dict[int, Axis] = {}
+    for axis in sorted(graph.axes, key=lambda axis: axis.id):
+        first = roots.setdefault(axis.family, axis)
+        if axis.name in left and (axis.size is not None or first is not axis):
+            if left[axis.name] == axis.extent:
+                del left[axis.name]
+                continue
+            if axis.size is None:
+                raise CostError(f"`{axis.name}` is a copy of `{first.name}`: set `{first.name}`")
+            poly = scope.number(axis.size)
+            names = [symbol.name for symbol in base_symbols([poly])]
+            raise CostError(f"`{axis.name}` is {formula(poly)}: set {listed(names)}")
+        if axis.size is not None or first is not axis:
+            continue
+        size = left.pop(axis.name, axis.extent)
+        if size is not None and axis.bound is not None and axis.extent is None and size > axis.bound:
+            raise CostError(f"`{axis.name}` = {size}, but it is at most {axis.bound}")
+        if size is None and not axis.is_width:
+            raise CostError(f"depth `{axis.name}` of `{graph.name}` has no size: set it, `{axis.name}=64`")
+        if size is None:
+            size = axis.bound if axis.bound is not None else ASSUMED
+            assumed.append(axis.name)
+        for symbol in scope.size(axis).symbols:
+            values[symbol] = size
+        if axis.bound is not None:
+            values[bound_symbol(axis)] = axis.bound
+    for const in graph.consts:
+        number = left.pop(const.name, const.value)
+        if number is None:
+            raise CostError(f"const `{const.name}` of `{graph.name}` has no value: set it, `{const.name}=2`")
+        if isinstance(number, int) and not isinstance(number, bool):
+            values[const_symbol(const)] = number
+    for name in left:
+        known = [axis.name for axis in graph.axes] + [const.name for const in graph.consts]
+        help = did_you_mean(name, known) or f"it has {listed(known)}"
+        raise CostError(f"`{graph.name}` has no axis or const `{name}`; {help}")
+    return values, tuple(assumed)
+
+
+def _whole(scope: Scope, values: Mapping[Symbol, int]) -> None:
+    """Every derived size is a whole number."""
+    for axis, poly in scope.sizes.derived.items():
+        try:
+            size = poly.at(values)
+        except (Unknown, ZeroDivisionError):
+            continue
+        if size.denominator != 1 or size < 0:
+            known = ", ".join(
+                f"{symbol.name} = {values[symbol]}" for symbol in base_symbols([poly]) if symbol in values
+            )
+            text = formula(poly if axis.size is None else scope.number(axis.size))
+            raise CostError(f"`{axis.name}` = {text} would be {size} with {known}: it must be a whole number")

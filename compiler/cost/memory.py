@@ -1,0 +1,319 @@
+"""Memory: the largest total of activations alive at once, and what is saved for the gradient.
+
+The peak is that of running the spec as written, one op after another, as eager PyTorch does. A value with a name lives
+until the name is bound again or its block returns; one without a name until its last reader; arguments until the call
+returns. Renaming and reshaping copy nothing. Weights and inputs of the model are not counted.
+
+What is saved is what the gradient of each op needs (`Cost.saves` in the op's row), each array once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Scalar, Scan, Value
+from ..static import Literal, evaluate
+from .polynomial import ONE, ZERO, Poly, Values, largest, total
+from .scope import Scope
+from .work import Meter, cost_of, has_gradient
+
+Root = object
+VIEWS = ("rename", "split", "merge", "broadcast", "index", "int")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A result of a graph: its bytes if it was made there, else the input that it is; whether the gradient needs it."""
+
+    bytes: Poly
+    input: int | None
+    graded: bool
+    saved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """peak: bytes alive at once beyond the inputs. saved: bytes, inputs and results left out; which inputs are saved.
+
+    below: the same of each node that is a call, a repeat (one pass) or a scan (one step), by its place.
+    """
+
+    peak: Poly
+    saved: Poly = ZERO
+    inputs: frozenset[int] = frozenset()
+    results: tuple[Result, ...] = ()
+    below: Mapping[int, Memory] = field(default_factory=dict)
+
+
+def measure(graph: Graph, scope: Scope, values: Values, real: int) -> Memory:
+    return _graph(graph, scope, values, real, [False] * len(graph.inputs))
+
+
+def _graph(graph: Graph, scope: Scope, values: Values, real: int, graded: Sequence[bool]) -> Memory:
+    if graph.target:
+        meter = Meter(scope, real, values)
+        results = tuple(Result(meter.bytes(o.value), None, any(graded), False) for o in graph.outputs)
+        return Memory(total(r.bytes for r in results), ZERO, frozenset(), results)
+    frame = _Frame(graph, Meter(scope, real, values))
+    for place, entry in enumerate(graph.inputs):
+        frame.enter(entry.value, place, graded[place])
+    ends = _ends(graph)
+    for number, node in enumerate(graph.nodes):
+        frame.place = number
+        frame.visit(node)
+        frame.leave(ends, number)
+    return frame.memory()
+
+
+def _ends(graph: Graph) -> dict[int, int]:
+    """For each value the node after which its name no longer holds it (by id; results live on)."""
+    last: dict[int, int] = {}
+    bound: dict[str, int] = {}  # the value that a name is bound to
+    ends: dict[int, int] = {}
+    forever = len(graph.nodes)
+    for entry in graph.inputs:
+        ends[entry.value.id] = forever
+    for number, node in enumerate(graph.nodes):
+        read, made = _ports(node)
+        for value in read:
+            last[value.id] = number
+        for value in made:
+            if value.name is not None:
+                if value.name in bound:
+                    ends[bound[value.name]] = number
+                bound[value.name] = value.id
+                ends[value.id] = forever
+            else:
+                last.setdefault(value.id, number)
+    for output in graph.outputs:
+        ends[output.value.id] = forever
+    return last | ends | {key: max(ends[key], last.get(key, 0)) for key in ends}
+
+
+def _ports(node: object) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    match node:
+        case Apply():
+            return (node.operands if node.mask is None else (*node.operands, node.mask)), (node.out,)
+        case Call() | Repeat() | Scan():
+            return node.args, node.outs
+        case Constant() | Positions() | Parameter():
+            return (), (node.out,)
+    return (), ()
+
+
+@dataclass
+class _Frame:
+    """One graph being run. A root is an array; views share theirs."""
+
+    graph: Graph
+    meter: Meter
+    root: dict[int, Root] = field(default_factory=dict)
+    holders: dict[Root, set[int]] = field(default_factory=dict)
+    alive: dict[Root, Poly] = field(default_factory=dict)
+    sizes: dict[Root, Poly] = field(default_factory=dict)
+    graded: dict[int, bool] = field(default_factory=dict)
+    saved: dict[Root, Poly] = field(default_factory=dict)
+    peaks: list[Poly] = field(default_factory=list)
+    below: dict[int, Memory] = field(default_factory=dict)
+    place: int = 0
+
+    def enter(self, value: Value, place: int, graded: bool) -> None:
+        self.root[value.id] = ("input", place)
+        self.graded[value.id] = graded
+
+    def hold(self, value: Value, root: Root, size: Poly | None) -> None:
+        """A new value: an array of its own, or (without a size) another name of one that is there."""
+        self.root[value.id] = root
+        if size is not None:
+            self.alive[root] = self.sizes[root] = size
+        self.holders.setdefault(root, set()).add(value.id)
+
+    def note(self, more: Poly = ZERO) -> None:
+        self.peaks.append(total(self.alive.values()) + more)
+
+    def leave(self, ends: dict[int, int], number: int) -> None:
+        for root in list(self.alive):
+            if all(ends.get(holder, -1) <= number for holder in self.holders[root]):
+                del self.alive[root]
+
+    def visit(self, node: object) -> None:
+        match node:
+            case Apply():
+                self._apply(node)
+            case Constant(_, out) | Parameter(_, out):
+                self.root[out.id] = ("weight", out.id)
+                self.graded[out.id] = isinstance(node, Parameter) and not node.weight.frozen
+            case Positions(_, out):
+                self.hold(out, out.id, self.meter.bytes(out))
+                self.graded[out.id] = False
+            case Call():
+                self._call(node)
+            case Repeat():
+                self._repeat(node)
+            case Scan():
+                self._scan(node)
+
+    # -- one op --------------------------------------------------------------------------------------------------
+
+    def _apply(self, node: Apply) -> None:
+        out, meter = node.out, self.meter
+        graded = self.graded[out.id] = has_gradient(node, [self.graded[value.id] for value in node.operands])
+        if node.op in VIEWS or (node.op == "dropout" and node.options.get("p") in (Literal(0), Literal(0.0))):
+            self.hold(out, self.root[node.operands[0].id], None)
+            return
+        if node.op == "gather" and not node.operands[1].type.axes:  # one item: a view too
+            self.hold(out, self.root[node.operands[0].id], None)
+            return
+        size = ZERO if out.role is Role.CONSTANT else meter.bytes(out)
+        self.hold(out, out.id, size)
+        more = size * cost_of(node.op).spare if node.mask is not None else ZERO
+        self.below[self.place] = Memory(size + more)
+        self.note(more)
+        if graded:
+            self._save(node)
+
+    def _save(self, node: Apply) -> None:
+        meter, out = self.meter, node.out
+        learns = any(not weight.frozen for weight in node.weights)
+        for what in self.saves(node):
+            match what:
+                case "x":
+                    for value in node.operands:
+                        if value.role > Role.CONSTANT and (self.graded[value.id] or learns):
+                            self.keep(value)
+                case "other":
+                    for value in node.operands:
+                        others = [other for other in node.operands if other is not value]
+                        if value.role > Role.CONSTANT and any(self.graded[other.id] for other in others):
+                            self.keep(value)
+                case "result" if node.mask is None:
+                    self.keep(out)
+                case "result":  # the result before what is masked becomes 0
+                    self.saved["before", out.id] = meter.bytes(out)
+                case "index":
+                    for value in node.operands:
+                        if value.type.element is not Scalar.REAL and value.role > Role.CONSTANT:
+                            self.keep(value)
+                case "mask":
+                    self.saved["mask", out.id] = meter.items(out)
+                case "copy":
+                    self.saved["copy", out.id] = meter.bytes(node.operands[0])
+        if node.mask is not None:
+            self.keep(node.mask)
+
+    @staticmethod
+    def saves(node: Apply) -> tuple[str, ...]:
+        return cost_of(node.op).saves
+
+    def keep(self, value: Value) -> None:
+        root = self.root[value.id]
+        if value.role <= Role.TABLE and value.type.element is Scalar.REAL:  # turned into the dtype of what it meets
+            self.saved["table", value.id] = self.meter.items(value) * self.meter.real
+        elif not (isinstance(root, tuple) and root[0] == "weight"):
+            self.saved[root] = self.sizes.get(root, ZERO)
+
+    # -- nested graphs -------------------------------------------------------------------------------------------
+
+    def _call(self, node: Call) -> None:
+        scope = self.meter.scope.inside(node)
+        found = _graph(
+            node.graph, scope, self.meter.values, self.meter.real, [self.graded[arg.id] for arg in node.args]
+        )
+        self.below[self.place] = found
+        self.note(found.peak)
+        self.saved[("call", node.outs[0].id)] = found.saved
+        for place in found.inputs:
+            self.keep(node.args[place])
+        self._results(node.outs, found.results, node.args)
+
+    def _results(self, outs: Sequence[Value], results: Sequence[Result], args: Sequence[Value]) -> None:
+        for out, result in zip(outs, results, strict=True):
+            self.graded[out.id] = result.graded
+            if result.input is not None:
+                self.hold(out, self.root[args[result.input].id], None)
+                continue
+            self.hold(out, out.id, result.bytes)
+            if result.saved:
+                self.saved[out.id] = result.bytes
+
+    def _repeat(self, node: Repeat) -> None:
+        """What goes round is an array of each pass; inside of one, the one before lives on."""
+        count, passes = self.meter.scope.number(node.count), evaluate(node.count)
+        assert isinstance(passes, int)
+        graded = [self.graded[arg.id] for arg in node.args]
+        values, real = self.meter.values, self.meter.real
+        saved, found = ZERO, None
+        for number in range(passes):
+            body = node.bodies[node.variant[number] if len(node.bodies) > 1 else 0]
+            scope = self.meter.scope.turn(node.index, Poly.of(number))
+            found = _graph(body, scope, values, real, graded)
+            going = ZERO if number == 0 else total(r.bytes for r in found.results if r.input is None)
+            self.note(found.peak + going)
+            between = total(  # what a pass hands on, and the next or this one saves
+                r.bytes for place, r in enumerate(found.results)
+                if r.input is None and (r.saved or place in found.inputs)
+            )  # fmt: skip
+            after = [result.graded for result in found.results]
+            settled = [a or b for a, b in zip(after, graded, strict=False)] == graded[: node.carried]
+            for place in found.inputs:
+                if number == 0 or place >= node.carried:
+                    self.keep(node.args[place])
+            if node.index is None and len(node.bodies) == 1 and settled:
+                saved = saved + found.saved * (count - number) + between * (count - number - 1)
+                self.note(found.peak + (total(r.bytes for r in found.results if r.input is None) if passes > 1 else 0))
+                break
+            saved = saved + found.saved + (between if number < passes - 1 else ZERO)
+            graded = [a or b for a, b in zip(after, graded, strict=False)] + graded[node.carried :]
+        if found is None:
+            self._results(node.outs, [Result(ZERO, place, graded[place], False) for place in range(node.carried)],
+                          node.args)  # fmt: skip
+            return
+        self.below[self.place] = found
+        self.saved[("repeat", node.outs[0].id)] = saved
+        self._results(node.outs, found.results, node.args)
+
+    def _scan(self, node: Scan) -> None:
+        """A loop: what each step gives is kept until it is stacked."""
+        scope, length = self.meter.scope.inside(node), self.meter.scope.size(node.axis)
+        graded = [self.graded[arg.id] for arg in node.args]
+        found = _graph(node.graph, scope, self.meter.values, self.meter.real, graded)
+        for place, state in node.states:
+            graded[place] = graded[place] or found.results[state].graded
+        found = _graph(node.graph, scope, self.meter.values, self.meter.real, graded)
+        self.below[self.place] = found
+        made = total(result.bytes for result in found.results)
+        self.note(found.peak + made * (length - 1))
+        self.note(made * length * 2)
+        between = total(
+            found.results[result].bytes for place, result in node.states
+            if place in found.inputs or found.results[result].saved
+        )  # fmt: skip
+        self.saved[("scan", node.outs[0].id)] = (found.saved + between) * length
+        for place in found.inputs:
+            if place not in {place for place, _ in node.states}:
+                self.keep(node.args[place])
+        for out, result in zip(node.outs, found.results, strict=True):
+            self.graded[out.id] = result.graded
+            self.hold(out, out.id, result.bytes * length)
+
+    def memory(self) -> Memory:
+        inputs = frozenset(int(root[1]) for root in self.saved if isinstance(root, tuple) and root[0] == "input")
+        results = []
+        gone: set[Root] = set()
+        for output in self.graph.outputs:
+            root = self.root[output.value.id]
+            graded = self.graded[output.value.id]
+            if isinstance(root, tuple) and root[0] == "input":
+                results.append(Result(ZERO, root[1], graded, False))
+            else:
+                results.append(Result(self.sizes.get(root, ZERO), None, graded, root in self.saved))
+                gone.add(root)
+        saved = total(
+            size for root, size in self.saved.items()
+            if root not in gone and not (isinstance(root, tuple) and root[0] == "input")
+        )  # fmt: skip
+        return Memory(largest(self.peaks, self.meter.values), saved, inputs, tuple(results), self.below)
+
+
+__all__ = ["ONE", "Memory", "measure"]

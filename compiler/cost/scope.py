@@ -1,0 +1,112 @@
+"""What the axes and consts of a graph come to, as polynomials over the sizes of the model at the top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..axes import Axis
+from ..graph import Call, Scan
+from ..static import Arith, Const, ConstOf, Literal, SizeOf, Static
+from .polynomial import CONST, DEPTH, ONE, WIDTH, Poly, Symbol, apply, product
+
+
+@dataclass
+class Sizes:
+    """What all scopes of a model share: the symbol of each family of axes, and the sizes that are derived."""
+
+    families: dict[int, Poly] = field(default_factory=dict)
+    derived: dict[Axis, Poly] = field(default_factory=dict)
+
+
+class Scope:
+    """Sizes in one graph. A call's scope is made by `inside`: its axes stand for those of the caller."""
+
+    def __init__(
+        self,
+        axes: dict[Axis, Poly] | None = None,
+        consts: dict[Const, Poly] | None = None,
+        bounds: dict[Axis, Poly] | None = None,
+        sizes: Sizes | None = None,
+    ) -> None:
+        self._axes, self._consts, self._bounds = axes or {}, consts or {}, bounds or {}
+        self.sizes = sizes or Sizes()
+
+    def size(self, axis: Axis) -> Poly:
+        """|axis|. A derived axis is its formula, or, where that is a sum, a symbol that stands for it."""
+        if axis not in self._axes:
+            self._axes[axis] = self._found(axis)
+        return self._axes[axis]
+
+    def _found(self, axis: Axis) -> Poly:
+        rank = WIDTH if axis.is_width else DEPTH
+        if axis.size is not None:
+            size = named(apply("is", (self.number(axis.size),), axis.label), axis.label, rank)
+            self.sizes.derived[axis] = size
+            return size
+        if axis.extent == 1:
+            return ONE
+        return self.sizes.families.setdefault(axis.family, Poly.of(base_symbol(axis)))
+
+    def bound(self, axis: Axis) -> Poly:
+        """What storage along it needs: its size, or the bound of a bounded width (D14)."""
+        if axis in self._bounds:
+            return self._bounds[axis]
+        return self.size(axis) if axis.extent is not None or axis.bound is None else Poly.of(bound_symbol(axis))
+
+    def number(self, static: Static) -> Poly:
+        match static:
+            case Literal(value):
+                return Poly.of(value)
+            case SizeOf(axis):
+                return self.size(axis)
+            case ConstOf(const):
+                return self.const(const)
+            case Arith(op, args):
+                return apply(op, tuple(self.number(arg) for arg in args))
+
+    def const(self, const: Const) -> Poly:
+        if const not in self._consts:
+            known = isinstance(const.value, bool | float)  # no size hangs on these
+            self._consts[const] = Poly.of(const.value or 0) if known else Poly.of(const_symbol(const))
+        return self._consts[const]
+
+    def product(self, axes: Iterable[Axis]) -> Poly:
+        """The number of items of an array with these axes."""
+        return product(self.size(axis) for axis in axes)
+
+    def inside(self, node: Call | Scan) -> Scope:
+        axes = dict(self._axes)
+        axes |= {formal: self.size(actual) for formal, actual in node.axes}
+        for axis in node.graph.lifted:
+            axes[axis] = self.size(axis)
+        bounds = {formal: self.bound(actual) for formal, actual in node.axes}
+        consts = {const: self.number(static) for const, static in node.consts}
+        return Scope(axes, self._consts | consts, self._bounds | bounds, self.sizes)
+
+    def turn(self, index: Const | None, number: Poly) -> Scope:
+        """The scope of one pass of a repeat."""
+        return self if index is None else Scope(self._axes, self._consts | {index: number}, self._bounds, self.sizes)
+
+
+def base_symbol(axis: Axis) -> Symbol:
+    return Symbol(("axis", axis.family), axis.label, WIDTH if axis.is_width else DEPTH)
+
+
+def bound_symbol(axis: Axis) -> Symbol:
+    """The largest extent of a bounded width: what a weight along it is allocated for (D14)."""
+    return Symbol(("bound", axis.family), f"max({axis.label})", WIDTH)
+
+
+def const_symbol(const: Const) -> Symbol:
+    return Symbol(("const", const.id), const.name, CONST)
+
+
+def named(poly: Poly, name: str, rank: int) -> Poly:
+    """The same; a symbol that stands for a formula takes the name of the axis that it is the size of."""
+    if len(poly.terms) == 1:
+        ((monomial, c),) = poly.terms.items()
+        if c == 1 and len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].formula is not None:
+            old = monomial[0][0]
+            return Poly.of(Symbol(old.key, name, rank, old.formula))
+    return poly

@@ -1,0 +1,208 @@
+"""A bill as text: a line for each part, then the totals with their formulas; and the same as plain data for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .bill import Cost, Figure
+from .memory import Memory
+from .polynomial import ZERO, Poly, base_symbols
+from .show import amount, short
+from .walk import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A part with its depth in the bill, its path, and its memory (None for what has none of its own)."""
+
+    part: Part
+    level: int
+    path: str
+    memory: Memory | None
+
+
+def lines(cost: Cost, depth: int | None = None, per_op: bool = False) -> list[Line]:
+    """The parts down to `depth` (None: all), ops only if asked for. Figures of passes are of all of them together."""
+
+    def below(part: Part, level: int, path: str, memory: Memory | None) -> Iterator[Line]:
+        yield Line(part, level, path, memory)
+        if depth is not None and level >= depth:
+            return
+        for inner in part.parts:
+            if inner.kind != "op" or (per_op and _counts(inner)):
+                found = memory.below.get(inner.place) if memory else None
+                name = inner.name or inner.what
+                yield from below(inner, level + 1, f"{path}.{name}" if path else name, found)
+
+    return list(below(cost.part, 0, "", cost.memory))
+
+
+def _counts(part: Part) -> bool:
+    return bool(part.work.macs or part.work.ops or part.work.moved or part.weights)
+
+
+COLUMNS: dict[str, tuple[str, Callable[[Line], Poly | None]]] = {
+    "parameters": ("parameters", lambda line: line.part.parameters),
+    "macs": ("multiply-adds", lambda line: line.part.work.macs),
+    "kept": ("unmasked", lambda line: line.part.work.kept),
+    "backward": ("backward", lambda line: line.part.work.back),
+    "operations": ("other ops", lambda line: line.part.work.ops),
+    "moved": ("bytes moved", lambda line: line.part.work.moved),
+    "peak": ("peak memory", lambda line: line.memory.peak if line.memory else None),
+    "steps": ("steps", lambda line: line.part.steps),
+}
+BYTES = ("moved", "peak")
+
+
+def text(cost: Cost, *, depth: int | None, per_op: bool, training: bool, symbolic: str) -> list[str]:
+    """The whole report. symbolic: of which column the formula stands at the end of each line (`COLUMNS`)."""
+    columns = ["parameters", "macs", "kept", *(["backward"] if training else []), "moved", "peak", "steps"]
+    if cost.kept.value == cost.macs.value:
+        columns.remove("kept")
+    rows = [["", *(COLUMNS[name][0] for name in columns), f"{COLUMNS[symbolic][0]} ="]]
+    for line in lines(cost, depth, per_op):
+        cells = [_label(cost, line)]
+        for name in columns:
+            poly = COLUMNS[name][1](line)
+            cells.append("" if poly is None else _cell(cost.figure(poly), name))
+        poly = COLUMNS[symbolic][1](line)
+        cells.append("" if poly is None or not poly else str(cost.figure(poly)))
+        rows.append(cells)
+    return [*_heading(cost), "", *_aligned(rows), "", *_totals(cost, training), *_remarks(cost)]
+
+
+def _heading(cost: Cost) -> list[str]:
+    copies = {
+        axis.name
+        for axis in cost.graph.axes
+        if any(axis.family == o.family and o.id < axis.id for o in cost.graph.axes)
+    }
+    sizes = ", ".join(_size(cost, name) for name, size in cost.sizes.items() if name not in copies and size != 1)
+    where = "one item" if cost.batch == 1 else f"a batch of {cost.batch}"
+    made = [f"{cost.name}: {where}, {cost.dtype}", f"sizes: {sizes}"] if sizes else [f"{cost.name}: {where}"]
+    if cost.assumed:
+        made.append(f"assumed, as nobody set them: {', '.join(cost.assumed)}")
+    return made
+
+
+def _size(cost: Cost, name: str) -> str:
+    """`model m = 512`: the name, what formulas call it, and its value."""
+    label = next((axis.label for axis in cost.graph.axes if axis.name == name), name)
+    return f"{name}{'' if label == name else ' ' + label} = {cost.sizes[name]:,}"
+
+
+def _label(cost: Cost, line: Line) -> str:
+    part = line.part
+    name = part.name or part.what
+    if part.kind == "repeat":
+        shown = f"{name} x {cost.figure(part.count).value:,}"
+    elif part.kind == "scan":
+        shown = f"{name}: scan x {cost.figure(part.count).value:,}"
+    else:
+        shown = name if part.what == name else f"{name} ({part.what})"
+    return "  " * line.level + shown
+
+
+def _cell(figure: Figure, name: str) -> str:
+    return amount(figure.value) if name in BYTES else short(figure.value)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The first column to the left, the formulas after two blanks, all others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    out = []
+    for row in rows:
+        middle = [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True)]
+        out.append("  ".join([row[0].ljust(widths[0]), *middle, row[-1]]).rstrip())
+    return out
+
+
+def _totals(cost: Cost, training: bool) -> list[str]:
+    rows = [("parameters", f"{cost.parameters.value:,}", str(cost.parameters))]
+    frozen = cost.figure(cost.part.frozen)
+    if frozen.value:
+        rows.append(("  of them frozen", f"{frozen.value:,}", str(frozen)))
+    rows.append(("multiply-adds", f"{cost.macs.value:,}", str(cost.macs)))
+    if cost.kept.value != cost.macs.value:
+        rows.append(("  that masks keep", f"{cost.kept.value:,}", str(cost.kept)))
+    if cost.routed is not None:
+        rows.append(("  experts picked alone", f"{cost.routed.value:,}", str(cost.routed)))
+    if training:
+        rows.append(("  of the gradients", f"{cost.backward.value:,}", str(cost.backward)))
+    rows.append(("other operations", f"{cost.operations.value:,}", str(cost.operations)))
+    rows.append(("bytes moved", amount(cost.moved.value), str(cost.moved)))
+    rows.append(("peak of activations", amount(cost.peak.value), str(cost.peak)))
+    if cost.fused_peak.poly != cost.peak.poly:
+        rows.append(("  attention fused", amount(cost.fused_peak.value), str(cost.fused_peak)))
+    if training:
+        rows.append(("saved for gradients", amount(cost.saved.value), str(cost.saved)))
+        if cost.fused_saved.poly != cost.saved.poly:
+            rows.append(("  attention fused", amount(cost.fused_saved.value), str(cost.fused_saved)))
+    rows.append(("sequential steps", f"{cost.steps.value:,}", str(cost.steps)))
+    left, middle = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
+    return [
+        f"{a.ljust(left)}  {b.rjust(middle)}" + ("" if c.replace(",", "") == b.replace(",", "") else f"  = {c}")
+        for a, b, c in rows
+    ]
+
+
+def _remarks(cost: Cost) -> list[str]:
+    """What the symbols mean that stand for a formula, and what is not in the bill."""
+    from .show import formula
+
+    found: dict[str, str] = {}
+    for poly in (
+        cost.parameters.poly,
+        cost.macs.poly,
+        cost.kept.poly,
+        cost.moved.poly,
+        cost.peak.poly,
+        cost.steps.poly,
+    ):
+        for symbol in poly.symbols:
+            if symbol.formula is not None and symbol.formula[0] == "is":
+                found[symbol.name] = f"{formula(symbol.formula[1][0])} = {cost.figure(Poly.of(symbol)).value:,}"
+    out = [f"where {name} = {meaning}" for name, meaning in sorted(found.items())]
+    out += [
+        f"`{name}` is an op of your own: what it costs is not known, and not in these figures"
+        for name in sorted(cost.part.unknown)
+    ]
+    return ["", *out] if out else []
+
+
+def data(cost: Cost, *, depth: int | None = None, per_op: bool = True) -> dict[str, Any]:
+    """Everything as plain data: each figure with its value and formula."""
+
+    def shown(poly: Poly) -> dict[str, Any]:
+        figure = cost.figure(poly)
+        return {"value": figure.value, "formula": str(figure)}
+
+    totals = {
+        "parameters": cost.parameters, "frozen": cost.figure(cost.part.frozen), "multiply_adds": cost.macs,
+        "multiply_adds_kept": cost.kept, "multiply_adds_backward": cost.backward, "other_operations": cost.operations,
+        "bytes_moved": cost.moved, "peak_memory": cost.peak, "peak_memory_fused": cost.fused_peak,
+        "saved_for_gradients": cost.saved,
+        "saved_for_gradients_fused": cost.fused_saved, "sequential_steps": cost.steps,
+    }  # fmt: skip
+    if cost.routed is not None:
+        totals["multiply_adds_routed"] = cost.routed
+    parts = []
+    for line in lines(cost, depth, per_op):
+        part = line.part
+        entry = {"path": line.path, "kind": part.kind, "what": part.what, "times": shown(part.count)}
+        for name, (_, get) in COLUMNS.items():
+            poly = get(line)
+            if poly is not None:
+                entry[name] = shown(poly)
+        parts.append(entry)
+    return {
+        "name": cost.name, "batch": cost.batch, "dtype": cost.dtype, "sizes": dict(cost.sizes),
+        "assumed": list(cost.assumed), "unknown_ops": sorted(cost.part.unknown),
+        "totals": {name: {"value": figure.value, "formula": str(figure)} for name, figure in totals.items()},
+        "parts": parts,
+    }  # fmt: skip
+
+
+__all__ = ["COLUMNS", "ZERO", "Line", "base_symbols", "data", "lines", "text"]

@@ -1,0 +1,392 @@
+"""A graph walked once, its blocks and repeats nested: the work of each part, its parameters, its sequential steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Scalar, Scan, Value, Weight
+from ..ops import OPS
+from ..static import evaluate
+from ..wires import static_element
+from .bands import NOTHING, Facts, Form, Index, both, of_form, step
+from .polynomial import ONE, ZERO, Poly, Values, largest, total
+from .scope import Scope
+from .work import NAMES, Meter, Work, contractions, has_gradient, plain_work
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An op, a block, a repeat or a scan, or the whole.
+
+    kind:    "model", "block", "repeat", "scan" or "op"; `what`: the op or the block.
+    count:   how many times its `parts` run (passes of a repeat, steps of a scan); its own figures are of all of them.
+    weights: path below it -> (items, whether it is frozen).
+    steps:   the longest chain of ops that must follow one another.
+    unknown: ops of the user's own in it, of which nothing is known.
+    place:   which node of the graph around it is.
+    """
+
+    name: str
+    kind: str
+    what: str
+    work: Work
+    weights: Mapping[str, tuple[Poly, bool]]
+    steps: Poly
+    count: Poly = ONE
+    parts: tuple[Part, ...] = ()
+    unknown: frozenset[str] = frozenset()
+    place: int = 0
+
+    @property
+    def parameters(self) -> Poly:
+        return total(items for items, _ in self.weights.values())
+
+    @property
+    def frozen(self) -> Poly:
+        return total(items for items, frozen in self.weights.values() if frozen)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What the walk knows of a value: as an index or a mask, whether it has a gradient, the steps until it is there.
+
+    data: whether it has the batch axes. Of a repeat's value the type says so if it has them after some pass; what goes
+    in first may not.
+    """
+
+    index: Index = NOTHING
+    graded: bool = False
+    data: bool = False
+    steps: Poly = ZERO
+
+
+@dataclass
+class Walk:
+    """values: a number for each symbol, by which the larger of two polynomials is chosen. real: bytes of a real.
+
+    ranked: the sizes of axes among whose indices `topk` picks -> how many it picks.
+    """
+
+    values: Values
+    real: int = 4
+    ranked: dict[Poly, Poly] = field(default_factory=dict)
+
+    def whole(self, graph: Graph, scope: Scope) -> Part:
+        inputs = [Fact(data=entry.value.role is Role.DATA) for entry in graph.inputs]
+        part, _ = self.graph(graph, scope, inputs, [True] * len(graph.outputs), graph.name, graph.kind)
+        return part
+
+    def graph(
+        self, graph: Graph, scope: Scope, inputs: Sequence[Fact], used: Sequence[bool], name: str, kind: str
+    ) -> tuple[Part, list[Fact]]:
+        """One block instance: its part, and what is known of its results. used: which of these are read at all."""
+        if graph.target:
+            steps = largest((fact.steps for fact in inputs), self.values) + 1
+            part = Part(name, kind, graph.name, Work(), {}, ONE, unknown=frozenset({graph.name}))
+            graded, data = any(fact.graded for fact in inputs), any(fact.data for fact in inputs)
+            return part, [Fact(NOTHING, graded, data, steps) for _ in graph.outputs]
+        inside = _Inside(self, graph, Meter(scope, self.real, self.values), used)
+        inside.facts = {entry.value.id: fact for entry, fact in zip(graph.inputs, inputs, strict=True)}
+        for place, node in enumerate(graph.nodes):
+            first = len(inside.parts)
+            inside.visit(node)
+            inside.parts[first:] = [replace(part, place=place) for part in inside.parts[first:]]
+        outs = [inside.facts[output.value.id] for output in graph.outputs]
+        before = largest((fact.steps for fact in inputs), self.values)
+        after = largest((fact.steps for fact in outs), self.values)
+        steps = after - before if after.at(self.values) > before.at(self.values) else ZERO
+        return _gathered(name, kind, graph.name, inside.parts, steps), outs
+
+
+def _gathered(name: str, kind: str, what: str, parts: Sequence[Part], steps: Poly) -> Part:
+    weights: dict[str, tuple[Poly, bool]] = {}
+    for part in parts:
+        prefix = f"{part.name}." if part.name and part.kind != "op" else ""
+        for path, entry in part.weights.items():
+            weights.setdefault(prefix + path, entry)
+    unknown = frozenset[str]().union(*(part.unknown for part in parts))
+    work = Work()
+    for part in parts:
+        work = work + part.work
+    return Part(name, kind, what, work, weights, steps, ONE, tuple(parts), unknown)
+
+
+@dataclass
+class _Inside:
+    """One graph of the walk."""
+
+    walk: Walk
+    graph: Graph
+    meter: Meter
+    used: Sequence[bool]
+    facts: dict[int, Fact] = field(default_factory=dict)
+    parts: list[Part] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.alive = _alive(self.graph, self.used)
+        self.readers: dict[int, list[object]] = {}
+        for output in self.graph.outputs:
+            self.readers.setdefault(output.value.id, []).append(output)
+        for node in self.graph.nodes:
+            for value in _read(node):
+                self.readers.setdefault(value.id, []).append(node)
+        self.masks = _masks(self)
+
+    def visit(self, node: object) -> None:
+        match node:
+            case Constant(value, out):
+                number = self.meter.scope.number(value)
+                truth = static_element(value) is Scalar.BOOL and number.number is not None
+                self.facts[out.id] = Fact(Index(truth=bool(number)) if truth else of_form(Form({}, number)))
+            case Positions(axis, out):
+                self.facts[out.id] = Fact(of_form(Form({axis: ONE}, ZERO)))
+            case Parameter(weight, out):
+                self.facts[out.id] = Fact(graded=not weight.frozen)
+                self.parts.append(Part(weight.name, "op", "param", Work(), self._weights((weight,)), ZERO))
+            case Apply():
+                self._apply(node)
+            case Call():
+                self._call(node)
+            case Repeat():
+                self._repeat(node)
+            case Scan():
+                self._scan(node)
+
+    # -- one op --------------------------------------------------------------------------------------------------
+
+    def _apply(self, node: Apply) -> None:
+        facts = [self.facts[value.id] for value in node.operands]
+        mask = self.facts[node.mask.id] if node.mask is not None else None
+        data = any(fact.data for fact in (*facts, *([mask] if mask else [])))
+        graded = has_gradient(node, [fact.graded for fact in facts])
+        self.facts[node.out.id] = Fact(self._index(node, facts, mask), graded, data, self._steps(node))
+        work = plain_work(node, self.meter)
+        if node.op in ("dot", "linear"):
+            # An operand that nothing needs has no gradient either.
+            wanted = node.out.id in self.alive
+            support = self._support(node, facts)
+            for one in contractions(node, [fact.graded for fact in facts], [fact.data for fact in facts]):
+                done = one.work(self.meter, support)
+                work = work + (done if wanted else Work(done.macs, done.kept))
+            if node.op == "linear" and node.each:
+                work = work + Work(experts={self.meter.scope.product(node.each): work.macs})
+        elif node.op == "topk":
+            self.walk.ranked[self.meter.scope.size(node.axes[0])] = self.meter.scope.size(node.made[0])
+        if node.out.role > Role.CONSTANT or node.weights:
+            name = node.name or node.out.name or ""
+            steps = ONE if OPS[node.op].cost.moves and node.out.role > Role.TABLE else ZERO
+            self.parts.append(Part(name, "op", node.op, work, self._weights(node.weights), steps))
+
+    def _weights(self, weights: Sequence[Weight]) -> dict[str, tuple[Poly, bool]]:
+        return {w.name: (self.meter.storage(axis for dim in w.dims for axis in dim), w.frozen) for w in weights}
+
+    def _steps(self, node: Apply) -> Poly:
+        """One step for each op that computes; tables are there from the start, and moving items about is none."""
+        if node.out.role <= Role.TABLE:
+            return ZERO
+        read = (*node.operands, *([node.mask] if node.mask is not None else []))
+        before = largest((self.facts[value.id].steps for value in read), self.walk.values)
+        return before + 1 if OPS[node.op].cost.moves else before
+
+    def _index(self, node: Apply, facts: Sequence[Fact], mask: Fact | None) -> Index:
+        parts = [fact.index for fact in facts]
+        match node.op:
+            case "rename":
+                return parts[0].over({node.axes[0]: node.made[0]})
+            case "softmax" | "l2norm":
+                return Index(true=mask.index.true if mask else {})
+            case "dot" | "sum" | "any":
+                gone = set(node.axes)
+                support = self._support(node, facts)
+                return Index(true={key: c for key, c in support.items() if not set(key) & gone})
+            case "dropout" | "broadcast":
+                return parts[0]
+            case op if OPS[op].group == "pointwise" or op == "index":
+                return step(node, parts, self.walk.values)
+        return NOTHING
+
+    def _support(self, node: Apply, facts: Sequence[Fact]) -> Facts:
+        """Where the operands of a sum are not zero, or else needed: what a mask leaves out need not be computed."""
+        found: Facts = self.masks.get(node.out.id, {})
+        for fact in facts:
+            found = both(found, fact.index.true, self.walk.values)
+        return found
+
+    # -- nested graphs -------------------------------------------------------------------------------------------
+
+    def _call(self, node: Call) -> None:
+        scope = self.meter.scope.inside(node)
+        inputs = self._entering(node)
+        used = [out.id in self.alive for out in node.outs]
+        part, outs = self.walk.graph(node.graph, scope, inputs, used, node.name, node.graph.kind)
+        names = dict(node.axes)
+        for out, fact in zip(node.outs, outs, strict=True):
+            self.facts[out.id] = Fact(fact.index.over(names), fact.graded, fact.data, fact.steps)
+        self.parts.append(part)
+
+    def _entering(self, node: Call | Scan) -> list[Fact]:
+        inputs = []
+        for entry, arg in zip(node.graph.inputs, node.args, strict=True):
+            back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
+            fact = self.facts[arg.id]
+            inputs.append(Fact(fact.index.over(back), fact.graded, fact.data, fact.steps))
+        return inputs
+
+    def _repeat(self, node: Repeat) -> None:
+        """Pass by pass until nothing changes from one to the next: then what is left is a product."""
+        count, passes = self.meter.scope.number(node.count), evaluate(node.count)
+        assert isinstance(passes, int)
+        carried = [self.facts[arg.id] for arg in node.args[: node.carried]]
+        outside = [self.facts[arg.id] for arg in node.args[node.carried :]]
+        live = [out.id in self.alive for out in node.outs]
+        used = [True] * node.carried if passes > 1 else live
+        single = node.index is None and len(node.bodies) == 1
+        runs: list[Part] = []
+        taken = ZERO
+        for number in range(passes):
+            scope = self.meter.scope.turn(node.index, Poly.of(number))
+            body = node.bodies[node.variant[number] if len(node.bodies) > 1 else 0]
+            start = [Fact(NOTHING, fact.graded, fact.data) for fact in carried]
+            around = [Fact(fact.index, fact.graded, fact.data) for fact in outside]
+            part, outs = self.walk.graph(body, scope, [*start, *around], used, node.name, "repeat")
+            runs.append(part)
+            settled = all(a.graded == b.graded and a.data == b.data for a, b in zip(outs, carried, strict=True))
+            carried = outs
+            if single and settled:
+                taken = taken + part.steps * (count - number)
+                break
+            taken = taken + part.steps
+        before = largest((self.facts[arg.id].steps for arg in node.args), self.walk.values)
+        for out, fact in zip(node.outs, carried, strict=True):
+            self.facts[out.id] = Fact(NOTHING, fact.graded, fact.data, before + taken)
+        if runs:
+            self.parts.append(_repeated(node, runs, count, passes, taken))
+
+    def _scan(self, node: Scan) -> None:
+        """Step by step, each on what the one before gave; the first begins with what is passed."""
+        scope, length = self.meter.scope.inside(node), self.meter.scope.size(node.axis)
+        inputs = [
+            Fact(fact.index if place not in node.steps else NOTHING, fact.graded, fact.data)
+            for place, fact in enumerate(self._entering(node))
+        ]
+        used = [True] * len(node.outs)
+        for place, _ in node.states:
+            inputs[place] = Fact(NOTHING, inputs[place].graded, node.graph.inputs[place].value.role is Role.DATA)
+        first, outs = self.walk.graph(node.graph, scope, inputs, used, node.name, "scan")
+        for place, result in node.states:
+            inputs[place] = Fact(NOTHING, outs[result].graded, outs[result].data)
+        rest, outs = self.walk.graph(node.graph, scope, inputs, used, node.name, "scan")
+        before = largest((self.facts[arg.id].steps for arg in node.args), self.walk.values)
+        for out, fact in zip(node.outs, outs, strict=True):
+            self.facts[out.id] = Fact(NOTHING, fact.graded, fact.data, before + rest.steps * length)
+        work = first.work + rest.work.times(length - 1)
+        self.parts.append(
+            Part(node.name, "scan", node.graph.name, work, rest.weights, rest.steps * length, length, rest.parts,
+                 rest.unknown)
+        )  # fmt: skip
+
+
+def _repeated(node: Repeat, runs: list[Part], count: Poly, passes: int, steps: Poly) -> Part:
+    """All passes. `runs` has the first ones; the last of them stands for those that follow."""
+    last = runs[-1]
+    left = passes - len(runs)
+
+    def summed(name: str) -> Poly:
+        figures = [run.work[name] for run in runs]
+        if all(figure == figures[0] for figure in figures):
+            return figures[0] * count
+        return total(figures) + figures[-1] * (count - len(runs) if left else ZERO)
+
+    experts = {key: last.work.experts[key] * count for key in last.work.experts}
+    work = Work(**{name: summed(name) for name in NAMES}, experts=experts)
+    weights: dict[str, tuple[Poly, bool]] = {}
+    for variant in range(len(node.bodies)):
+        share = count if len(node.bodies) == 1 else Poly.of(node.variant.count(variant))
+        mine = [run for number, run in enumerate(runs) if len(node.bodies) == 1 or node.variant[number] == variant]
+        for path, (items, frozen) in mine[-1].weights.items() if mine else ():
+            key = path if node.shared or len(node.bodies) == 1 else f"{variant}.{path}"
+            weights.setdefault(key, (items if node.shared else items * share, frozen))
+    unknown = frozenset[str]().union(*(run.unknown for run in runs))
+    return Part(node.name, "repeat", node.name, work, weights, steps, count, last.parts, unknown)
+
+
+def _read(node: object) -> tuple[Value, ...]:
+    match node:
+        case Apply():
+            return node.operands if node.mask is None else (*node.operands, node.mask)
+        case Call() | Repeat() | Scan():
+            return node.args
+        case _:
+            return ()
+
+
+def _alive(graph: Graph, used: Sequence[bool]) -> set[int]:
+    """The values that some used result hangs on."""
+    alive = {output.value.id for output, wanted in zip(graph.outputs, used, strict=True) if wanted}
+    for node in reversed(graph.nodes):
+        outs = node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
+        if any(out.id in alive for out in outs):
+            alive |= {value.id for value in _read(node)}
+    return alive
+
+
+def _masks(inside: _Inside) -> Mapping[int, Facts]:
+    """For scores that only a masked softmax or sum reads, by way of pointwise ops: what the mask keeps."""
+    makers = {node.out.id: node for node in inside.graph.nodes if isinstance(node, Apply)}
+    found: dict[int, Value] = {}
+    for node in reversed(inside.graph.nodes):
+        if not isinstance(node, Apply):
+            continue
+        mask = node.mask if node.mask is not None and node.op != "cumsum" else None
+        if mask is None and (OPS[node.op].group == "pointwise" or node.op == "dropout"):
+            mask = found.get(node.out.id)
+        if mask is None:
+            continue
+        for value in node.operands:
+            maker = makers.get(value.id)
+            if maker is not None and len(inside.readers.get(value.id, ())) == 1:
+                found[value.id] = mask
+    return _Late(inside, found)
+
+
+@dataclass
+class _Late(Mapping[int, Facts]):
+    """Facts of masks that the walk has not come to yet when it comes to the scores: worked out when they are asked for.
+
+    A mask is made of indices alone or it says nothing, so it can be looked at ahead of its turn.
+    """
+
+    inside: _Inside
+    masks: Mapping[int, Value]
+
+    def __getitem__(self, key: int) -> Facts:
+        return self._fact(self.masks[key]).index.true
+
+    def _fact(self, value: Value) -> Fact:
+        known = self.inside.facts.get(value.id)
+        if known is not None:
+            return known
+        for node in self.inside.graph.nodes:
+            outs = node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
+            if value not in outs:
+                continue
+            if not isinstance(node, Apply | Constant | Positions | Call) or (
+                isinstance(node, Call) and value.role > Role.TABLE
+            ):
+                return Fact()
+            for read in _read(node):
+                if read.id not in self.inside.facts:
+                    self.inside.facts[read.id] = self._fact(read)
+            parts, ranked = len(self.inside.parts), dict(self.inside.walk.ranked)
+            self.inside.visit(node)
+            del self.inside.parts[parts:]
+            self.inside.walk.ranked = ranked
+            return self.inside.facts[value.id]
+        return Fact()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.masks)
+
+    def __len__(self) -> int:
+        return len(self.masks)

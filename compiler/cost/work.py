@@ -1,0 +1,182 @@
+"""What one op takes: multiply-adds forward and backward, other operations, items moved; and sums of these.
+
+A contraction is counted from the mathematics: one multiply-add for each index of all axes that take part. Its gradient
+takes as many again for each operand that has one. A product of several operands goes from left to right, and an axis
+is summed as soon as nothing further needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+from ..axes import Axis
+from ..graph import Apply, Role, Scalar, Value
+from ..ops import OPS
+from ..ops.table import Cost
+from .bands import Facts, limits, pairs
+from .polynomial import ONE, ZERO, Poly, Symbol, Values, product
+from .scope import Scope
+
+ATTENTION = Cost(work=0, saves=("x", "result"))  # fused by `rewrites.attention`: its scores are never all there
+BATCH = Symbol(("batch",), "batch", 0)
+
+
+def cost_of(op: str) -> Cost:
+    """The row's cost; of what a rewrite made, its own."""
+    return OPS[op].cost if op in OPS else ATTENTION
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """macs:   multiply-adds of contractions, every masked item counted.
+    kept:   those of them that masks made of indices keep: half of a causal attention, a band of a local one.
+    back, kept_back: the same of the gradients.
+    ops:    other operations: one for each number that a pointwise op makes, a few for a softmax or a norm.
+    moved:  bytes of operands, results and weights, each once for each op.
+    experts: of `macs`, those of maps with weights for each index of an axis, by the size of that axis.
+    """
+
+    macs: Poly = ZERO
+    kept: Poly = ZERO
+    back: Poly = ZERO
+    kept_back: Poly = ZERO
+    ops: Poly = ZERO
+    moved: Poly = ZERO
+    experts: Mapping[Poly, Poly] = field(default_factory=dict)
+
+    def __add__(self, other: Work) -> Work:
+        found = {key: self.experts.get(key, ZERO) for key in (*self.experts, *other.experts)}
+        experts = {key: macs + other.experts.get(key, ZERO) for key, macs in found.items()}
+        return Work(**{name: self[name] + other[name] for name in NAMES}, experts=experts)
+
+    def times(self, count: Poly) -> Work:
+        experts = {key: macs * count for key, macs in self.experts.items()}
+        return Work(**{name: self[name] * count for name in NAMES}, experts=experts)
+
+    def __getitem__(self, name: str) -> Poly:
+        figure: Poly = getattr(self, name)
+        return figure
+
+
+NAMES = tuple(entry.name for entry in fields(Work) if entry.name != "experts")
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """How big things are: sizes in a scope, and the bytes of a real."""
+
+    scope: Scope
+    real: int
+    values: Values
+
+    def items(self, value: Value) -> Poly:
+        """The items that it has, copies along axes that it does not vary along left out."""
+        count = self.scope.product(axis for axis in value.type.axes if axis not in value.type.thin)
+        return count * BATCH_SIZE if value.role is Role.DATA else count
+
+    def bytes(self, value: Value) -> Poly:
+        return self.items(value) * self.width(value)
+
+    def width(self, value: Value) -> int:
+        """Bytes of one item. Indices and ints have 8; tables, which are made in float64, too."""
+        if value.type.element is Scalar.BOOL:
+            return 1
+        if value.type.element is not Scalar.REAL:
+            return 8
+        return 8 if value.role <= Role.TABLE else self.real
+
+    def storage(self, axes: Iterable[Axis]) -> Poly:
+        """The items of a weight: a bounded width counts at its bound."""
+        return product(self.scope.bound(axis) for axis in axes)
+
+
+BATCH_SIZE = Poly.of(BATCH)
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """One multiplication of two operands, summed over what they share and nothing further needs."""
+
+    axes: tuple[Axis, ...]
+    data: bool
+    gradients: int  # how many of the two have one
+
+    def work(self, meter: Meter, support: Facts) -> Work:
+        lead = BATCH_SIZE if self.data else ONE
+        macs = meter.scope.product(self.axes) * lead
+        kept = self._kept(meter, support, lead)
+        return Work(macs, kept, macs * self.gradients, kept * self.gradients)
+
+    def _kept(self, meter: Meter, support: Facts, lead: Poly) -> Poly:
+        for q, k in support:
+            if q in self.axes and k in self.axes:
+                n = meter.scope.size(q)
+                left, right = limits(support, q, k)
+                rest = meter.scope.product(axis for axis in self.axes if axis not in (q, k))
+                return pairs(n, left, right, meter.values) * rest * lead
+        return meter.scope.product(self.axes) * lead
+
+
+def core(value: Value) -> tuple[Axis, ...]:
+    """The axes that it varies along."""
+    return tuple(axis for axis in value.type.axes if axis not in value.type.thin)
+
+
+def has_gradient(node: Apply, graded: Sequence[bool]) -> bool:
+    """Whether its result has a gradient. graded: which operands have one."""
+    if node.out.type.element is not Scalar.REAL:
+        return False
+    if node.op == "gather":
+        return graded[0]
+    return any(graded) or any(not weight.frozen for weight in node.weights)
+
+
+def contractions(node: Apply, graded: Sequence[bool], data: Sequence[bool]) -> list[Contraction]:
+    """The multiplications of a `dot` or a `linear`. graded: which operands have a gradient; data: the batch axes."""
+    if node.op == "linear":
+        (x,) = node.operands
+        axes = (*dict.fromkeys((*core(x), *node.axes, *node.each)), *node.made)  # `linear[a -> a]` has a twice
+        frozen = all(weight.frozen for weight in node.weights)
+        return [Contraction(axes, data[0], graded[0] + (not frozen))]
+    arrays = [entry for entry in zip(node.operands, graded, data, strict=True) if core(entry[0])]
+    if len(arrays) < 2:
+        return []
+    first, gradient, batched = arrays[0]
+    sofar = core(first)
+    found = []
+    for place, (value, has, lead) in enumerate(arrays[1:], 2):
+        later = {axis for other, _, _ in arrays[place:] for axis in core(other)}
+        mine = core(value)
+        gone = {axis for axis in (*sofar, *mine) if axis in node.axes and axis not in later}
+        shared = {axis for axis in sofar if axis in mine and axis in gone}
+        axes = tuple(axis for axis in dict.fromkeys((*sofar, *mine)) if axis in shared or axis not in gone)
+        batched = batched or lead
+        if shared:
+            found.append(Contraction(axes, batched, gradient + has))
+        gradient = gradient or has
+        sofar = tuple(axis for axis in axes if axis not in gone)
+    return found
+
+
+def plain_work(node: Apply, meter: Meter) -> Work:
+    """All but the multiply-adds: other operations, and what is read and written."""
+    cost = cost_of(node.op)
+    ops = ZERO
+    if node.out.role > Role.CONSTANT and cost.work:
+        ops = meter.items(node.operands[0] if cost.reads else node.out) * cost.work
+    if not cost.moves or node.out.role is Role.CONSTANT:
+        return Work(ops=ops)
+    read = [value for value in node.operands if value.role > Role.CONSTANT]
+    if node.op in ("gather", "embed"):  # only what is looked up
+        looked_up = meter.items(node.out) * meter.width(node.out)
+        read = read[1:] if node.op == "gather" else read
+    else:
+        looked_up = ZERO
+    moved = looked_up + meter.bytes(node.out)
+    for value in (*read, *([node.mask] if node.mask is not None else [])):
+        moved = moved + meter.bytes(value)
+    if node.op != "embed":
+        for weight in node.weights:
+            moved = moved + meter.storage(axis for dim in weight.dims for axis in dim) * meter.real
+    return Work(ops=ops, moved=moved)

@@ -1,0 +1,142 @@
+"""What torch counts and what it holds: floating-point operations, live bytes, bytes saved for the gradient."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import FlopCounterMode
+
+import attnc
+from attnc.compiler.graph import Graph
+from attnc.compiler.rewrites.walk import Walk
+
+VECTORS = {  # the counter knows matrices alone; a product with a vector is one too
+    torch.ops.aten.mv: lambda a, x, **_: 2 * a[0] * a[1],
+    torch.ops.aten.dot: lambda a, b, **_: 2 * a[0],
+}
+
+
+@contextmanager
+def as_written() -> Iterator[None]:
+    """Compiled without fused attention: every score is computed and stored, as the spec says."""
+
+    def plain(graph: Graph, keep: Mapping[int, frozenset[int]] | None = None) -> tuple[Graph, dict[int, Graph]]:
+        walk = Walk(lambda old, new: new)
+        return walk(graph), walk.replaced
+
+    with patch("attnc.backends.lower.fuse_attention", plain):
+        yield
+
+
+def compiled(model: attnc.Model, device: str = "meta", fused: bool = False) -> torch.nn.Module:
+    """The generated module, weights as torch makes them (none on the meta device), without dropout."""
+    with nullcontext() if fused else as_written():
+        source = model.source("torch")
+    module = types.ModuleType(f"cost_{model.name}")
+    exec(compile(source, module.__name__, "exec"), module.__dict__)
+    classes = [
+        made for made in module.__dict__.values() if isinstance(made, type) and made.__module__ == module.__name__
+    ]
+    with torch.device(device):
+        net: torch.nn.Module = [made for made in classes if issubclass(made, torch.nn.Module)][-1]()
+    return net.eval()
+
+
+def inputs(model: attnc.Model, sizes: dict[str, int], batch: tuple[int, ...] = (), device: str = "meta") -> list[Any]:
+    """One tensor for each input: reals, truth, or indices (all 0)."""
+    given = []
+    for port in model.inputs:
+        shape = (*batch, *(sizes[axis] for axis in port.axes))
+        if port.element == "real":
+            given.append(torch.randn(shape, device=device))
+        elif port.element == "bool":
+            given.append(torch.ones(shape, dtype=torch.bool, device=device))
+        else:
+            given.append(torch.zeros(shape, dtype=torch.long, device=device))
+    return given
+
+
+def reals(result: Any) -> list[torch.Tensor]:
+    parts = result if isinstance(result, tuple) else (result,)
+    return [part for part in parts if part.is_floating_point()]
+
+
+def flops(run: Callable[[], Any]) -> int:
+    counter = FlopCounterMode(display=False, custom_mapping=VECTORS)
+    with counter:
+        run()
+    return int(counter.get_total_flops())
+
+
+def forward_and_backward(net: torch.nn.Module, given: list[Any]) -> tuple[int, int]:
+    """Operations of the forward pass, and of the gradients of everything that has one."""
+    made: list[Any] = []
+    forward = flops(lambda: made.append(net(*given)))
+    with_gradient = [part for part in reals(made[0]) if part.requires_grad]
+    backward = flops(lambda: torch.autograd.backward([part.sum() for part in with_gradient])) if with_gradient else 0
+    return forward, backward
+
+
+class LiveBytes(TorchDispatchMode):
+    """The largest total of bytes in arrays made inside that were alive at once; views share theirs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.peak = 0
+        self.seen: set[int] = set()
+
+    def __torch_dispatch__(self, func: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        given = {
+            leaf.untyped_storage()._cdata for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)
+        }
+        for leaf in tree_leaves(made):
+            if isinstance(leaf, torch.Tensor):
+                storage = leaf.untyped_storage()
+                if storage._cdata not in given and storage._cdata not in self.seen:
+                    self.add(storage)
+        return made
+
+    def add(self, storage: Any) -> None:
+        key, size = storage._cdata, storage.nbytes()
+        self.seen.add(key)
+        self.now += size
+        self.peak = max(self.peak, self.now)
+        weakref.finalize(storage, self.gone, key, size)
+
+    def gone(self, key: int, size: int) -> None:
+        self.now -= size
+        self.seen.discard(key)
+
+
+def peak(run: Callable[[], Any]) -> int:
+    with torch.no_grad(), LiveBytes() as live:
+        made = run()
+    del made
+    return live.peak
+
+
+def saved(net: torch.nn.Module, given: list[Any]) -> int:
+    """Bytes that autograd keeps, each array once, weights and inputs left out."""
+    outside = {leaf.untyped_storage()._cdata for leaf in [*net.parameters(), *net.buffers(), *given]}
+    kept: dict[int, Any] = {}
+
+    def pack(x: torch.Tensor) -> torch.Tensor:
+        storage = x.untyped_storage()
+        if storage._cdata not in outside:
+            kept[storage._cdata] = storage
+        return x
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+        made = net(*given)
+    total = sum(storage.nbytes() for storage in kept.values())
+    del made
+    return total

@@ -1,0 +1,59 @@
+"""Multiply-adds against torch's own counter, attention counted full: equal, forward and backward, at any size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import attnc
+
+torch = pytest.importorskip("torch")
+
+from .measured import compiled, forward_and_backward, inputs  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+SPECS = sorted(
+    [
+        *(ROOT / "examples").glob("*.attn"),
+        *(ROOT / "examples/zoo").glob("*.attn"),
+        *(ROOT / "tests/zoo/more").glob("*.attn"),
+        *(ROOT / "tests/compiler/right").glob("*.attn"),
+    ]
+)
+# Real sizes are as written; these are small, all different, and divide where they must.
+TINY: dict[str, Any] = dict(layers=2, model=24, heads=4, inner=20, vocab=37, groups=2, key=6)
+
+
+def models() -> list[Any]:
+    found = []
+    for path in SPECS:
+        spec = attnc.load(path)
+        found += [pytest.param(path, name, id=f"{path.stem}-{name}") for name in spec.models]
+    return found
+
+
+def widths(model: attnc.Model) -> list[str]:
+    """The free and bounded widths that may be set."""
+    first: dict[int, str] = {}
+    for axis in sorted(model.graph.axes, key=lambda axis: axis.id):
+        first.setdefault(axis.family, axis.name)
+    free = [axis for axis in model.graph.axes if axis.is_width and axis.extent is None and axis.size is None]
+    return [axis.name for axis in free if first[axis.family] == axis.name]
+
+
+def check(model: attnc.Model, sizes: dict[str, int], batch: int) -> None:
+    cost = model.cost(sizes, batch=batch)
+    assert cost.parameters.value == sum(weight.size for weight in model.weights.values())
+    forward, backward = forward_and_backward(compiled(model), inputs(model, dict(cost.sizes), (batch,)))
+    assert (cost.flops, 2 * cost.backward.value) == (forward, backward)
+
+
+@pytest.mark.parametrize(("path", "name"), models())
+def test_flops(path: Path, name: str) -> None:
+    model = attnc.load(path).model(name)
+    bounds = {axis.name: axis.bound for axis in model.graph.axes}
+    for batch, length in ((1, 16), (2, 48)):
+        sizes = {width: min(bounds[width] or length, length) for width in widths(model)}
+        check(model, sizes, batch)
