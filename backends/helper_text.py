@@ -14,15 +14,22 @@ def helpers(module: str) -> dict[str, str]:
     found = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found[node.name] = ast.get_source_segment(text, node) or ""
+            above = "".join(f"@{ast.get_source_segment(text, line)}\n" for line in node.decorator_list)
+            found[node.name] = above + (ast.get_source_segment(text, node) or "")
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             found[node.targets[0].id] = ast.get_source_segment(text, node) or ""
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = ast.get_source_segment(text, node) or ""
     return found
 
 
-def used_helpers(module: str, wanted: set[str]) -> list[str]:
-    """The texts of the wanted helpers and of those that they need, in the order of their file."""
-    texts = helpers(module)
+TORCH = ("torch_helpers", "span_helpers", "torch_masks")
+NUMPY = ("numpy_helpers", "span_helpers", "numpy_masks")
+
+
+def used_helpers(modules: tuple[str, ...], wanted: set[str]) -> list[str]:
+    """The texts of the wanted helpers and of those that they need, in the order of their files."""
+    texts = {name: text for module in modules for name, text in helpers(module).items()}
     closed: set[str] = set()
     todo = [name for name in wanted if name in texts]
     while todo:

@@ -14,12 +14,12 @@ from . import numpy_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
 from .capture import Captures
-from .helper_text import helpers, used_helpers
+from .helper_text import NUMPY, helpers, used_helpers
 from .names import Namer
 from .plan import Plan, Program
 from .static_code import ATOM, TERM, Code, binary, number, static_code
 from .values import NONE, CannotEmit, Val, is_table
-from .writing import is_path, wrap
+from .writing import is_path, passes, standard_imports, wrap
 
 BINARY = ("+", "-", "*", "/", "%", "^", "<=", ">=", "<", ">", "==", "!=")
 
@@ -239,11 +239,11 @@ class NumpyBody(Body):
             lines += wrap(f"    {goal} = {calls[0]}", comment)
         else:
             for number_, call in enumerate(calls):
-                passes = tuple(place for place, which in enumerate(node.variant) if which == number_)
+                these = passes([place for place, which in enumerate(node.variant) if which == number_])
                 if number_ == len(calls) - 1:
                     lines.append("    else:")
                 else:
-                    lines.append(f"    {'el' if number_ else ''}if {counter} in {passes}:")
+                    lines.append(f"    {'el' if number_ else ''}if {counter} in {these}:")
                 lines += wrap(f"        {goal} = {call}", comment)
         self.namer.free(counter)
         return lines
@@ -283,7 +283,7 @@ class NumpyEmitter(Emitter):
         super().__init__(program)
         self.captures = captures
         self._owners: dict[int, bool] = {}
-        names = Namer(frozenset(helpers("numpy_helpers")))
+        names = Namer(frozenset(name for module in NUMPY for name in helpers(module)))
         root = program.plans[-1]
         self.functions = {root.key: names.give(root.graph.name)}
         for plan in program.plans[:-1]:
@@ -313,13 +313,12 @@ class NumpyEmitter(Emitter):
                     lines.append(f"    {name}: {annotation(body, val, 'Array')}")
                 results.append("\n".join(lines))
             texts.append(self._function(plan, body))
-        carried = used_helpers("numpy_helpers", {"Array", *self.helpers})
+        carried = used_helpers(NUMPY, {"Array", *self.helpers})
         code = "\n\n\n".join([*carried, *results, *texts])
         imports = []
         if re.search(r"\bmath\.", code):
             imports.append("import math")
-        typing = ["Any", *(["NamedTuple"] if "NamedTuple" in code else [])]
-        imports += [f"from typing import {', '.join(typing)}", "", "import numpy as np"]
+        imports += [*standard_imports(code), "", "import numpy as np"]
         kinds = [kind for kind in ("Bool", "Float", "Int") if re.search(rf"\b{kind}\[", code)]
         if kinds:
             imports.append(f"from jaxtyping import {', '.join(kinds)}")

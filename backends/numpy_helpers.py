@@ -192,20 +192,6 @@ def logsumexp(x: Array, axis: int | tuple[int, ...], mask: Array | None = None, 
     return found if keepdims else found.squeeze(axis)
 
 
-def attention(
-    Q: Array, K: Array, V: Array, mask: Array | None = None, bias: Array | None = None, scale: float = 1.0
-) -> Array:
-    """softmax of scale Q K' (plus bias, where the mask keeps) times V.
-
-    Q [..., q, d], K [..., k, d] and V [..., k, v] give [..., q, v].
-    """
-    scores = Q @ K.swapaxes(-1, -2)
-    scores *= scale
-    if bias is not None:
-        scores = scores + bias
-    return softmax(scores, -1, mask) @ V
-
-
 def concat(parts: list[Array], axis: int) -> Array:
     """Joins along `axis`, counted from the right; all other dimensions broadcast."""
     moved = [np.moveaxis(part, axis, -1) for part in parts]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Value
 from ..compiler.static import Literal, evaluate
+from .mask_code import define
 from .ops_common import ZERO, attention_operands, concat_operands, dims, factors, least, masked, without
 from .static_code import TERM, Code
 from .values import NONE, Val, is_table, kind_of
@@ -301,18 +302,22 @@ def cross_entropy(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | Non
 
 
 def attention(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """softmax(Q K' scale + bias, where mask) V (rewrites/attention.py)."""
-    laid, where, bias, result = attention_operands(body, node, vals, mask)
-    args = [val.text for val in laid]
-    if where is not None:
-        args.append(where.text)
-    if bias is not None:
-        args.append(f"bias={bias.text}")
+    """softmax(Q K' scale + bias, where mask) V (rewrites/attention.py); a mask of positions is never made."""
+    laid = attention_operands(body, node, vals, mask)
+    args = [val.text for val in laid.args]
+    if node.seen is not None:
+        seen = define(body, node.seen, laid.data)
+        args = [seen, *args, *(val.text for val in laid.data if not val.number)]
+    elif laid.where is not None:
+        args.append(laid.where.text)
+    if laid.bias is not None:
+        args.append(f"bias={laid.bias.text}")
     scale = body.static(node.options.get("scale", Literal(1))).text
     if scale != "1":
         args.append(f"scale={scale}")
-    body.helper("attention")
-    return replace(result, code=Code(f"attention({', '.join(args)})"))
+    function = "attention" if node.seen is None else "masked_attention"
+    body.helper(function)
+    return replace(laid.result, code=Code(f"{function}({', '.join(args)})"))
 
 
 def window(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:

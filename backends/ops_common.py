@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply
+from ..compiler.masks import leaves
 from ..compiler.static import Arith, Literal, SizeOf, Static
 from .body import Body
 from .static_code import Code
@@ -55,16 +56,33 @@ def over(x: Val, shared: tuple[Axis, ...], q: Axis, k: Axis, body: Body) -> Val:
     return body.align(x, (*wants, q, k))
 
 
-def attention_operands(
-    body: Body, node: Apply, vals: list[Val], mask: Val | None
-) -> tuple[tuple[Val, Val, Val], Val | None, Val | None, Val]:
-    """Q [.., q, d], K [.., k, d], V [.., k, v], the mask and the bias [.., q, k], and the shape of the result."""
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """The operands of attention as the backends lay them out.
+
+    args:  Q [.., q, d], K [.., k, d] and V [.., k, v].
+    where: the mask [.., q, k], and `data` what a mask of positions reads besides these, [.., q, k] too, or numbers.
+    alike: whether Q, K and V surely have the same leading dimensions.
+    """
+
+    args: tuple[Val, Val, Val]
+    where: Val | None
+    data: list[Val]
+    bias: Val | None
+    result: Val
+    alike: bool
+
+
+def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Attention:
+    """Brings the operands of fused attention into the order that its kernels want."""
     d, k = node.axes
     q, v = node.made
+    read = len(leaves(node.seen.term)) if node.seen is not None else 0
+    vals, data = vals[: len(vals) - read], vals[len(vals) - read :]
     Q, K, V, *biases = [body.real(val, False, vals) for val in vals]
     Q, K, V = body.full(Q, [d]), body.full(K, [d, k]), body.full(V, [k])
     shared = tuple(dict.fromkeys(axis for val in (Q, K, V) for axis in val.axes if axis not in (q, k, d, v)))
-    others = [val for val in (mask, *biases) if val is not None and not val.number]
+    others = [val for val in (mask, *data, *biases) if val is not None and not val.number]
     if any(q in val.axes for val in others) or q not in Q.axes:
         Q = body.full(Q, [q])
     more = tuple(dict.fromkeys(axis for val in others for axis in val.axes if axis not in (*shared, q, k)))
@@ -82,7 +100,9 @@ def attention_operands(
     bias = over(biases[0], shared, q, k, body) if biases else None
     result = body.combine([Q, K, V, *others], Code(""), (*shared, q, v), node.out)
     thin = frozenset(a for a in result.thin if a not in (q, v)) | ({q} & Q.thin) | ({v} & V.thin)
-    return laid, where, bias, replace(result, thin=thin)
+    data = [val if val.number else over(val, shared, q, k, body) for val in data]
+    alike = all(val.lead == FULL and len(val.axes) == len(laid[0].axes) and not val.thin for val in laid)
+    return Attention(laid, where, data, bias, replace(result, thin=thin), alike)
 
 
 def concat_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:

@@ -29,6 +29,7 @@ from ..compiler.graph import (
     Value,
     Weight,
 )
+from ..compiler.masks import Index, Leaf, Number, Op, Term
 from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, evaluate, exact
 from .names import Namer, camel
 
@@ -128,6 +129,17 @@ class _Canon:
         kind = ("index", self.axis(element.axis)) if isinstance(element, IndexInto) else element.value
         real = element is Scalar.REAL
         return (kind, value.role is Role.CONSTANT, real and value.role <= Role.TABLE, value.name)
+
+    def term(self, term: Term) -> object:
+        match term:
+            case Index(axis):
+                return ("index", self.axis(axis))
+            case Number(static):
+                return ("number", self.static(static))
+            case Leaf(value):
+                return ("leaf", self.value(value))
+            case Op(op, args):
+                return (op, *(self.term(arg) for arg in args))
 
     def core(self, axes: tuple[Axis, ...]) -> object:
         return tuple(self.axis(axis) for axis in axes if axis not in self.lifted)
@@ -341,6 +353,7 @@ class Program:
                     tuple(canon.axis(a) for a in node.made),
                     tuple(canon.axis(a) for a in node.each),
                     None if node.mask is None else canon.value(node.mask),
+                    None if node.seen is None else canon.term(node.seen.term),
                     tuple((name, canon.static(value)) for name, value in sorted(node.options.items())),
                     node.name,
                     tuple(canon.weight(weight) for weight in node.weights),

@@ -14,12 +14,12 @@ from . import torch_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
 from .capture import Captures
-from .helper_text import used_helpers
+from .helper_text import TORCH, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
 from .static_code import ATOM, Code, binary, number, static_code
 from .values import NONE, CannotEmit, Val, is_table
-from .writing import is_path, wrap
+from .writing import is_path, passes, standard_imports, wrap
 
 BINARY = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%", "^": "^"}
 COMPARE = ("<=", ">=", "<", ">", "==", "!=")
@@ -394,22 +394,12 @@ class TorchBody(Body):
             lines = [f"for {counter} in range({steps}):"]
             lines += wrap(f"    {', '.join(targets)} = {module}({', '.join(given_)})", self.carried_axes(node))
             return lines
-        if len(plans) == 1:
-            text = f"nn.ModuleList({made[0]} for {index if used else '_'} in range({count}))"
-        else:
-            choices = ", ".join(
-                f"{made[v]}".replace("(i=i", f"(i={i}").replace(", i=i", f", i={i}") for i, v in enumerate(node.variant)
-            )
-            text = f"nn.ModuleList([{choices}])"
-            if used:
-                kinds = " else ".join(
-                    [
-                        f"{made[v]} if {index} in {tuple(i for i, w in enumerate(node.variant) if w == v)}"
-                        for v in range(len(made) - 1)
-                    ]
-                    + [made[-1]]
-                )
-                text = f"nn.ModuleList({kinds} for {index} in range({count}))"
+        kinds = [
+            f"{made[kind]} if {index} in {passes([i for i, which in enumerate(node.variant) if which == kind])} else "
+            for kind in range(len(made) - 1)
+        ]
+        counter = index if used or kinds else "_"
+        text = f"nn.ModuleList({''.join(kinds)}{made[-1]} for {counter} in range({count}))"
         if node.name not in self.modules:
             self.modules[node.name] = text
             self.init.append(assigned(node.name, text))
@@ -501,13 +491,12 @@ class TorchEmitter(Emitter):
             if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
                 results.append(self._results(plan, body))
             texts.append(self._class(plan, body))
-        carried = used_helpers("torch_helpers", set(self.helpers))
+        carried = used_helpers(TORCH, set(self.helpers))
         code = "\n\n\n".join([*carried, *results, *texts])
         imports = []
         if re.search(r"\bmath\.", code):
             imports.append("import math")
-        if "NamedTuple" in code:
-            imports.append("from typing import NamedTuple")
+        imports += standard_imports(code)
         imports += [""] if imports else []
         imports.append("import torch")
         if re.search(r"\bF\.", code):
@@ -516,6 +505,8 @@ class TorchEmitter(Emitter):
         if kinds:
             imports.append(f"from jaxtyping import {', '.join(kinds)}")
         imports.append("from torch import Tensor, nn")
+        if "checkpoint(" in code:
+            imports.append("from torch.utils.checkpoint import checkpoint")
         imports += self.import_lines()
         head = "".join(f"# {line}\n" for line in header.splitlines())
         return f"{head}{chr(10).join(imports)}\n\n\n{code}\n"

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Init
+from ..compiler.masks import is_causal
 from ..compiler.static import Literal, evaluate
+from .mask_code import define
 from .ops_common import ZERO, attention_operands, concat_operands, dims, factors, is_usual_scale, least, masked, without
 from .static_code import SUM, TERM, Code
 from .values import NONE, Val, is_table, kind_of
@@ -318,21 +320,37 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
 
 
 def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """softmax(Q K' scale + bias, where mask) V, fused (rewrites/attention.py)."""
-    laid, where, bias, result = attention_operands(body, node, vals, mask)
-    args = [val.text for val in laid]
-    if bias is not None:
-        text = bias.text if where is None else f"torch.where({where.text}, {bias.text}, -math.inf)"
-        args.append(f"attn_mask={text}")
-    elif where is not None:
-        args.append(f"attn_mask={where.text}")
+    """softmax(Q K' scale + bias, where mask) V, fused (rewrites/attention.py).
+
+    A mask of positions is never made: causal is a flag of the kernel, the others go to `masked_attention`.
+    """
+    laid = attention_operands(body, node, vals, mask)
+    args = [val.text for val in laid.args]
+    options = []
     p = node.options.get("p", Literal(0))
     if p not in ZERO:
-        args.append(f"dropout_p={body.static(p).text} if self.training else 0.0")
+        options.append(f"dropout_p={body.static(p).text} if self.training else 0.0")
     scale = node.options.get("scale", Literal(1))
     if not is_usual_scale(scale, node.axes[0]):
-        args.append(f"scale={body.static(scale).text}")
-    return replace(result, code=Code(f"F.scaled_dot_product_attention({', '.join(args)})"))
+        options.append(f"scale={body.static(scale).text}")
+    if node.seen is not None and (laid.bias is not None or not is_causal(node.seen)):
+        seen = define(body, node.seen, laid.data)
+        args = [seen, *args, *(val.text for val in laid.data if not val.number)]
+        if laid.bias is not None:
+            args.append(f"bias={laid.bias.text}")
+        function = "masked_attention"
+    else:
+        if node.seen is not None:
+            args.append("is_causal=True")
+        elif laid.bias is not None:
+            bias, where = laid.bias.text, laid.where
+            args.append(f"attn_mask={bias if where is None else f'torch.where({where.text}, {bias}, -math.inf)'}")
+        elif laid.where is not None:
+            args.append(f"attn_mask={laid.where.text}")
+        function = "F.scaled_dot_product_attention" if laid.alike else "attention"
+    if not function.startswith("F."):
+        body.helper(function)
+    return replace(laid.result, code=Code(f"{function}({', '.join([*args, *options])})"))
 
 
 def window(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:

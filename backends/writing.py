@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 WIDTH = 120  # of a line of generated code
@@ -10,6 +11,30 @@ WIDTH = 120  # of a line of generated code
 def is_path(text: str) -> bool:
     """A variable or attribute: `x`, `self.E`."""
     return text.replace(".", "").replace("_", "a").isalnum() and not text[0].isdigit()
+
+
+def passes(numbers: list[int]) -> str:
+    """Some passes of a loop, so that the text does not grow with their number where they are evenly spaced."""
+    steps = {b - a for a, b in pairwise(numbers)}
+    if len(numbers) > 2 and len(steps) == 1:
+        return f"range({numbers[0]}, {numbers[-1] + 1}, {steps.pop()})"
+    return str(tuple(numbers))
+
+
+def standard_imports(code: str) -> list[str]:
+    """What generated code needs of the standard library, `math` left out."""
+    homes = {
+        "Callable": "collections.abc",
+        "cache": "functools",
+        "partial": "functools",
+        "Any": "typing",
+        "NamedTuple": "typing",
+    }
+    found: dict[str, list[str]] = {}
+    for name, home in homes.items():
+        if re.search(rf"@{name}\b" if name == "cache" else rf"\b{name}\b", code):
+            found.setdefault(home, []).append(name)
+    return [f"from {home} import {', '.join(names)}" for home, names in found.items()]
 
 
 def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:

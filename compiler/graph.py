@@ -18,10 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from typing import TYPE_CHECKING
 
 from ..dsl.source import Span
 from .axes import Axis
 from .static import Const, Static
+
+if TYPE_CHECKING:
+    from .masks.term import Predicate
 
 
 class Scalar(Enum):
@@ -139,6 +143,7 @@ class Apply:
     options: static keyword arguments (`eps`, `p`, `smoothing`, `bias` as a truth value).
     name:    a learned op's name (D11), else None.
     weights: its weights, in the order of the op's row.
+    seen:    of `attention`, in place of a mask: what its queries see, kept symbolic (rewrites/place_masks.py).
     """
 
     op: str
@@ -152,6 +157,7 @@ class Apply:
     name: str | None = None
     weights: tuple[Weight, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
+    seen: Predicate | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,19 @@
 """Rewrites: pure functions graph -> graph, one per file. The graph is valid before and after each.
 
-ragged      each example of a batch has its own length: what is padding is left out
-constants   truth values known at build time are put into the blocks that they are passed to; masks `true` vanish
-attention   softmax(Q K' ..) V becomes one op, which PyTorch has a fused kernel for
+ragged        each example of a batch has its own length: what is padding is left out
+constants     truth values known at build time are put into the blocks that they are passed to; masks `true` vanish
+split_passes  a repeat gets a body for each kind of pass where truths hang on the pass's number
+attention     softmax(Q K' ..) V becomes one op, which PyTorch has a fused kernel for
+place_masks   masks of positions go to the attention that they belong to, and are never made
+dead          nodes that nothing reads go
 """
 
 from __future__ import annotations
 
 from .attention import fuse_attention
 from .constants import fold_truths
+from .place_masks import place_masks
 from .ragged import pad_ragged
+from .split_passes import split_passes
 
-__all__ = ["fold_truths", "fuse_attention", "pad_ragged"]
+__all__ = ["fold_truths", "fuse_attention", "pad_ragged", "place_masks", "split_passes"]

@@ -1,0 +1,75 @@
+"""Masks of positions as Python functions, the same for both backends.
+
+    def seen(q, k, real, near=self.near):
+        return (k <= q) & (q - k < near) & real
+
+One function serves arrays of positions, single ones (FlexAttention) and spans of them (span_helpers.py). Numbers are
+bound when it is defined, so that the function and its defaults tell one mask from another.
+"""
+
+from __future__ import annotations
+
+from ..compiler.masks import Index, Leaf, Number, Op, Predicate, Term
+from ..compiler.masks.term import leaves
+from ..compiler.static import Literal
+from .body import Body
+from .names import Namer
+from .static_code import BITAND, BITOR, UNARY, Code, binary, number
+from .values import Val
+
+
+def define(body: Body, predicate: Predicate, data: list[Val]) -> str:
+    """Defines the function of a predicate whose leaves are `data`, in order, and gives its name."""
+    namer = Namer(frozenset({"q", "k"}))
+    names: dict[int, str] = {}
+    params: list[str] = []
+    bound: dict[str, str] = {}
+    found = leaves(predicate.term)
+    for leaf, val in zip(found, data, strict=True):
+        names[leaf.value.id] = namer.give(leaf.name or leaf.value.name or ("number" if val.number else "data"))
+        if val.number:
+            bound[names[leaf.value.id]] = val.text
+        else:
+            params.append(names[leaf.value.id])
+
+    def code(term: Term) -> Code:
+        match term:
+            case Index(axis):
+                return Code("q" if axis == predicate.q else "k")
+            case Leaf(value):
+                return Code(names[value.id])
+            case Number(Literal(value)):
+                return number(value)
+            case Number(static):
+                text = body.static(static).text
+                for name, other in bound.items():
+                    if other == text:
+                        return Code(name)
+                name = namer.give(text.rsplit(".", 1)[-1] if text.rsplit(".", 1)[-1].isidentifier() else "number")
+                bound[name] = text
+                return Code(name)
+            case Op("not", (Leaf(value),)) if names[value.id] in bound:  # `~` of Python's own truths is a number
+                return Code(f"(not {names[value.id]})")
+            case Op(op, args):
+                return operation(op, [code(arg) for arg in args])
+
+    text = code(predicate.term).text
+    given = [*params, *(f"{name}={value}" for name, value in bound.items())]
+    name = body.namer.give("seen")
+    body.line(f"def {name}({', '.join(['q', 'k', *given])}):", "of positions")
+    body.line(f"    return {text}")
+    return name
+
+
+def operation(op: str, codes: list[Code]) -> Code:
+    """An operation on arrays, spans or numbers alike."""
+    if op in ("and", "or"):
+        sign, level = ("&", BITAND) if op == "and" else ("|", BITOR)
+        return Code(f"{codes[0].at(level)} {sign} {codes[1].at(level + 1)}", level)
+    if op == "not":
+        return Code(f"~{codes[0].at(UNARY)}", UNARY)
+    if op == "neg":
+        return Code(f"-{codes[0].at(UNARY)}", UNARY)
+    if op == "abs":
+        return Code(f"abs({codes[0].text})")
+    return binary(op, *codes)

@@ -1,0 +1,246 @@
+"""Attention under masks of positions: helpers that generated PyTorch code carries along, as torch_helpers.py has them.
+
+What was measured, and led here (CPU, forward and backward): blocks of 64 queries are fastest for narrow masks, of 256
+for wide ones; more than four dimensions keep PyTorch from its fused kernels (a factor of 3.6); slices of keys in place
+of pieces would cost a gradient of the whole width for each block.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from .span_helpers import Span, Truth, in_sight
+
+
+def fold(x: Tensor, lead: tuple[int, ...]) -> Tensor:
+    """x [..., a, b] as [batch, heads, a, b]: of the leading dimensions `lead`, all but the first are heads.
+
+    PyTorch's fused attention takes these alone. Dimensions of size 1 that broadcast stay so where all of them do.
+    """
+    lead = (1,) * (2 - len(lead)) + lead
+    x = x[(None,) * (len(lead) + 2 - x.dim())]
+    if math.prod(x.shape[1:-2]) > 1:
+        x = x.expand(x.shape[0], *lead[1:], *x.shape[-2:])
+    return x.flatten(1, -3)
+
+
+def attention(
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+    dropout_p: float = 0.0,
+    scale: float | None = None,
+) -> Tensor:
+    """F.scaled_dot_product_attention of Q [..., q, d], K [..., k, d] and V [..., k, v] whose leading axes broadcast."""
+    lead = torch.broadcast_shapes(*(x.shape[:-2] for x in (Q, K, V)))  # type: ignore[no-untyped-call]
+    Q, K, V = (fold(x.expand(*lead, *x.shape[-2:]), lead) for x in (Q, K, V))
+    mask = None if attn_mask is None else fold(attn_mask, lead)
+    out = F.scaled_dot_product_attention(Q, K, V, mask, dropout_p, is_causal, scale=scale)
+    return out.reshape(*lead, *out.shape[-2:])
+
+
+def masked_attention(
+    seen: Callable[..., Any],
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    *data: Tensor,
+    bias: Tensor | None = None,
+    dropout_p: float = 0.0,
+    scale: float | None = None,
+) -> Tensor:
+    """Attention of Q [..., q, d] to K [..., k, d] and V [..., k, v] under a mask that is never made as a whole.
+
+    seen(q, k, *data): which of the keys k the queries q see, of positions and of the mask's data [..., q, k] there.
+
+    Blocks of queries attend to the keys in their sight alone, under a mask of that block, or under none where each of
+    its queries sees all of these keys. So memory is O(width x block). On CUDA this is FlexAttention's work.
+    """
+    given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
+    lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
+    Q, K, V = (fold(x.expand(*lead, *x.shape[-2:]), lead) for x in (Q, K, V))
+    data = tuple(fold(x, lead) for x in data)
+    n, m = Q.shape[-2], K.shape[-2]
+    if Q.is_cuda and bias is None and not dropout_p and Q.shape[-1] >= 16 and V.shape[-1] >= 16:
+        out = flexible_attention(seen, Q, K, V, *data, scale=scale)
+    else:
+        bias = None if bias is None else fold(bias, lead).expand(-1, -1, n, m)
+        out = blocked_attention(seen, Q, K, V, data, bias, dropout_p, scale)
+    return out.reshape(*lead, n, V.shape[-1])
+
+
+def blocked_attention(
+    seen: Callable[..., Any],
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    data: tuple[Tensor, ...],
+    bias: Tensor | None,
+    dropout_p: float,
+    scale: float | None,
+) -> Tensor:
+    """`masked_attention` of [batch, heads, width, depth]. What is wide is computed once more for its gradient."""
+    n, m = Q.shape[-2], K.shape[-2]
+    if torch.compiler.is_exporting():  # the width may be open, and so the number of blocks
+        return attend_block(
+            Q, [K], [V], bias, block_mask(seen, 0, n, [(0, m, False)], data, Q.device), dropout_p, scale
+        )
+    size, sights = 64, block_sights(seen, n, m, 64, data)
+    if any(sum(b - a for a, b, _ in runs) > 512 for runs in sights):
+        size, sights = 256, block_sights(seen, n, m, 256, data)
+    keys, values = torch.split(K, 64, -2), torch.split(V, 64, -2)
+    biases = [None] * len(sights) if bias is None else torch.split(bias, size, -2)
+    blocks = []
+    for q0, q, runs, tilt in zip(range(0, n, size), torch.split(Q, size, -2), sights, biases, strict=False):
+        if not runs:  # nothing is seen: zeros
+            blocks.append(V[..., :0, :].sum(-2, keepdim=True).expand(-1, -1, q.shape[-2], -1))
+            continue
+
+        def attend(
+            q: Tensor, q0: int = q0, runs: list[tuple[int, int, bool]] = runs, tilt: Tensor | None = tilt
+        ) -> Tensor:
+            k, v = ([part for a, b, _ in runs for part in x[a // 64 : -(-b // 64)]] for x in (keys, values))
+            b = None if tilt is None else torch.cat([tilt[..., a:b] for a, b, _ in runs], -1)
+            return attend_block(
+                q, k, v, b, block_mask(seen, q0, q0 + q.shape[-2], runs, data, q.device), dropout_p, scale
+            )
+
+        again = torch.is_grad_enabled() and sum(b - a for a, b, _ in runs) > 1024
+        blocks.append(checkpoint(attend, q, use_reentrant=False) if again else attend(q))
+    return torch.cat(blocks, -2) if blocks else Q.new_zeros(*Q.shape[:-1], V.shape[-1])
+
+
+def attend_block(
+    q: Tensor,
+    keys: list[Tensor],
+    values: list[Tensor],
+    bias: Tensor | None,
+    mask: Tensor | None,
+    dropout_p: float,
+    scale: float | None,
+) -> Tensor:
+    """One block of queries and the pieces of the keys and values that it sees."""
+    if bias is not None and mask is not None:
+        mask = torch.where(mask, bias, -math.inf)
+    k, v = (x[0] if len(x) == 1 else torch.cat(x, -2) for x in (keys, values))
+    return F.scaled_dot_product_attention(q, k, v, bias if mask is None else mask, dropout_p, scale=scale)
+
+
+def block_sights(
+    seen: Callable[..., Any], n: int, m: int, size: int, data: tuple[Tensor, ...]
+) -> list[list[tuple[int, int, bool]]]:
+    """For each block of `size` queries the runs of keys in its sight, and whether it surely sees all of the run."""
+    found = []
+    for q0 in range(0, n, size):
+        q1 = min(q0 + size, n)
+        found.append(in_sight(seen, q0, q1, m, 64, partial(block_data, data, q0, q1)))
+    return found
+
+
+def block_data(data: tuple[Tensor, ...], q0: int, q1: int, k0: int, k1: int) -> list[Any]:
+    """What is known of the data of a mask on one tile."""
+    return [look(cut(x, q0, q1, [(k0, k1, False)])) for x in data]
+
+
+def block_mask(
+    seen: Callable[..., Any],
+    q0: int,
+    q1: int,
+    runs: list[tuple[int, int, bool]],
+    data: tuple[Tensor, ...],
+    device: torch.device,
+) -> Tensor | None:
+    """The mask [.., q, k] of the queries q0 .. q1 - 1 and the keys of these runs; None if all is seen."""
+    if all(every for _, _, every in runs):
+        return None
+    q = torch.arange(q0, q1, device=device)[:, None]
+    k = torch.cat([torch.arange(a, b, device=device) for a, b, _ in runs])[None, :]
+    mask: Tensor = seen(q, k, *(cut(x, q0, q1, runs) for x in data))
+    return mask
+
+
+def cut(x: Tensor, q0: int, q1: int, runs: list[tuple[int, int, bool]]) -> Tensor:
+    """The data [.., q, k] of a mask at some queries and runs of keys; a dimension of size 1 is the same for all."""
+    x = x[..., q0:q1, :] if x.shape[-2] > 1 else x
+    if x.shape[-1] == 1:
+        return x
+    return torch.cat([x[..., a:b] for a, b, _ in runs], -1) if len(runs) > 1 else x[..., runs[0][0] : runs[0][1]]
+
+
+def look(x: Tensor) -> Any:
+    """What is known of all of this data. To look would break a graph, and make a GPU wait: there nothing is known."""
+    truth = x.dtype == torch.bool
+    if torch.compiler.is_compiling() or x.device.type != "cpu" or not x.numel():
+        return Truth(False, True) if truth else Span(-(2**62), 2**62)
+    return Truth(bool(x.all()), bool(x.any())) if truth else Span(int(x.min()), int(x.max()))
+
+
+TILES: dict[object, tuple[Tensor, ...]] = {}  # which tiles a mask of positions has, by mask, widths and device
+
+
+def flexible_attention(
+    seen: Callable[..., Any], Q: Tensor, K: Tensor, V: Tensor, *data: Tensor, scale: float | None = None
+) -> Tensor:
+    """`masked_attention` of [batch, heads, width, depth] by FlexAttention (Dong et al. 2024), which skips tiles."""
+    from torch.nn.attention.flex_attention import BlockMask, flex_attention
+
+    batch, heads, n, m = *Q.shape[:-1], K.shape[-2]
+    if not n or not m:
+        return V.sum(-2, keepdim=True).expand(-1, -1, n, -1)
+    spread = tuple(x.expand(batch, heads, n, m) for x in data)
+
+    def mask_mod(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        mask: Tensor = seen(q, k, *(x[b, h, q, k] for x in spread))
+        return mask
+
+    key = (seen.__code__, seen.__defaults__, n, m, tuple(x.dtype for x in data), Q.device)
+    tiles = TILES.get(key)
+    if tiles is None:
+        tiles = mask_tiles(seen, n, m, data, Q.device)
+        if not torch.compiler.is_compiling():
+            TILES[key] = tiles
+    some, at, full, full_at = tiles
+    blocks = BlockMask.from_kv_blocks(some, at, full, full_at, BLOCK_SIZE=128, mask_mod=mask_mod, seq_lengths=(n, m))
+    flex = flex_attention if torch.compiler.is_compiling() or not Q.is_cuda else compiled_flex()
+    out: Tensor = flex(Q, K, V, block_mask=blocks, scale=scale)
+    return out
+
+
+@cache
+def compiled_flex() -> Any:
+    """FlexAttention as one kernel: uncompiled it makes the whole matrix of weights."""
+    from torch.nn.attention.flex_attention import flex_attention
+
+    return torch.compile(flex_attention, dynamic=False)
+
+
+def mask_tiles(
+    seen: Callable[..., Any], n: int, m: int, data: tuple[Tensor, ...], device: torch.device
+) -> tuple[Tensor, ...]:
+    """For each 128 queries, how many tiles of 128 keys are seen in part, and which; likewise those seen as a whole."""
+    unknown = [Truth(False, True) if x.dtype == torch.bool else Span(-(2**62), 2**62) for x in data]
+    part: list[list[int]] = []
+    whole: list[list[int]] = []
+    for q0 in range(0, n, 128):
+        runs = in_sight(seen, q0, min(q0 + 128, n), m, 128, lambda a, b: unknown)
+        tiles = [(k0 // 128, every and k0 + 128 <= m and q0 + 128 <= n)
+                 for a, b, every in runs for k0 in range(a, b, 128)]  # fmt: skip
+        part.append([tile for tile, every in tiles if not every])
+        whole.append([tile for tile, every in tiles if every])
+    width = -(-m // 128)
+    found = []
+    for rows in (part, whole):
+        found.append(torch.tensor([[[len(row) for row in rows]]], dtype=torch.int32, device=device))
+        padded = [row + [0] * (width - len(row)) for row in rows]
+        found.append(torch.tensor([[padded]], dtype=torch.int32, device=device))
+    return tuple(found)

@@ -1,0 +1,166 @@
+"""From the values of a graph to terms: arithmetic of positions is read through, blocks that make masks too.
+
+What is no term becomes a leaf: data, learned masks, arithmetic of reals. A leaf that varies with queries and keys both
+is a dense mask; `Leaf.why` then says what kept it from being read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..axes import Axis
+from ..graph import Apply, Call, Constant, Graph, IndexInto, Node, Positions, Role, Scalar, Value
+from ..sizes import substitute
+from ..static import Number as Plain
+from ..static import known
+from .term import OPERATIONS, Index, Leaf, Number, Op, Term, change, leaves, positional
+
+ALIASES = {"broadcast", "int", "index"}  # one element each, unchanged
+
+
+@dataclass(eq=False)
+class Reader:
+    """The terms of one graph's values. `given`: those of its inputs, where a caller knows more than the value."""
+
+    graph: Graph
+    given: Mapping[int, Term] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._makers: dict[int, Node] = {}
+        for node in self.graph.nodes:
+            if isinstance(node, Constant | Positions | Apply):
+                self._makers[node.out.id] = node
+            elif isinstance(node, Call):
+                self._makers.update((out.id, node) for out in node.outs)
+        self._terms: dict[int, Term] = {}
+
+    def term(self, value: Value) -> Term:
+        """What the value says; a leaf if nothing can be told."""
+        if value.id not in self._terms:
+            self._terms[value.id] = self._read(value)
+        return self._terms[value.id]
+
+    def _read(self, value: Value) -> Term:
+        if value.id in self.given:
+            return self.given[value.id]
+        node = self._makers.get(value.id)
+        match node:
+            case Positions(axis, _):
+                return Index(axis)
+            case Constant(static, _):
+                return Number(static)
+            case Apply():
+                return self._apply(node)
+            case Call():
+                return self._call(node, value)
+            case _:
+                return Leaf(value, value.name or "")
+
+    def _apply(self, node: Apply) -> Term:
+        out = node.out
+        if node.op in ALIASES:
+            inner = self.term(node.operands[0])
+            return inner if positional(inner) else Leaf(out)
+        if node.op == "rename":
+            names = dict(zip(node.axes, node.made, strict=True))
+            inner = self.term(node.operands[0])
+            return _over(inner, names) or Leaf(out, inner.name if isinstance(inner, Leaf) else "")
+        if not _whole(out):
+            return Leaf(out, why="it is no arithmetic of whole numbers")
+        if node.op == "floor":
+            return self._quotient(node) or Leaf(out, why="it rounds what is no quotient of a whole number by a number")
+        if node.op not in OPERATIONS or len(node.operands) > 2:
+            return Leaf(out, why=f"`{_shown(node.op)}` is not read through" if node.out.role is Role.TABLE else "")
+        if not all(_whole(part) or part.role is Role.CONSTANT for part in node.operands):
+            return Leaf(out, why="it compares real numbers")
+        args = tuple(map(self.term, node.operands))
+        if node.op == "%" and not _divisor(args[1]):
+            return Leaf(out, why="the divisor of `%` is not a number")
+        if node.op == "*" and not any(_single(arg) for arg in args):
+            return Leaf(out, why="it multiplies two positions")
+        term = Op(node.op, args)
+        # What varies along one axis alone is cheap to make, and read no further unless positions are in it.
+        return term if positional(term) or len(_axes(out)) > 1 else Leaf(out)
+
+    def _quotient(self, node: Apply) -> Term | None:
+        """`floor(a / b)` of whole numbers, or `floor(a)`, which is a itself."""
+        inner = node.operands[0]
+        if _whole(inner):
+            return self.term(inner)
+        ratio = self._makers.get(inner.id)
+        if not isinstance(ratio, Apply) or ratio.op != "/" or not all(map(_whole, ratio.operands)):
+            return None
+        args = tuple(map(self.term, ratio.operands))
+        if not _divisor(args[1]):
+            return None
+        return Op("//", args) if positional(args[0]) else Leaf(node.out)
+
+    def _call(self, node: Call, value: Value) -> Term:
+        """A block that makes a mask of positions: its own term, in the caller's axes and numbers."""
+        if node.graph.kind != "block" or node.graph.target or not isinstance(value.type.element, Scalar):
+            return Leaf(value)
+        place = next(place for place, out in enumerate(node.outs) if out.id == value.id)
+        given: dict[int, Term] = {}
+        back = {actual: formal for formal, actual in node.axes}
+        for item, arg in zip(node.graph.inputs, node.args, strict=True):
+            term = self.term(arg)
+            found = _over(term, back) if not isinstance(term, Leaf) else None
+            given[item.value.id] = found or Leaf(item.value)
+        inner = Reader(node.graph, given).term(node.graph.outputs[place].value)
+        if not positional(inner):
+            return Leaf(value)
+        entering = {item.value: arg for item, arg in zip(node.graph.inputs, node.args, strict=True)}
+        sizes = {formal.id: actual for formal, actual in node.axes}
+        consts = {const.id: static for const, static in node.consts}
+        axes = dict(node.axes)
+
+        def outside(part: Index | Number | Leaf) -> Term | None:
+            match part:
+                case Index(axis):
+                    return Index(axes.get(axis, axis))
+                case Number(static):
+                    return Number(substitute(static, sizes, consts))
+                case Leaf(of):
+                    return self.term(entering[of]) if of in entering else None
+
+        return change(inner, outside) or Leaf(
+            value, why=f"`{node.graph.name}` makes a part of it that is not read through"
+        )
+
+
+def _axes(value: Value) -> list[Axis]:
+    return [axis for axis in value.type.axes if axis not in value.type.thin]
+
+
+def _whole(value: Value) -> bool:
+    """Whether the elements are whole numbers or truth values."""
+    return isinstance(value.type.element, IndexInto) or value.type.element in (Scalar.INT, Scalar.BOOL)
+
+
+def _single(term: Term) -> bool:
+    """A number, the same for all items."""
+    return isinstance(term, Number) or (isinstance(term, Leaf) and term.value.role is Role.CONSTANT)
+
+
+def _divisor(term: Term) -> bool:
+    number: Plain | None = None
+    if isinstance(term, Number):
+        number = known(term.static)
+        return number is None or number > 0
+    return _single(term)
+
+
+def _over(term: Term, names: Mapping[Axis, Axis]) -> Term | None:
+    """The same over other axes; None where it has data, which has its own."""
+    if leaves(term):
+        return None
+
+    def other(part: Index | Number | Leaf) -> Term | None:
+        return Index(names.get(part.axis, part.axis)) if isinstance(part, Index) else part
+
+    return change(term, other)
+
+
+def _shown(op: str) -> str:
+    return {"maximum": "max", "minimum": "min"}.get(op, op)

@@ -1,0 +1,84 @@
+"""A repeat whose passes differ by a truth that hangs on the pass's number gets a body for each kind of pass.
+
+In `mask = past <= seq and (i % 2 == 1 or seq - past < near)` every other pass is causal and the rest are bands: two
+bodies, each with a mask that is known. What it does not do: split `shared` repeats, or by numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..graph import Apply, Constant, Graph, Node, Repeat
+from ..sizes import substitute
+from ..static import Const, Literal, consts_in, known
+from .walk import Walk
+
+MOST = 4  # kinds of passes
+
+
+def split_passes(graph: Graph) -> Graph:
+    """The graph with such repeats split."""
+    return Walk(lambda _, new: _split(new))(graph)
+
+
+def _split(graph: Graph) -> Graph:
+    nodes = tuple(_passes(node) if isinstance(node, Repeat) else node for node in graph.nodes)
+    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
+    return graph if same else replace(graph, nodes=nodes)
+
+
+def _passes(node: Repeat) -> Repeat:
+    count = known(node.count)
+    if node.index is None or node.shared or not isinstance(count, int):
+        return node
+    kinds: dict[tuple[int, tuple[bool, ...]], int] = {}
+    variant = []
+    for number in range(count):
+        body = node.variant[number] if len(node.bodies) > 1 else 0
+        truths = tuple(_truths(node.bodies[body], node.index, number))
+        variant.append(kinds.setdefault((body, truths), len(kinds)))
+    lengths = {(body, len(truths)) for body, truths in kinds}
+    if (
+        len(lengths) > len(node.bodies)
+        or not any(truths for _, truths in kinds)
+        or len(kinds) > MOST + len(node.bodies)
+    ):
+        return node
+    bodies = tuple(_settled(node.bodies[body], node.index, truths) for body, truths in kinds)
+    return replace(node, bodies=bodies, variant=tuple(variant))
+
+
+def _switches(body: Graph, index: Const) -> Iterator[Constant]:
+    """Constants that hang on the pass and are joined with other truths."""
+    joined = {
+        value.id
+        for node in body.nodes
+        if isinstance(node, Apply) and node.op in ("and", "or", "not")
+        for value in node.operands
+    }
+    for node in body.nodes:
+        if isinstance(node, Constant) and node.out.id in joined and index in consts_in(node.value):
+            yield node
+
+
+def _truths(body: Graph, index: Const, number: int) -> Iterator[bool]:
+    """What the switches are in one pass, as far as they have a value."""
+    for node in _switches(body, index):
+        truth = known(substitute(node.value, {}, {index.id: Literal(number)}))
+        if isinstance(truth, bool):
+            yield truth
+
+
+def _settled(body: Graph, index: Const, truths: tuple[bool, ...]) -> Graph:
+    """The body with these truths in place."""
+    switches = list(_switches(body, index))
+    if len(switches) != len(truths):
+        return body
+    settled = {node.out.id: truth for node, truth in zip(switches, truths, strict=True)}
+    nodes: list[Node] = []
+    for node in body.nodes:
+        if isinstance(node, Constant) and node.out.id in settled:
+            node = Constant(Literal(settled[node.out.id]), node.out)
+        nodes.append(node)
+    return replace(body, nodes=tuple(nodes))
