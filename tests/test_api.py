@@ -294,7 +294,7 @@ def test_source_stands_alone(net: attnc.Model, backend: Any) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module or "")])
     }
-    assert imported <= {"torch", "numpy", "jaxtyping", "math", "typing", "collections", "__future__"}
+    assert imported <= {"torch", "numpy", "jaxtyping", "math", "typing", "collections", "functools", "__future__"}
     head = source[: source.index("import")]
     assert f"attnc {attnc.__version__}" in head
     assert "as written" in head
