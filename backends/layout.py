@@ -309,9 +309,10 @@ class Layout(ABC):
 
                 code = static_code(axis.size, sizes, self.const_code, exact=True)
                 where = self.prologue if self._early(axis.size) else self.lines
-                for above, below in _quotients(axis.size):
-                    self._check_division(axis, static_code(above, sizes, self.const_code, exact=True),
-                                         static_code(below, sizes, self.const_code, exact=True), where)  # fmt: skip
+                for pair in _quotients(axis.size):
+                    above, below = (static_code(part, sizes, self.const_code, exact=True) for part in pair)
+                    shown = (static_code(part, lambda a: a.name, lambda c: c.name).at(ATOM) for part in pair)
+                    self._check_division(f"{axis.name} = {' / '.join(shown)}", above, below, where)
                 return self._read_extent(axis, code.text, where)
         for copy in copies:
             for val in self.env.values():
@@ -319,12 +320,12 @@ class Layout(ABC):
                     return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.lines)
         return None
 
-    def _check_division(self, axis: Axis, above: Code, below: Code, where: list[str]) -> None:
-        """The size of an axis divides exactly (D1), or the input is refused."""
+    def _check_division(self, formula: str, above: Code, below: Code, where: list[str]) -> None:
+        """The size of an axis divides exactly (D1), or the input is refused: `formula` is what the spec says."""
         space = self.indent if where is self.lines else ""
-        text = f"{axis.name} = {above.text} / {below.text} does not divide: "
         where.append(f"{space}if {above.at(TERM)} % {below.at(ATOM)}:")
-        where.append(f'{space}    raise ValueError(f"{self.graph.name}: {text}{{{above.text}}} / {{{below.text}}}")')
+        text = f"{self.graph.name}: {formula} does not divide: {{{above.text}}} / {{{below.text}}}"
+        where.append(f'{space}    raise ValueError(f"{text}")')
 
     def _early(self, size: Static) -> bool:
         """Whether a derived extent can be computed at the top of the body."""

@@ -272,7 +272,7 @@ def concat(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if not same:
         body.helper("concat")
     code = Code(f"np.concatenate([{texts}], {dim})" if same else f"concat([{texts}], {dim})")
-    return body.combine(parts, code, order, node.out)
+    return body.combine(parts, code, order, node.out, bounds=body.bounds.any_of([val.bounds for val in parts]))
 
 
 def dropout(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:

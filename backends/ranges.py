@@ -6,8 +6,9 @@ What cannot be proved is checked when the code runs (LANGUAGE D5).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from ..compiler.axes import Axis
 from ..compiler.static import Arith, Literal, SizeOf, Static, evaluate
@@ -101,6 +102,9 @@ class Bounds:
 
     def union(self, a: Interval, b: Interval) -> Interval:
         return Interval(self._either(a.low, b.low), self._either(a.high, b.high))
+
+    def any_of(self, found: Sequence[Interval]) -> Interval:
+        return reduce(self.union, found)
 
     def _either(self, a: Ends, b: Ends) -> Ends:
         return None if a is None or b is None or len(a) + len(b) > MOST else (*a, *b)

@@ -245,13 +245,21 @@ model f(x: [seq]) -> [chunk] {
     assert module(torch.ones(3, 6)).shape == (3, 3)
     with pytest.raises(ValueError, match="seq is at most 8"):
         module(torch.ones(10))
-    with pytest.raises(ValueError, match="does not divide"):
+    with pytest.raises(ValueError, match="chunk = seq / 2 does not divide: 5 / 2"):
         module(torch.ones(5))
+    named = build_torch(graph_of(text.replace("seq / 2", "seq / c")))
+    with pytest.raises(ValueError, match="chunk = seq / c does not divide: 5 / 2"):  # the spec's words, not the code's
+        named(torch.ones(5))
 
 
 def test_computed_indices_are_checked_unless_proved() -> None:
     shift = "width t\nmodel f(x: [t]) -> [t] {\n    return x[t = max(t - 1, 0)]\n}\n"
     assert "check_index" not in torch_source(graph_of(shift))
+    joined = (
+        "width t, s = 2 * t\nwidth u like t\nmodel f(x: [t], y: [t]) -> [s] {\n"
+        "    i = argsort[t -> u](y)\n    return x[t = concat[u, t -> s](i, i[u as t])]\n}\n"
+    )
+    assert "check_index" not in torch_source(graph_of(joined))
     free = "width t\ndepth a = 3\nmodel f(x: [a], i: int[t]) -> [t] {\n    return x[a = i - 1]\n}\n"
     graph = graph_of(free)
     for call, wrap in ((build_torch(graph), torch.tensor), (build_numpy(graph), np.asarray)):
