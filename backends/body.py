@@ -28,9 +28,10 @@ from ..compiler.graph import (
 )
 from ..compiler.static import Literal
 from .calls import Calls
+from .extents import claim_of, holds
 from .layout import INLINE, Reader, plan_axes
 from .plan import OutputState, Plan, Program, operands, results
-from .static_code import Code, apply, number
+from .static_code import Code, apply, number, static_code
 from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of
 from .writing import is_path
 
@@ -178,6 +179,7 @@ class Body(Calls):
         vals = [self.without(val, [a for a in made if a in val.axes and a in val.thin]) for val in vals]
         mask = None if node.mask is None else self.env[node.mask.id]
         out = node.out
+        self._check_extents(node)
         match node.op:
             case "rename":
                 change = dict(zip(node.axes, node.made, strict=True))
@@ -214,6 +216,24 @@ class Body(Calls):
                 elif node.op == "argmax":
                     val = replace(val, bounds=self.bounds.positions(node.axes[0]))
         self._finish(node, out, val, inline=True)
+
+    def _check_extents(self, node: Apply) -> None:
+        """A line that refuses extents which do not fit one another, unless they surely do."""
+        claim = claim_of(node)
+        if claim is None or all(holds(claim, axes) for axes, _ in self.plan.instances):
+            return
+        left, relation, right = claim
+        if not all(self.plan.static_size(axis) or self._find_extent(axis) for axis in [*node.axes, *node.made]):
+            return  # one of them is what this op makes it
+        here, there = self.static(left), self.static(right)
+        shown = [
+            static_code(side, lambda axis: f"|{axis.name}|", lambda const: const.name).text for side in (left, right)
+        ]
+        brackets = f"{', '.join(a.name for a in node.axes)} -> {', '.join(a.name for a in node.made)}"
+        wants = f"{node.op}[{brackets}] needs {shown[0]} {'=' if relation == '==' else 'at most'} {shown[1]}"
+        text = f"{self.graph.name}: {wants}, but these are {{{here.text}}} and {{{there.text}}}"
+        self.lines.append(f"{self.indent}if {here.text} {'!=' if relation == '==' else '>'} {there.text}:")
+        self.lines.append(f'{self.indent}    raise ValueError(f"{text}")')
 
     def _checked(self, e: Val, axis: Axis) -> Val:
         """An index that surely lies within its axis: proved, or checked when the code runs."""

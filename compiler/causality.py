@@ -479,6 +479,8 @@ class _Step:
                 return parts[0].false, parts[0].true
             case "*":
                 return both(parts[0].true, parts[1].true), {}
+            case "+" | "-":  # a sum is not zero where one of its parts is not: a bias has no support, and so loses it
+                return either(parts[0].true, parts[1].true), {}
             case "/" | "neg" | "abs" | "int" | "relu" | "sqrt" | "tanh" | "erf" | "sin" | "floor":
                 return parts[0].true, {}
             case "select":

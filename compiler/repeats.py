@@ -132,11 +132,13 @@ class Repeats(Expressions):
             return statement.label.text if self.may_own(statement.label.text, statement.label.span) else None
         if isinstance(statement.count, s.Name):
             return statement.count.text if self.may_own(statement.count.text, statement.count.span) else None
+        count = statement.count.span.text
         self.report(
             "E0218",
             "this repeat needs a label: its weights are named by it",
             statement.count.span,
-            help="write `repeat.layers 6 { ... }`, or declare `const layers = 6` and write `repeat layers { ... }`",
+            help=f"write `repeat.layers {count} {{ ... }}`, or declare `const layers = {count}` and write "
+            "`repeat layers { ... }`",
         )
         return None
 

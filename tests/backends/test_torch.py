@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -266,6 +267,45 @@ def test_computed_indices_are_checked_unless_proved() -> None:
         assert call(wrap([1.0, 2.0, 3.0]), wrap([1, 3])).tolist() == [1, 3]
         with pytest.raises(IndexError, match="-1 is no index"):
             call(wrap([1.0, 2.0, 3.0]), wrap([1, 0]))
+
+
+DISAGREEING = {  # widths that are free where an op takes for granted that they fit
+    "split[seq -> a, b] needs |seq| = |a| * |b|, but these are 7 and 6": (
+        "width seq\ndepth a = 2, b = 3\nmodel f(x: [seq]) -> [a, b] {\n    return split[seq -> a, b](x)\n}\n",
+        [7],
+    ),
+    "merge[p, q -> r] needs |r| = |p| * |q|, but these are 1 and 6": (  # 1 would go with anything
+        "width p, q, r\nmodel f(x: [p, q], y: [r]) -> [r] {\n    return merge[p, q -> r](x) + y\n}\n",
+        [(2, 3), 1],
+    ),
+    "concat[p, q -> r] needs |r| = |p| + |q|, but these are 1 and 5": (
+        "width p, q, r\nmodel f(x: [p], y: [q], z: [r]) -> [r] {\n    return concat[p, q -> r](x, y) + z\n}\n",
+        [2, 3, 1],
+    ),
+    "topk[p -> k] needs |k| at most |p|, but these are 3 and 2": (
+        "width p\nwidth k = 3\nmodel f(x: [p]) -> [k] {\n    return x[p = topk[p -> k](x)]\n}\n",
+        [2],
+    ),
+}
+
+
+@pytest.mark.parametrize("message", DISAGREEING)
+def test_extents_that_do_not_fit_are_refused(message: str) -> None:
+    text, shapes = DISAGREEING[message]
+    arrays = [np.ones(shape, np.float32) for shape in shapes]
+    with pytest.raises(ValueError, match=re.escape(f"f: {message}")):
+        build_torch(graph_of(text))(*map(torch.tensor, arrays))
+    with pytest.raises(ValueError, match=re.escape(f"f: {message}")):
+        build_numpy(graph_of(text))(*arrays)
+
+
+def test_extents_that_surely_fit_are_not_checked() -> None:
+    text = (
+        "width seq, blocks = seq / 4, rank like seq\nwidth row = 4\n"
+        "model f(x: [seq]) -> [rank] {\n    y = merge[blocks, row -> seq](exp(split[seq -> blocks, row](x)))\n"
+        "    return y[seq = argsort[seq -> rank](y)]\n}\n"
+    )
+    assert "but these are" not in torch_source(graph_of(text))
 
 
 def test_numpy_stays_in_float32() -> None:
