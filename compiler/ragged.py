@@ -67,14 +67,14 @@ def _by_hand(graph: Graph) -> Iterator[Diagnostic]:
 
 
 def _masks(graph: Graph, tainted: set[int], axis: Axis) -> Iterator[Span | None]:
-    """Places where a mask is made of one of these values and of nothing else but indices."""
+    """Places where a mask keeps only what one of these values keeps."""
     tainted = set(tainted)
     for node in graph.nodes:
         match node:
             case Apply():
                 if node.mask is not None and node.mask.id in tainted:
                     yield node.span
-                if node.op in ("rename", "and", "or", "not", "gather", "broadcast") and any(
+                if node.op in ("rename", "and", "gather", "broadcast") and any(
                     value.id in tainted for value in node.operands
                 ):
                     tainted.add(node.out.id)

@@ -105,7 +105,8 @@ class Body:
         self._next = max((value.id for value in values_of(self.old)), default=0)
         for family in self.families:
             axis = self._named(family)
-            self.lengths[family] = self._value(Type(Scalar.INT, ()), Role.DATA, axis.span, f"{axis.name}_lengths")
+            name, span = ("lengths", None) if axis is None else (f"{axis.name}_lengths", axis.span)
+            self.lengths[family] = self._value(Type(Scalar.INT, ()), Role.DATA, span, name)
         if self.root:
             self._clean_inputs()
         for node in self.old.nodes:
@@ -134,10 +135,10 @@ class Body:
 
     # -- lengths -----------------------------------------------------------------------------------------------------
 
-    def _named(self, family: int) -> Axis:
+    def _named(self, family: int) -> Axis | None:
         """The axis of this graph that a length is named after: of several copies the one declared first."""
-        found = [axis for axis in (*self.old.axes, *self.old.lifted, *self._mentioned()) if axis.family == family]
-        return min(found, key=lambda axis: axis.span.start if axis.span is not None else 0)
+        found = [axis for axis in (*self.old.axes, *self._mentioned()) if axis.family == family]
+        return min(found, key=lambda axis: axis.span.start if axis.span is not None else 0, default=None)
 
     def _mentioned(self) -> Iterable[Axis]:
         return (axis for value in values_of(self.old) for axis in value.type.axes)
@@ -346,11 +347,7 @@ class Body:
         found = {theirs.family: ours.family for theirs, ours in axes if self.is_ragged(ours)}
         for _, ours in axes:
             self._derive(ours)
-        for axis in inner.lifted:
-            if self.is_ragged(axis):
-                self._derive(axis)
-                found[axis.family] = axis.family
-        return found
+        return found  # what the call lifts over nothing in the block acts on
 
     def _derive(self, axis: Axis) -> None:
         """Lengths of derived widths exist before they are handed on."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 import attnc
 
 torch = pytest.importorskip("torch")
+ROOT = Path(__file__).parents[2]
 
 HEAD = """
 width seq ragged
@@ -241,3 +244,24 @@ def test_an_index_that_is_real_is_still_checked() -> None:
     with pytest.raises(IndexError, match="12"):
         model.numpy(seed=0)(np.array([[1, 12, 0]]), np.array([2]))
     model.numpy(seed=0)(np.array([[1, 2, 12]]), np.array([2]))
+
+
+def test_the_transformer_without_its_masks_by_hand() -> None:
+    """examples/transformer.attn, its `real` taken out and its widths ragged: the same numbers as with the mask."""
+    text = (ROOT / "examples" / "transformer.attn").read_text(encoding="utf-8")
+    ragged = text.replace("width source as x, target as y", "width source as x ragged, target as y ragged")
+    for old in (", real: bool[source]", ", mask = real[source as from]", ", mask = real", ", real"):
+        ragged = ragged.replace(old, "")
+    assert "real" not in re.sub("#.*", "", ragged)
+    sizes = {"layers": 2, "model": 16, "heads": 2, "inner": 32, "vocab": 11}
+    by_hand = attnc.loads(text, sizes=sizes).model("transformer")
+    derived = attnc.loads(ragged, sizes=sizes).model("transformer")
+    assert set(by_hand.weights) == set(derived.weights)
+    rng = np.random.default_rng(0)
+    source, target = rng.integers(0, 11, (3, 6)), rng.integers(0, 11, (3, 4))
+    lengths, written = np.array([6, 2, 3]), np.array([1, 4, 3])
+    real = np.arange(6) < lengths[:, None]
+    masked = by_hand.numpy(seed=0, dtype="float64")(source, target, real)
+    found = derived.numpy(seed=0, dtype="float64")(source, target, lengths, written)
+    kept = np.arange(4) < written[:, None]
+    np.testing.assert_allclose(found[kept], masked[kept], rtol=1e-10, atol=1e-12)
