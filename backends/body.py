@@ -372,6 +372,7 @@ class Emitter(ABC):
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
         self.bodies: dict[str, Body] = {}
         self.helpers: dict[str, None] = {}
         self.imports: dict[str, str] = {}  # an op of the user's own -> what the file calls it

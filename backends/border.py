@@ -96,12 +96,6 @@ def output_names(plan: Plan) -> list[str]:
     return [namer.give(wish.lstrip("_") or "out") for wish in wishes]
 
 
-def input_names(graph: Graph) -> list[str]:
-    """What the generated code calls a model's inputs: their own names, but for those that Python or we need."""
-    namer = Namer()
-    return [namer.give(item.name) for item in graph.inputs]
-
-
 def annotation(body: Body, val: Val, array: str) -> str:
     """`Float[Tensor, "*batch q d"]`."""
     if val.number:

@@ -116,7 +116,7 @@ class Calls(Layout):
     ) -> list[str]:
         """What a callee wants besides its arguments: extents, a device, a dtype, the number of a pass."""
         own_axes, own_consts = self.program.bindings[id(graph)]
-        scope = scope_of(plan)
+        scope = scope_of(plan, self.file.globals)
         found = []
         for axis in plan.extents:
             mine = to_caller.get(own_axes[axis], own_axes[axis])
@@ -143,7 +143,7 @@ class Calls(Layout):
     ) -> list[str]:
         """The sizes and consts that a callee is built with, in the caller's terms."""
         own_axes, own_consts = self.program.bindings[id(graph)]
-        scope = scope_of(plan)
+        scope = scope_of(plan, self.file.globals)
         found = []
         for axis in plan.axes:
             if axis in plan.sizes:

@@ -27,6 +27,11 @@ TORCH = ("torch_helpers", "span_helpers", "torch_masks")
 NUMPY = ("numpy_helpers", "span_helpers", "numpy_masks")
 
 
+def helper_names(modules: tuple[str, ...]) -> frozenset[str]:
+    """What no variable of generated code may be called, lest it hide a function."""
+    return frozenset(name for module in modules for name in helpers(module))
+
+
 def used_helpers(modules: tuple[str, ...], wanted: set[str]) -> list[str]:
     """The texts of the wanted helpers and of those that they need, in the order of their files."""
     texts = {name: text for module in modules for name, text in helpers(module).items()}

@@ -53,9 +53,9 @@ class Scope:
     namer: Namer
 
 
-def scope_of(plan: Plan) -> Scope:
-    """Names in the order of claim: arguments, axes, consts."""
-    namer = Namer()
+def scope_of(plan: Plan, taken: frozenset[str]) -> Scope:
+    """Names in the order of claim: arguments, axes, consts; `taken` are those of the file's functions and classes."""
+    namer = Namer(taken)
     inputs = [namer.give(item.name) for item in plan.graph.inputs]
     axes = {axis: namer.give(axis.name) for axis in plan.axes}
     consts = {const: namer.give(const.name) for const in plan.consts}
@@ -78,7 +78,7 @@ class Layout(ABC):
         self.program = file.program
         self.plan = plan
         self.graph = plan.graph
-        self.scope = scope_of(plan)
+        self.scope = scope_of(plan, file.globals)
         self.namer = self.scope.namer
         self.prologue: list[str] = []
         self.lines: list[str] = []

@@ -15,7 +15,6 @@ import numpy as np
 
 from ..compiler.graph import Graph
 from ..compiler.inventory import WeightSpec, inventory
-from .border import input_names
 from .init import initial_weights
 from .numpy_code import numpy_source
 from .torch_code import torch_source
@@ -134,9 +133,11 @@ def build_numpy(
         path: np.ascontiguousarray(_array(array), wanted).reshape(specs[path].shape) for path, array in given.items()
     }
     function = module.__dict__[function_name(module)]
-    if "dtype" in inspect.signature(function).parameters and "dtype" not in input_names(graph):
+    parameters = list(inspect.signature(function).parameters)
+    called = parameters[1 : 1 + len(graph.inputs)]  # the inputs, behind the weights: not all keep their names
+    if "dtype" in parameters and "dtype" not in called:
         function = functools.partial(function, dtype=wanted)  # a model without weights or real inputs
-    return Compiled(function, arrays, module, [item.name for item in graph.inputs], input_names(graph))
+    return Compiled(function, arrays, module, [item.name for item in graph.inputs], called)
 
 
 def function_name(module: ModuleType) -> str:

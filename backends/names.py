@@ -48,7 +48,8 @@ class Namer:
     """Gives each thing of one scope a name of its own: the wish, else the wish with `_`, else with a number."""
 
     def __init__(self, reserved: frozenset[str] = frozenset()) -> None:
-        self._taken: set[str] = set(reserved)
+        self._reserved = reserved
+        self._taken: set[str] = set()
         self._counts: dict[str, int] = {}
 
     def reserve(self, name: str) -> None:
@@ -59,7 +60,7 @@ class Namer:
         self._taken.discard(name)
 
     def is_taken(self, name: str) -> bool:
-        return name in self._taken
+        return name in self._taken or name in self._reserved
 
     def give(self, wish: str) -> str:
         if not is_identifier(wish):
@@ -68,7 +69,7 @@ class Namer:
             wish = f"{wish}_"
         if wish.startswith("__"):  # in a class, Python would mangle it
             wish = wish.lstrip("_") or "value"
-        name = wish if wish not in _RESERVED else wish + "_"
+        name = wish if wish not in _RESERVED and wish not in self._reserved else wish + "_"
         if name in self._taken:
             # Numbers only rise, so that n values of one name cost n steps, not n squared.
             number = self._counts.get(wish, 1)

@@ -14,7 +14,7 @@ from . import numpy_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
 from .capture import Captures
-from .helper_text import NUMPY, helpers, used_helpers
+from .helper_text import NUMPY, helper_names, helpers, used_helpers
 from .names import Namer
 from .plan import Plan, Program
 from .static_code import ATOM, TERM, Code, binary, number, static_code
@@ -283,11 +283,12 @@ class NumpyEmitter(Emitter):
         super().__init__(program)
         self.captures = captures
         self._owners: dict[int, bool] = {}
-        names = Namer(frozenset(name for module in NUMPY for name in helpers(module)))
+        names = Namer(helper_names(NUMPY))
         root = program.plans[-1]
         self.functions = {root.key: names.give(root.graph.name)}
         for plan in program.plans[:-1]:
             self.functions[plan.key] = names.give(_snake(plan.name))
+        self.globals = helper_names(NUMPY) | frozenset(self.functions.values())
 
     def body(self, plan: Plan) -> NumpyBody:
         return NumpyBody(self, plan)

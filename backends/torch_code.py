@@ -14,7 +14,7 @@ from . import torch_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
 from .capture import Captures
-from .helper_text import TORCH, used_helpers
+from .helper_text import TORCH, helper_names, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
 from .static_code import ATOM, Code, binary, number, static_code
@@ -457,6 +457,7 @@ class TorchEmitter(Emitter):
     def __init__(self, program: Program, captures: Captures) -> None:
         super().__init__(program)
         self.captures = captures
+        self.globals = helper_names(TORCH) | frozenset(plan.name for plan in program.plans)
         self._owners: dict[int, bool] = {}
 
     def body(self, plan: Plan) -> TorchBody:

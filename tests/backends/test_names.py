@@ -1,0 +1,34 @@
+"""Names of a spec that would clash in Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import attnc
+
+torch = pytest.importorskip("torch")
+
+
+def test_variables_may_bear_the_names_of_blocks_and_helpers() -> None:
+    """In the spec they do not clash; in the code a variable must not hide the function that it is made by."""
+    text = """
+    width seq
+    depth d = 4, tap = 3
+    block foo(linear: [d]) -> [d] { return linear.W[d -> d](linear) }
+    block bar(window: [tap, d]) -> [d] {
+        foo = foo(sum[tap](window))
+        layernorm = layernorm[d](foo)
+        return foo + layernorm
+    }
+    model m(softmax: [seq, d]) -> [seq, d] {
+        Foo = bar(window[seq -> seq, tap](softmax, pad = 2))
+        bar = bar.second(window[seq -> seq, tap](Foo, pad = 2))
+        return bar + Foo
+    }
+    """
+    model = attnc.loads(text).model("m")
+    x = np.random.default_rng(0).standard_normal((2, 5, 4))
+    plain = model.numpy(seed=0, dtype="float64")(softmax=x)
+    deep = model.torch(seed=0, dtype=torch.float64)(softmax=torch.from_numpy(x)).detach().numpy()
+    np.testing.assert_allclose(plain, deep, rtol=1e-10)
