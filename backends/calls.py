@@ -107,7 +107,8 @@ class Calls(Layout):
         for item, arg in zip(graph.inputs, node.args, strict=True):
             formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in lifted}
             val = self.env[arg.id]
-            formal |= set(to_caller.values()) & val.thin  # the callee has that axis of its own: no call lifts over it
+            # No call lifts over an axis that the callee has of its own, no repeat over one that its body knows.
+            formal |= val.thin - lifted if isinstance(node, Repeat) else set(to_caller.values()) & val.thin
             found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
         return tuple(found)
 
@@ -477,7 +478,10 @@ class Calls(Layout):
         args = []
         for item, val, formal in zip(graph.inputs, vals, formals, strict=True):
             if val.number:
-                args.append(val.text)
+                kind = kind_of(item.value)
+                sizes = "".join(f"{self.extent(axis).text}, " for axis in formal)
+                dtype = self.dtype if kind == "real" else ""
+                args.append(self.filled(f"({sizes.strip()})", val.text, kind, dtype))
                 continue
             if item.value.type.element is Scalar.REAL:
                 val = self.real(val, False)

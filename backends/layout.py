@@ -521,6 +521,8 @@ class Layout(ABC):
     def pointwise(self, node: Apply, vals: list[Val]) -> Val:
         """An op done for each index: operands are aligned, and made reals of one type where the result is real."""
         op, out = node.op, node.out
+        if op == "select" and vals[0].number:  # `where` wants an array to choose by
+            vals = [replace(vals[0], code=Code(self.filled("()", vals[0].text, "bool", "")), number=False), *vals[1:]]
         order = self.union_order(vals, out)
         if kind_of(out) == "real":
             skip = 1 if op == "select" else 0

@@ -200,6 +200,7 @@ class Plan:
     sizes_bound: dict[Axis, None] = field(default_factory=dict)  # bounded widths whose bound is
     numbers: dict[Const, None] = field(default_factory=dict)  # consts that are
     extents: dict[Axis, None] = field(default_factory=dict)  # widths that callers must pass, for want of an argument
+    unused: dict[str, None] = field(default_factory=dict)  # extents that callers pass for want of another variant
     wants_device: bool = False
     wants_dtype: bool = False
     late: dict[Const, None] = field(default_factory=dict)  # consts that callers pass at each call (shared repeats)
@@ -210,7 +211,7 @@ class Plan:
             [(frozenset(i.thin), i.lead, i.in_range) for i in self.inputs],
             list(self.outputs),
             [list(wanted) for wanted in (self.sizes, self.sizes_bound, self.numbers, self.extents, self.late)],
-            (self.wants_device, self.wants_dtype),
+            (list(self.unused), self.wants_device, self.wants_dtype),
         )
 
     def static_size(self, axis: Axis) -> bool:

@@ -416,6 +416,11 @@ class TorchBody(Body):
             extra = []
             lines = [f"for {each} in {attribute(node.name)}:"]
         words = sorted({word for words in keywords for word in words}) if len(plans) > 1 else keywords[0]
+        for plan, own in zip(plans, keywords, strict=True):  # the loop calls each variant with the same words
+            plan.wants_device = plan.wants_device or any(word.startswith("device=") for word in words)
+            plan.wants_dtype = plan.wants_dtype or any(word.startswith("dtype=") for word in words)
+            lacking = [word.partition("=")[0] for word in words if word not in own]
+            plan.unused |= {name: None for name in lacking if name not in ("device", "dtype")}
         call = f"{each}({', '.join([*targets, *args, *words, *extra])})"
         lines += wrap(f"    {', '.join(targets)} = {call}", self.carried_axes(node))
         self.namer.free(each)
@@ -578,6 +583,7 @@ class TorchEmitter(Emitter):
             args.append(f"{val.text}: {kind} | None = None" if omissible else f"{val.text}: {kind}")
         more = []
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
+        more += [f"{name}: int" for name in plan.unused if f"{name}: int" not in more]
         more += [f"{body.scope.consts[const]}: int" for const in plan.late]
         more += ["device: torch.device"] if plan.wants_device else []
         more += ["dtype: torch.dtype"] if plan.wants_dtype else []

@@ -52,7 +52,7 @@ class BlockCall(Binding):
         arranged = self._arranged(bound, arguments)
         if arranged is None:
             return None
-        arguments = arranged
+        arguments = self._with_defaults(arranged) if block.target else arranged
         broken = alone.graph is None or any(d.severity is Severity.ERROR for d, _ in alone.problems)
         frame = self._instance_frame(bound)
         inputs = self._inputs(frame, arguments)
@@ -76,6 +76,20 @@ class BlockCall(Binding):
     ) -> dict[str, tuple[Wire, Span]] | None:
         """The arguments as the callee gets them; a scan gives it items."""
         return arguments
+
+    def _with_defaults(self, arguments: dict[str, tuple[Wire, Span]]) -> dict[str, tuple[Wire, Span]]:
+        """An op of the user's own has no body to put a default in: it is given like any other argument."""
+        given = dict(arguments)
+        for formal in self.block.decl.formals:
+            if formal.name.text not in given and formal.default is not None:
+                default = Body(self.checker, self.checker.alone[self.block].frame, Builder(), {}).expr(formal.default)
+                if default is not None:
+                    given[formal.name.text] = (default, self.call.span)
+        return given
+
+    def _put_in(self, wire: Wire | None) -> bool:
+        """A plain number or truth value stands in the body as it is, and is no input of it."""
+        return wire is not None and isinstance(wire.static, Literal) and not self.block.target
 
     # The instance.
 
@@ -278,7 +292,8 @@ class BlockCall(Binding):
                 good = False
                 continue
             lifted.update(dict.fromkeys(axis for axis in wire.axes if axis not in actuals))
-            inputs.append((formal, _inside(wire, formal, wanted, actuals)))
+            entering = replace(wire, span=formal.name.span) if self._put_in(wire) else _inside(wire, formal, wanted, actuals)
+            inputs.append((formal, entering))
         frame.lifted = tuple(lifted)
         if not good:
             return None
@@ -643,7 +658,7 @@ class BlockCall(Binding):
         body, builder, graph = self.body, self.body.builder, instance.graph
         assert graph is not None
         given = [arguments[f.name.text][0] for f in self.block.decl.formals if f.name.text in arguments]
-        args = [builder.take(wire) for wire in given if not isinstance(wire.static, Literal)]
+        args = [builder.take(wire) for wire in given if not self._put_in(wire)]
         to_actual = {formal.id: actual for formal, actual in self.actual}
         outs: list[Wire | None] = []
         values: list[Value] = []
@@ -763,8 +778,6 @@ def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] 
 
 def _inside(wire: Wire, formal: s.Formal, wanted: Type, actuals: dict[Axis, Axis]) -> Wire:
     """An argument in the callee's axes; those of its formal that it lacks are thin."""
-    if isinstance(wire.static, Literal):
-        return replace(wire, span=formal.name.span)  # a plain number or truth value is put in as it is
     extra = [axis for axis in wire.axes if axis not in actuals]
     thin = frozenset(axis for actual, axis in actuals.items() if not wire.has(actual))
     mark = frozenset(actuals.get(axis, axis) for axis in wire.mark)

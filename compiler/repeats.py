@@ -224,7 +224,7 @@ class Repeats(Expressions):
             if end is None:
                 complete = False
                 end = wire
-            ends.append(end)
+            ends.append(_like(end, wire))
         return _Pass(builder, ends, complete, statement, self)
 
     def _variants(
@@ -345,6 +345,16 @@ def _before(text: str, before: Wire, after: Wire) -> str:
     if more and set(before.type.axes) <= set(after.type.axes):
         return f"give it all its axes before the repeat: `{text} = broadcast[{', '.join(more)}]({text})`"
     return "give the result the type that it had, or bind it to a new name"
+
+
+def _like(end: Wire, start: Wire) -> Wire:
+    """What a pass gives, with those axes in name only that what it takes has."""
+    kept = tuple(axis for axis in end.type.axes if end.has(axis) or axis in start.type.axes)
+    more = tuple(axis for axis in start.type.axes if axis in start.type.thin and axis not in kept)
+    if kept == end.type.axes and not more:
+        return end
+    thin = (end.type.thin & set(kept)) | set(more)
+    return replace(end, type=Type(end.element, (*kept, *more), thin))
 
 
 def _join(a: Wire, b: Wire) -> Wire:

@@ -11,6 +11,7 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files instead of comparing with them")
+    parser.addoption("--seeds", default="500:20500", help="START:STOP, the generated programs that the slow suite runs")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,3 +36,11 @@ def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
         assert text == path.read_text(encoding="utf-8"), f"{path} differs; `pytest --update` rewrites it: read the diff"
 
     return compare
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests have counted, whichever process ran them: `record_property("shown", text)`."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, text in report.user_properties:
+            if name == "shown" and report.when == "call":
+                terminalreporter.write_line(text)

@@ -356,13 +356,15 @@ def new_block(gen: Gen, cell: bool = False) -> Unit | None:
         learns=draft.learns, doc=rng.choice(["", "What it does."]),
     )  # fmt: skip
     text = unit.text()
-    implicit = {axis.name for axis in gen.axes if re.search(rf"\b{axis.name}\b", text)}
+    said = re.sub(r"\b\w+ = ", "", text)  # what a call in it gives anew it does not mention
+    implicit = {axis.name for axis in gen.axes if re.search(rf"\b{axis.name}\b", said)}
     for axis in reversed(gen.axes):  # what the size of one hangs on is one too
         implicit |= gen.parts(axis.name) if axis.name in implicit else set()
     foreign = bool(re.search(r"\b(doubled|centred)\b", text))
     for other in gen.units:
-        if re.search(rf"\b{other.name}\b", text):
-            implicit |= other.implicit
+        names = "|".join([other.name, *re.findall(rf"share (\w+) = {other.name}\b", text)])
+        for brackets in re.findall(rf"\b(?:{names})(?:\.\w+)?(?:\[([^\]]*)\])?\(", text):
+            implicit |= other.implicit - set(re.findall(r"(\w+) = ", brackets))
             foreign = foreign or other.foreign
     return replace(unit, implicit=frozenset(implicit), foreign=foreign)
 

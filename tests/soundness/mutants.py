@@ -16,19 +16,14 @@ from .program import Program
 
 @dataclass(frozen=True)
 class Mutant:
-    """line: the one that was spoiled, from 1.
-    promise: what is spoiled breaks a promise that stands elsewhere, or is one, so that the message may stand at the
-        other end and only point here.
-    """
+    """`text[start:end]` is what was spoiled, on the line `line` (from 1)."""
 
     name: str
     why: str
     text: str
     line: int
-    promise: bool = False
-
-
-PROMISES = {"mask turned round", "mask of what comes after", "no mask", "result of another type"}
+    start: int
+    end: int
 
 
 def mutants(program: Program) -> Iterator[Mutant]:
@@ -52,9 +47,8 @@ def some(program: Program, most: int) -> list[Mutant]:
 
 
 def _at(text: str, start: int, good: str, bad: str, name: str, why: str) -> Mutant:
-    return Mutant(
-        name, why, text[:start] + bad + text[start + len(good) :], text.count("\n", 0, start) + 1, name in PROMISES
-    )
+    spoiled = text[:start] + bad + text[start + len(good) :]
+    return Mutant(name, why, spoiled, text.count("\n", 0, start) + 1, start, start + len(bad))
 
 
 def _body_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -1007,7 +1007,9 @@ def window(s: Scope) -> Val | None:
     amount = s.gen.rng.randrange(3)
     options = f", pad = {f'|{tap.name}| - 1' if causal else amount}" + (f", stride = {stride}" if stride > 1 else "")
     reach: frozenset[Axis] | str | None = x.reach if causal and axis != tap else ""
-    if not causal and x.reach and axis in x.reach:
+    if s.tells(axis) and x.reach is not None:  # it gives 0 past the last item
+        reach = x.reach | {axis} if causal else None
+    elif not causal and x.reach and axis in x.reach:
         reach = None
     s.require(x, axis)
     return s.make(

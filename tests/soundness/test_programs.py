@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -12,7 +13,9 @@ from .judge import Fault, Report, judge
 from .program import Program
 from .shrink import shrink
 
-QUICK, MANY, CHUNK = 100, 3000, 10
+Show = Callable[[str, object], None]
+QUICK, MANY = 500, 20_000  # seeds from 0, and those after them
+FEW, SHARD = 25, 200  # programs of one test; a run that broke off is taken up with `-k` or `--seeds START:STOP`
 RARE = 0.01  # every op and construct stands in at least this share of the programs
 TAGS = {
     "call", "lift", "thin argument", "several results", "several results used", "discarded result",
@@ -52,39 +55,53 @@ def check(seed: int, report: Report) -> None:
         )
 
 
-@pytest.mark.parametrize("start", range(0, QUICK, CHUNK))
-def test_programs_run(start: int) -> None:
+def judged(seeds: range) -> None:
     report = Report()
-    for seed in range(start, start + CHUNK):
+    for seed in seeds:
         check(seed, report)
-    assert report.ill <= 1 + CHUNK // 20
-    assert report.gradients >= CHUNK // 2
-    assert report.proved > 0
+    assert report.ill <= 1 + len(seeds) // 20
+    assert report.gradients >= len(seeds) // 6
+    assert report.proved >= len(seeds) // 2
+
+
+@pytest.mark.parametrize("start", range(0, QUICK, FEW))
+def test_programs_run(start: int) -> None:
+    judged(range(start, start + FEW))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "shard" in metafunc.fixturenames:
+        first, last = (int(end) for end in metafunc.config.getoption("--seeds").split(":"))
+        metafunc.parametrize("shard", range(first, last, SHARD))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(QUICK, QUICK + MANY, 100))
-def test_many_programs_run(start: int) -> None:
-    report = Report()
-    for seed in range(start, start + 100):
-        check(seed, report)
-    assert report.ill <= 2
+def test_many_programs_run(shard: int) -> None:
+    judged(range(shard, shard + SHARD))
 
 
-def test_what_the_programs_show(capsys: pytest.CaptureFixture[str]) -> None:
-    programs = [generate(seed) for seed in range(600)]
-    found = Counter(name for program in programs for name in set(shown(program)))
-    ops = [count_ops(program) for program in programs]
-    wanted = [*PATTERNS, *(f"({tag})" for tag in TAGS)]
-    with capsys.disabled():
-        print(f"\n{len(programs)} programs of {min(ops)} to {max(ops)} ops, the median {statistics.median(ops)}:")
-        print(
-            ", ".join(
-                f"{name} {found[name] / len(programs):.1%}" for name in sorted(wanted, key=lambda name: found[name])
-            )
-        )
+def shows(seeds: range, record_property: Show) -> None:
+    """The programs of a run: how large they are, and how many show each op and construct."""
+    found: Counter[str] = Counter()
+    ops: list[int] = []
+    for seed in seeds:
+        program = generate(seed)
+        found.update(set(shown(program)))
+        ops.append(count_ops(program))
+    wanted = sorted([*PATTERNS, *(f"({tag})" for tag in TAGS)], key=lambda name: found[name])
+    head = f"{len(ops)} programs of {min(ops)} to {max(ops)} ops, the median {statistics.median(ops)}: "
+    record_property("shown", head + ", ".join(f"{name} {found[name] / len(ops):.1%}" for name in wanted))
     assert statistics.median(ops) >= 12
-    assert [name for name in wanted if found[name] < RARE * len(programs)] == []
+    assert [name for name in wanted if found[name] < RARE * len(ops)] == []
+
+
+def test_what_the_programs_show(record_property: Show) -> None:
+    shows(range(QUICK), record_property)
+
+
+@pytest.mark.slow
+def test_what_many_programs_show(record_property: Show) -> None:
+    shows(range(QUICK, QUICK + MANY), record_property)
 
 
 def test_a_seed_gives_one_program() -> None:
