@@ -175,7 +175,7 @@ class Body(Calls):
         if node.axes and node.op not in ("rename", "gather"):
             vals = [self._spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
         # What it makes, an operand may have in name only.
-        made = [axis for axis in node.made if axis not in node.axes and node.op != "index"]
+        made = [axis for axis in node.made if axis not in node.axes and node.op not in ("index", "attention")]
         vals = [self.without(val, [a for a in made if a in val.axes and a in val.thin]) for val in vals]
         mask = None if node.mask is None else self.env[node.mask.id]
         out = node.out

@@ -21,6 +21,8 @@ from .sizes import substitute
 from .static import Const, ConstOf, Literal, SizeOf, Static, axes_in, known
 from .wires import Wire, fits, show, show_axes, show_type
 
+_TOLD_BY_CALLS = frozenset({"E0307"})  # what is decided where a block is called, not where it is declared
+
 
 @dataclass
 class BlockCall(Binding):
@@ -30,6 +32,7 @@ class BlockCall(Binding):
     const_actual: list[tuple[Const, Static]] = field(default_factory=list)
     unlike: bool = False  # a parameter is no copy of what it must be a copy of
     foreign: bool = False  # an argument has an axis of the right name, but of another file
+    mixed: bool = False  # an argument has other axes than the call names: which of the two is meant is not known
 
     def run(self) -> list[Wire | None] | None:
         checker, body, block, call = self.checker, self.body, self.block, self.call
@@ -56,11 +59,14 @@ class BlockCall(Binding):
         broken = alone.graph is None or any(d.severity is Severity.ERROR for d, _ in alone.problems)
         frame = self._instance_frame(bound)
         inputs = self._inputs(frame, arguments)
-        if self.foreign:
+        if self.foreign or self.mixed:
             return [None] * max(1, len(block.decl.results))
-        if inputs is None or broken or self.unlike:
+        if inputs is None or self.unlike:
             return self._promised(frame)
         instance = self._instance(frame, inputs)
+        if broken:
+            self._relay(instance, only=_TOLD_BY_CALLS)
+            return self._promised(instance.frame)
         checker.decisions.extend(instance.decisions)
         checker.undecided = checker.undecided or instance.undecided
         self._relay(instance)
@@ -292,8 +298,9 @@ class BlockCall(Binding):
                 good = False
                 continue
             lifted.update(dict.fromkeys(axis for axis in wire.axes if axis not in actuals))
-            entering = replace(wire, span=formal.name.span) if self._put_in(wire) else _inside(wire, formal, wanted, actuals)
-            inputs.append((formal, entering))
+            put_in = self._put_in(wire)
+            inside = replace(wire, span=formal.name.span) if put_in else _inside(wire, formal, wanted, actuals)
+            inputs.append((formal, inside))
         frame.lifted = tuple(lifted)
         if not good:
             return None
@@ -399,6 +406,7 @@ class BlockCall(Binding):
         if namesakes:
             self._namesakes(*namesakes[0], wire, span)
             return
+        self.mixed = self.mixed or bool(extra)
         name = formal.name.text
         shown = show_axes(tuple(actuals))
         help, fix = "", []
@@ -487,8 +495,7 @@ class BlockCall(Binding):
             name = formal.name.text
             if wire is None:
                 assert formal.default is not None
-                default = body.expr(formal.default)
-                wires[name] = default
+                wires[name] = body.default(formal)
             elif wire.static is not None:
                 wires[name] = wire
             else:
@@ -549,12 +556,17 @@ class BlockCall(Binding):
 
     # What comes of it.
 
-    def _relay(self, instance: Instance) -> None:
-        """Mistakes of this instance that the block does not make on its own: shown at the call."""
+    def _relay(self, instance: Instance, only: frozenset[str] | None = None) -> None:
+        """Mistakes of this instance that the block does not make on its own: shown at the call.
+
+        only: of a block with mistakes of its own, the codes of those that do not come of them.
+        """
         known = {(d.code, place(d.span)) for d, _ in self.checker.alone[self.block].problems}
         known |= {(d.code, place(d.span)) for d in self.checker.session.diagnostics}
         for problem, deep in instance.problems:
             if (problem.code, place(problem.span)) in known or problem.severity is Severity.WARNING:
+                continue
+            if only is not None and problem.code not in only:
                 continue
             if deep and (self.body.frame.module.library or not self.block.module.library):
                 related = (*problem.related, Label(self.call.span, "called from here"))
@@ -567,13 +579,28 @@ class BlockCall(Binding):
                 label="",
                 related=(*related, *problem.related),
                 notes=(*problem.notes, *self._renamed(problem)),
+                help=self._in_callers_words(problem.help),
                 fix=None,
             )
             self.body.frame.problems.append((made, False))
 
+    def _in_callers_words(self, help: str) -> str:
+        """What a message of the body says to write, written for the call: with its axes and its arguments."""
+        words = {f.name: a.name for f, a in self.actual}
+        formals = [formal.name.text for formal in self.block.decl.formals]
+        for given, argument in enumerate(self.call.arguments):
+            name = argument.name.text if argument.name else formals[given] if given < len(formals) else ""
+            text = argument.value.span.text
+            words[name] = text if text.isidentifier() else f"({text})"
+
+        def said(code: re.Match[str]) -> str:
+            return re.sub(r"\b[A-Za-z_]\w*\b(?!\()", lambda word: words.get(word[0], word[0]), code[0])
+
+        return re.sub(r"`[^`]*`", said, help)
+
     def _renamed(self, problem: Diagnostic) -> list[str]:
         """What the axes that a message of the body speaks of are called here."""
-        spoken = re.findall(r"\w+", problem.message + problem.help)
+        spoken = re.findall(r"\w+", problem.message)
         pairs = [(f.name, a.name) for f, a in self.actual if f.name != a.name and f.name in spoken]
         return [f"in `{self.block.name}`, " + " and ".join(f"`{a}` is called `{f}`" for f, a in pairs)] if pairs else []
 
@@ -694,6 +721,14 @@ class BlockCall(Binding):
         body, builder = self.body, self.body.builder
         span = (self.call.label or self.call.callee).span
         if self.block.is_model:
+            if body.numbered and owns_weights(graph):
+                body.report(
+                    "E0413",
+                    f"each pass of this repeat has weights of its own, but the model `{self.block.name}` has one set",
+                    self.call.span,
+                    related=[(self.block.decl.head, "a model")],
+                    help="write `repeat ... shared { }`, or make it a `block`: each pass then has its own",
+                )
             for model, shapes in _weights_by_model(graph):
                 builder.own_model(model.name, place(model.span), shapes, span, body)
         elif self.shared is None and owns_weights(graph):

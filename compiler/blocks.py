@@ -20,7 +20,7 @@ from .builder import Builder
 from .expressions import Expressions
 from .facts import Facts, Recorder
 from .frame import Frame, Instance
-from .graph import Graph, Output, Role, Type
+from .graph import Element, Graph, IndexInto, Output, Role, Scalar, Type
 from .mentions import walk
 from .modules import BlockDef, size_static
 from .names import did_you_mean, nearest
@@ -327,11 +327,16 @@ class Checker:
                     formal.default.span,
                 )
             elif default is not None and default.static is not None:
-                if not fits(default.element, type.element):
+                if not fits(default.element, type.element) and not _is_index(default.static, type.element):
+                    whole = isinstance(type.element, IndexInto) and default.element is Scalar.INT
                     frame.report(
-                        "E0304",
-                        f"`{name}` is {show_type(type)}, but its default is {show(default)}",
+                        "E0311" if whole else "E0304",
+                        f"`{name}` is {show_type(type)}, but its default is "
+                        + (formal.default.span.text if whole else show(default)),
                         formal.default.span,
+                        help=f"indices into `{type.element.axis.name}` run from 0 to |{type.element.axis.name}| - 1"
+                        if isinstance(type.element, IndexInto)
+                        else "",
                     )
                 body.builder.inputs[-1] = replace(body.builder.inputs[-1], default=default.static)
         return {name: replace(wire, loose=body.frame.block in self.called, span=formal.name.span.to(formal.type.span))}
@@ -463,3 +468,11 @@ class Checker:
         """A block called: its results in the caller's axes; None after a report."""
         made = ScanCall if call.scan is not None else BlockCall
         return made(self, body, block, call, shared).run()
+
+
+def _is_index(static: Static, element: Element) -> bool:
+    """Whether a number may stand for an index: it is a whole one, and lies within the axis as far as is known."""
+    if not isinstance(element, IndexInto):
+        return False
+    value, size = known(static), element.axis.extent
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0 and (size is None or value < size)

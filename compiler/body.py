@@ -10,9 +10,11 @@ from ..dsl import syntax as s
 from ..dsl.source import Span
 from .axes import Kind
 from .builder import Builder
-from .graph import Init, Parameter, Role, Scalar, Type, Weight
+from .graph import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
 from .modules import checked_number, checked_size, is_missing, size_static
 from .names import listed, nearest
+from .opcall import OpCall
+from .ops import OPS
 from .ragged import refuse_ragged
 from .repeats import Repeats
 from .sizes import largest
@@ -59,6 +61,16 @@ class Body(Repeats):
                 self.local_axis(statement)
             case s.ConstDecl():
                 self.local_const(statement)
+
+    def default(self, formal: s.Formal) -> Wire | None:
+        """What stands in for an argument that is not given; a number for an index is one."""
+        assert formal.default is not None
+        wire, wanted = self.expr(formal.default), self.type(formal.type)
+        if wire is None or wanted is None or not isinstance(wanted.element, IndexInto):
+            return wire
+        call = OpCall(self, OPS["index"], "index", wire.span, wire.span, [wire], [wire.span])
+        call.made = [wanted.element.axis]
+        return call.op.rule(call)
 
     def bind(self, name: s.Ident, wire: Wire | None) -> None:
         """Give a variable its value."""
@@ -123,8 +135,28 @@ class Body(Repeats):
                 help="name each result; `_` discards one",
             )
             wires = None
+        self._crossed(statement)
         for index, target in enumerate(statement.targets):
             self.bind(target, wires[index] if wires else None)
+
+    def _crossed(self, statement: s.Assign) -> None:
+        """Warn of a name that is another result's: names on the left take results by their places."""
+        call = statement.value
+        if not isinstance(call, s.Call):
+            return
+        share = self.shares.get(call.callee.text)
+        block = self.frame.module.blocks.get(share.block.text if share else call.callee.text)
+        names = [result.name.text if result.name else "" for result in block.decl.results] if block else []
+        for place, target in enumerate(statement.targets[: len(names)]):
+            if target.text in names and names[place] not in ("", target.text):
+                self.report(
+                    "W0507",
+                    f"`{target.text}` takes the result `{names[place]}` of `{call.callee.text}`",
+                    target.span,
+                    help=f"results come in their declared order: write `{', '.join(names)} = ...`",
+                    warning=True,
+                )
+                return
 
     def several(self, expr: s.Expr) -> list[Wire | None] | None:
         """A call with several results."""
@@ -237,7 +269,9 @@ class Body(Repeats):
                 ragged = original.ragged
         elif decl.size is not None:
             size = size_static(decl.size, self.lookup, self.frame)
+            reported = len(self.frame.problems)
             value = None if size is None else checked_size(self.frame, size, decl.size.span, name)
+            size = None if len(self.frame.problems) > reported else size  # wrong: nothing is known of it
             if decl.bounded:
                 bound, size = value, None
             else:

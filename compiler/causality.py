@@ -12,7 +12,7 @@ What is proved is sound, not complete: a failed proof shows the path of the leak
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..dsl.diagnostic import Diagnostic, error
 from ..dsl.source import Span
@@ -20,7 +20,7 @@ from .axes import Axis
 from .graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Scan, Value
 from .ops import OPS
 from .predicates import Facts, Linear, at_most_zero, both, closed, either, over, without
-from .static import SizeOf, Static, axes_in, known
+from .static import Arith, Literal, SizeOf, Static, axes_in, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class Info:
     linear: Linear | None = None
     uppers: tuple[Linear, ...] = ()  # each is an upper bound of the value
     absolute: Linear | None = None  # the value is the absolute value of this
+    extent: tuple[Axis, int] | None = None  # the value is the run-time size of this axis, plus a number
 
 
 def unite(*reaches: Reach) -> Reach:
@@ -245,7 +246,8 @@ def _freeze(info: Info) -> object:
     def facts(of: Facts) -> object:
         return None if of is None else tuple(sorted(((a.id, b.id), k) for (a, b), k in of.items()))
 
-    return (frozenset(info.reach), facts(info.true), facts(info.false), info.linear, info.uppers, info.absolute)
+    forms = (info.linear, info.uppers, info.absolute, info.extent)
+    return (frozenset(info.reach), facts(info.true), facts(info.false), *forms)
 
 
 def _over(info: Info, names: Mapping[Axis, Axis]) -> Info:
@@ -261,15 +263,46 @@ def _over(info: Info, names: Mapping[Axis, Axis]) -> Info:
         info.linear.over(names) if info.linear else None,
         tuple(form.over(names) for form in info.uppers),
         info.absolute.over(names) if info.absolute else None,
+        (names.get(info.extent[0], info.extent[0]), info.extent[1]) if info.extent else None,
     )
+
+
+def counts(axis: Axis, families: frozenset[int]) -> bool:
+    """Whether the number of an axis's items grows with the input's: who knows it knows how many come after."""
+    if not axis.is_width or axis.extent is not None:
+        return False
+    derived = axis.size is not None and any(counts(part, families) for part in axes_in(axis.size))
+    return axis.family in families or derived
+
+
+def _extent(size: Static) -> tuple[Axis, int] | None:
+    """`(axis, n)` if this is `|axis| + n`."""
+    match size:
+        case SizeOf(axis):
+            return axis, 0
+        case Arith("+" | "-" as op, (first, Literal(int() as number))):
+            found = _extent(first)
+            return None if found is None else (found[0], found[1] + (number if op == "+" else -number))
+        case _:
+            return None
+
+
+def _below(x: Info, size: Info, gap: int = 0) -> bool:
+    """Whether x + gap is at most the size, whatever the size is: an index is at most |its axis| - 1."""
+    if size.extent is None:
+        return False
+    axis, number = size.extent
+    bounds = [form.bound for form in x.uppers]
+    return any(b is not None and b[0].family == axis.family and b[1] - 1 + gap <= number for b in bounds)
 
 
 def _constant(value: Static, out: Value, families: frozenset[int]) -> Info:
     """A number; a size that is known at run time only tells how many items there are."""
     number = known(value)
-    if number is None and any(axis.is_width and axis.family in families for axis in axes_in(value)):
+    if number is None and any(counts(axis, families) for axis in axes_in(value)):
         shown = f"|{axes_in(value)[0].name}|" if isinstance(value, SizeOf) else "a size"
-        return Info({(TOP,): Trace(f"{shown} tells how many items there are", out.span, None)})
+        trace = Trace(f"{shown} tells how many items there are", out.span, None)
+        return Info({(TOP,): trace}, extent=_extent(value))
     form = Linear((), number) if isinstance(number, int) and not isinstance(number, bool) else None
     true: Facts = None if number is not None and not number else {}
     false: Facts = None if number else {}
@@ -360,15 +393,9 @@ class _Step:
         if not out:
             for axis in sorted(axes, key=lambda axis: axis.id):
                 d, text = digit(Digit(axis))
-                if self._counts(axis) and not d.zero and (d.axis is None or d.offset > 0):
+                if counts(axis, self.families) and not d.zero and (d.axis is None or d.offset > 0):
                     out = unite(out, {(d,): self._step(f"{text}: even of equal items, it tells their number", None)})
         return out
-
-    def _counts(self, axis: Axis) -> bool:
-        """Whether the number of its items grows with the input's: an op over all of them tells how many come after."""
-        if not axis.is_width or axis.extent is not None:
-            return False
-        return axis.family in self.families or (axis.size is not None and any(map(self._counts, axes_in(axis.size))))
 
     def _reduce(self, parts: list[Info], mask: Info | None) -> Info:
         """sum, dot, linear, ...: what is zero or masked is not read."""
@@ -406,10 +433,7 @@ class _Step:
             changed = [digit(d) for d in bound]
             text = next((said for _, said in changed if said), "")
             reach = unite(reach, {tuple(d for d, _ in changed): self._step(text, trace) if text else trace})
-        # A run-time size inside an index only says which item is read; that the item is within bounds is `best`'s
-        # matter.
-        theirs = {bound: trace for bound, trace in e.reach.items() if index.role is Role.DATA or best is None}
-        return Info(unite(reach, theirs), without(x.true, {axis}), without(x.false, {axis}))
+        return Info(unite(reach, e.reach), without(x.true, {axis}), without(x.false, {axis}))
 
     def _split(self, x: Info) -> Info:
         node = self.node
@@ -434,7 +458,7 @@ class _Step:
         axis, (place, tap) = node.axes[0], node.made
         pad, stride = known(node.options["pad"]), known(node.options["stride"])
         entering = x.reach
-        if self._counts(axis) and not any(d.axis == axis for bound in entering for d in bound):
+        if counts(axis, self.families) and not any(d.axis == axis for bound in entering for d in bound):
             entering = unite(entering, {(Digit(axis),): self._step("`window` gives 0 past the last item", None)})
         reach: Reach = {}
         for bound, trace in entering.items():
@@ -464,9 +488,28 @@ class _Step:
     # -- facts ---------------------------------------------------------------------------------------------------
 
     def _pointwise(self, parts: list[Info]) -> Info:
+        parts = self._felt(parts)
+        if len(parts) == 1 and self.node.op in ("minimum", "clamp"):
+            return parts[0]
         reach = unite(*(part.reach for part in parts))
         true, false = self._facts(parts)
         return Info(reach, true, false, self._linear(parts), self._uppers(parts), self._absolute(parts))
+
+    def _felt(self, parts: list[Info]) -> list[Info]:
+        """Without the run-time sizes that cannot matter: `min(t, |t| - 1)` is `t`, and `t < |t|` holds."""
+        match self.node.op, parts:
+            case "minimum", _:
+                return [part for part in parts if not any(_below(other, part) for other in parts)]
+            case "clamp", [x, low, high] if _below(x, high) and low.linear == Linear((), 0) and _never_negative(x):
+                return [x]
+            case "clamp", [x, low, high] if _below(x, high):
+                return [x, low, replace(high, reach={})]
+            case "<" | "<=" as op, [a, b] if _below(a, b, op == "<"):
+                return [a, replace(b, reach={})]
+            case ">" | ">=" as op, [a, b] if _below(b, a, op == ">"):
+                return [replace(a, reach={}), b]
+            case _:
+                return parts
 
     def _facts(self, parts: list[Info]) -> tuple[Facts, Facts]:
         op = self.node.op

@@ -275,39 +275,72 @@ class OpCall:
         return False
 
     def check_marks(self) -> None:
-        """D6: a `dot` that averages must average over the axes along which its weights sum to one, all of them."""
+        """D6: a `dot` that averages must average over the axes along which its weights sum to one, all of them.
+
+        Of several widths that the weights run along and this sums over they must sum to one together: a sum over the
+        other of averages over one is no average. A depth may be one more (heads whose results are added).
+        """
         contracted = set(self.axes)
         for position, wire in enumerate(self.operands):
             others = [other for index, other in enumerate(self.operands) if index != position]
-            if wire.mark <= contracted or not others:
+            if not wire.mark or not others or all(other.role <= Role.WEIGHT for other in others):
+                continue
+            if wire.mark <= contracted:
+                covered = wire.mark.union(*(other.mark for other in others if other.mark <= contracted))
+                wider = [axis for axis in self.axes if axis.is_width and wire.has(axis) and axis not in covered]
+                if wider and not any(other.loose for other in others):
+                    self._averages_wider(position, wider)
                 continue
             if any((other.mark and other.mark <= contracted) or other.loose for other in others):
                 continue
-            if all(other.role <= Role.WEIGHT for other in others):
-                continue
-            together = " together" if len(wire.mark) > 1 else ""
-            over, by = listed(a.name for a in sorted(wire.mark, key=lambda a: a.id)), listed(a.name for a in self.axes)
-            place = self.spans[position]
-            made = self.body.normalised_at(wire)
-            first = listed(name.strip() for name in made[0].text.split(",")) if made and made[1] else over
-            origin = (
-                (made[0], f"normalised over {first} here") if made else (wire.span, f"this sums to one over {over}")
-            )
-            fix: list[tuple[Span, str]] = []
-            if made is not None and first == over and len(made[1]) == 1 and all(wire.has(axis) for axis in self.axes):
-                fix = [(made[1][0], ", ".join(axis.name for axis in self.axes))]
-            shown = f"`{place.text}`" if place.text.isidentifier() else "this operand"
-            self.body.report(
-                "E0307",
-                f"{shown} sums to one over {over}{together}, but this `dot` averages over "
-                f"{by}{' alone' if together else ''}",
-                self.axis_spans[0].to(self.axis_spans[-1]) if self.axis_spans else self.span,
-                f"averaged over {by} here",
-                related=[origin],
-                help="normalise over the axis you average over; if it is meant, say `raw(...)`",
-                fix=fix,
-                deep=True,
-            )
+            self._averages_elsewhere(position)
+
+    def _averages_elsewhere(self, position: int) -> None:
+        wire = self.operands[position]
+        together = " together" if len(wire.mark) > 1 else ""
+        over, by = _over(wire), listed(axis.name for axis in self.axes)
+        made = self.body.normalised_at(wire)
+        first = listed(name.strip() for name in made[0].text.split(",")) if made and made[1] else over
+        fix: list[tuple[Span, str]] = []
+        if made is not None and first == over and len(made[1]) == 1 and all(wire.has(axis) for axis in self.axes):
+            fix = [(made[1][0], ", ".join(axis.name for axis in self.axes))]
+        self._wrong_average(
+            position,
+            f"sums to one over {over}{together}, but this `dot` averages over {by}{' alone' if together else ''}",
+            "normalise over the axis you average over; if it is meant, say `raw(...)`",
+            fix,
+        )
+
+    def _averages_wider(self, position: int, wider: list[Axis]) -> None:
+        wire = self.operands[position]
+        over, more = _over(wire), listed(axis.name for axis in wider)
+        both = ", ".join(axis.name for axis in self.axes if axis in wire.mark or axis in wider)
+        self._wrong_average(
+            position,
+            f"sums to one over {over} for each {more}, but this `dot` averages over {more} too",
+            f"normalise over all that you average over, `softmax[{both}]`; if the sum over {more} is meant, "
+            "say `raw(...)`",
+            [],
+        )
+
+    def _wrong_average(self, position: int, what: str, help: str, fix: list[tuple[Span, str]]) -> None:
+        wire, place = self.operands[position], self.spans[position]
+        by = listed(axis.name for axis in self.axes)
+        over = _over(wire)
+        made = self.body.normalised_at(wire)
+        first = listed(name.strip() for name in made[0].text.split(",")) if made and made[1] else over
+        origin = (made[0], f"normalised over {first} here") if made else (wire.span, f"this sums to one over {over}")
+        shown = f"`{place.text}`" if place.text.isidentifier() else "this operand"
+        self.body.report(
+            "E0307",
+            f"{shown} {what}",
+            self.axis_spans[0].to(self.axis_spans[-1]) if self.axis_spans else self.span,
+            f"averaged over {by} here",
+            related=[origin],
+            help=help,
+            fix=fix,
+            deep=True,
+        )
 
     def check_scale(self, a: Wire, b: Wire) -> None:
         """Warn of scores scaled by the root of a size that is not what they are summed over."""
@@ -327,23 +360,48 @@ class OpCall:
                     warning=True,
                 )
 
+    def compares_itself(self, axis: Axis) -> None:
+        """Warn of an index compared with itself."""
+        always = "always" if self.op.name in ("<=", ">=", "==") else "never"
+        copies = [other for other in self.body.frame.names.values() if other.family == axis.family and other != axis]
+        other = copies[0].name if copies else "other"
+        later = copies[0].id > axis.id if copies else True  # keys are the later copy, and stand on the left
+        pair = (other, axis.name) if later else (axis.name, other)
+        declare = "" if copies else f"declare a copy, `{axis.kind.value} other like {axis.name}`, and "
+        self.body.report(
+            "W0506",
+            f"`{axis.name}` is compared with itself, so this {always} holds",
+            self.span,
+            related=[(axis.span, f"`{axis.name}` is declared here")],
+            help=f"{declare or ''}compare two copies of the axis, `{pair[0]} {self.op.name} {pair[1]}`",
+            warning=True,
+        )
+
     def remember_split(self, axis: Axis, parts: tuple[Axis, ...]) -> None:
-        self.body.builder.root.splits[frozenset(a.id for a in parts)] = (axis, parts, self.span)
+        key = (axis.id, frozenset(a.id for a in parts))
+        self.body.builder.root.splits.setdefault(key, []).append((parts, self.span))
 
     def check_merge(self) -> bool:
         """Axes split from one axis go back to it only in the order of the split."""
-        found = self.body.builder.root.splits.get(frozenset(axis.id for axis in self.axes))
-        if found is None or found[0] != self.made[0] or found[1] == tuple(self.axes):
+        made = self.made[0]
+        found = self.body.builder.root.splits.get((made.id, frozenset(axis.id for axis in self.axes)), [])
+        if not found or any(parts == tuple(self.axes) for parts, _ in found):
             return True
-        order = ", ".join(axis.name for axis in found[1])
+        parts, span = found[-1]
+        order = ", ".join(axis.name for axis in parts)
         written = ", ".join(axis.name for axis in self.axes)
         first, last = self.axis_spans[0], self.axis_spans[-1]
         self.fail(
             "E0317",
-            f"`{found[0].name}` was split into [{order}], but is merged back from [{written}]: that shuffles its items",
+            f"`{made.name}` was split into [{order}], but is merged back from [{written}]: that shuffles its items",
             first.to(last),
-            related=[(found[2], f"split into [{order}] here")],
-            help=f"write `merge[{order} -> {found[0].name}]`; a wanted shuffle names another axis",
+            related=[(span, f"split into [{order}] here")],
+            help=f"write `merge[{order} -> {made.name}]`; a wanted shuffle names another axis",
             fix=[(first.to(last), order)],
         )
         return False
+
+
+def _over(wire: Wire) -> str:
+    """The axes over which it sums to one, in words."""
+    return listed(axis.name for axis in sorted(wire.mark, key=lambda axis: axis.id))

@@ -206,7 +206,7 @@ class Repeats(Expressions):
             returned=[],
             assigned=self.assigned,
             shares=dict(self.shares),
-            in_repeat=True,
+            numbered=self.numbered or not statement.shared,
         )
         body.run(statement.body)
         self.frame.local_consts, self.frame.names = consts, names

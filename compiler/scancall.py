@@ -16,7 +16,7 @@ from .body import Body
 from .builder import Builder
 from .frame import Frame, Instance
 from .graph import Role, Scalar, Scan, Type, Value
-from .static import Literal, Static
+from .static import Static
 from .wires import Wire, show, show_axes
 
 
@@ -116,7 +116,7 @@ class ScanCall(BlockCall):
                 break
         body.frame.unmute(kept)
         self.actual, self.const_actual = [], []
-        self.unlike = self.foreign = False  # said again, aloud
+        self.unlike = self.foreign = self.mixed = False  # said again, aloud
         return arranged
 
     def _item(self, wire: Wire) -> Wire:

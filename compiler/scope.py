@@ -35,7 +35,7 @@ class Scope:
     shares: dict[str, s.Share] = field(default_factory=dict)
     gone: dict[str, Span] = field(default_factory=dict)  # variables of a repeat that has ended
     untaken: dict[str, Span] = field(default_factory=dict)  # variables of a branch that is not taken
-    in_repeat: bool = False
+    numbered: bool = False  # inside a repeat whose passes have weights of their own
 
     # -- reporting -----------------------------------------------------------------------------------------------
 

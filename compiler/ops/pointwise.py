@@ -13,6 +13,7 @@ from ..wires import Range, show, union
 from .table import Cost, Op, Rule
 
 if TYPE_CHECKING:
+    from ..axes import Axis
     from ..opcall import OpCall
     from ..wires import Wire
 
@@ -123,10 +124,19 @@ def arithmetic(call: OpCall) -> Wire | None:
         return None
     assert isinstance(element, Scalar | IndexInto)
     product = a.product_of if op in "*/" and b.static is not None else ()
-    wire = call.make(Type(element, axes, thin), range=_range(op, a, b), product_of=product)
+    wire = call.make(Type(element, axes, thin), mark=_scaled(op, a, b), range=_range(op, a, b), product_of=product)
     if op in "*/" and wire is not None:
         call.check_scale(a, b)
     return wire
+
+
+def _scaled(op: str, a: Wire, b: Wire) -> frozenset[Axis]:
+    """Weights times a number (a temperature, a constant of a router) are still weights over the same axis: D6 looks
+    at them where they are used. Divided by a sum, as in slot attention, they are what that makes of them.
+    """
+    if op in ("+", "-", "*", "/") and b.static is not None:
+        return a.mark
+    return b.mark if op in ("+", "*") and a.static is not None else frozenset()
 
 
 def _range(op: str, a: Wire, b: Wire) -> Range | None:
@@ -199,6 +209,8 @@ def compare(call: OpCall) -> Wire | None:
     a, b = call.operands
     ia = a.element if isinstance(a.element, IndexInto) else None
     ib = b.element if isinstance(b.element, IndexInto) else None
+    if a.index_of is not None and a.index_of == b.index_of:
+        call.compares_itself(a.index_of)
     if ia and ib:
         if ia.axis.family != ib.axis.family:
             return call.families(ia.axis, ib.axis)

@@ -378,4 +378,45 @@ block both(x: [model], y: [inner]) -> (x: [model], y: [inner]) {
 }
 """,
     ),
+    Entry(
+        "E0413",
+        "a model called by passes with weights of their own",
+        """
+        A model has one set of weights, wherever it is called, and calling it adds nothing to their names. A repeat that
+        is not `shared` gives each pass weights of its own. So one of the two must give way: share the repeat, or make
+        the model a block.
+        """,
+        """
+width seq
+depth d = 8
+const layers = 2
+
+model step(x: [seq, d]) -> [seq, d] {
+    return tanh(linear.W[d -> d](x))
+}
+
+model net(x: [seq, d]) -> [seq, d] {
+    repeat layers {
+        x = step(x)
+    }
+    return x
+}
+""",
+        """
+width seq
+depth d = 8
+const layers = 2
+
+model step(x: [seq, d]) -> [seq, d] {
+    return tanh(linear.W[d -> d](x))
+}
+
+model net(x: [seq, d]) -> [seq, d] {
+    repeat layers shared {
+        x = step(x)
+    }
+    return x
+}
+""",
+    ),
 )

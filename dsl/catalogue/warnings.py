@@ -103,4 +103,66 @@ model pooled(x: [source, model]) -> [model] {
 }
 """,
     ),
+    Entry(
+        "W0506",
+        "an index compared with itself",
+        """
+        The name of an axis stands for its index, so `seq <= seq` holds for every item and masks nothing. A mask
+        between the items of a sequence needs two copies of its axis: that of the keys and that of the queries.
+        """,
+        """
+width seq
+width past like seq
+depth d = 8
+
+block attend(Q: [seq, d], K: [past, d], V: [past, d]) -> [seq, d] {
+    weights = softmax[past](dot[d](Q, K) where past <= past)
+    return dot[past](weights, V)
+}
+""",
+        """
+width seq
+width past like seq
+depth d = 8
+
+block attend(Q: [seq, d], K: [past, d], V: [past, d]) -> [seq, d] {
+    weights = softmax[past](dot[d](Q, K) where past <= seq)
+    return dot[past](weights, V)
+}
+""",
+    ),
+    Entry(
+        "W0507",
+        "results bound to one another's names",
+        """
+        The names on the left take the results in their declared order, whatever they are called. Where a name is that
+        of another result of the block, the two were most likely confused.
+        """,
+        """
+depth d = 8
+
+block cell(x: [d], h: [d], c: [d]) -> (h: [d], c: [d]) {
+    c = c + tanh(x)
+    return tanh(c), c
+}
+
+block twice(x: [d]) -> [d] {
+    c, h = cell(x, h = 0, c = 0)
+    return h + c
+}
+""",
+        """
+depth d = 8
+
+block cell(x: [d], h: [d], c: [d]) -> (h: [d], c: [d]) {
+    c = c + tanh(x)
+    return tanh(c), c
+}
+
+block twice(x: [d]) -> [d] {
+    h, c = cell(x, h = 0, c = 0)
+    return h + c
+}
+""",
+    ),
 )

@@ -63,7 +63,7 @@ class Ax:
 
 @dataclass
 class V:
-    """A value: element is real, int, bool or index (`into` an axis). loose: an argument whose mark a call would tell."""
+    """element: real, int, bool or index (`into` an axis). loose: an argument, whose mark only a call would tell."""
 
     arr: Arr
     element: str = "real"
@@ -118,7 +118,8 @@ class Referee:
     """extents: sizes of the main file's axes. parameters: sizes of blocks' parameters when they run on their own."""
 
     def __init__(
-        self, text: str, files: Mapping[str, str], extents: Mapping[str, int], parameters: Mapping[str, Mapping[str, int]],
+        self, text: str, files: Mapping[str, str], extents: Mapping[str, int],
+        parameters: Mapping[str, Mapping[str, int]],
         *, config: str | None = None, sizes: Mapping[str, float] | None = None, weights: Weights | None = None,
         capacity: Mapping[str, int] | None = None,
     ) -> None:  # fmt: skip
@@ -693,7 +694,8 @@ class Referee:
             inner.values[formal.name] = replace(value, bare=None)
 
     def scan(
-        self, inner: Scope, block: BlockText, args: dict[str, V], axis: Ax, states: set[str | None], bound: set[str], line: int
+        self, inner: Scope, block: BlockText, args: dict[str, V], axis: Ax, states: set[str | None], bound: set[str],
+        line: int,
     ) -> list[V]:  # fmt: skip
         if not states:
             raise Foul(line, "a scan that carries nothing")
@@ -711,9 +713,9 @@ class Referee:
             if formal.name in states and formal.name in now:
                 keys = [self.find(inner, name, line).key for name in formal.type.axes]
                 start = now[formal.name]
-                now[formal.name] = replace(start, arr=start.arr.full([k for k in keys if k not in start.arr.axes], sizes),
-                                           element="real" if start.static else start.element, static=False, role=role,
-                                           mark=frozenset())  # fmt: skip
+                arr = start.arr.full([key for key in keys if key not in start.arr.axes], sizes)
+                element = "real" if start.static else start.element
+                now[formal.name] = V(arr, element, start.into, role)
         kept: list[list[V]] = [[] for _ in block.results]
         for at in range(axis.size):
             for name in steps:
@@ -840,6 +842,12 @@ def _said(block: BlockText, names: Named, axis: Ax) -> bool:
     return any(found is axis and name in words for name, found in names.items())
 
 
+def _along(value: V, axis: Ax) -> np.ndarray[Any, Any]:
+    """The data, this axis first."""
+    arr = value.arr if value.has(axis) else value.arr.full([axis.key], {axis.key: axis.size})
+    return np.asarray(arr.along([axis.key, *sorted(key for key in arr.axes if key != axis.key)]), float)
+
+
 def causal(referee: Referee, block: BlockText, inputs: Mapping[str, Arr]) -> None:
     """D12: change what comes after each item of every input, and compare what does not."""
     claims = [(place, name) for place, result in enumerate(block.results) for name in result.causal]
@@ -862,11 +870,7 @@ def causal(referee: Referee, block: BlockText, inputs: Mapping[str, Arr]) -> Non
                 other = draw.normal(size=arr.data.shape) if arr.data.dtype.kind == "f" else np.roll(arr.data, 1)
                 changed[given] = Arr(np.where(keep, arr.data, other), arr.axes)
             after = referee.alone(block, changed)
-            first, second = (
-                np.asarray(found[place].arr.full([axis.key] if not found[place].has(axis) else [], {axis.key: axis.size})
-                           .along([axis.key, *sorted(k for k in found[place].arr.axes if k != axis.key)]), float)[: last + 1]
-                for found in (before, after)
-            )  # fmt: skip
+            first, second = (_along(found[place], axis)[: last + 1] for found in (before, after))
             if first.shape != second.shape or not np.allclose(first, second, rtol=1e-9, atol=1e-12, equal_nan=True):
                 raise Foul(
                     block.line, f"result {place} is claimed causal along {name}, and depends on what comes after"

@@ -119,6 +119,69 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "width q\ndepth d = 3\nmodel net(x: [q]) -> [q, d] {\n    return x * softmax[d](1 where d < 2)\n}\n",
         {"x": (4,)},
     ),
+    # A number given to an op of the user's own, or left to its default, was not passed (seeds 30792, 31533).
+    "number for an op of the user's own": (
+        'depth d = 3\nop doubled(x: []) -> [] = "attnc_soundness_external:doubled"\n'
+        "block f(x: []) -> [] {\n    return doubled(x)\n}\n"
+        "model net(x: [d]) -> [d] {\n    return x + f(0.5) + doubled(2)\n}\n",
+        {"x": (3,)},
+    ),
+    # A dimension of size 1 was taken for one that the repeat lifts over, beside a value that has it (30628, 31390).
+    "axis in name only that enters a repeat": (
+        "depth d = 3, e = 2, f = 2\n"
+        "block same(x: [d], n: []) -> [d] {\n    return tanh(x)\n}\n"
+        "model net(x: [e, d], n: [f]) -> [e, d] {\n"
+        "    v = same(mean[e](x), n)\n    m = n * 2\n"
+        "    repeat.r 2 shared {\n        x = tanh(x + v) * mean[f](m)\n    }\n    return x\n}\n",
+        {"x": (2, 3), "n": (2,)},
+    ),
+    # `where` with a plain truth value to choose by (30937, 31818).
+    "select by a default": (
+        "depth d = 3\n"
+        "block f(x: [d], m: bool[d] = true) -> [d] {\n    return select(m, x, 0.5)\n}\n"
+        "block g(m: bool[d] = true) -> bool[d] {\n    return select(m, m, int(d) >= 2)\n}\n"
+        "model net(x: [d]) -> [d] {\n    return f(x) + select(g(), x, 1)\n}\n",
+        {"x": (3,)},
+    ),
+    # Of two kinds of passes only one asked for the extent of a width (30799, 31954).
+    "passes that want different extents": (
+        "width q\ndepth d = 3\n"
+        "block f(x: [d]) -> [d] {\n    repeat.r i in 3 {\n        if i % 2 == 0 {\n"
+        "            y = broadcast[q](x)\n            x = tanh(x + dot[q](y, y))\n        } else {\n"
+        "            x = tanh(x)\n        }\n    }\n    return x\n}\n"
+        "model net(x: [d], y: [q]) -> [d] {\n    return f(x) + mean[q](y)\n}\n",
+        {"x": (3,), "y": (4,)},
+    ),
+    # The queries of a fused attention lost a dimension that is of size 1 in one call alone (31156).
+    "attention of queries that are spread once": (
+        "use std.attention: attend\nwidth q, k\ndepth d = 3, v = 2\n"
+        "block f(x: [q], y: [k, d], z: [k, v]) -> [q, v] {\n    return attend[q, k, d, v](broadcast[d](x), y, z)\n}\n"
+        "model net(x: [q], y: [k, d], z: [k]) -> [q, v] {\n"
+        "    a = f(x, y, broadcast[v](z))\n"
+        "    b = f(broadcast[q](mean[q](x)), y, broadcast[k, v](mean[k](z)))\n"
+        "    return a + f(mean[v](a), y, broadcast[k](mean[q](a + b)))\n}\n",
+        {"x": (4,), "y": (5, 3), "z": (5,)},
+    ),
+    # Of no queries, torch's fused attention has their batch axes, not what all operands broadcast to (30919).
+    "attention without queries": (
+        "use std.attention: attend\nwidth q, k\ndepth d = 3, v = 2, h = 2\n"
+        "model net(x: [q, d], y: [k, d], z: [k, v, h]) -> [q, v, h] {\n    return attend[q, k, d, v](x, y, z)\n}\n",
+        {"x": (0, 3), "y": (5, 3), "z": (5, 2, 2)},
+    ),
+    # What a pass gives has axes in name only that what it takes lacks: refused (31081).
+    "thin axis out of a pass": (
+        "width w\ndepth a = 2, b = 3\n"
+        "block f(x: [w, a]) -> [w, a] {\n    return relu(x)\n}\n"
+        "model net(x: [b], y: [w]) -> [b] {\n    s = f(0.5)\n"
+        "    repeat.r 2 shared {\n        x = tanh(x + s)\n    }\n    return x + mean[w](y)\n}\n",
+        {"x": (3,), "y": (4,)},
+    ),
+    "index left to its default": (
+        "width q\ndepth kinds = 2, d = 3\n"
+        "block f(kind: kinds[q] = 1) -> [q, d] {\n    return embed.E[kinds -> d](kind)\n}\n"
+        "model net(x: [q, d], kind: kinds[q] = 0) -> [q, d] {\n    return x + f.a(kind) + f.b()\n}\n",
+        {"x": (4, 3)},
+    ),
 }  # fmt: skip
 
 
@@ -150,3 +213,21 @@ def test_an_input_behind_one_with_a_default_is_missed() -> None:
     with pytest.raises(TypeError, match="`z` is missing"):
         model.torch(dtype=torch.float64)(torch.as_tensor(x))
     np.testing.assert_allclose(model.numpy(dtype=np.float64)(x=x, z=x + 1), 0.5)
+
+
+def test_values_that_are_spread_in_one_call_alone_keep_their_axis_in_another() -> None:
+    """Both backends took the first item of V along v, as if it were the same along it in every call (seed 31156)."""
+    text, shapes = CASES["attention of queries that are spread once"]
+    draw = np.random.default_rng(0)
+    x, y, z = (draw.normal(size=shape) for shape in shapes.values())
+
+    def attend(queries: Any, values: Any) -> Any:
+        scores = np.repeat(queries[:, None], 3, 1) @ y.T / np.sqrt(3)
+        weights = np.exp(scores)
+        return weights / weights.sum(1, keepdims=True) @ values
+
+    a = attend(x, np.repeat(z[:, None], 2, 1))
+    b = attend(np.full(4, x.mean()), np.full((5, 2), z.mean()))
+    wanted = a + attend(a.mean(1), np.repeat((a + b).mean(0)[None], 5, 0))
+    model = attnc.loads(text).model("net")
+    np.testing.assert_allclose(model.numpy(dtype=np.float64)(x, y, z), wanted, rtol=1e-10)
