@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..compiler.expressions import INITS
 from ..compiler.modules import size_static
 from ..compiler.session import Session
 from ..compiler.static import ConstOf, SizeOf, Static, known
@@ -98,9 +99,10 @@ def _number(view: Analysis, expression: s.Expr, offset: int) -> Hover | None:
 
     static = size_static(expression, lookup, Session(), exact=False)
     value = known(static) if static is not None else None
+    text = " ".join(expression.span.text.split())
     if value is None:
-        return None
-    return Hover(describe.code(f"{' '.join(expression.span.text.split())} = {describe.plain(value)}"), expression.span)
+        return Hover(f"{describe.code(text)}\n\na number known at build time: each use says it", expression.span)
+    return Hover(describe.code(f"{text} = {describe.plain(value)}"), expression.span)
 
 
 def _page(first: str, lines: list[str]) -> str:
@@ -127,6 +129,8 @@ def _callee(view: Analysis, call: s.Call, mention: Mention | None) -> Hover | No
         page = name_page(view, mention)
     elif op is not None:
         page = describe.op_page(op)
+    elif call.callee.text in INITS:
+        page = f"**{call.callee.text}**: how a weight begins"
     elif call.callee.text in WORDS:
         page = f"**{call.callee.text}**: {WORDS[call.callee.text]}"
     else:

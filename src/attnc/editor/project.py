@@ -66,8 +66,9 @@ class Project:
         except (OSError, ValueError):
             stamp = (0, 0)
         if path not in self._kept or self._kept[path][0] != stamp:
+            if path in self._kept:
+                self._names.clear()  # of other files, too: what they mention may be elsewhere now
             self._kept[path] = stamp, self._made(path, read(path).text)
-            self._names.clear()
         return self._kept[path][1]
 
     def _made(self, path: str, text: str) -> Source:
@@ -104,11 +105,12 @@ class Project:
         except FileProblem:
             return None
         known = self._names.get(path)
-        if known is None or known[0] is not source:
-            made = Names(path, source)
-            self._names[path] = source, made  # first: files may use each other in a circle
-            names_of(self, made, self.tree(source)[0])
-        return self._names[path][1]
+        if known is not None and known[0] is source:
+            return known[1]
+        made = Names(path, source)
+        self._names[path] = source, made  # before it is filled in: files may use each other in a circle
+        names_of(self, made, self.tree(source)[0])
+        return made
 
     def used(self, path: str, parts: Sequence[str]) -> str | None:
         """The path that `use a.b` in a file leads to, whether there is such a file or not."""

@@ -23,7 +23,6 @@ class AttnLexer(RegexLexer):  # type: ignore[misc]
 
     tokens: ClassVar = {
         "root": [
-            (r"\s+", Whitespace),
             (r"#[^\n]*", Comment.Single),
             (r'"[^"\n]*"', String.Double),
             # Words that are words only where they begin something: an axis may be called `model`.
@@ -38,6 +37,7 @@ class AttnLexer(RegexLexer):  # type: ignore[misc]
             (rf"(?<=\]){_GAP}(causal)\b", bygroups(Whitespace, Keyword)),
             (rf"{_GAP}(shared)(?=[ \t]*\{{)", bygroups(Whitespace, Keyword)),
             (rf"{_GAP}(frozen)(?=[ \t]*(?:#|$))", bygroups(Whitespace, Keyword)),
+            (r"\s+", Whitespace),
             (r"\b(bool|int|real)(?=[ \t]*\[)", Keyword.Type),
             (words(WRITABLE_OPS, r"\b", r"(?=[ \t]*[\[(.])"), Name.Builtin),
             (rf"(\|>)([ \t]*)({'|'.join(sorted(WRITABLE_OPS, key=len, reverse=True))})\b",

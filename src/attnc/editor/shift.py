@@ -37,14 +37,14 @@ class Shift:
     def back(self, offset: int) -> int | None:
         """The place in the old text of a place in the new one; None in what is new."""
         for old, new, size in self.equal:
-            if new <= offset <= new + size and (size or not new):
+            if new <= offset <= new + size and size:
                 return offset - new + old
         return None
 
     def forth(self, offset: int) -> int | None:
         """The other way round."""
         for old, new, size in self.equal:
-            if old <= offset <= old + size and (size or not old):
+            if old <= offset <= old + size and size:
                 return offset - old + new
         return None
 

@@ -1,0 +1,165 @@
+"""The features as functions: on every place of real specs, and on texts in any state of typing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from attnc.compiler.program import build
+from attnc.dsl.files import read
+from attnc.editor import fixes, hints, navigate, picture, rename, tokens
+from attnc.editor.analysis import Analysis, analyse, is_current
+from attnc.editor.complete import complete
+from attnc.editor.hover import hover
+from attnc.editor.lines import Lines
+from attnc.editor.project import Project
+from attnc.editor.shift import Shift
+from attnc.editor.signature import signature
+
+from .edits import ROOT, SPECS, edited
+
+# A sample of them in the quick suite, which the others look like.
+each_spec = pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=() if n % 7 == 0 else pytest.mark.slow) for n, path in enumerate(SPECS)],
+    ids=[path.relative_to(ROOT).as_posix() for path in SPECS],
+)
+
+
+def checked(path: Path, text: str | None = None, last: Analysis | None = None) -> Analysis:
+    project = Project() if last is None else last.project
+    project.folders = [str(path.parent)]
+    if text is not None:
+        project.open(str(path), text)
+    return analyse(project, str(path), last)
+
+
+@each_spec
+def test_every_name_and_expression_of_a_right_spec_is_known(path: Path) -> None:
+    analysis = checked(path)
+    assert list(analysis.program.diagnostics) == list(build(read(path)).diagnostics) and is_current(analysis)
+    for found in tokens.tokens(analysis):
+        offset = found[0].start
+        assert hover(analysis, offset) is not None, (found[0].text, analysis.source.position(offset))
+    for mention in analysis.names.mentions:
+        assert navigate.definition(analysis, mention.span.start), mention
+        parts = set(mention.symbol.name.split("."))  # of the path of a file
+        own = [m.span for m in navigate.highlight(analysis, mention.span.start)]
+        assert mention.span in own and {span.text for span in own} <= {mention.symbol.name, mention.span.text} | parts
+    for expression in analysis.expressions(0) + [node for _, _, node in analysis._nodes]:
+        assert hover(analysis, expression.span.start) is not None, expression.span.text
+    assert navigate.outline(analysis.file) and fixes.fix_all(analysis) is None
+
+
+@each_spec
+def test_a_renamed_spec_means_the_same(path: Path, tmp_path: Path) -> None:
+    """Every fifth name of a spec by itself: what is checked afterwards has as many values, and no mistake."""
+    analysis = checked(path)
+    seen = set()
+    for mention in analysis.names.mentions:
+        symbol = mention.symbol
+        if symbol in seen or len(seen) % 5:
+            seen.add(symbol)
+            continue
+        seen.add(symbol)
+        try:
+            edits = rename.rename(analysis, mention.span.start, "another_name")
+        except rename.Refused as refused:
+            assert "lives in the standard library" in str(refused) or symbol.kind == "file", refused
+            continue
+        text = analysis.text
+        for span, new in reversed([edit for edit in edits if edit[0].source is analysis.source]):
+            text = text[: span.start] + new + text[span.end :]
+        if any(span.source is not analysis.source for span, _ in edits):
+            continue  # of another file too: test_server.py renames across files
+        again = checked(path, text)
+        assert [d.message for d in again.diagnostics] == [], (symbol, text)
+        assert len(again.facts.wires) == len(analysis.facts.wires)
+
+
+FEATURES: dict[str, Callable[[Analysis, int], object]] = {
+    "hover": hover,
+    "definition": navigate.definition,
+    "references": navigate.references,
+    "highlight": navigate.highlight,
+    "complete": complete,
+    "signature": signature,
+    "subject": picture.subject,
+    "outline": lambda analysis, offset: navigate.outline(analysis.file),
+    "fixes": lambda analysis, offset: fixes.quick_fixes(analysis, offset, offset),
+    "fix all": lambda analysis, offset: fixes.fix_all(analysis),
+    "tokens": lambda analysis, offset: tokens.tokens(analysis),
+    "hints": lambda analysis, offset: hints.hints(analysis, 0, offset),
+    "diagnostics": lambda analysis, offset: analysis.diagnostics,
+}
+
+
+def ask_everything(analysis: Analysis, offset: int) -> None:
+    for feature in FEATURES.values():
+        feature(analysis, offset)
+    try:
+        rename.rename(analysis, offset, "another_name")
+    except rename.Refused as refused:
+        assert str(refused)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_sequence_of_edits_gets_answers(seed: int) -> None:
+    typing(seed, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 160))
+def test_many_sequences_of_edits_get_answers(seed: int) -> None:
+    typing(seed, 80)
+
+
+def typing(seed: int, edits: int) -> None:
+    chance = random.Random(seed)
+    path = chance.choice(SPECS)
+    text = path.read_text("utf-8")
+    analysis = checked(path, text)
+    for _ in range(edits):
+        text, offset = edited(text, chance)
+        analysis = checked(path, text, analysis)
+        ask_everything(analysis, offset)
+        ask_everything(analysis, chance.randrange(len(text) + 1))
+        lines = Lines(text)
+        assert all(
+            lines.offset(*lines.place(at)) == at for at in (offset, len(text)) if text[at - 1 : at + 1] != "\r\n"
+        )
+
+
+def test_hover_knows_the_axes_of_a_dot() -> None:
+    path = ROOT / "compiler" / "std" / "attention.attn"
+    analysis = checked(path)
+    found = hover(analysis, analysis.text.index("weights, V)"))
+    assert found is not None and found.span is not None and found.span.text == "weights"
+    assert "weights: [q, k]" in found.text and "sums to one over `k`" in found.text
+    assert "a parameter of `attend`" in found.text
+
+
+def test_shift_finds_its_way_back() -> None:
+    old, new = "one\ntwo\nthree\nfour\n", "zero\none\ntwo too\nthree\nfour\nfive\n"
+    shift = Shift.between(old, new)
+    for word in ("one", "three", "four"):
+        assert shift.back(new.index(word)) == old.index(word) and shift.forth(old.index(word)) == new.index(word)
+    assert shift.back(new.index("too") + 1) is None and Shift.between(old, old).back(7) == 7
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_lines_count_as_the_protocol_does(encoding: str) -> None:
+    text = "a\r\nb\U0001d4a6c\rd\n\u2028e\n"  # a line separator ends no line
+    lines = Lines(text, encoding)
+    width = {"utf-8": 4, "utf-16": 2, "utf-32": 1}[encoding]
+    assert lines.place(text.index("c")) == (1, 1 + width) and lines.offset(1, 1 + width) == text.index("c")
+    assert lines.place(text.index("d")) == (2, 0) and lines.place(text.index("e")) == (
+        3,
+        3 if encoding == "utf-8" else 1,
+    )
+    assert lines.offset(1, 99) == text.index("\rd") and lines.offset(99, 0) == len(text) and lines.offset(0, 1) == 1
+    if width > 1:
+        assert lines.offset(1, 2) == text.index("\U0001d4a6")  # in the middle of a character
