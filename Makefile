@@ -3,6 +3,7 @@
 # make test-all   the slow tests too
 # make test-gpu   those that need a CUDA device
 # make lint       style, types and layers alone
+# make vscode     the extension for VS Code, as editors/vscode/attnc.vsix (needs Node 18 and npm)
 # make docs       rewrite what is generated in docs/, and build the site into out/site
 #
 # Each target makes .venv with what it needs (.ci/venv says how, and which variables it heeds).
@@ -11,7 +12,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all test-gpu lint docs wheel smoke clean
+.PHONY: vscode demo test test-all test-gpu lint docs wheel smoke clean
 
 JOBS ?= 2
 PY := .venv/bin/python
@@ -50,6 +51,18 @@ docs: .venv/dev.stamp
 	$(PY) docs/generate.py
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 	@echo "the site: out/site/index.html"
+
+# What the extension is bundled from is pinned in package-lock.json. No script of a package is run.
+vscode: .venv/dev.stamp
+	@command -v npm > /dev/null || { echo "make vscode needs Node 18 or later, with npm" >&2; exit 1; }
+	cd editors/vscode
+	npm ci --ignore-scripts --silent
+	npm run --silent build
+	npm test --silent
+	npm run --silent package
+	cd ../..
+	.venv/bin/pytest -q tests/editor/test_extension.py
+	@echo "install it with: code --install-extension editors/vscode/attnc.vsix"
 
 .venv/demo.stamp: $(SETUP)
 	.ci/venv demo

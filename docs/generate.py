@@ -1,5 +1,5 @@
 """Write what is generated in docs/: errors.md from the catalogue, ops.md from the op table, attentions.md and
-the pictures from examples.
+the pictures from examples; and the grammar of the VS Code extension.
 
     make docs
 
@@ -53,7 +53,13 @@ def errors() -> str:
 
 
 ATTENTIONS = runpy.run_path(str(DOCS / "attention_page.py"))
-PAGES = {"ops.md": ops, "errors.md": errors, "attentions.md": ATTENTIONS["page"]}
+GRAMMAR = runpy.run_path(str(DOCS.parent / "editors" / "grammar.py"))
+PAGES = {
+    "ops.md": ops,
+    "errors.md": errors,
+    "attentions.md": ATTENTIONS["page"],
+    "../editors/vscode/syntaxes/attn.tmLanguage.json": GRAMMAR["textmate"],
+}
 
 
 def pictures() -> Iterator[tuple[str, attnc.Model]]:

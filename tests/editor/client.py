@@ -28,10 +28,16 @@ class Editor:
         self.versions: dict[str, int] = {}
         self.published: dict[str, lsp.PublishDiagnosticsParams] = {}
         self.log: list[str] = []
+        self.errors: list[str] = []
 
         @self.client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def published(params: lsp.PublishDiagnosticsParams) -> None:
             self.published[params.uri] = params
+
+        @self.client.feature(lsp.WINDOW_LOG_MESSAGE)
+        def logged(params: lsp.LogMessageParams) -> None:
+            if params.type == lsp.MessageType.Error:
+                self.errors.append(params.message)
 
         @self.client.feature(lsp.CLIENT_REGISTER_CAPABILITY)
         def register(params: lsp.RegistrationParams) -> None:

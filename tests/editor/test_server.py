@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from pygls.exceptions import JsonRpcException
 import attnc
 
 from .client import Editor, applied, editing
+from .edits import SPECS, edited
 
 ROOT = Path(__file__).parents[2]
 TRANSFORMER = (ROOT / "examples" / "transformer.attn").read_text()
@@ -494,6 +497,45 @@ def test_any_text_gets_answers(editor: Editor, text: str) -> None:
                   "SignatureHelpParams": "signature_help"}[asked.__name__]  # fmt: skip
         editor.run(getattr(editor.client, f"text_document_{method}_async")(params))
     assert isinstance(actions(editor, "odd.attn"), list)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
+def test_random_edits_and_requests_all_get_answers_and_the_server_ends_cleanly(tmp_path: Path, seed: int) -> None:
+    """Requests are sent without waiting for one another, as a fast hand does."""
+    chance = random.Random(seed)
+    edits = 30 if seed < 4 else 400
+    with editing(tmp_path) as editor:
+        text = chance.choice(SPECS).read_text("utf-8").encode("utf-8", "replace").decode()
+        editor.open("typed.attn", text)
+        document = editor.document("typed.attn")
+        client = editor.client
+
+        async def ask(place: lsp.Position) -> None:
+            at = {"text_document": document, "position": place}
+            whole = lsp.Range(lsp.Position(0, 0), place)
+            await asyncio.gather(
+                client.text_document_hover_async(lsp.HoverParams(**at)),
+                client.text_document_definition_async(lsp.DefinitionParams(**at)),
+                client.text_document_completion_async(lsp.CompletionParams(**at)),
+                client.text_document_signature_help_async(lsp.SignatureHelpParams(**at)),
+                client.text_document_document_symbol_async(lsp.DocumentSymbolParams(document)),
+                client.text_document_semantic_tokens_full_async(lsp.SemanticTokensParams(document)),
+                client.text_document_inlay_hint_async(lsp.InlayHintParams(document, whole)),
+                client.text_document_code_action_async(
+                    lsp.CodeActionParams(document, whole, lsp.CodeActionContext([]))
+                ),
+                editor.ask(
+                    "attnc/diagram", {"textDocument": {"uri": document.uri}, "position": {"line": 1, "character": 2}}
+                ),
+            )
+
+        for _ in range(edits):
+            text, _ = edited(text, chance)
+            editor.change("typed.attn", text)
+            if chance.random() < 0.5:
+                editor.run(ask(lsp.Position(chance.randrange(60), chance.randrange(60))))
+        assert isinstance(editor.diagnostics("typed.attn"), list)
+        assert editor.errors == []
 
 
 def test_a_request_about_a_file_that_is_not_there(editor: Editor) -> None:

@@ -11,6 +11,7 @@ import functools
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import Any, TypeVar
@@ -41,7 +42,6 @@ DELAY = 0.15
 REFUSED = -32803  # the protocol's RequestFailed: a request that is understood, but cannot be done
 
 Answer = TypeVar("Answer")
-log = logging.getLogger(__name__)
 
 
 class Server(LanguageServer):
@@ -90,7 +90,7 @@ class Server(LanguageServer):
                 try:
                     self.publish(each)
                 except Exception:
-                    log.exception("checking %s failed", each)
+                    failed(f"checking {each}")
 
     def publish(self, path: str) -> None:
         uri = self.converter.opened[path]
@@ -109,6 +109,12 @@ class Server(LanguageServer):
 server = Server()
 
 
+def failed(what: str) -> None:
+    """A mistake of ours, into the client's log."""
+    text = f"{what} failed; please report it with the spec:\n{traceback.format_exc()}"
+    server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Error, text))
+
+
 def answers(method: str, options: Any = None, empty: Any = None) -> Callable[[Callable[..., Answer]], None]:
     """Registers the answer to a request; `empty` stands in where there is none, because the text cannot be read or
     the answer itself has a mistake.
@@ -121,10 +127,10 @@ def answers(method: str, options: Any = None, empty: Any = None) -> Callable[[Ca
                 return answer(params)
             except JsonRpcException:
                 raise
-            except FileProblem as problem:
-                log.info("%s: %s", method, problem)
+            except FileProblem:  # a file that is gone: there is nothing to say about it
+                pass
             except Exception:
-                log.exception("%s failed", method)
+                failed(method)
             return empty
 
         server.feature(method, options)(guarded)
@@ -385,7 +391,7 @@ async def _diagram(params: Any) -> dict[str, str]:
     except FileProblem as problem:
         return {"name": "", "svg": "", "message": str(problem)}
     except Exception as bug:
-        log.exception("attnc/diagram failed")
+        failed("attnc/diagram")
         return {"name": "", "svg": "", "message": f"cannot be drawn: {bug}"}
 
 

@@ -1,0 +1,59 @@
+"""The TextMate grammar of the VS Code extension, made from the language's own tables. `make docs` writes it.
+
+Every rule is one regular expression on one line, of the syntax that Oniguruma and Python share: tests run it in Python.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from attnc.compiler.expressions import WRITABLE_OPS
+
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+OPS = "|".join(sorted(WRITABLE_OPS, key=lambda name: (-len(name), name)))
+
+Rule = tuple[str, str, dict[int, str]]  # expression; scope of the whole; scopes of its groups
+
+RULES: tuple[Rule, ...] = (
+    (r"#.*$", "comment.line.number-sign", {}),
+    (r'"[^"]*"', "string.quoted.double", {}),
+    # Words that are words only where they begin something: an axis may be called `model`.
+    (rf"^\s*(block|model)\s+({NAME})", "meta.declaration", {1: "storage.type", 2: "entity.name.function"}),
+    (rf"^\s*(op|config)\s+({NAME})", "meta.declaration", {1: "storage.type", 2: "entity.name.function"}),
+    (rf"^\s*(use)\s+({NAME}(?:\.{NAME})*)", "meta.import", {1: "keyword.control.import", 2: "entity.name.namespace"}),
+    (r"\b(?:width|depth|const|param)\b", "storage.type", {}),
+    (r"\b(?:return|repeat|if|else|share|expect|scan)\b", "keyword.control", {}),
+    (r"\b(?:and|or|not|where)\b", "keyword.operator.word", {}),
+    (r"\b(?:true|false)\b", "constant.language", {}),
+    (rf"(?<=[\w\]])\s+(as|like|in)\s+(?={NAME})", "meta.word", {1: "keyword.other"}),
+    (r"(?<=\])\s+(causal)\b", "meta.word", {1: "keyword.other"}),
+    (r"\s+(shared)(?=\s*\{)", "meta.word", {1: "keyword.other"}),
+    (r"\s+(frozen)(?=\s*(?:#|$))", "meta.word", {1: "keyword.other"}),
+    (r"\b(?:bool|int|real)(?=\s*\[)", "support.type", {}),
+    (rf"\b(?:{OPS})(?=\s*[\[(.])", "support.function", {}),
+    (rf"(\|>)\s*({OPS})\b", "meta.pipe", {1: "keyword.operator", 2: "support.function"}),
+    (rf"(\.)({NAME})", "meta.label", {1: "punctuation.accessor", 2: "entity.other.attribute-name"}),
+    (rf"\b{NAME}(?=\s*(?:\[[^\]]*\])?\s*\()", "entity.name.function.call", {}),
+    (r"\bpi\b", "constant.language", {}),
+    (NAME, "variable.other", {}),
+    (r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", "constant.numeric", {}),
+    (r"->|\|>|<=|>=|==|!=|[-+*/^%<>=~|]", "keyword.operator", {}),
+    (r"[\[\](){}]", "punctuation.bracket", {}),
+    (r"[,:.]", "punctuation.separator", {}),
+)
+
+
+def textmate() -> str:
+    """The grammar as JSON."""
+    patterns: list[dict[str, Any]] = []
+    for expression, scope, groups in RULES:
+        rule: dict[str, Any] = {"match": expression}
+        if not scope.startswith("meta"):
+            rule["name"] = f"{scope}.attn"
+        if groups:
+            rule["captures"] = {str(number): {"name": f"{name}.attn"} for number, name in groups.items()}
+        patterns.append(rule)
+    note = "Written by editors/grammar.py (`make docs`): do not edit."
+    made = {"$comment": note, "name": "attn", "scopeName": "source.attn", "fileTypes": ["attn"], "patterns": patterns}
+    return json.dumps(made, indent=2) + "\n"
