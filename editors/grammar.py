@@ -29,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     (rf"(?<=[\w\]])\s+(as|like|in)\s+(?={NAME})", "meta.word", {1: "keyword.other"}),
     (r"(?<=\])\s+(causal)\b", "meta.word", {1: "keyword.other"}),
     (r"\s+(shared)(?=\s*\{)", "meta.word", {1: "keyword.other"}),
+    (r"\s+(ragged)(?=\s*(?:,|#|$))", "meta.word", {1: "keyword.other"}),
     (r"\s+(frozen)(?=\s*(?:#|$))", "meta.word", {1: "keyword.other"}),
     (r"\b(?:bool|int|real)(?=\s*\[)", "support.type", {}),
     (rf"\b(?:{OPS})(?=\s*[\[(.])", "support.function", {}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -56,6 +57,8 @@ def test_an_axis_may_bear_the_name_of_a_word() -> None:
 
 def test_every_word_of_the_language_is_known() -> None:
     assert set(WORDS) >= RESERVED
+    grammar = (ROOT / "dsl" / "grammar.lark").read_text()
+    assert set(WORDS) >= set(re.findall(r"^[A-Z_]+: /([a-z]+)\(\?!", grammar, re.MULTILINE))
     for word in RESERVED:
         assert kinds(f"{word} ", word) != {Name}, word
 

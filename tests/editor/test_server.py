@@ -142,7 +142,7 @@ def test_columns_are_utf_16(editor: Editor) -> None:
     assert editor.text("wide.attn", found.range) == '"\U0001d4a6 \U0001d4a6:f"'
 
 
-@pytest.mark.parametrize(("encoding", "column"), [("utf-8", 9), ("utf-32", 6), ("utf-16", 7)])
+@pytest.mark.parametrize(("encoding", "column"), [("utf-8", 9), ("utf-32", 6)])
 def test_the_client_chooses_what_columns_count(tmp_path: Path, encoding: str, column: int) -> None:
     with editing(tmp_path, [lsp.PositionEncodingKind(encoding)]) as editor:
         editor.open("wide.attn", 'op "\U0001d4a6"')
@@ -499,16 +499,17 @@ def test_any_text_gets_answers(editor: Editor, text: str) -> None:
     assert isinstance(actions(editor, "odd.attn"), list)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_random_edits_and_requests_all_get_answers_and_the_server_ends_cleanly(tmp_path: Path, seed: int) -> None:
     """Requests are sent without waiting for one another, as a fast hand does."""
     chance = random.Random(seed)
-    edits = 30 if seed < 4 else 400
+    edits = 20 if seed < 3 else 400
     with editing(tmp_path) as editor:
         text = chance.choice(SPECS).read_text("utf-8").encode("utf-8", "replace").decode()
         editor.open("typed.attn", text)
         document = editor.document("typed.attn")
         client = editor.client
+        none, top = lsp.CodeActionContext([]), {"line": 1, "character": 2}
 
         async def ask(place: lsp.Position) -> None:
             at = {"text_document": document, "position": place}
@@ -521,12 +522,8 @@ def test_random_edits_and_requests_all_get_answers_and_the_server_ends_cleanly(t
                 client.text_document_document_symbol_async(lsp.DocumentSymbolParams(document)),
                 client.text_document_semantic_tokens_full_async(lsp.SemanticTokensParams(document)),
                 client.text_document_inlay_hint_async(lsp.InlayHintParams(document, whole)),
-                client.text_document_code_action_async(
-                    lsp.CodeActionParams(document, whole, lsp.CodeActionContext([]))
-                ),
-                editor.ask(
-                    "attnc/diagram", {"textDocument": {"uri": document.uri}, "position": {"line": 1, "character": 2}}
-                ),
+                client.text_document_code_action_async(lsp.CodeActionParams(document, whole, none)),
+                editor.ask("attnc/diagram", {"textDocument": {"uri": document.uri}, "position": top}),
             )
 
         for _ in range(edits):

@@ -90,7 +90,7 @@ class _Completion:
         if {"=", "<="} & set(self._texts()):
             yield from self._sizes()
         else:
-            yield from offers.words(["like", "as"])
+            yield from offers.words(["like", "as", *(["ragged"] if kind == "width" else [])])
 
     def _sizes(self) -> Iterator[Offer]:
         yield from offers.axes(self.view, self.visible)

@@ -28,6 +28,7 @@ WORDS = {
     "like": "a second copy of an axis: the same size, another name",
     "as": "another name: `x[a as b]` renames to a copy of the axis, `model as m` is what diagrams show",
     "frozen": "not trained",
+    "ragged": "a width whose length differs from example to example: the lengths are an input",
     "in": "the number of the pass: `repeat i in layers`",
     "and": "both", "or": "one of the two, or both", "not": "the opposite",
     "true": "a truth value", "false": "a truth value",

@@ -36,6 +36,7 @@ class AttnLexer(RegexLexer):  # type: ignore[misc]
             (rf"(?<=[\w\]]){_GAP}(as|like|in){_GAP}(?={_NAME})", bygroups(Whitespace, Keyword, Whitespace)),
             (rf"(?<=\]){_GAP}(causal)\b", bygroups(Whitespace, Keyword)),
             (rf"{_GAP}(shared)(?=[ \t]*\{{)", bygroups(Whitespace, Keyword)),
+            (rf"{_GAP}(ragged)(?=[ \t]*(?:,|#|$))", bygroups(Whitespace, Keyword)),
             (rf"{_GAP}(frozen)(?=[ \t]*(?:#|$))", bygroups(Whitespace, Keyword)),
             (r"\s+", Whitespace),
             (r"\b(bool|int|real)(?=[ \t]*\[)", Keyword.Type),
