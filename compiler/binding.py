@@ -154,11 +154,13 @@ class Binding:
                 and body.frame.axis(value.text) is not None
                 and body.frame.const(value.text) is None
             ):
+                named = value.span.source.text[: value.span.start].rstrip().endswith("=")
                 body.report(
                     "E0402",
                     f"`{name}` is a const, but `{value.text}` is an axis",
                     value.span,
                     help=f"its size as a number is `|{value.text}|`: `{name} = |{value.text}|`",
+                    fix=[(value.span, f"|{value.text}|" if named else f"{name} = |{value.text}|")],
                 )
                 return None
             wire = body.expr(value)

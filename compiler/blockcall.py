@@ -447,6 +447,16 @@ class BlockCall(Binding):
             deep=True,
         )
 
+    def _also_used(self, name: str, mine: Axis) -> list[tuple[Span, str]]:
+        """The edit that names an axis in the `use` that brings the callee: this file's own declaration then wins."""
+        callee, module = self.call.callee.text, self.body.frame.module
+        if mine.span is None or mine.span.source is not module.source:
+            return []
+        for item in module.file.items:
+            if isinstance(item, s.UseDecl) and any((used.rename or used.name).text == callee for used in item.names):
+                return [(Span(item.span.source, item.span.end, item.span.end), f", {name}")]
+        return []
+
     def _namesakes(self, theirs: Axis, mine: Axis, wire: Wire, span: Span) -> None:
         """The argument has an axis of the right name, but of another file. Said once for each call."""
         if self.foreign:
@@ -465,6 +475,7 @@ class BlockCall(Binding):
                 (mine.span, f"the `{mine.name}` of the argument"),
             ],
             help=f"name it in the `use`, and there is one for both: `use ...: {self.block.name}, {mine.name}`",
+            fix=self._also_used(theirs.name, mine),
         )
 
     def _lifts_mentioned(self, wire: Wire, span: Span, formal: s.Formal, axis: Axis, parameter: Axis) -> None:

@@ -230,6 +230,7 @@ class Body(Repeats):
                     help=f"did you mean `{near}`?"
                     if near
                     else "`share f = block` gives one set of weights to all calls of `f`",
+                    fix=[(statement.block.span, near)] if near else [],
                 )
             self.env[statement.name.text] = None
             return

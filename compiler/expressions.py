@@ -16,7 +16,7 @@ from .axes import Axis
 from .builder import Builder
 from .graph import Apply, IndexInto, Init, Role, Scalar, Type, Value
 from .modules import checked_number, is_missing
-from .names import did_you_mean, is_reserved, listed, nearest
+from .names import is_reserved, listed, nearest
 from .opcall import OpCall
 from .ops import OPS, Brackets, Op
 from .scope import Scope
@@ -374,9 +374,18 @@ class Expressions(Scope):
             f"no op or block is named `{name}`",
             call.callee.span,
             help=help,
-            fix=[(call.callee.span, near)] if near and help.startswith("did") else [],
+            fix=self._called_otherwise(call, near, elsewhere) if name not in self.env else [],
         )
         return None
+
+    def _called_otherwise(self, call: s.Call, near: str | None, library: str | None) -> list[tuple[Span, str]]:
+        """The edit that makes an unknown callee known: a `use` of the library, else the near name."""
+        if not library:
+            return [(call.callee.span, near)] if near else []
+        source = self.frame.module.source
+        used = [item.span.start for item in self.frame.module.file.items if isinstance(item, s.UseDecl)]
+        line = f"use {library}: {call.callee.text}\n"
+        return [(Span(source, used[0], used[0]), line) if used else (Span(source, 0, 0), f"{line}\n")]
 
     def visit_arguments(self, call: s.Call) -> None:
         """For the mistakes in them, when the call itself cannot be understood."""
@@ -409,6 +418,7 @@ class Expressions(Scope):
                 f"`{shown}` owns no weights, so it has no label",
                 call.label.span,
                 help=f"write `{shown}` without `.{call.label.text}`",
+                fix=[(Span(call.span.source, call.callee.span.end, call.label.span.end), "")],
             )
             return None
         if op.learned and not self._learned_name(call, op, made, binding):
@@ -599,7 +609,13 @@ class Expressions(Scope):
             self._no_brackets(call, op, made)
             return False
         if op.brackets is Brackets.NONE:
-            self.report("E0318", f"`{made.shown}` works item by item: it takes no brackets", brackets.span, help=usage)
+            self.report(
+                "E0318",
+                f"`{made.shown}` works item by item: it takes no brackets",
+                brackets.span,
+                help=usage,
+                fix=[(brackets.span, "")],
+            )
             return False
         for item in brackets.items:
             if item.rename is not None or item.value is not None:
@@ -707,12 +723,13 @@ class Expressions(Scope):
                 return None
         callee, arguments = expr.callee, expr.arguments
         if callee.text not in INITS:
-            near = did_you_mean(callee.text, INITS)
+            near = nearest(callee.text, INITS)
             self.report(
                 "E0320",
                 f"no initialisation is named `{callee.text}`",
                 callee.span,
-                help=near or f"there are {listed(INITS)}",
+                help=f"did you mean `{near}`?" if near else f"there are {listed(INITS)}",
+                fix=[(callee.span, near)] if near else [],
             )
             return None
         if len(arguments) != INITS[callee.text] or any(a.name for a in arguments):
@@ -746,6 +763,7 @@ class Expressions(Scope):
             span,
             notes=["names of weights become attributes of a torch module, which keeps some names for itself"],
             help=f"give it another label, such as `{name.strip('_')}_`",
+            fix=[(span, f"{name.strip('_')}_")] if span.source.text[: span.start].endswith(".") else [],
         )
         return False
 

@@ -19,6 +19,7 @@ from ..dsl.files import FileProblem, read
 from ..dsl.parse import parse
 from ..dsl.source import Source, Span
 from .axes import Axis, Kind
+from .folders import Folders, Outside
 from .mentions import Mentions, mentions_of
 from .names import did_you_mean, nearest
 from .ops import OPS
@@ -88,6 +89,15 @@ Override = Axis | Const
 Found = tuple[Source, Path | None, bool]  # the file of a `use`; whether it is of the standard library
 
 
+def _files_beside(folder: Path) -> list[str]:
+    """What could have been used from a folder."""
+    return [path.stem for path in sorted(folder.glob("*.attn"))] if folder.is_dir() else []
+
+
+def _read(path: Path) -> Source:
+    return read(path, regular=True)
+
+
 @dataclass
 class Loader:
     """Loads modules, each once; `settings` replace sizes and consts of the main file."""
@@ -98,7 +108,8 @@ class Loader:
     modules: dict[tuple[str, tuple[tuple[str, int], ...]], Module] = field(default_factory=dict)
     loading: list[str] = field(default_factory=list)
     sources: dict[str, Source] = field(default_factory=dict)  # each file read once
-    read: Callable[[Path], Source] = read  # raises FileProblem; an editor reads what is not saved yet
+    read: Callable[[Path], Source] = _read  # raises FileProblem; an editor reads what is not saved yet
+    folders: Folders = field(default_factory=Folders)
     parse: Callable[[Source], tuple[s.File, list[Diagnostic]]] = parse
 
     def load(
@@ -161,30 +172,39 @@ class Loader:
                 fix=[(span, near)] if near else [],
             )
             return None
-        if module.library or module.path is None:
-            self.session.report(
-                "E0209",
-                f"`use {'.'.join(names)}` has no folder to look in",
-                span,
-                help="a text that is no file finds only `std.*`; give `base=` the folder of the other files",
-            )
-            return None
-        path = module.path.parent.joinpath(*names[:-1], f"{names[-1]}.attn")
+        beside = None if module.library or module.path is None else module.path.parent
         try:
+            path = self.folders.find(beside, names)
+            if path is None:
+                self.session.report(
+                    "E0209",
+                    f"`use {'.'.join(names)}` has no folder to look in",
+                    span,
+                    help="a text that is no file finds only `std.*`; give `base=` the folder of the other files",
+                )
+                return None
             if str(path) not in self.sources:
                 self.sources[str(path)] = self.read(path)
             return self.sources[str(path)], path, False
-        except FileProblem as problem:
-            near = nearest(
-                names[-1], [p.stem for p in sorted(path.parent.glob("*.attn"))] if path.parent.is_dir() else []
-            )
+        except Outside as away:
             self.session.report(
                 "E0209",
-                f"cannot read `{'.'.join(names)}`: {problem}",
+                f"`use {'.'.join(names)}` leads out of the project, to {away.file}",
+                span,
+                notes=[f"the project is {away.project}"] if away.project else [],
+                help=f"allow its folder: `--path {away.file.parent}`, or in Python `path=[...]`",
+            )
+        except OSError as problem:  # FileProblem, or a circle of links
+            near = None if beside is None else nearest(names[-1], _files_beside(beside.joinpath(*names[:-1])))
+            said = problem if isinstance(problem, FileProblem) else problem.strerror
+            self.session.report(
+                "E0209",
+                f"cannot read `{'.'.join(names)}`: {said}",
                 span,
                 help=f"did you mean `{near}`?" if near else f"`use a.b` reads a/b.attn beside {module.source.name}",
+                fix=[(use.path[-1].span, near)] if near else [],
             )
-            return None
+        return None
 
 
 @dataclass
@@ -254,6 +274,7 @@ class _Declarations:
                         f"config `{config.name.text}` sets `{setting.name.text}`, which this file does not declare",
                         setting.name.span,
                         help=did_you_mean(setting.name.text, [*module.axes, *module.consts]),
+                        fix=_renamed(setting.name, [*module.axes, *module.consts]),
                     )
 
     def _external(self, item: s.OpDecl) -> BlockDef:
@@ -662,6 +683,12 @@ class _Declarations:
             )
             module.places.setdefault(local, ident.span)
             module.missing.add(local)
+
+
+def _renamed(name: s.Ident, known: Iterable[str]) -> list[tuple[Span, str]]:
+    """The edit to the nearest of the names that are known, if one is near."""
+    near = nearest(name.text, known)
+    return [(name.span, near)] if near else []
 
 
 def _one_of_two(local: str, name: str) -> str:

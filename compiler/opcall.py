@@ -357,6 +357,7 @@ class OpCall:
                     self.spans[1],
                     related=[(a.span, f"summed over {names} here")],
                     help=f"the usual scale is {root}({size})",
+                    fix=[(self.spans[1], f"{root}({size})")] if self.spans[1].text.startswith(root) else [],
                     warning=True,
                 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from .axes import Axis
 from .blocks import Checker
 from .causality import check_causal
 from .facts import Facts
+from .folders import Folders
 from .graph import Graph
 from .modules import BlockDef, Loader, Module, called_blocks
 from .names import did_you_mean, listed, nearest
@@ -62,15 +63,17 @@ def build(
     config: str | None = None,
     sizes: Mapping[str, Number] | None = None,
     facts: Facts | None = None,
+    path: Sequence[Path] = (),
 ) -> Program:
-    """Check a text. `base` is the folder in which `use` looks (default: that of the source's name, if it is a file).
+    """Check a text. `base` is the folder in which `use` looks (default: that of the source's name, if it is a file),
+    `path` those in which it looks then.
 
     `config` picks one of the file's configs; `sizes` then replace sizes and consts of the file, and sizes of axis
     parameters of blocks that are not called by others. `facts` is filled with what is found of every expression.
     Raises nothing for a user's mistake: see `diagnostics`.
     """
     with _undisturbed():
-        return _Build(source, base, config, dict(sizes or {}), facts).run()
+        return _Build(source, base, config, dict(sizes or {}), facts, tuple(path)).run()
 
 
 @contextmanager
@@ -97,11 +100,12 @@ class _Build:
     config: str | None
     sizes: dict[str, Number]
     facts: Facts | None
+    folders: tuple[Path, ...]
 
     def run(self) -> Program:
         session = Session()
         path = self._path()
-        loader = Loader(session, self.sizes, config=self.config)
+        loader = Loader(session, self.sizes, config=self.config, folders=Folders.of(path, self.folders))
         if self.facts is not None:
             loader.read, loader.parse = self.facts.read, self.facts.parse
         module = loader.load(self.source, path, library=False, overrides={}, main=True)

@@ -494,3 +494,115 @@ def test_fmt_from_stdin_to_stdout() -> None:
     done = subprocess.run(command, input=b"\xff", capture_output=True, timeout=60)
     assert done.returncode == COULD_NOT_RUN
     assert done.stderr == b"attnc: <stdin>: not UTF-8 text (byte 0xff on line 1)\n"
+
+
+# -- check --fix -----------------------------------------------------------------------------------------------------
+
+TWO_SLIPS = MISSPELT.replace("const layers = 3", "const layers == 3")
+
+
+def test_fix_mends_what_is_certain(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "wrong.attn").write_bytes(TWO_SLIPS.replace("\n", "\r\n").encode())
+    assert main(["check", "--fix", "wrong.attn", "good.attn"]) == CLEAN
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(
+        r"wrong.attn:6:14: fixed E0101: [^\n]*\nwrong.attn:10:16: fixed E0203: [^\n]*\ngood.attn: ok\n", err
+    )
+    assert (place / "wrong.attn").read_bytes() == GOOD.replace("\n", "\r\n").encode()
+    assert (place / "good.attn").read_text() == GOOD
+
+
+def test_fix_says_what_is_left(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "wrong.attn").write_text(TWO_SLIPS.replace("return x\n", "return x + nothing\n"))
+    err = fails(capsys, "check", "--fix", "wrong.attn", status=WRONG)
+    assert "fixed E0203" in err
+    assert "error[E0202]" in err
+    assert "nothing" in (place / "wrong.attn").read_text()
+
+
+def test_fix_can_be_previewed(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "wrong.attn").write_text(TWO_SLIPS)
+    assert main(["check", "--fix", "--diff", "wrong.attn"]) == WRONG
+    out, err = capsys.readouterr()
+    assert "-const layers == 3\n+const layers = 3\n" in out
+    assert "would fix E0203" in err
+    assert (place / "wrong.attn").read_text() == TWO_SLIPS
+    assert "goes with --fix" in one_line(capsys, "check", "--diff", "wrong.attn")
+
+
+def test_fix_as_json(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "wrong.attn").write_text(TWO_SLIPS)
+    assert main(["check", "--fix", "--json", "wrong.attn"]) == CLEAN
+    found = json.loads(capsys.readouterr().out)
+    assert [each["code"] for each in found["fixed"]] == ["E0101", "E0203"]
+    assert found["left"] == []
+
+
+def test_check_takes_folders(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    (place / "deep").mkdir()
+    (place / "deep/wrong.attn").write_text(MISSPELT)
+    err = fails(capsys, "check", ".", status=WRONG)
+    assert "multihed" in err
+    assert "good.attn: ok" in err
+    assert main(["check", "--json", "missing.attn"]) == COULD_NOT_RUN
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["message"] == "missing.attn: no such file"
+
+
+# -- what `use` may read ---------------------------------------------------------------------------------------------
+
+USES = "use part: act\n\nwidth seq\n\nmodel net(x: [seq]) -> [seq] {\n    return act(x)\n}\n"
+PART = "block act(x: []) -> [] {\n    return relu(x)\n}\n"
+
+
+@pytest.fixture
+def apart(place: Path) -> Path:
+    """A project in a folder, and a file outside of it."""
+    (place / "project/deep").mkdir(parents=True)
+    (place / "other").mkdir()
+    (place / "other/part.attn").write_text(PART)
+    (place / "project/deep/net.attn").write_text(USES)
+    return place
+
+
+def test_a_link_out_of_the_project_is_not_followed(capsys: pytest.CaptureFixture[str], apart: Path) -> None:
+    (apart / "project/deep/part.attn").symlink_to(apart / "other/part.attn")
+    net = str(apart / "project/deep/net.attn")
+    assert "leads out of the project" in fails(capsys, "check", net, status=WRONG)
+    assert main(["check", "--path", str(apart / "other"), net]) == CLEAN
+
+
+def test_a_link_inside_the_project_is_followed(capsys: pytest.CaptureFixture[str], apart: Path) -> None:
+    (apart / "project/part.attn").write_text(PART)
+    (apart / "project/deep/part.attn").symlink_to("../part.attn")
+    net = str(apart / "project/deep/net.attn")
+    assert "leads out of the project" in fails(capsys, "check", net, status=WRONG)  # the project is its folder ...
+    (apart / "project/pyproject.toml").write_text("")  # ... and now the one above
+    assert main(["check", net]) == CLEAN
+
+
+def test_a_folder_given_is_looked_in(capsys: pytest.CaptureFixture[str], apart: Path) -> None:
+    net = str(apart / "project/deep/net.attn")
+    assert "no such file" in fails(capsys, "check", net, status=WRONG)
+    assert main(["check", net, "--path", str(apart / "other")]) == CLEAN
+    assert main(["compile", "--to", "numpy", net, "--path", str(apart / "other")]) == CLEAN
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "huge", "device", "dangling"])
+def test_a_used_file_that_is_none(capsys: pytest.CaptureFixture[str], apart: Path, kind: str) -> None:
+    part = apart / "project/deep/part.attn"
+    match kind:
+        case "pipe":
+            os.mkfifo(part)
+        case "folder":
+            part.mkdir()
+        case "loop":
+            part.symlink_to("part.attn")
+        case "huge":
+            part.write_bytes(b"#" * (1 << 21))
+        case "device":
+            part.symlink_to("/dev/zero")
+        case "dangling":
+            part.symlink_to("nowhere.attn")
+    assert "E0209" in fails(capsys, "check", str(apart / "project/deep/net.attn"), status=WRONG)

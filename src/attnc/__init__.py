@@ -15,11 +15,11 @@ from __future__ import annotations
 from typing import Any
 
 from .dsl.diagnostic import AttnError, Diagnostic, Severity
-from .spec import Model, Port, Spec, format, load, loads
+from .spec import Model, Port, Spec, check, format, load, loads
 
 __version__ = "0.1.0"
 
-__all__ = ["AttnError", "Diagnostic", "Model", "Port", "Severity", "Spec", "format", "load", "loads"]
+__all__ = ["AttnError", "Diagnostic", "Model", "Port", "Severity", "Spec", "check", "format", "load", "loads"]
 
 
 def __getattr__(name: str) -> Any:

@@ -28,34 +28,63 @@ if TYPE_CHECKING:
 Size = int | float | bool
 
 
-def load(path: str | os.PathLike[str], *, config: str | None = None, sizes: Mapping[str, Size] | None = None) -> Spec:
+Folder = str | os.PathLike[str]
+
+
+def load(
+    file: str | os.PathLike[str],
+    /,
+    *,
+    config: str | None = None,
+    sizes: Mapping[str, Size] | None = None,
+    path: Sequence[Folder] = (),
+) -> Spec:
     """Read and check the spec in a file.
 
     config: the name of one of its `config`s, in place of the sizes as written.
     sizes:  values for its depths, fixed widths and consts, by name (`{"layers": 2}`); they win over `config`.
+    path:   folders where `use` looks after that of the file. Without it no file outside of the project is read: the
+            nearest folder upwards that holds `.git` or `pyproject.toml`, else that of the file.
 
     Raises AttnError, with every mistake in `.diagnostics`, if the spec is wrong or a name in `config` or `sizes` is
     not in it; OSError, with a one-line message, if the file cannot be read as text.
     """
     from .dsl.files import read
 
-    source = read(path)
-    return _checked(source, Path(path).parent, config, sizes)
+    source = read(file)
+    return _checked(source, Path(file).parent, config, sizes, path)
 
 
 def loads(
     text: str,
     *,
     name: str = "<string>",
-    base: str | os.PathLike[str] | None = None,
+    base: Folder | None = None,
     config: str | None = None,
     sizes: Mapping[str, Size] | None = None,
+    path: Sequence[Folder] = (),
 ) -> Spec:
     """Check the spec in a string. `name` is what messages call it; `base` is the folder where `use` looks.
 
-    Without `base` only the standard library can be used. Raises AttnError as `load` does.
+    Without `base` and `path` only the standard library can be used. Raises AttnError as `load` does.
     """
-    return _checked(Source(name, text), None if base is None else Path(base), config, sizes)
+    return _checked(Source(name, text), None if base is None else Path(base), config, sizes, path)
+
+
+def check(
+    text: str,
+    *,
+    name: str = "<string>",
+    base: Folder | None = None,
+    config: str | None = None,
+    sizes: Mapping[str, Size] | None = None,
+    path: Sequence[Folder] = (),
+) -> tuple[Diagnostic, ...]:
+    """What is wrong with the spec in a string, and the warnings, in the order of the text; as `loads`, without raising.
+
+    A diagnostic's `fix`, where it has one, is a tuple of edits of the text.
+    """
+    return built(Source(name, text), None if base is None else Path(base), config, sizes, path).diagnostics
 
 
 def format(text: str, *, name: str = "<string>") -> str:
@@ -68,10 +97,21 @@ def format(text: str, *, name: str = "<string>") -> str:
     return format_source(Source(name, text))
 
 
-def _checked(source: Source, base: Path | None, config: str | None, sizes: Mapping[str, Size] | None) -> Spec:
+def built(
+    source: Source, base: Path | None, config: str | None, sizes: Mapping[str, Size] | None, path: Sequence[Folder]
+) -> Program:
+    """The program of a source, whatever is wrong with it."""
     from .compiler.program import build
 
-    program = build(source, base=base, config=config, sizes=_plain(sizes or {}))
+    if isinstance(path, str | os.PathLike):
+        raise TypeError(f"path: a list of folders, such as [{str(path)!r}], not one")
+    return build(source, base=base, config=config, sizes=_plain(sizes or {}), path=[Path(each) for each in path])
+
+
+def _checked(
+    source: Source, base: Path | None, config: str | None, sizes: Mapping[str, Size] | None, path: Sequence[Folder]
+) -> Spec:
+    program = built(source, base, config, sizes, path)
     if any(found.severity is Severity.ERROR for found in program.diagnostics):
         raise AttnError(program.diagnostics)
     return Spec(program)

@@ -21,7 +21,8 @@ from pathlib import Path
 import pytest
 
 from attnc.compiler.program import Program, build
-from attnc.dsl.diagnostic import Severity
+from attnc.dsl.diagnostic import Diagnostic, Severity
+from attnc.dsl.fixes import repair
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
 
@@ -55,13 +56,18 @@ CASES = [case for path in FILES for case in cases(path)]
 def check(text: str) -> tuple[Program, str]:
     """The program checked, and what is printed."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        parts = re.split(r"^# -- (\w+\.attn)\n", text, flags=re.MULTILINE)
-        for file, content in zip(["main.attn", *parts[1::2]], parts[::2], strict=True):
-            (folder / file).write_text(content, encoding="utf-8")
-        sizes = {key: int(value) for key, value in re.findall(r"--set (\w+)=(\d+)", text.partition("\n")[0])}
-        program = build(Source(str(folder / "main.attn"), parts[0]), sizes=sizes)
-        return program, render_all(program.diagnostics).replace(f"{folder}/", "")
+        files, sizes = written(text, Path(name))
+        program = build(Source(str(Path(name) / "main.attn"), files["main.attn"]), sizes=sizes)
+        return program, render_all(program.diagnostics).replace(f"{name}/", "")
+
+
+def written(text: str, folder: Path) -> tuple[dict[str, str], dict[str, int]]:
+    """The files of a case, put into a folder, and the sizes that it is checked with."""
+    parts = re.split(r"^# -- (\w+\.attn)\n", text, flags=re.MULTILINE)
+    files = dict(zip(["main.attn", *parts[1::2]], parts[::2], strict=True))
+    for file, content in files.items():
+        (folder / file).write_text(content, encoding="utf-8")
+    return files, {key: int(value) for key, value in re.findall(r"--set (\w+)=(\d+)", text.partition("\n")[0])}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.file}: {case.title}")
@@ -76,6 +82,31 @@ def test_the_mistake_is_found_and_nothing_else(case: Case) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_what_is_printed(path: Path, golden: Callable[[Path, str], None]) -> None:
     golden(path, "\n".join(f"=== {case.header}\n{case.text}---\n{check(case.text)[1]}\n" for case in cases(path)))
+
+
+FIXED = [case for case in CASES if any(found.fix for found in check(case.text)[0].diagnostics)]
+
+
+@pytest.mark.parametrize("case", FIXED, ids=lambda case: f"{case.file}: {case.title}")
+def test_a_fix_removes_its_mistake(case: Case) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        files, sizes = written(case.text, Path(name))
+
+        def judge(source: Source) -> tuple[Diagnostic, ...]:
+            return build(source, sizes=sizes).diagnostics
+
+        source = Source(str(Path(name) / "main.attn"), files["main.attn"])
+        before = judge(source)
+        done = repair(source, judge)
+        fixable = [found for found in before if found.fix]
+        assert len(done.fixed) >= len(fixable)
+        left = {(found.code, found.message) for found in done.left}
+        assert not left & {(found.code, found.message) for found in fixable}
+        assert repair(done.source, judge).source.text == done.source.text
+
+
+def test_many_mistakes_have_fixes() -> None:
+    assert len(FIXED) >= 30
 
 
 def test_there_are_many() -> None:

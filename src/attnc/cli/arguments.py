@@ -36,6 +36,13 @@ def sizes(parser: argparse.ArgumentParser) -> None:
         help="give a depth, fixed width or const this value; may be repeated",
     )
     parser.add_argument("--config", metavar="NAME", help="use this `config` of the spec")
+    parser.add_argument(
+        "--path",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="let `use` read files of this folder too; may be repeated",
+    )
 
 
 def setting(text: str) -> tuple[str, Size]:

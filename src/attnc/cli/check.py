@@ -6,25 +6,32 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from ..dsl.diagnostic import AttnError, Diagnostic
+from ..dsl.diagnostic import AttnError, Diagnostic, error
+from . import fix
 from .arguments import sizes
-from .output import CLEAN, COULD_NOT_RUN, WRONG, complain, report, say
-from .target import open_spec, split
+from .output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say
+from .target import open_spec, specs, split
 
 SUMMARY = "report every mistake in specs"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a spec (.attn)")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a spec (.attn), or a folder of them")
     sizes(parser)
     parser.add_argument("--json", action="store_true", help="print the diagnostics to stdout as JSON")
+    parser.add_argument("--fix", action="store_true", help="make the fixes that are certain, and report what is left")
+    parser.add_argument("--diff", action="store_true", help="with --fix: write nothing; show what would change")
 
 
 def run(args: argparse.Namespace) -> int:
     """Report every mistake in the specs, in one run. Warnings do not change the exit status."""
+    if args.diff and (not args.fix or args.json):
+        raise CannotRun("--diff shows what --fix would change: it goes with --fix, and without --json")
+    if args.fix:
+        return fix.run(args)
     status = CLEAN
     found: list[Diagnostic] = []
-    for file in args.files:
+    for file in specs(args.files):
         try:
             diagnostics: Sequence[Diagnostic] = open_spec(file, args).warnings
         except AttnError as wrong:
@@ -32,9 +39,12 @@ def run(args: argparse.Namespace) -> int:
             status = max(status, WRONG)
         except OSError as problem:
             whole, name = split(file)
-            complain(
+            message = (
                 f"{problem} (`check` takes whole files: {whole})" if name and os.path.exists(whole) else str(problem)
             )
+            complain(message)
+            if args.json:
+                found.append(error("", message, None))
             status = COULD_NOT_RUN
             continue
         found += diagnostics

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-import os
 import sys
-from pathlib import Path
 
 from ..dsl.diagnostic import AttnError
 from ..dsl.files import MAX_BYTES, decode, read_bytes
 from .output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say, write
+from .target import difference, specs
 
 SUMMARY = "format specs"
 
@@ -39,21 +37,6 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def specs(paths: list[str]) -> list[str]:
-    """The files themselves, and those that end in .attn of the folders; none twice."""
-    found: dict[str, None] = {}
-    for path in paths:
-        if not os.path.isdir(path):
-            found[path] = None
-            continue
-        for folder, names, files in os.walk(path):
-            names[:] = sorted(name for name in names if not name.startswith("."))
-            found |= dict.fromkeys(os.path.join(folder, file) for file in sorted(files) if file.endswith(".attn"))
-    if not found:
-        raise CannotRun(f"no .attn files in {', '.join(paths)}")
-    return list(found)
-
-
 def form(file: str, content: bytes, args: argparse.Namespace) -> int:
     """Format one file, or only say what would change."""
     from ..dsl.formatting import format_source
@@ -77,11 +60,3 @@ def form(file: str, content: bytes, args: argparse.Namespace) -> int:
         write(file, text)
         say(f"{file}: formatted")
     return CLEAN
-
-
-def difference(before: str, after: str, name: str) -> str:
-    """A unified diff, as `git apply` takes it."""
-    name = Path(name).as_posix()
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    lines = difflib.unified_diff(old, new, name, name)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
-from ..dsl.diagnostic import AttnError
-from ..spec import Model, Spec, load, suggestion
+from ..dsl.diagnostic import AttnError, Diagnostic
+from ..dsl.source import Source
+from ..spec import Model, Spec, built, load, suggestion
 from .output import CannotRun, report
 
 UNKNOWN_SETTING, UNKNOWN_CONFIG = "E0601", "E0602"  # without a span: of the command line
 
 
 def open_spec(file: str, args: argparse.Namespace) -> Spec:
-    """Read and check one file, with `--set` and `--config`.
+    """Read and check one file, with `--set`, `--config` and `--path`.
 
     Raises AttnError if it is wrong, OSError if it cannot be read, CannotRun for a setting or config it does not have.
     """
     try:
-        return load(file, config=args.config, sizes=dict(args.set))
+        return load(file, config=args.config, sizes=dict(args.set), path=args.path)
     except AttnError as wrong:
-        for found in wrong.diagnostics:
-            if found.span is None and found.code in (UNKNOWN_SETTING, UNKNOWN_CONFIG):
-                raise CannotRun(found.message + (f" ({found.help})" if found.help else "")) from None
+        _mistakes_of_the_command(wrong.diagnostics)
         raise
+
+
+def diagnose(source: Source, args: argparse.Namespace) -> Sequence[Diagnostic]:
+    """What is wrong with a text that stands in the place of the file it is named after."""
+    found = built(source, Path(source.name).parent, args.config, dict(args.set), args.path).diagnostics
+    _mistakes_of_the_command(found)
+    return found
+
+
+def _mistakes_of_the_command(diagnostics: Sequence[Diagnostic]) -> None:
+    for found in diagnostics:
+        if found.span is None and found.code in (UNKNOWN_SETTING, UNKNOWN_CONFIG):
+            raise CannotRun(found.message + (f" ({found.help})" if found.help else "")) from None
 
 
 def open_model(args: argparse.Namespace, *, warn: bool = True) -> Model:
@@ -60,3 +75,26 @@ def the_only(spec: Spec) -> str:
             listed = ", ".join(spec.models + spec.blocks)
             raise CannotRun(f"which one of {spec.name}? write {spec.name}:NAME; it has {listed}")
     raise CannotRun(f"{spec.name} has no model and no block")
+
+
+def specs(paths: list[str]) -> list[str]:
+    """The files themselves, and those that end in .attn of the folders; none twice."""
+    found: dict[str, None] = {}
+    for path in paths:
+        if not os.path.isdir(path):
+            found[path] = None
+            continue
+        for folder, names, files in os.walk(path):
+            names[:] = sorted(name for name in names if not name.startswith("."))
+            found |= dict.fromkeys(os.path.join(folder, file) for file in sorted(files) if file.endswith(".attn"))
+    if not found:
+        raise CannotRun(f"no .attn files in {', '.join(paths)}")
+    return list(found)
+
+
+def difference(before: str, after: str, name: str) -> str:
+    """A unified diff, as `git apply` takes it."""
+    name = Path(name).as_posix()
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    lines = difflib.unified_diff(old, new, name, name)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

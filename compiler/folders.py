@@ -1,0 +1,51 @@
+"""Where `use` looks, and what it may read.
+
+`use a.b` is the file a/b.attn beside the file that says so, else in one of the folders that the user gives (`--path`).
+Nothing outside of the project and these folders is read, wherever a link may lead. The project is the nearest folder
+upwards of the main file that holds `.git` or `pyproject.toml`; without one, the main file's own folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+MARKS = (".git", "pyproject.toml")
+
+
+class Outside(Exception):
+    """The file lies where `use` may not look."""
+
+    def __init__(self, file: Path, project: Path | None) -> None:
+        self.file, self.project = file, project
+        super().__init__(str(file))
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    project: Path | None = None
+    given: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, main: Path | None, given: Sequence[Path]) -> Folders:
+        """For a main file, which need not be there."""
+        if main is None:
+            return cls(None, tuple(given))
+        own = main.parent.resolve()
+        marked = (folder for folder in (own, *own.parents) if any((folder / mark).exists() for mark in MARKS))
+        return cls(next(marked, own), tuple(given))
+
+    def find(self, beside: Path | None, names: Sequence[str]) -> Path | None:
+        """The file of `use a.b`, or where it should be; None without any folder to look in.
+
+        Raises Outside for one that may not be read, OSError for a link that leads nowhere.
+        """
+        places = [folder.joinpath(*names[:-1], f"{names[-1]}.attn") for folder in (beside, *self.given) if folder]
+        file = next((place for place in places if place.exists() or place.is_symlink()), places[0] if places else None)
+        if file is None or not file.exists():
+            return file
+        real = file.resolve()
+        if not any(real.is_relative_to(folder.resolve()) for folder in (self.project, *self.given) if folder):
+            raise Outside(real, self.project)
+        return file
