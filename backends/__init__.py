@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .capture import CaptureError, capturable
     from .load import WeightsError, build_numpy, build_torch
     from .numpy_code import numpy_source
+    from .reports import explain
     from .torch_code import torch_source
     from .values import CannotEmit
 
@@ -22,6 +23,7 @@ _HOMES = {
     "build_numpy": "load",
     "build_torch": "load",
     "capturable": "capture",
+    "explain": "reports",
     "numpy_source": "numpy_code",
     "torch_source": "torch_code",
 }
@@ -33,6 +35,7 @@ __all__ = [
     "build_numpy",
     "build_torch",
     "capturable",
+    "explain",
     "numpy_source",
     "torch_source",
 ]

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..compiler.graph import Graph
 from ..compiler.rewrites import fold_truths, fuse_attention, place_masks, split_passes
 from .capture import Captures, resolve
 
+PASSES: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
+    ("split_passes", split_passes),
+    ("fold_truths", lambda graph: fold_truths(graph)[0]),
+    ("fuse_attention", lambda graph: fuse_attention(graph)[0]),
+    ("place_masks", lambda graph: place_masks(graph)),
+)
+
 
 def lower(graph: Graph, capture: tuple[str, ...] = ()) -> tuple[Graph, Captures]:
-    """The graph as the backends emit it. What is captured stays visible: no fused op swallows it, masks are made."""
+    """The graph as the backends emit it.
+
+    What is captured stays visible: no fused op swallows it, and its paths stay as the spec has them, so that masks are
+    made and passed on.
+    """
     if not capture:
-        graph, _ = fold_truths(split_passes(graph))
-        graph, _ = fuse_attention(graph)
-        return place_masks(graph), Captures()
+        for _, rewrite in PASSES:
+            graph = rewrite(graph)
+        return graph, Captures()
     graph, _ = fold_truths(graph)
     wanted = resolve(graph, capture)
     keep: dict[int, set[int]] = {}

@@ -67,7 +67,7 @@ def operation(op: str, codes: list[Code]) -> Code:
         sign, level = ("&", BITAND) if op == "and" else ("|", BITOR)
         return Code(f"{codes[0].at(level)} {sign} {codes[1].at(level + 1)}", level)
     if op == "not":
-        return Code(f"~{codes[0].at(UNARY)}", UNARY)
+        return Code(f"{codes[0].at(BITAND)} ^ True", BITOR + 1)  # as `~`, for spans too (span_helpers.Truth)
     if op == "neg":
         return Code(f"-{codes[0].at(UNARY)}", UNARY)
     if op == "abs":

@@ -27,8 +27,9 @@ class Truth:
         other = Truth.of(other)
         return Truth(self.every or other.every, self.some or other.some)
 
-    def __invert__(self) -> "Truth":
-        return Truth(not self.some, not self.every)
+    def __xor__(self, other: bool) -> "Truth":
+        """`x ^ True` is not x: torch.compile can trace this of a class, but not `~x`."""
+        return Truth(not self.some, not self.every) if other else self
 
     __rand__, __ror__ = __and__, __or__
 
@@ -80,17 +81,17 @@ class Span:
         return Span.of(other) <= self
 
     def __lt__(self, other: "Span | float") -> Truth:
-        return ~(self >= other)
+        return (self >= other) ^ True
 
     def __gt__(self, other: "Span | float") -> Truth:
-        return ~(self <= other)
+        return (self <= other) ^ True
 
     def __eq__(self, other: object) -> Truth:  # type: ignore[override]
         assert isinstance(other, Span | int | float)
         return (self <= other) & (self >= other)
 
     def __ne__(self, other: object) -> Truth:  # type: ignore[override]
-        return ~(self == other)
+        return (self == other) ^ True
 
     __radd__, __rmul__ = __add__, __mul__
 

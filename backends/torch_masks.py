@@ -56,16 +56,20 @@ def masked_attention(
     V: Tensor,
     *data: Tensor,
     bias: Tensor | None = None,
+    causal: bool = False,
     dropout_p: float = 0.0,
     scale: float | None = None,
 ) -> Tensor:
     """Attention of Q [..., q, d] to K [..., k, d] and V [..., k, v] under a mask that is never made as a whole.
 
     seen(q, k, *data): which of the keys k the queries q see, of positions and of the mask's data [..., q, k] there.
+    causal: where all data is true, nothing is left of the mask but `k <= q`, which the kernel itself knows.
 
     Blocks of queries attend to the keys in their sight alone, under a mask of that block, or under none where each of
     its queries sees all of these keys. So memory is O(width x block). On CUDA this is FlexAttention's work.
     """
+    if causal and all(look(x).every for x in data):
+        return attention(Q, K, V, is_causal=True, dropout_p=dropout_p, scale=scale)
     given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
     lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
     Q, K, V = (fold(x.expand(*lead, *x.shape[-2:]), lead) for x in (Q, K, V))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Init
-from ..compiler.masks import is_causal
+from ..compiler.masks import is_causal, is_causal_but_for_data
 from ..compiler.static import Literal, evaluate
 from .mask_code import define
 from .ops_common import ZERO, attention_operands, concat_operands, dims, factors, is_usual_scale, least, masked, without
@@ -338,6 +338,8 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
         args = [seen, *args, *(val.text for val in laid.data if not val.number)]
         if laid.bias is not None:
             args.append(f"bias={laid.bias.text}")
+        elif is_causal_but_for_data(node.seen):
+            args.append("causal=True")
         function = "masked_attention"
     else:
         if node.seen is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..graph import Scalar
 from ..static import Arith, ConstOf, Literal, SizeOf, Static, known
 from .term import FLIPPED, Index, Leaf, Number, Op, Predicate, Term, conjuncts, disjuncts, leaves, plain, positional
 
@@ -45,6 +46,13 @@ def is_causal(predicate: Predicate) -> bool:
         return False
     upper = {"<=": (-1, 1, 0), "<": (-1, 1, -1), ">=": (1, -1, 0), ">": (1, -1, 1)}.get(bound.op)
     return (bound.query, bound.key, bound.rest) == upper
+
+
+def is_causal_but_for_data(predicate: Predicate) -> bool:
+    """Whether the mask is causal wherever its data, truth values all, is true."""
+    first, *rest = sorted(conjuncts(plain(predicate.term)), key=lambda part: isinstance(part, Leaf))
+    truths = all(isinstance(part, Leaf) and part.value.type.element is Scalar.BOOL for part in rest)
+    return bool(rest) and truths and is_causal(Predicate(predicate.q, predicate.k, first))
 
 
 def is_dense(leaf: Leaf, predicate: Predicate) -> bool:
@@ -148,6 +156,8 @@ def _atom(term: Term, bound: Bound | None, predicate: Predicate) -> str:
             size = _words(left.args[1])
             return f"blocks of {size}" if term.op == "==" else f"blocks of {size}, ordered"
         if not positional(term):
+            if any(is_dense(leaf, predicate) for leaf in leaves(term)):
+                return "dense"
             return "segments" if len(leaves(term)) > 1 else "data"
         if bound is not None and bound.query == 0:
             return "prefix" if _upper(bound.op, bound.key) else "keys at given places"

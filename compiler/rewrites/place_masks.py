@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from ...dsl.source import Span
 from ..axes import Axis
 from ..graph import (
     Apply,
@@ -267,7 +268,8 @@ def _given(place: int, term: Term, entries: list[_Entry], fresh: _Fresh) -> tupl
     """The term with its arguments as new inputs of the callee."""
     inside: dict[Leaf | Number, Leaf] = {}
     for entry in entries:
-        value = fresh.value(entry.type, entry.role, entry.name)
+        span = entry.value.span if entry.value is not None else None
+        value = fresh.value(entry.type, entry.role, entry.name, span)
         inside[entry.part] = Leaf(
             value, entry.name, entry.part.why if isinstance(entry.part, Leaf) else "", entry.known
         )
@@ -283,9 +285,9 @@ class _Fresh:
         self.own = {value.id: value for value in (*values_of(graph), *(item.value for item in more))}
         self._next = max(self.own, default=0) + 1
 
-    def value(self, type: Type, role: Role, name: str | None) -> Value:
+    def value(self, type: Type, role: Role, name: str | None, span: Span | None = None) -> Value:
         self._next += 1
-        return Value(self._next - 1, type, role, name, None)
+        return Value(self._next - 1, type, role, name, span)
 
     def constant(self, entry: _Entry, nodes: list[Node]) -> Value:
         """A number made just before it is passed on."""

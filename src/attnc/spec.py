@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .compiler.graph import Graph, Type
     from .compiler.inventory import WeightSpec
     from .compiler.program import Program
+    from .compiler.report import Report
     from .diagrams import Diagram
 
 Size = int | float | bool
@@ -307,6 +308,15 @@ class Model:
                 return backends.numpy_source(self._sized, header=self._header)
             case _:
                 raise ValueError(f"no backend {backend!r}: there are 'torch' and 'numpy'")
+
+    def explain(self) -> Report:
+        """What compiling makes of the model: the rewrites that changed it, and for each attention what its queries see,
+        how each backend computes it, and which part of a mask could not be read, and why. `str(...)` is the text that
+        `attnc compile --explain` prints.
+        """
+        from . import backends
+
+        return backends.explain(self._sized)
 
     def torch(
         self,

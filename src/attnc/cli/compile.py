@@ -14,16 +14,32 @@ SUMMARY = "write PyTorch or NumPy code"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     target(parser)
-    parser.add_argument("--to", required=True, choices=("torch", "numpy"), help="what the code is to use")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="tell instead what the code does about each attention and its mask, and why",
+    )
+    parser.add_argument("--to", choices=("torch", "numpy"), help="what the code is to use")
     parser.add_argument("-o", dest="out", metavar="OUT", help="a .py file; without it, stdout")
     sizes(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write a model or a block as stand-alone Python: it needs torch (or NumPy) and jaxtyping, not attnc."""
+    """Write a model or a block as stand-alone Python: it needs torch (or NumPy) and jaxtyping, not attnc. With
+    --explain, tell what the code does about each attention and its mask.
+    """
     if args.out is not None:
         writable(args.out, ())
+    if args.to is None and not args.explain:
+        raise CannotRun("what is the code to use? --to torch or --to numpy (or --explain, which writes no code)")
     model = open_model(args)
+    if args.explain:
+        text = str(model.explain())
+        if args.out is None:
+            sys.stdout.write(text)
+        else:
+            write(args.out, text)
+        return CLEAN
     from ..backends import CannotEmit
 
     try:

@@ -1,0 +1,139 @@
+"""What the backends make of a model, told without writing any code: `attnc compile --explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..compiler.graph import Apply, Call, Graph, Input, Repeat, Scan
+from ..compiler.masks import Predicate, classify, is_causal, leaves
+from ..compiler.masks.read import Reader
+from ..compiler.masks.term import plain
+from ..compiler.report import Attended, Change, Report, Unread
+from ..compiler.static import Literal
+from .lower import PASSES
+from .plan import children
+from .writing import passes
+
+ZERO = (Literal(0), Literal(0.0))
+WHOLE = "the whole matrix of scores"
+UNFUSED = "not fused: the weights are read elsewhere, or the scores are more than a product, scaled, and a bias"
+
+
+def explain(graph: Graph) -> Report:
+    """The report of a model whose sizes are known."""
+    changes = []
+    for name, rewrite in PASSES:
+        new = rewrite(graph)
+        if new is not graph:
+            changes.append(Change(name, _told(name, graph, new)))
+        graph = new
+    found: dict[object, Attended] = {}
+    for one in _attended(graph, ""):
+        key = (one.span, one.sees, one.unread, tuple(one.how.items()))
+        paths = (*found[key].paths, *one.paths) if key in found else one.paths
+        found[key] = replace(one, paths=tuple(dict.fromkeys(paths)))
+    return Report(graph.name, tuple(changes), tuple(found.values()))
+
+
+def _told(name: str, before: Graph, after: Graph) -> str:
+    """What a rewrite did, in words."""
+    graphs = [graph for graph, _ in _all(after, "")]
+    nodes = [node for graph in graphs for node in graph.nodes]
+    match name:
+        case "split_passes":
+            kinds = [f"{node.name} of {len(node.bodies)} kinds" for node in nodes if isinstance(node, Repeat)]
+            return f"repeats by kinds of passes: {', '.join(dict.fromkeys(kinds))}"
+        case "fold_truths":
+            return "truths known now are put in, and masks that keep everything are gone"
+        case "fuse_attention":
+            return f"{_many(sum(isinstance(n, Apply) and n.op == 'attention' for n in nodes), 'attention')} fused"
+        case "place_masks":
+            seen = sum(isinstance(n, Apply) and n.seen is not None for n in nodes)
+            return f"{_many(seen, 'mask')} of positions kept as predicates, never made as a whole"
+        case _:
+            return "changed"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _all(graph: Graph, path: str) -> Iterator[tuple[Graph, str]]:
+    """A graph and all that are nested in it, with their paths; passes of a repeat that are alike count once."""
+    yield graph, path
+    for node in graph.nodes:
+        for place, child in enumerate(children(node)):
+            match node:
+                case Repeat():
+                    these = [number for number, kind in enumerate(node.variant) if kind == place]
+                    which = "*" if len(node.bodies) == 1 else passes(these).strip("(),").replace(", ", ",")
+                    name = node.name if node.shared else f"{node.name}.{which}"
+                case Call() | Scan():
+                    name = node.name
+                case _:
+                    name = ""
+            yield from _all(child, f"{path}.{name}".strip("."))
+
+
+def _attended(root: Graph, path: str) -> Iterator[Attended]:
+    for graph, where in _all(root, path):
+        reader = Reader(graph)
+        inputs = {item.value.id: item for item in graph.inputs}
+        for node in graph.nodes:
+            if isinstance(node, Apply) and node.op == "attention":
+                yield _fused(node, graph, where, reader, inputs)
+            elif isinstance(node, Apply) and node.op == "softmax" and len(node.axes) == 1 and node.axes[0].is_width:
+                predicate = _made(node, reader)
+                under = "" if predicate is None else ", under a mask of that size"
+                how = {"torch": WHOLE + under, "numpy": WHOLE + under}
+                sees = "all" if predicate is None else classify(predicate).name
+                yield Attended(graph.name, node.span, (where or graph.name,), sees, (), how, UNFUSED)
+
+
+def _made(node: Apply, reader: Reader) -> Predicate | None:
+    """The mask of a softmax that is not fused, as a predicate of the keys and of what else is a width."""
+    if node.mask is None:
+        return None
+    k = node.axes[0]
+    others = [axis for axis in node.out.type.axes if axis != k and axis.is_width]
+    near = [axis for axis in others if axis.family == k.family] or others or [k]
+    return Predicate(near[0], k, plain(reader.term(node.mask)))
+
+
+def _fused(node: Apply, graph: Graph, where: str, reader: Reader, inputs: dict[int, Input]) -> Attended:
+    predicate = node.seen
+    if predicate is None and node.mask is not None:
+        predicate = Predicate(node.made[0], node.axes[1], plain(reader.term(node.mask)))
+    if predicate is None:
+        return Attended(graph.name, node.span, (where or graph.name,), "all", (), _how(node, None))
+    kind = classify(predicate)
+    unread = []
+    for leaf in kind.dense:
+        given = leaf.value.id in inputs
+        why = leaf.why or (
+            "it is data, or masks that differ between calls of one set of weights" if given else "it is data"
+        )
+        name = leaf.name or leaf.value.name
+        unread.append(Unread(f"`{name}`" if name else "a part of the mask", why, leaf.value.span))
+    return Attended(graph.name, node.span, (where or graph.name,), kind.name, tuple(unread), _how(node, predicate))
+
+
+def _how(node: Apply, predicate: Predicate | None) -> dict[str, str]:
+    """How each backend computes a fused attention."""
+    reads = 0 if node.seen is None else len(leaves(node.seen.term))
+    biased = len(node.operands) - reads > 3
+    dropped = node.options.get("p", Literal(0)) not in ZERO
+    kernel = "scaled_dot_product_attention"
+    if node.seen is None:
+        under = "" if predicate is None else ", under the mask as it is given" if classify(predicate).dense else (
+            ", under a mask of one row"
+        )  # fmt: skip
+        torch = f"{kernel}{', with its bias made as a whole' if biased else ''}{under}"
+        return {"torch": torch, "numpy": f"blocks of 64 queries{under}"}
+    if is_causal(node.seen) and not biased:
+        torch = f"{kernel}, is_causal"
+    else:
+        flex = "" if biased else "; on CUDA FlexAttention" + (" where nothing is dropped" if dropped else "")
+        torch = f"blocks of 64 or 256 queries with the keys in sight{flex}"
+    return {"torch": torch, "numpy": "blocks of 64 queries with the keys in sight"}
