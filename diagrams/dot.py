@@ -6,51 +6,11 @@ All user text passes through `quoted` or `html`; nothing else builds attribute v
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from .picture import Picture, Point
+from .pieces import expanded
 from .text import Rich
 from .theme import FONT
-
-Point = tuple[float, float]
-Box = tuple[float, float, float, float]  # left, top, right, bottom; y downwards
-
-
-@dataclass(slots=True)
-class Node:
-    id: str
-    at: Point
-    attributes: dict[str, str]
-    label: Rich = ()
-
-
-@dataclass(slots=True)
-class Edge:
-    tail: str
-    head: str
-    points: list[Point]  # 3 n + 1 of them: a chain of Bezier curves
-    attributes: dict[str, str]
-
-
-@dataclass(slots=True)
-class Cluster:
-    id: str
-    box: Box
-    label: Rich
-    label_at: Point
-    fill: str
-    tip: str
-    size: float
-    cls: str = ""
-
-
-@dataclass(slots=True)
-class Picture:
-    """Points, y downwards, before scaling."""
-
-    nodes: list[Node] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
-    clusters: list[Cluster] = field(default_factory=list)
-
 
 _LENGTHS = {"width": 72.0, "height": 72.0, "fontsize": 1.0, "penwidth": 1.0}  # attribute: points per unit
 
@@ -89,7 +49,7 @@ def write(picture: Picture, scale: float, ink: str, name: str) -> str:
             f"fillcolor={quoted(c.fill)}, color={quoted(c.fill)}, fontsize={number(c.size * scale)}, label={label}, "
             f"id={quoted(c.id)}, class={quoted(('region ' + c.cls).strip())}, tooltip={quoted(c.tip)}]; }}"
         )
-    for n in picture.nodes:
+    for n in (piece for node in picture.nodes for piece in expanded(node, scale)):
         more = {"label": f"<{html(n.label)}>"} if n.label else {}
         lines.append(f"  {quoted(n.id)} {attributes(n.attributes, pos=quoted(point(n.at)), **more)};")
     for e in picture.edges:

@@ -5,8 +5,7 @@ A mask that mixes positions with data keeps its data as leaves.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,12 +16,13 @@ from .text import Rich, Run, axis_label, italic, joined, plain, raised, roman
 if TYPE_CHECKING:
     from .scene import Tensor
 
-GRID = 8  # a pattern is drawn as GRID x GRID cells
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Formula:
-    """`op` is `number`, `symbol`, `size`, `position`, `data`, `?` (past writing down) or an op of `args`."""
+    """`op` is `number`, `symbol`, `size`, `position`, `data`, `?` (past writing down) or an op of `args`.
+
+    values: those that a symbol has, one after the other: the index of a repeat.
+    """
 
     op: str
     args: tuple[Formula, ...] = ()
@@ -32,6 +32,7 @@ class Formula:
     data: Tensor | None = None
     axes: tuple[Axis, ...] = ()
     boolean: bool = False
+    values: tuple[int, ...] = ()
 
     @property
     def leaves(self) -> tuple[Tensor, ...]:
@@ -53,6 +54,11 @@ class Formula:
 
 def number(value: Number) -> Formula:
     return Formula("number", number=value, boolean=isinstance(value, bool))
+
+
+def index(name: str, values: Sequence[int]) -> Formula:
+    """The index of a repeat, in the passes that it has these values in."""
+    return number(values[0]) if len(values) == 1 else Formula("symbol", text=name, values=tuple(values))
 
 
 def of_static(static: Static, axes: Callable[[Axis], Axis], consts: Mapping[int, Formula]) -> Formula:
@@ -185,94 +191,3 @@ def _tight(formula: Formula) -> Rich:
     rich, binds = _write(formula, 0)
     rich = joined(_closed(rich, binds, 6))
     return rich if len(plain(rich)) <= 24 else roman("…")
-
-
-# -- a predicate as a picture -----------------------------------------------------------------------------------
-
-Pattern = tuple[tuple[bool, ...], ...]  # rows, columns; True where the item is kept
-
-
-def pattern(formula: Formula, rows: Axis | None, columns: Axis) -> Pattern | None:
-    """The predicate on a small grid, its constants scaled so that they can be seen; None where it cannot be said."""
-    largest = max(_constants(formula), default=0.0)
-    scale = 1.0 if largest <= GRID / 2 else GRID / (3 * largest)
-    try:
-        grid = tuple(
-            tuple(
-                bool(_at(formula, {columns: j} if rows is None else {rows: i, columns: j}, scale)) for j in range(GRID)
-            )
-            for i in range(GRID if rows is not None else 1)
-        )
-    except (_Unknown, ZeroDivisionError, ValueError, OverflowError, TypeError, RecursionError):
-        return None
-    return grid
-
-
-class _Unknown(Exception):
-    """The formula hangs on something that a small grid does not have."""
-
-
-def _constants(formula: Formula) -> list[float]:
-    """Whole numbers that indices are compared with."""
-    out: list[float] = []
-    stack = [formula]
-    while stack:
-        top = stack.pop()
-        if top.op == "number" and not isinstance(top.number, bool):
-            out.append(abs(float(top.number)))
-        stack.extend(top.args)
-    return out
-
-
-_FUNCTIONS: dict[str, Callable[..., float | bool]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "^": lambda a, b: a**b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "and": lambda a, b: a and b,
-    "or": lambda a, b: a or b,
-    "not": lambda a: not a,
-    "neg": lambda a: -a,
-    "abs": abs,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "int": lambda a: a,
-    "max": max,
-    "min": min,
-    "maximum": max,
-    "minimum": min,
-    "rename": lambda a: a,
-    "select": lambda c, a, b: a if c else b,
-}
-
-
-def _at(formula: Formula, at: Mapping[Axis, int], scale: float) -> float | bool:
-    match formula.op:
-        case "number":
-            value = formula.number
-            if isinstance(value, bool) or value == 0 or scale == 1.0:
-                return value
-            return math.copysign(max(1, round(abs(value) * scale)), value)
-        case "size":
-            return GRID
-        case "symbol":  # a const not known: three cells show what it does
-            return 3
-        case "position":
-            if formula.axis is None or formula.axis not in at:
-                raise _Unknown
-            return at[formula.axis]
-        case "data":
-            return True  # what data decides is drawn as a wire of its own
-        case op if op in _FUNCTIONS:
-            return _FUNCTIONS[op](*(_at(arg, at, scale) for arg in formula.args))
-        case _:
-            raise _Unknown

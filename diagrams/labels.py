@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .dot import Box, Point
+from .picture import Box, Point
 
 _CELL = 24.0
 

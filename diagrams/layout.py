@@ -9,8 +9,8 @@ from itertools import pairwise
 from ..compiler.axes import Axis
 from . import lanes, rows, theme
 from .columns import columns_of
-from .glyphs import Spot, born, covered, gone, label_of, measure, reach
 from .order import order_of
+from .rooms import Spot, born, covered, gone, label_of, measure, reach
 from .scene import Kind, Scene, Section, Step
 from .text import width
 from .wires import Column, Dash, Lane, Meeting, Slot, Wire, weave

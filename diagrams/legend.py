@@ -12,16 +12,16 @@ from .text import Rich, axis_label, barred, bold, roman, width
 from .wires import Wire
 
 if TYPE_CHECKING:
-    from .sheet import Sheet
+    from .canvas import Canvas
 
 _LINE = 24.0  # from line to line
 _ICON = 24.0
 _SPACE = 16.0  # between entries
 
-Entry = tuple[float, Callable[["Sheet", float, float], None]]  # width; draw at (x, y)
+Entry = tuple[float, Callable[["Canvas", float, float], None]]  # width; draw at (x, y)
 
 
-def draw_legend(sheet: Sheet) -> None:
+def draw_legend(sheet: Canvas) -> None:
     x0, _, x1, y1 = sheet.extent
     wide = max(x1 - x0, 300.0)
     x, y = x0, y1 + 26
@@ -32,7 +32,7 @@ def draw_legend(sheet: Sheet) -> None:
         x += own + _SPACE
 
 
-def _entries(sheet: Sheet) -> list[Entry]:
+def _entries(sheet: Canvas) -> list[Entry]:
     axes: dict[Axis, None] = {}
     steps: dict[str, Step] = {}
     for column in sheet.columns:
@@ -42,7 +42,7 @@ def _entries(sheet: Sheet) -> list[Entry]:
         for step in column.steps:
             key = step.mark if step.mark != "bracket" or step.border is None or step.border.along is None else "scan"
             steps.setdefault(key, step)
-            if step.mark in ("block", "predicate") and (step.pattern is not None or step.note):
+            if step.mark in ("block", "predicate") and (step.cases or step.note):
                 steps.setdefault("mask", step)
     out = [_axis(axis) for axis in axes]
     out += [_glyph(mark, steps[mark]) for mark in _MEANING if mark in steps]
@@ -58,7 +58,7 @@ def _axis(axis: Axis) -> Entry:
     text = roman(f"{said.strip()} ({kind})".strip())
     wide, rest = width(label, theme.AXIS), width(text, theme.CAPTION)
 
-    def draw(sheet: Sheet, x: float, y: float) -> None:
+    def draw(sheet: Canvas, x: float, y: float) -> None:
         color = sheet.theme.width if axis.is_width else sheet.theme.depth
         sheet.line(x, x + _ICON, y, color, "1.5" if axis.is_width else "1.35")
         sheet.write(x + _ICON + 5 + wide / 2, y, label, theme.AXIS, color=color, cls="legend")
@@ -92,7 +92,7 @@ def _glyph(mark: str, step: Step) -> Entry:
     text = roman(_MEANING[mark])
     wide = width(text, theme.CAPTION)
 
-    def draw(sheet: Sheet, x: float, y: float) -> None:
+    def draw(sheet: Canvas, x: float, y: float) -> None:
         sheet.step = step
         _icon(sheet, mark, x, y)
         sheet.write(x + _ICON + 5 + wide / 2, y, text, theme.CAPTION, cls="legend")
@@ -100,7 +100,7 @@ def _glyph(mark: str, step: Step) -> Entry:
     return _ICON + 5 + wide, draw
 
 
-def _icon(sheet: Sheet, mark: str, x: float, y: float) -> None:
+def _icon(sheet: Canvas, mark: str, x: float, y: float) -> None:
     colors = sheet.theme
     box = (x + 4, y - 8, x + 20, y + 8)
     id = f"legend_{mark}"
@@ -113,7 +113,7 @@ def _icon(sheet: Sheet, mark: str, x: float, y: float) -> None:
 
     match mark:
         case "learned" | "embed":
-            shape(shape="note", orientation="180", fillcolor=colors.learned)
+            shape(shape="cut", cut="5", fillcolor=colors.learned, color=colors.ink)
             letter(bold("L" if mark == "learned" else "E"))
         case "loop":
             sheet.stroke(f"{id}_a", [(x + 4, y - 6), (x + 20, y - 8), (x + 20, y + 8), (x + 4, y + 6)], colors.depth)

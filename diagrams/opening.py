@@ -148,8 +148,9 @@ class Opening:
                         inner = self._size(node.graph)
                         glyphs, learned = glyphs + inner[0] + 1, learned + inner[1]
                     case Repeat():
-                        inner = self._size(node.bodies[0])
-                        glyphs, learned = glyphs + inner[0] + 1, learned + inner[1]
+                        for body in node.bodies:
+                            inner = self._size(body)
+                            glyphs, learned = glyphs + inner[0] + 1, learned + inner[1]
             self.sizes[id(graph)] = glyphs, learned
         return self.sizes[id(graph)]
 
@@ -189,7 +190,8 @@ def _calls(graph: Graph) -> Iterator[Call | Scan]:
             if node.graph.kind != "op":
                 yield node
         elif isinstance(node, Repeat):
-            yield from _calls(node.bodies[0])
+            for body in node.bodies:
+                yield from _calls(body)
 
 
 def uses(graph: Graph) -> dict[int, int]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Graph, IndexInto, Role, Scalar, Value
-from .formula import Formula, Pattern, applied, number, pattern, renamed, written
+from .formula import Formula, applied, number, renamed, written
+from .patterns import Case, cases, telling
 from .scene import Kind, Learned, Scene, Section, Step, Tensor
 from .table import Glyph, Shape, glyph_of, name_of
 from .text import bold, italic, joined, plain, roman
@@ -86,8 +87,8 @@ class Steps:
                 step = Step(Kind.SOURCE, "table", [], [tensor], frame.section, text=label, late=True, tip=tip)
                 if item.boolean and 1 <= len(item.axes) <= 2:
                     rows = item.axes[0] if len(item.axes) > 1 else None
-                    step.pattern = pattern(item, rows, item.axes[-1])
-                if step.pattern is not None:
+                    step.cases = cases(item, rows, item.axes[-1])
+                if step.cases:
                     step.mark, step.on, step.text = "predicate", item.axes, short if plain(short) != "…" else label
                 self.add(step)
                 return tensor
@@ -375,14 +376,12 @@ class Steps:
         else:
             mask = self.tensor(frame, mask)
             where, leaves, fits = tuple(a for a in mask.axes if a in x.axes), (mask,), True
-        seen: Pattern | None = None
+        seen: tuple[Case, ...] = ()
         if isinstance(mask, Formula) and where:
             columns = next((a for a in reversed(where) if a in over), where[-1])
             rows = next((a for a in where if a is not columns), None)
             where = tuple(a for a in (rows, columns) if a is not None)
-            seen = pattern(mask, rows, columns)
-            if seen is not None and all(all(row) for row in seen):
-                seen = None
+            seen = telling(cases(mask, rows, columns))
         note = italic(", ".join(spaced(leaf.name) for leaf in named))
         if not where or not fits:
             other = self.tensor(frame, mask)
@@ -393,13 +392,13 @@ class Steps:
         drawn = [self.along(frame, leaf, where, x.axes) for leaf in leaves]
         if any(not set(leaf.axes) <= set(x.axes) for leaf in drawn):
             other = self.tensor(frame, mask)
-            drawn, seen = [other], None
+            drawn, seen = [other], ()
         axes = tuple(dict.fromkeys((*x.axes, *(a for leaf in drawn for a in leaf.axes))))
         out = Tensor(axes, x.name)
         if drawn:
-            step = Step(Kind.JOIN, "mask", [x, *drawn], [out], frame.section, on=where, pattern=seen, tip=tip)
+            step = Step(Kind.JOIN, "mask", [x, *drawn], [out], frame.section, on=where, cases=seen, tip=tip)
         else:
-            step = Step(Kind.ON, "mask", [x], [out], frame.section, on=where, pattern=seen, tip=tip)
+            step = Step(Kind.ON, "mask", [x], [out], frame.section, on=where, cases=seen, tip=tip)
         step.note = note
         self.add(step)
         return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .dot import Point
+from .picture import Point
 
 EARLY = 7.0  # falling wires bend this much early, rising ones late, so that crossings come apart
 _CIRCLE = 0.5523  # handle of a quarter circle of radius 1

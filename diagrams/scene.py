@@ -11,7 +11,7 @@ from .text import Rich
 
 if TYPE_CHECKING:
     from ..dsl.source import Span
-    from .formula import Pattern
+    from .patterns import Case
 
 
 @dataclass(eq=False, slots=True)
@@ -96,7 +96,7 @@ class Step:
     note: Rich = ()  # a scale on the arrow of a contraction, masks of a box
     bias: bool = False
     learned: bool = False
-    pattern: Pattern | None = None
+    cases: tuple[Case, ...] = ()  # of a mask: what it keeps, in which passes
     border: Section | None = None  # of an ENTER or EXIT
     tint: int = 0
     tip: str = ""

@@ -94,7 +94,7 @@ function hover(g) {
          ["size", String(axis.size)], ["from", wire.from]], wire.line || axis.line);
     return;
   }
-  const op = level.ops[(g.id || "").replace(/_.*_.*|_[a-z].*$/, "")] || level.ops[g.id];
+  const op = level.ops[((g.id || "").match(/^op[0-9]+_[0-9]+/) || [""])[0]];
   if (op) say([["glyph", op.tip]], op.line);
 }
 

@@ -8,19 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .metrics import ADVANCES, MORE
+
 MACRON = "\u0304"
 LOW = "acegmnopqrsuvwxyz"  # letters that a macron sits right above
-# Advances in ems, of Computer Modern; Times is a little narrower, so nothing outgrows its room.
-_EMS = {
-    **dict.fromkeys("ijl.,;:|!' ", 0.28),
-    **dict.fromkeys("ft()[]rsI", 0.4),
-    **dict.fromkeys("acegoqvxyz0123456789/?", 0.5),
-    **dict.fromkeys("bdhknpu", 0.555),
-    **dict.fromkeys("w", 0.72),
-    **dict.fromkeys("m", 0.83),
-    **dict.fromkeys("+−×=≤≥≠÷<>", 0.78),
-    **dict.fromkeys("MW", 0.95),
-    **dict.fromkeys("\u0304\u0305", 0.0),
+_EMS: dict[str, dict[str, float]] = {
+    style: dict(zip([*map(chr, range(32, 127)), *MORE], (n / 1000 for n in advances), strict=True))
+    for style, advances in ADVANCES.items()
 }
 _SMALL = 0.72  # size of a sub- or superscript
 
@@ -69,17 +63,25 @@ def joined(rich: Iterable[Run]) -> Rich:
     return tuple(out)
 
 
-def _advance(character: str) -> float:
-    return _EMS.get(character, 0.72 if character.isupper() else 0.6)
+def _advance(character: str, style: str) -> float:
+    """In ems."""
+    return _EMS[style].get(character, 0.78 if character not in (MACRON, "\u0305") else 0.0)
 
 
 def width(rich: Rich, size: float) -> float:
     """About how wide the text is, in points."""
     total = 0.0
-    for run in rich:
-        scale = size * (_SMALL if run.shift else 1.0) * (1.1 if run.style == "b" else 1.0)
-        total += scale * sum(map(_advance, run.text))
+    for run, following in zip(rich, (*rich[1:], None), strict=False):
+        scale = size * (_SMALL if run.shift else 1.0)
+        total += scale * sum(_advance(c, run.style) for c in run.text)
+        if following is not None and (following.shift, following.style) != (run.shift, run.style):
+            total += kern(run, size)
     return total
+
+
+def kern(run: Run, size: float) -> float:
+    """What is left free between a slanted run and the next one, of another height or style."""
+    return 0.07 * size if run.style == "i" else 0.02 * size
 
 
 def shifted(run: Run, size: float) -> tuple[float, float]:

@@ -5,7 +5,8 @@ The file compiles as it stands, and can be `\input` where TikZ is loaded.
 
 from __future__ import annotations
 
-from .dot import Cluster, Edge, Node, Picture, Point
+from .picture import Cluster, Edge, Node, Picture, Point
+from .pieces import expanded
 from .text import MACRON, Rich, Run
 
 _MATH = {
@@ -26,7 +27,7 @@ def write(picture: Picture, scale: float, ink: str, name: str) -> str:
         body += colors.cluster(cluster, ink)
     for edge in picture.edges:
         body.append(colors.edge(edge))
-    for node in picture.nodes:
+    for node in (piece for whole in picture.nodes for piece in expanded(whole, scale)):
         body += colors.node(node, ink)
     (x0, y0), (x1, y1) = _extent(picture)
     x0, y0, x1, y1 = ((v + d) * scale for v, d in ((x0, -3), (y0, -3), (x1, 3), (y1, 3)))
@@ -161,10 +162,8 @@ class _Colors:
             case "triangle":
                 turn = -1 if a.get("orientation") == "90" else 1
                 corners = [(x + turn * wide, y), (x - turn * wide, y - high), (x - turn * wide, y + high)]
-            case "note":
-                cut = min(6.0, wide * 0.6, high * 0.6)
-                corners = [(x - wide, y - high), (x + wide, y - high), (x + wide, y + high),
-                           (x - wide + cut, y + high), (x - wide, y + high - cut)]  # fmt: skip
+            case "diamond":
+                corners = [(x - wide, y), (x, y - high), (x + wide, y), (x, y + high)]
             case "box3d":
                 deep = 4.0
                 top, right = y - high, x + wide

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..compiler.graph import (
     Apply,
@@ -19,13 +19,17 @@ from ..compiler.graph import (
 )
 from ..compiler.static import Static, evaluate
 from .copies import prune, split_copies
-from .formula import Formula, of_static, pattern, written
+from .formula import Formula, index, of_static, written
 from .opening import How, Opening, uses
 from .opsteps import Frame, Item, Steps, leaf_of, spaced, tail
+from .passes import Body, Part, plan, said
+from .patterns import cases, telling
 from .scene import Kind, Learned, Scene, Section, Step, Tensor
 from .text import italic, plain, roman
 
 _TINTS = 6  # colours of regions
+Inside = Callable[[Frame, list[Item]], list[Item]]  # what is drawn of what comes in; gives what is carried on
+_UNKNOWN = 8  # passes looked at where their number is not known
 
 
 def scene_of(graph: Graph, opening: Opening, title: str | None = None) -> Scene:
@@ -141,30 +145,80 @@ class _Unfolding(Steps):
         return self.frames[-1]
 
     def repeat(self, frame: Frame, node: Repeat) -> None:
+        """The body between brackets; where passes have different bodies, each of them where it runs."""
         self.span = node.span or self.span
-        body = node.bodies[0]
-        count = evaluate(node.count)
-        shown = str(int(count)) if count is not None else plain(written(self.static(frame, node.count)))
-        if node.shared:
-            shown += ", shared weights"
-        if len(node.bodies) > 1:  # a static `if` on the index: the first body is drawn, and says that it is not all
-            shown += ", passes differ"
-        section = self.section(shown, frame.section, repeat=True)
-        consts = dict(frame.consts)
-        if node.index is not None:
-            consts[node.index.id] = Formula("symbol", text=node.index.name)
-        inner = Frame(body, frame.axes, consts, section, frame.level, {}, uses(body))
-        self.frames.append(inner)
         args = [frame.items[v.id] for v in node.args]
         for i in range(node.carried):  # what goes round must be wires
             args[i] = self.tensor(frame, args[i], node.args[i].name or "")
-        args = self.enter(frame, section, args, inner, node.carried)
+        count = evaluate(node.count)
+        if len(node.bodies) == 1:
+            passes = tuple(range(int(count) if count is not None else _UNKNOWN))
+            shown = str(int(count)) if count is not None else plain(written(self.static(frame, node.count)))
+            if node.index is not None and count is not None and int(count) > 1:
+                shown += f", {node.index.name} = 0…{int(count) - 1}"
+            if node.shared:
+                shown += ", shared weights"
+            args = self.between(frame, node, shown, args, lambda inner, own: self.once_through(
+                inner, node, Body(0, passes), own))  # fmt: skip
+        else:
+            for part in plan(node.variant):
+                args[: node.carried] = self.part(frame, node, part, args, alone=True)
+        for value, result in zip(node.outs, args, strict=False):
+            frame.items[value.id] = result
+
+    def part(self, frame: Frame, node: Repeat, part: Part, args: list[Item], *, alone: bool) -> list[Item]:
+        """Some passes of a repeat whose bodies differ, one after the other; returns what is carried on."""
+        name = node.index.name if node.index is not None else "pass"
+        when = said(name, part.passes, range(len(node.variant)))
+        if isinstance(part, Body):
+            if alone and len(part.passes) == 1:  # brackets say that it is of a repeat
+                title = f"1, {when}" + (", shared weights" if node.shared else "")
+                return self.between(frame, node, title, args, lambda inner, own: self.once_through(
+                    inner, node, part, own))  # fmt: skip
+            section = self.section(when, frame.section)
+            return self.within(frame, node, section, args, lambda inner, own: self.once_through(inner, node, part, own))
+
+        def inside(inner: Frame, own: list[Item]) -> list[Item]:
+            for each in part.parts:
+                if len(part.parts) == 1 and isinstance(each, Body):
+                    own[: node.carried] = self.once_through(inner, node, each, own)
+                else:
+                    own[: node.carried] = self.part(inner, node, each, own, alone=False)
+            return own[: node.carried]
+
+        title = f"{part.times}, {when}" if when else str(part.times)
+        return self.between(frame, node, title + (", shared weights" if node.shared else ""), args, inside)
+
+    def between(
+        self,
+        frame: Frame,
+        node: Repeat,
+        title: str,
+        args: list[Item],
+        inside: Callable[[Frame, list[Item]], list[Item]],
+    ) -> list[Item]:
+        """Between the brackets of a repeat."""
+        return self.within(frame, node, self.section(title, frame.section, repeat=True), args, inside)
+
+    def within(self, frame: Frame, node: Repeat, section: Section, args: list[Item], inside: Inside) -> list[Item]:
+        body = node.bodies[0]
+        inner = Frame(body, frame.axes, frame.consts, section, frame.level, {}, uses(body))
+        self.frames.append(inner)
+        own = self.enter(frame, section, args, inner, node.carried)
+        return self.leave(inner, frame, section, inside(inner, own))
+
+    def once_through(self, frame: Frame, node: Repeat, run: Body, args: Sequence[Item]) -> list[Item]:
+        """One body, as it runs in these passes."""
+        body = node.bodies[run.number]
+        consts = dict(frame.consts)
+        if node.index is not None and run.passes:
+            consts[node.index.id] = index(node.index.name, run.passes)
+        inner = Frame(body, frame.axes, consts, frame.section, frame.level, {}, uses(body))
+        self.frames.append(inner)
         for entry, item in zip(body.inputs, args, strict=True):
             inner.items[entry.value.id] = item
         self.body(inner)
-        results = [inner.items[output.value.id] for output in body.outputs]
-        for value, result in zip(node.outs, self.leave(inner, frame, section, results), strict=True):
-            frame.items[value.id] = result
+        return [inner.items[output.value.id] for output in body.outputs]
 
     def scan(self, frame: Frame, node: Scan) -> None:
         """Between brackets that the axis ends and begins at; what goes round is fed back beneath."""
@@ -324,8 +378,8 @@ class _Unfolding(Steps):
                 axes = [frame.axis(swap.get(a, a)) for a in entry.value.type.axes]
                 if len(item.axes) > 1 and axes and set(item.axes) <= set(axes):
                     rows, columns = [a for a in axes if a in item.axes][:2]  # as the formal has them
-                found = pattern(item, rows, columns) if columns is not None and len(item.axes) <= 2 else None
-                step.pattern = found if found is not None and not all(map(all, found)) else step.pattern
+                if columns is not None and len(item.axes) <= 2:
+                    step.cases = telling(cases(item, rows, columns)) or step.cases
                 names.update((spaced(leaf.name), None) for leaf in item.leaves if leaf.given)
                 ins.extend(leaf for leaf in item.leaves if not leaf.given and all(leaf is not t for t in ins))
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from attnc.diagrams.dot import Box
+from attnc.diagrams.picture import Box
 from attnc.diagrams.route import sampled
 from attnc.diagrams.scene import Kind
 from attnc.diagrams.sheet import Sheet

@@ -95,7 +95,7 @@ def test_a_scan_stands_in_brackets_that_its_axis_ends_and_begins_at(depth: int) 
     assert len(leave.ins) == 3  # the states end at the bracket, though nothing outside reads them
     assert len(leave.outs) == 1
     assert "<I>h, c</I>" in diagram.dot
-    assert "each " in diagram.dot
+    assert ">each<" in diagram.dot.replace("<each>", ">each<")
     assert ("op block block-cell" in diagram.dot) == (depth == 0)
 
 
@@ -121,7 +121,7 @@ def test_a_mask_that_is_an_input_is_named_where_it_masks() -> None:
     diagram = figure(PADDED, "layer", close=["multihead"])
     box = next(s for s in steps(diagram) if s.kind is Kind.BOX)
     assert [run.text for run in box.note] == ["real"]
-    assert box.pattern[0] == (True, *(False,) * 7)  # causal
+    assert box.cases[0].pattern[0] == (1, *(0,) * 7)  # causal
     assert not any(s.kind is Kind.SOURCE and s.tip == "input real" for s in steps(diagram))
     opened = figure(PADDED, "layer", open=["multihead", "attend"])
     mask = next(s for s in steps(opened) if s.mark == "mask")

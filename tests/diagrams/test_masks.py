@@ -32,4 +32,4 @@ ROWS = {
 def test_pattern(predicate: str) -> None:
     sheet = attnc.loads(SPEC.replace("PREDICATE", predicate)).block("f").draw()._sheet
     mask = next(s for column in sheet.columns for s in column.steps if s.mark == "mask")
-    assert ["".join("#" if kept else "." for kept in row) for row in mask.pattern] == ROWS[predicate]
+    assert ["".join("#" if kept else "." for kept in row) for row in mask.cases[0].pattern] == ROWS[predicate]

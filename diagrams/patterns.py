@@ -1,0 +1,188 @@
+"""A predicate of indices as a picture: which items it keeps, on a small grid; in each pass of a repeat, where that
+differs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+
+from ..compiler.axes import Axis
+from .formula import Formula, number
+from .passes import said
+from .text import Rich, roman
+
+GRID = 8  # a pattern is drawn as GRID x GRID cells
+LEFT_OUT, KEPT, BY_DATA = 0, 1, 2  # what a cell can be: data may keep an item that the indices alone would not
+_MOST = 20_000  # passes looked at
+_SHOWN = 3  # patterns side by side, at most
+
+Pattern = tuple[tuple[int, ...], ...]  # rows, columns
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A pattern, and in which passes it holds: nothing where it always does. No pattern: those between are left out."""
+
+    when: Rich
+    pattern: Pattern | None
+
+
+def cases(formula: Formula, rows: Axis | None, columns: Axis) -> tuple[Case, ...]:
+    """What the predicate keeps, case by case; nothing where it cannot be said."""
+    symbols = {s.text: s.values for s in _parts(formula) if s.op == "symbol" and s.values}
+    told: dict[str, tuple[Formula, list[tuple[int, ...]]]] = {}  # by what is left of it
+    for values in islice(product(*symbols.values()), _MOST):
+        folded = fold(formula, dict(zip(symbols, values, strict=True)))
+        told.setdefault(_key(folded), (folded, []))[1].append(values)
+    scale = _scale([folded for folded, _ in told.values()])
+    found: dict[object, tuple[Pattern | None, list[tuple[int, ...]]]] = {}
+    for key, (folded, passes) in told.items():
+        seen = pattern(folded, rows, columns, scale)
+        same = seen if scale == 1.0 else key  # what looks the same at a smaller scale need not be
+        found.setdefault(same, (seen, []))[1].extend(passes)
+    out = [Case(roman(_when(symbols, sorted(passes))), seen) for seen, passes in found.values()]
+    if any(case.pattern is None for case in out):
+        return ()
+    if len(out) == 1:
+        return (Case((), out[0].pattern),)
+    return (out[0], Case(roman("…"), None), out[-1]) if len(out) > _SHOWN else tuple(out)
+
+
+def telling(found: tuple[Case, ...]) -> tuple[Case, ...]:
+    """The cases, or nothing if all that they say is that everything is kept."""
+    return found if any(case.pattern is None or not all(map(all, case.pattern)) for case in found) else ()
+
+
+def _when(symbols: Mapping[str, Sequence[int]], chosen: Sequence[tuple[int, ...]]) -> str:
+    """`i even`, for one symbol or for several that vary by themselves; else the first values."""
+    sides = [sorted(set(values)) for values in zip(*chosen, strict=True)]
+    if math.prod(map(len, sides)) == len(chosen):
+        parts = [said(name, side, symbols[name]) for name, side in zip(symbols, sides, strict=True)]
+        return ", ".join(part for part in parts if part)
+    first = ", ".join(f"{name} = {value}" for name, value in zip(symbols, chosen[0], strict=True))
+    return first + ", …"
+
+
+def _parts(formula: Formula) -> list[Formula]:
+    out, stack = [], [formula]
+    while stack:
+        top = stack.pop()
+        out.append(top)
+        stack.extend(reversed(top.args))
+    return out
+
+
+def _key(formula: Formula) -> str:
+    """The same for formulas that say the same."""
+    own = (formula.op, formula.number, formula.axis.id if formula.axis else None, formula.text, id(formula.data))
+    return f"{own}({','.join(map(_key, formula.args))})"
+
+
+def fold(formula: Formula, values: Mapping[str, int], depth: int = 0) -> Formula:
+    """With the symbols' values put in, and what then is a number worked out."""
+    if formula.op == "symbol" and formula.text in values:
+        return number(values[formula.text])
+    if not formula.args or depth > 60:
+        return formula
+    args = tuple(fold(arg, values, depth + 1) for arg in formula.args)
+    if formula.op in ("and", "or"):
+        decides = formula.op == "or"
+        if any(arg.truth is decides for arg in args):
+            return number(decides)
+        args = tuple(arg for arg in args if arg.truth is None)
+        if not args:
+            return number(not decides)
+        if len(args) == 1:
+            return args[0]
+    elif all(arg.op == "number" for arg in args) and formula.op in _FUNCTIONS:
+        try:
+            return number(_FUNCTIONS[formula.op](*(arg.number for arg in args)))
+        except (ZeroDivisionError, ValueError, OverflowError):
+            pass
+    return replace(formula, args=args)
+
+
+def pattern(formula: Formula, rows: Axis | None, columns: Axis, scale: float) -> Pattern | None:
+    """The predicate on a small grid, its constants scaled so that they can be seen; None where it cannot be said."""
+
+    def grid(by_data: bool) -> Pattern:
+        lines = range(GRID if rows is not None else 1)
+        at = ([{columns: j} if rows is None else {rows: i, columns: j} for j in range(GRID)] for i in lines)
+        return tuple(tuple(int(bool(_at(formula, place, scale, by_data))) for place in line) for line in at)
+
+    try:
+        most, least = grid(True), grid(False)
+    except (_Unknown, ZeroDivisionError, ValueError, OverflowError, TypeError, RecursionError):
+        return None
+    if not any(map(any, least)):  # `real and past <= seq`: where the indices forbid it, data cannot allow it
+        return most
+    return tuple(tuple(m if m == n else BY_DATA for m, n in zip(*pair, strict=True))
+                 for pair in zip(most, least, strict=True))  # fmt: skip
+
+
+class _Unknown(Exception):
+    """The formula hangs on something that a small grid does not have."""
+
+
+def _scale(formulas: Sequence[Formula]) -> float:
+    """For the numbers that indices are compared with."""
+    numbers = [part.number for formula in formulas for part in _parts(formula) if part.op == "number"]
+    largest = max((abs(float(n)) for n in numbers if not isinstance(n, bool)), default=0.0)
+    return 1.0 if largest <= GRID / 2 or (len(formulas) > 1 and largest < GRID) else GRID / (3 * largest)
+
+
+_FUNCTIONS: dict[str, Callable[..., float | bool]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "^": lambda a, b: a**b,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "not": lambda a: not a,
+    "neg": lambda a: -a,
+    "abs": abs,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "int": lambda a: a,
+    "max": max,
+    "min": min,
+    "maximum": max,
+    "minimum": min,
+    "rename": lambda a: a,
+    "select": lambda c, a, b: a if c else b,
+}
+
+
+def _at(formula: Formula, at: Mapping[Axis, int], scale: float, by_data: bool) -> float | bool:
+    match formula.op:
+        case "number":
+            value = formula.number
+            if isinstance(value, bool) or value == 0 or scale == 1.0:
+                return value
+            return math.copysign(max(1, round(abs(value) * scale)), value)
+        case "size":
+            return GRID
+        case "symbol":  # a const not known: three cells show what it does
+            return 3
+        case "position":
+            if formula.axis is None or formula.axis not in at:
+                raise _Unknown
+            return at[formula.axis]
+        case "data":
+            return by_data
+        case op if op in _FUNCTIONS:
+            return _FUNCTIONS[op](*(_at(arg, at, scale, by_data) for arg in formula.args))
+        case _:
+            raise _Unknown
