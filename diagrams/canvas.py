@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .labels import Ground
 from .layout import Layout
-from .picture import Box, Edge, Node, Picture, Point
+from .picture import Box, Cluster, Edge, Node, Picture, Point
 from .route import sampled, straight
 from .scene import Scene, Step
 from .text import Rich, Run, kern, plain, shifted, width
@@ -40,7 +40,7 @@ class Canvas(Layout):
     extent: of all that is drawn.
     ground: what is taken already.
     texts, glyphs, curves: what was written and drawn, and where: labels find a free place, tests find faults.
-    later, notes: what is written when everything else is in its place.
+    later, notes, titles: what is written when everything else is in its place.
     """
 
     def __init__(self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False) -> None:
@@ -58,6 +58,7 @@ class Canvas(Layout):
         self.glyphs: list[tuple[str, Box, Step]] = []
         self.later: list[tuple[float, tuple[float, ...], Rich, float, bool]] = []  # x, heights, text, size, optional
         self.notes: list[tuple[Rich, float, list[Point], float, float]] = []  # text, size, places, width, bar
+        self.titles: list[tuple[Cluster, float, float, bool]] = []  # of regions: between which points; needed or not
         self.texts: list[tuple[str, Box]] = []
         self.curves: list[tuple[Wire, list[Point]]] = []
         self.runs: list[tuple[Wire, float, float, float, bool, bool, bool]] = []
@@ -151,7 +152,7 @@ class Canvas(Layout):
             total = max(width((Run(line, text[0].style),), size) for line in plain(text).split("\n"))
         box = (x - total / 2, y - size * 0.55 * lines, x + total / 2, y + size * 0.45 * lines)
         self.ground.take(box)
-        self.include(box)
+        self.include((box[0] - 0.02 * total, box[1], box[2] + 0.02 * total, box[3]))  # fonts differ
         self.texts.append((plain(text), box))
         parts: list[list[Run]] = []
         for run in text:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from ..compiler.graph import Graph
 from . import dot, export, page, theme, tikz
 from .opening import Opening, UnknownBlock
 from .sheet import Sheet
+from .theme import CAPTION, LEAST
 from .unfold import scene_of
 
 __all__ = ["Diagram", "UnknownBlock", "draw"]
@@ -115,7 +116,21 @@ def draw(
     room = _page() if width is None else width * 72
 
     def sheet_of(opening: Opening) -> Sheet:
-        return Sheet(scene_of(graph, opening, title), colors, room, sizes=sizes, legend=legend)
+        return fitted(lambda page: Sheet(scene_of(graph, opening, title), colors, page, sizes=sizes, legend=legend))
+
+    def fitted(make: Callable[[float], Sheet]) -> Sheet:
+        """Rows are cut by what columns take; where letters beside them make it wider, they are cut shorter."""
+        sheet, page = make(room), room
+        for _ in range(4):
+            over = sheet.width * LEAST / CAPTION - room
+            if over <= 0.05 or page < room / 2:
+                break
+            page -= max(over + 1, 0.03 * room)
+            shorter = make(page)
+            if shorter.width < sheet.width:
+                sheet = shorter
+        sheet.fit(room)
+        return sheet
 
     opening = Opening(graph, opened, depth, closed)
     sheet = sheet_of(opening)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import theme
-from .joins import gate, loop, meet, sign
+from .joins import gate, loop, meet, pick, sign
 from .masks import block, mask, predicate
 from .rooms import DOT, INDEX, Spot, born, covered, gone, name_size, span, stacked, widest
 from .scene import Kind, Step
@@ -33,15 +33,13 @@ def _learned(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         color=sheet.theme.ink,
     )
     y = (top + bottom) / 2
-    total = width(step.text, theme.GLYPH) + width(step.raised, theme.GLYPH) * 0.72
-    x = spot.middle - total / 2
-    inner = width(step.text, theme.GLYPH)
+    inner, raised = width(step.text, theme.GLYPH), width(step.raised, theme.RAISED)
+    x = spot.middle - (inner + raised) / 2
     sheet.write(x + inner / 2, y, step.text, theme.GLYPH)
     if step.raised:
-        raised = width(step.raised, theme.GLYPH) * 0.72
-        sheet.write(x + inner + raised / 2 + 0.8, y - 4.5, step.raised, theme.GLYPH * 0.74)
+        sheet.write(x + inner + raised / 2 + 1, y - 3.8, step.raised, theme.RAISED)
     if step.bias:
-        sheet.write(x + inner + 3.5, y + 5, roman("+"), theme.CAPTION)
+        sheet.write(x + inner + 5.2, y + 5.5, roman("+"), theme.CAPTION)
     if step.mark == "embed":
         start = f"{spot.id}_i"
         sheet.arrow(start, spot.id, (spot.x0 - INDEX + 2, y), (spot.x0, y), "an index, not an axis", at_start=True)
@@ -240,6 +238,7 @@ DRAW: dict[str, Draw] = {
     "sign": sign,
     "gate": gate,
     "mask": mask,
+    "pick": pick,
     "block": block,
     "plain": block,
     "input": _source,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import theme
-from .rooms import DOT, LOOP, TURN, Spot, born, gone
+from .rooms import DOT, LOOP, TURN, Spot, born, gone, span
 from .route import half_loop
 from .scene import Step
 from .text import bold, plain, width
@@ -127,3 +127,16 @@ def gate(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         fillcolor=sheet.theme.ink,
         penwidth="0",
     )
+
+
+def pick(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """An axis ends where an index says which of its items: shared axes meet in dots, those of the index go on."""
+    meet(sheet, step, meeting, spot)
+    ended = [w for w in meeting.ins[0] if w.axis in step.contracted]
+    top, bottom = span(ended, spot.column, 10)
+    box = (spot.x0 + DOT + 8, top, spot.x1, bottom)
+    fill = sheet.theme.reduce
+    sheet.shape(spot.id, box, "op pick", step.tip, shape="box", style="filled,rounded", fillcolor=fill, penwidth="1.1")
+    sheet.write((box[0] + box[2]) / 2, (top + bottom) / 2, step.text, theme.CAPTION)
+    for wire in ended:
+        sheet.end(wire, spot.id, box[0])

@@ -276,27 +276,26 @@ class Layout:
                 column = self.columns[j]
                 rooms = [measure(step, self.meetings[id(step)]) for step in column.steps]
                 before = max((r.before for r in rooms), default=4.0)
-                if not column.steps:  # the start or end of a folded row: room for labels
-                    after = max(
-                        (width(label_of(s), theme.AXIS) + 8 for s in column.left if isinstance(s, Wire)), default=4
-                    )
-                    bordered = place + 1 < len(row) and any(
-                        s.kind in (Kind.ENTER, Kind.EXIT) for s in self.columns[row[place + 1]].steps
-                    )
-                    after, spare = (after, 0.0) if not place and not bordered else (8.0, 0.0)
+                start = 4.0
+                if not column.steps and not place:  # the start of a folded row: room for labels
+                    start = max((width(label_of(s), theme.AXIS) + 12 for s in column.left if isinstance(s, Wire)),
+                                default=4.0)  # fmt: skip
                 if place and any(s.kind is Kind.COPY for s in self.columns[row[place - 1]].steps):
                     earlier = {id(s) for s in self.columns[row[place - 1]].right}
                     going = {id(s) for s in column.right}
                     fresh = [s for s in column.left if isinstance(s, Wire) and id(s) not in earlier | going]
                     before = max(before, max((width(label_of(w), theme.AXIS) + 8 for w in fresh), default=0.0))
                 core = max((r.core for r in rooms), default=6.0)
-                after = max((r.after - max(0.0, (core - r.core) / 2) for r in rooms), default=4.0)
+                pairs = list(zip(column.steps, rooms, strict=True))
+                after = max((r.after - (0.0 if _at_right(s) else max(0.0, (core - r.core) / 2)) for s, r in pairs),
+                            default=start)  # fmt: skip
                 spare = 0.0  # labels may stand over the bends of the gap
-                if any(s.kind in (Kind.BOX, Kind.THROUGH) for s in column.steps):
+                kinds = {s.kind for s in column.steps}
+                if kinds & {Kind.BOX, Kind.THROUGH} and Kind.SOURCE not in kinds:
                     spare, after = max(0.0, after - 6.0), min(after, 6.0)
                 self.left[j], self.right[j] = x, x + before + core + max(0.0, after)
                 for k, (step, r) in enumerate(zip(column.steps, rooms, strict=True)):
-                    if step.kind in (Kind.COPY, Kind.SOURCE):
+                    if _at_right(step):
                         x1 = x + before + core
                         spot = Spot(f"op{j}_{k}", j, x1 - r.core, x1)
                     elif step.kind is Kind.JOIN and step.mark != "loop":
@@ -334,7 +333,12 @@ class Layout:
                             steepest = max(steepest, abs(wire.y[j] - target.y[following]))
         if steepest < 0.01:
             return 4.0
-        return min(34.0, 8.0 + 0.2 * steepest)
+        return min(32.0, 7.0 + 0.17 * steepest)
+
+
+def _at_right(step: Step) -> bool:
+    """Whether its glyph stands at the right of its column: wires are born there."""
+    return step.kind in (Kind.COPY, Kind.SOURCE)
 
 
 def _sized(columns: Sequence[Column]) -> None:

@@ -80,6 +80,7 @@ _MEANING: dict[str, str] = {
     "gate": "product, element by element",
     "arrow": "function of each element",
     "pill": "reduction",
+    "pick": "the item that an index says",
     "bar": "axes split, merged, joined",
     "copy": "copy",
     "block": "block, closed",
@@ -127,7 +128,7 @@ def _icon(sheet: Canvas, mark: str, x: float, y: float) -> None:
             )  # fmt: skip
         case "ring":
             shape(shape="circle", fillcolor=colors.norm, penwidth="1.8")
-        case "pill":
+        case "pill" | "pick":
             shape(shape="box", style="filled,rounded", fillcolor=colors.reduce)
         case "block":
             shape(shape="box3d", fillcolor=colors.block[0])

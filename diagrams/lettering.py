@@ -5,8 +5,26 @@ from __future__ import annotations
 from . import theme
 from .canvas import Canvas
 from .rooms import label_of
-from .text import LOW, Rich, barred, roman, width
+from .text import LOW, Rich, barred, plain, roman, width
 from .wires import Wire
+
+
+def write_titles(sheet: Canvas) -> None:
+    """Of regions: in the middle above the wires, or as near to it as nothing runs; where a region goes on in another
+    row, only if there is room."""
+    for cluster, x0, x1, needed in sheet.titles:
+        half, (x, y) = width(cluster.label, cluster.size) / 2, cluster.label_at
+        room = max(0.0, (x1 - x0) / 2 - half - 3)
+        spots = [x + side * step for step in range(0, int(room) + 1, 4) for side in (1, -1)]
+        free = (s for s in spots if sheet.ground.free((s - half - 1, y - 7, s + half + 1, y + 7)))
+        at = next(free, x if needed else None)
+        if at is None:
+            cluster.label = ()
+            continue
+        cluster.label_at = at, y
+        box = (at - half, y - 7, at + half, y + 7)
+        sheet.ground.take(box)
+        sheet.texts.append((plain(cluster.label), box))
 
 
 def write_signs(sheet: Canvas) -> None:
@@ -23,11 +41,11 @@ def write_signs(sheet: Canvas) -> None:
             sheet.bar(x + wide / 2 - bar / 2 + 0.5, y - 0.6 * size, bar, sheet.theme.ink)
     for x, heights, text, size, optional in sheet.later:
         half = width(text, size) / 2
-        near = (0.0, half - 2, 2 - half, half + 6, -half - 6)
-        far = () if optional else (heights[0] - 11, heights[-1] + 11)
-        spots = [(x + dx, y) for dx in near[:3] for y in heights] + [
-            (x + dx, y) for y in (*heights, *far) for dx in near
-        ]
+        near = (0.0, half - 2, 2 - half)
+        aside = (*near, half + 6, -half - 6)
+        further = () if optional else (*aside, half + 14, -half - 14, half + 24, -half - 24)
+        spots = [(x + dx, y) for dx in near for y in heights] + [(x + dx, y) for y in heights for dx in aside]
+        spots += [(x + dx, y + dy) for dy in (0, -5, 5, -11, 11, -18, 18) for y in heights for dx in further]
         free = (p for p in spots if sheet.ground.free((p[0] - half, p[1] - size * 0.5, p[0] + half, p[1] + size * 0.4)))
         at = next(free, None if optional else spots[0])
         if at is None:
@@ -71,7 +89,8 @@ def _label(sheet: Canvas, wire: Wire, text: Rich, wide: float, a: float, b: floa
     assert axis is not None
     bar = 0.0  # how far above the text's middle its macron is
     if axis.is_width and barred(axis.label):
-        bar = 5.5 if all(c in LOW for c in axis.label.partition("_")[0]) else 7.6
+        base = axis.label.partition("_")[0]
+        bar = 5.5 if all(c in LOW for c in base) else 8.6 if base in "ij" else 7.6
     for up in (True, False):
         for x in spots:
             if abs(x - want) > 70:

@@ -66,7 +66,7 @@ def draw_mask(
     sheet.shape(id, box, "op mask", tip, shape="grid", cells=cells, tones=tones, color=sheet.theme.ink, penwidth="1.3")
 
 
-HALF: Pattern = tuple((1, 1, 1, 0, 0, 0) for _ in range(6))  # some predicate
+HALF: Pattern = ((1, 0), (1, 0))  # some predicate
 GENERAL: Pattern = tuple(tuple(int((i * 3 + j * 5) % 7 > 2) for j in range(6)) for i in range(6))  # any, of data
 
 

@@ -278,6 +278,11 @@ class Steps:
             self.add(Step(kind, "pill", [x], [out], frame.section, eaten=gone, made=born, on=on, text=at, tip=tip))
             return out
         by = self.tensor(frame, index)
+        if len(eaten) == 1 and eaten[0] in x.axes and eaten[0] not in by.axes and by.axes:
+            out.axes = tuple(dict.fromkeys((*(a for a in x.axes if a not in eaten), *by.axes)))
+            at = (*roman("= "), *italic(spaced(by.name))) if by.name else roman("pick")
+            self.add(Step(Kind.JOIN, "pick", [x, by], [out], frame.section, contracted=eaten, text=at, tip=tip))
+            return out
         self.add(Step(Kind.BOX, "plain", [x, by], [out], frame.section, text=roman("look up"), tip=tip))
         return out
 

@@ -6,13 +6,17 @@ what it was copied from, the one read first on top; swaps that save crossings ar
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
 from .scene import Kind, Section, Step, Tensor
 
-_WORK = 60_000  # tensors moved by all trials together; beyond that the first order stands
+_WORK = 25_000  # tensors moved by all trials together; beyond that the best so far stands
+_STARTS = 12  # descents from shaken choices
+
+Choice = tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -30,36 +34,66 @@ def order_of(columns: Sequence[Sequence[Step]]) -> list[Stack]:
     place = {id(s): j for j, column in enumerate(columns) for s in column}
     for copy in copies:  # read first on top; the same reader's operands in its own order
         copy.outs.sort(key=lambda t: _rank(t, reader, place))
+    meets = [s for column in columns for s in column if s.kind in (Kind.JOIN, Kind.BOX) and len(s.ins) > 1]
     free = [s for column in columns for s in column if s.kind is Kind.SOURCE and place[id(s)] > 0]
-    choice: dict[int, tuple[int, ...]] = {}
-    best, cost = _simulate(columns, reader, choice)
-    size = sum(len(s.left) for s in best)
-    budget = _WORK
-    for _ in range(3):
-        improved = False
-        for step in (*copies, *free):
-            if budget < 0 or cost < 1e-9:
-                break
-            options: list[tuple[int, ...]]
-            if step.kind is Kind.SOURCE:
-                options = [(0,), (1,)]
-            elif len(step.outs) <= 3:
-                options = list(permutations(range(len(step.outs))))
-            else:
-                plain = tuple(range(len(step.outs)))
-                options = [plain, plain[::-1], *(plain[k:] + plain[:k] for k in range(1, len(plain)))]
-            had = choice.get(id(step))
-            for option in options:
-                if option == had:
-                    continue
-                budget -= size
-                trial = {**choice, id(step): option}
-                stacks, found = _simulate(columns, reader, trial)
-                if found < cost - 1e-9:
-                    best, cost, choice, improved = stacks, found, trial, True
-        if not improved:
+    options = {id(step): _options(step) for step in (*copies, *free, *meets)}
+    search = _Search(columns, reader, options)
+    search.descend({})
+    chance = random.Random(0)
+    for _ in range(_STARTS):
+        if search.cost < 1e-9 or search.budget < 0:
             break
-    return best
+        search.descend({key: chance.choice(ways) for key, ways in options.items() if chance.random() < 0.3})
+    return search.best
+
+
+def _options(step: Step) -> list[Choice]:
+    """What may be chosen for a step: the order of copies, above or below for a source, whom the others come to."""
+    if step.kind is Kind.SOURCE:
+        return [(0,), (1,)]
+    if step.kind is not Kind.COPY:
+        return [(k,) for k in range(min(4, len(step.ins)))]
+    plain = tuple(range(len(step.outs)))
+    if len(plain) <= 3:
+        return list(permutations(plain))
+    return [plain, plain[::-1], *(plain[k:] + plain[:k] for k in range(1, len(plain)))]
+
+
+class _Search:
+    """Descends from some choices, one step's at a time, and keeps the best that was found."""
+
+    def __init__(
+        self, columns: Sequence[Sequence[Step]], reader: Mapping[int, Step], options: Mapping[int, list[Choice]]
+    ) -> None:
+        self.columns, self.reader, self.options = columns, reader, options
+        self.best: list[Stack] = []
+        self.cost = float("inf")
+        self.budget = _WORK
+
+    def descend(self, choice: dict[int, Choice]) -> None:
+        stacks, cost = self.tried(choice)
+        size = 1 + sum(len(s.left) for s in stacks)
+        for _ in range(3):
+            improved = False
+            for key, ways in self.options.items():
+                if self.budget < 0 or cost < 1e-9:
+                    return
+                for way in ways:
+                    if way == choice.get(key):
+                        continue
+                    self.budget -= size
+                    trial = {**choice, key: way}
+                    _, found = self.tried(trial)
+                    if found < cost - 1e-9:
+                        cost, choice, improved = found, trial, True
+            if not improved:
+                return
+
+    def tried(self, choice: Mapping[int, Choice]) -> tuple[list[Stack], float]:
+        stacks, cost = _simulate(self.columns, self.reader, choice)
+        if cost < self.cost - 1e-9:
+            self.best, self.cost = stacks, cost
+        return stacks, cost
 
 
 def _rank(tensor: Tensor, reader: Mapping[int, Step], place: Mapping[int, int]) -> tuple[int, int, int]:
@@ -70,7 +104,7 @@ def _rank(tensor: Tensor, reader: Mapping[int, Step], place: Mapping[int, int]) 
 
 
 def _simulate(
-    columns: Sequence[Sequence[Step]], reader: Mapping[int, Step], choice: Mapping[int, tuple[int, ...]]
+    columns: Sequence[Sequence[Step]], reader: Mapping[int, Step], choice: Mapping[int, Choice]
 ) -> tuple[list[Stack], float]:
     """The stacks that follow from the choices, and what their crossings cost."""
     stack: list[Tensor] = []
@@ -80,7 +114,7 @@ def _simulate(
     for column in columns:
         for step in column:
             if len(step.ins) > 1:
-                cost += _gather(stack, step)
+                cost += _gather(stack, step, choice.get(id(step)))
             if step.kind is Kind.SINK:
                 want = {id(t): i for i, t in enumerate(step.ins)}
                 target = sorted(stack, key=lambda t: want.get(id(t), -1))
@@ -122,15 +156,15 @@ def _weight(tensor: Tensor) -> int:
     return max(1, len(tensor.axes))
 
 
-def _gather(stack: list[Tensor], step: Step) -> float:
-    """Bring a step's operands side by side, by the cheapest move; returns the crossings' cost."""
+def _gather(stack: list[Tensor], step: Step, choice: Choice | None) -> float:
+    """Bring a step's operands side by side, where is chosen or by the cheapest move; returns the crossings' cost."""
     ids = {id(t) for t in step.ins}
     places = [i for i, t in enumerate(stack) if id(t) in ids]
     if places[-1] - places[0] == len(places) - 1:
         return 0.0
     group = [stack[i] for i in places]
     best: tuple[float, list[Tensor]] | None = None
-    for anchor in places:
+    for anchor in places if choice is None else (places[min(choice[0], len(places) - 1)],):
         target = [t for t in stack[:anchor] if id(t) not in ids] + group
         target += [t for t in stack[anchor:] if id(t) not in ids]
         cost = float(_crossings(stack, target))

@@ -5,6 +5,8 @@ Graphviz rounds the sizes of nodes to whole points, so all pieces have whole poi
 
 from __future__ import annotations
 
+from math import ceil
+
 from .picture import Node
 
 LINE = 0.5  # points on paper: the outline of a cut box
@@ -46,7 +48,7 @@ def _cut(node: Node, scale: float) -> list[Node]:
     """A box without its lower left corner: in ink, and on it a little smaller in its tint. Two boxes make all but the
     triangle between them, a diamond makes that: its lower left side is the cut."""
     a = node.attributes
-    wide, high = (max(6, round(float(a[k]) * scale)) for k in ("width", "height"))
+    wide, high = (max(6, ceil(float(a[k]) * scale - 0.1)) for k in ("width", "height"))
     cut = max(2, round(float(a["cut"]) * scale))
     out = _Pieces(node, scale)
     for inset, fill in ((0.0, a["color"]), (LINE, a["fillcolor"])):
@@ -58,13 +60,18 @@ def _cut(node: Node, scale: float) -> list[Node]:
     return out.nodes
 
 
+def _cell(room: float, count: int) -> int:
+    """Whole points for each of so many cells, and hardly more than the room for all."""
+    cell = max(1, round(room / count))
+    return cell - 1 if cell > 1 and cell * count > room + 1 else cell
+
+
 def _grid(node: Node, scale: float) -> list[Node]:
     """Rows of cells: `0` in the first of its tones, `1` in that of the ground, `2` half and half."""
     a = node.attributes
     rows = a["cells"].split("/")
     masked, ground = a["tones"].split()
-    cell_x = max(1, round(float(a["width"]) * scale / len(rows[0])))
-    cell_y = max(1, round(float(a["height"]) * scale / len(rows)))
+    cell_x, cell_y = (_cell(float(a[k]) * scale, n) for k, n in (("width", len(rows[0])), ("height", len(rows))))
     wide, high = cell_x * len(rows[0]), cell_y * len(rows)
     out = _Pieces(node, scale)
     out.add("box", 0, 0, wide, high, ground)

@@ -13,7 +13,7 @@ from .wires import Meeting, Wire
 
 DOT = 6.0  # diameter of a copy or merge dot
 LOOP = 17.0  # half-loop, along x
-INDEX = 20.0  # the arrow of an index into an embedding
+INDEX = 17.0  # the arrow of an index into an embedding
 TURN = 20.0  # room for wires that run into one dot within a column
 
 
@@ -112,7 +112,7 @@ def measure(step: Step, meeting: Meeting) -> Room:
         case Kind.THROUGH if step.mark == "birth":
             return Room(2, 6, after)
         case Kind.THROUGH | Kind.ON if step.mark == "pill":
-            return Room(8, max(22.0, width(step.text, theme.CAPTION) + 10), after if step.made else 12)
+            return Room(8, pill_width(step), after if step.made else 12)
         case Kind.ON if step.mark == "ring":
             return Room(4, max(24.0, width(step.text, theme.CAPTION) + 7), 4)
         case Kind.ON if step.mark == "triangle":
@@ -129,6 +129,8 @@ def measure(step: Step, meeting: Meeting) -> Room:
             )
         case Kind.JOIN if step.mark == "bar":
             return Room(TURN if meeting.inner else 6, 14, after)
+        case Kind.JOIN if step.mark == "pick":
+            return Room(TURN if meeting.inner else 2, DOT + 8 + pill_width(step), after)
         case Kind.JOIN if step.mark == "mask":
             return Room(TURN if meeting.inner else 2, mask_width(step) + 10, 6)
         case Kind.JOIN:
@@ -171,6 +173,8 @@ def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
             return {w.number: _named(step, meeting, high) for w in covered(step, meeting)}
         case Kind.JOIN if step.mark == "mask":
             return {w.number: _named(step, meeting, 13.0) for w in meeting.ins[0] if w.axis in step.on}
+        case Kind.JOIN if step.mark == "pick":
+            return {w.number: (12.0, 12.0) for w in meeting.ins[0] if w.axis in step.contracted}
         case Kind.JOIN if step.mark in ("sign", "gate"):
             main = meeting.ins[meeting.main]
             return {main[0].number: (22.0, 4.0)} if main else {}
@@ -201,13 +205,16 @@ def name_size(step: Step) -> float:
 
 
 def learned_width(step: Step) -> float:
-    return max(
-        26.0, width(step.text, theme.GLYPH) + width(step.raised, theme.GLYPH) * 0.72 + 9 + (5 if step.bias else 0)
-    )
+    letters = width(step.text, theme.GLYPH) + max(width(step.raised, theme.RAISED), 11.0 if step.bias else 0.0)
+    return max(26.0, letters + 9)
 
 
 def mask_side(wires: int) -> float:
     return theme.PITCH * (wires - 1) + 17 if wires > 1 else 22.0
+
+
+def pill_width(step: Step) -> float:
+    return max(22.0, width(step.text, theme.CAPTION) + 10)
 
 
 def mask_width(step: Step) -> float:
@@ -217,7 +224,7 @@ def mask_width(step: Step) -> float:
 
 
 SQUARE = 16.0  # a mask's side within a block's box
-PADDED: Pattern = ((1, 1, 1, 1, 0, 0),)  # a mask along one axis that data decides
+PADDED: Pattern = ((1, 1, 0),)  # a mask along one axis that data decides
 
 
 def masked_room(step: Step) -> tuple[float, float]:

@@ -30,23 +30,11 @@ def draw_sections(sheet: Canvas) -> None:
             title = roman(name)
             fill = sheet.theme.region[section.tint % len(sheet.theme.region)]
             at = ((x0 + x1) / 2, top + 9)
-            sheet.picture.clusters.append(
-                Cluster(
-                    f"region{n}",
-                    (x0, top, x1, bottom),
-                    title,
-                    at,
-                    fill,
-                    section.title,
-                    theme.BLOCK,
-                    f"block-{section.name}" if section.name else "",
-                )
-            )
-            wide = width(title, theme.BLOCK)
+            cls = f"block-{section.name}" if section.name else ""
+            cluster = Cluster(f"region{n}", (x0, top, x1, bottom), title, at, fill, section.title, theme.BLOCK, cls)
+            sheet.picture.clusters.append(cluster)
             if name:
-                box = (at[0] - wide / 2, top + 2, at[0] + wide / 2, top + 16)
-                sheet.ground.take(box)
-                sheet.texts.append((name, box))
+                sheet.titles.append((cluster, x0, x1, opens))
             sheet.include((x0, top, x1, bottom))
             continue
         for opening, there in ((True, opens), (False, closes)):

@@ -7,7 +7,7 @@ from .canvas import Canvas
 from .glyphs import DRAW
 from .layout import PAD
 from .legend import draw_legend
-from .lettering import write_labels, write_signs
+from .lettering import write_labels, write_signs, write_titles
 from .scene import Scene
 from .sections import draw_sections, write_outside
 from .text import roman
@@ -33,6 +33,7 @@ class Sheet(Canvas):
             draw_row(self, row)
         draw_dashes(self)
         draw_links(self)
+        write_titles(self)
         write_signs(self)
         write_labels(self)
         write_outside(self)
@@ -41,6 +42,14 @@ class Sheet(Canvas):
             self.write((x0 + x1) / 2, y0 - 14, roman(scene.title), theme.TITLE, cls="title")
         if legend:
             draw_legend(self)
+        x0, y0, x1, y1 = self.extent
+        self.point("page_1", (x0, y0))  # what Graphviz takes for the page
+        self.point("page_2", (x1, y1))
+        self.fit(page)
+
+    def fit(self, page: float) -> None:
+        """Scale it down, if need be, to a page of so many points."""
+        self.page = page - 2 * PAD
         self.scale = min(1.0, self.page / max(1.0, self.extent[2] - self.extent[0]))
 
     @property

@@ -81,7 +81,7 @@ def width(rich: Rich, size: float) -> float:
 
 def kern(run: Run, size: float) -> float:
     """What is left free between a slanted run and the next one, of another height or style."""
-    return 0.07 * size if run.style == "i" else 0.02 * size
+    return 0.09 * size if run.style == "i" else 0.05 * size
 
 
 def shifted(run: Run, size: float) -> tuple[float, float]:

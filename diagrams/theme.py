@@ -18,6 +18,7 @@ AXIS = 12.5  # font sizes
 NAME = 18.0
 WORD = 13.0  # a tensor's name where it is a word
 GLYPH = 14.5
+RAISED = 12.0  # a weight's name at the letter of its glyph
 BLOCK = 12.0
 CAPTION = 12.0
 TITLE = 15.0

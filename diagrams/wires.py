@@ -193,9 +193,15 @@ def _slots(
 def _main(step: Step, stack: Sequence[Tensor]) -> int:
     """The operand whose wires go straight on: the widest, and of these the highest."""
     height = {id(t): i for i, t in enumerate(stack)}
-    if step.mark == "mask":
+    if step.mark in ("mask", "pick"):
         return 0
     return min(range(len(step.ins)), key=lambda i: (-len(step.ins[i].axes), height[id(step.ins[i])]))
+
+
+def _straight(copy: Step) -> Tensor:
+    """The copy whose wires go straight on: one under the same names."""
+    same = set(copy.ins[0].axes)
+    return min(copy.outs, key=lambda t: (set(t.axes) != same, copy.outs.index(t)))
 
 
 def _axes(wires: Sequence[Wire]) -> list[Axis]:
@@ -319,7 +325,7 @@ def _make(
         case Kind.COPY:
             source = step.ins[0]
             own = meeting.ins[0]
-            top = min(step.outs, key=lambda t: (set(t.axes) != set(source.axes), step.outs.index(t)))
+            top = _straight(step)
             meeting.main = step.outs.index(top)
             for tensor in step.outs:
                 swap = dict(zip(source.axes, tensor.axes, strict=True))
@@ -435,9 +441,9 @@ def _wish(step: Step, stack: Sequence[Tensor], wish: dict[int, list[Axis]]) -> N
             group = [a for a in step.on if a in want]
             wish[id(step.ins[0])] = together(want, group) if len(group) > 1 else want
         case Kind.COPY:
-            first = step.outs[0]
-            back = dict(zip(first.axes, step.ins[0].axes, strict=True))
-            wish[id(step.ins[0])] = [back[a] for a in of(first)]
+            main = _straight(step)
+            back = dict(zip(main.axes, step.ins[0].axes, strict=True))
+            wish[id(step.ins[0])] = [back[a] for a in of(main)]
         case Kind.THROUGH:
             x, want = step.ins[0], of(step.outs[0])
             made = [a for a in want if a in step.made]

@@ -11,6 +11,8 @@ from .route import bend, sampled, straight
 from .scene import Kind, Step
 from .wires import Dash, Wire
 
+_DASH = 24.0  # points that a dashed line needs to be one
+
 
 def draw_row(sheet: Canvas, row: Sequence[int]) -> None:
     """The wires of one row."""
@@ -144,7 +146,7 @@ def _dash(sheet: Canvas, dash: Dash, group: Sequence[int]) -> None:
             chain.extend(bend(chain[-1], (sheet.left[b], dash.y[b])))
     if x1 > chain[-1][0]:
         chain.extend(straight(chain[-1], (x1, chain[-1][1])))
-    if len(chain) < 4 or chain[-1][0] - chain[0][0] < 6:
+    if len(chain) < 4 or chain[-1][0] - chain[0][0] < _DASH:
         return
     a_id, b_id = f"d{dash.strand}_{first}a", f"d{dash.strand}_{first}b"
     sheet.point(a_id, chain[0])

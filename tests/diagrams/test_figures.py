@@ -27,7 +27,13 @@ from .geometry import faults
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-SPECS = sorted([*(ROOT / "compiler" / "std").glob("*.attn"), *(ROOT / "examples").rglob("*.attn")])
+SPECS = sorted(
+    [
+        *(ROOT / "compiler" / "std").glob("*.attn"),
+        *(ROOT / "examples").rglob("*.attn"),
+        *(HERE / "specs").glob("*.attn"),
+    ]
+)
 
 
 FIGURES: dict[str, Callable[[], Graph]] = {
