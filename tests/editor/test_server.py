@@ -293,6 +293,8 @@ def test_completion(editor: Editor) -> None:
     assert next(iter(offered("    z = x[seq as @]"))) == "past"
     named = offered("    z = multihead.other[seq, past](x, x[seq as past], @)")
     assert "mask =" in named and "bias =" not in named
+    assert list(offered("    z = multihead.b[@"))[:2] == ["past", "seq"]  # widths, as the block wants them
+    assert {"softmax", "feed_forward"} <= set(offered("    z = x |> @")) and "x" not in offered("    z = x |> @")
     assert {"bias =", "q =", "heads ="} <= set(offered("    z = multihead[@"))
     assert {"bias =", "init ="} <= set(offered("    z = linear[model -> model](x, @)"))
     assert list(offered("    z = linear[model -> model](x, init = @)"))[:2] == ["constant", "normal"]

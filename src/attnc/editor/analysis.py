@@ -27,8 +27,7 @@ from .shift import Shift
 
 @dataclass(eq=False)
 class Analysis:
-    """program: what `attnc check` says of the text. facts, names: of its text, broken lines apart.
-
+    """lenient: the text checked without its broken lines, which gave the facts.
     last: the analysis of the last text that parsed, if this one does not.
     """
 
@@ -36,7 +35,7 @@ class Analysis:
     path: str
     source: Source
     file: s.File
-    program: Program
+    lenient: Program
     facts: Facts
     names: Names
     files: tuple[Source, ...]  # all that were read for it, as they were
@@ -45,6 +44,13 @@ class Analysis:
     @property
     def text(self) -> str:
         return self.source.text
+
+    @cached_property
+    def program(self) -> Program:
+        """What `attnc check` says of the text: nothing is reported only because a broken line is missing."""
+        if not any(self.project.tree(source)[1] for source in dict.fromkeys(self.files)):
+            return self.lenient
+        return build(self.source, base=_folder(self.path), facts=Facts(self.facts.read))
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -127,23 +133,18 @@ def analyse(project: Project, path: str, last: Analysis | None = None) -> Analys
         read.append(found)
         return found
 
-    broken: list[Diagnostic] = []
-
-    def lenient(text: Source) -> tuple[s.File, list[Diagnostic]]:
-        file, problems = project.tree(text)
-        broken.extend(problems)
-        return file, problems
-
-    base = Path(path).parent if Path(path).is_absolute() else None
-    facts = Facts(reader, lenient)
-    program = build(source, base=base, facts=facts)
-    if broken:  # what is missing is not to be reported: check again, as `attnc check` does
-        program = build(source, base=base, facts=Facts(reader))
+    facts = Facts(reader, project.tree)
+    program = build(source, base=_folder(path), facts=facts)
     names = project.names(path)
     assert names is not None
     good = not project.tree(source)[1]
     before = None if good or last is None else last if not project.tree(last.source)[1] else last.last
     return Analysis(project, path, source, project.tree(source)[0], program, facts, names, tuple(read), before)
+
+
+def _folder(path: str) -> Path | None:
+    """Where `use` looks."""
+    return Path(path).parent if Path(path).is_absolute() else None
 
 
 def is_current(analysis: Analysis) -> bool:

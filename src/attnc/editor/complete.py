@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
@@ -174,6 +175,11 @@ class _Completion:
         return "config" if names[-1:] == ["config"] and len(before) < 4 else ""
 
     def _expression(self) -> Iterator[Offer]:
+        if self.place.previous == "|>":  # only what is called
+            yield from offers.blocks(self.visible)
+            yield from offers.ops()
+            yield from offers.words(["scan"])
+            return
         yield from offers.values(self.view, self.visible, self.at)
         yield from offers.axes(self.view, self.visible)
         yield from offers.consts(self.visible)
@@ -204,7 +210,9 @@ class _Completion:
         elif previous == "as":
             yield from self._copies(opened)
         elif symbol is not None:
-            yield from offers.axes(self.view, self.visible)
+            kind = self._parameter_kind(symbol, len(opened.parts) - 1)
+            for offer in offers.axes(self.view, self.visible):  # those of the kind that is wanted first
+                yield replace(offer, rank=1 if offer.kind == kind else 5)
             if previous in ("[", ","):
                 yield from offers.parameters(self.view, symbol)
         elif previous in ("[", ",", "->", ":"):
@@ -216,6 +224,12 @@ class _Completion:
             yield from (o for o in offers.axes(self.view, self.visible, suited) if o.label not in given)
         elif op is None and callee:
             yield from offers.words(["as"])
+
+    def _parameter_kind(self, symbol: Symbol, position: int) -> str:
+        """Of what kind the parameter at a position in the brackets of a call is."""
+        node = symbol.meant.node
+        generics = node.generics if isinstance(node, s.BlockDecl | s.OpDecl) else ()
+        return generics[position].kind if position < len(generics) else ""
 
     def _operands(self, opened: Opened) -> list[str]:
         """The names in the parentheses that follow a bracket, and before a pipe."""
