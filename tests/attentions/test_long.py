@@ -10,7 +10,7 @@ import torch
 
 from .checking import Array, Case, Weights, agrees, attention, causal, heads, joined
 
-SEEDS = range(3)
+SEEDS = range(2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

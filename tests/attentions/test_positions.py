@@ -11,7 +11,7 @@ import torch
 
 from .checking import Array, Case, Weights, agrees, causal, distances, heads, joined, softmax
 
-SEEDS = range(3)
+SEEDS = range(2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

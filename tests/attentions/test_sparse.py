@@ -11,7 +11,7 @@ import torch
 
 from .checking import Array, Case, Weights, agrees, attention, causal, distances, heads, joined, some_true
 
-SEEDS = range(3)
+SEEDS = range(2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
