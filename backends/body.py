@@ -32,6 +32,7 @@ from .extents import claim_of, holds
 from .layout import INLINE, Reader, plan_axes
 from .plan import OutputState, Plan, Program, operands, results
 from .static_code import Code, apply, number, static_code
+from .steps import STEPS, Kept
 from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of
 from .writing import is_path
 
@@ -87,7 +88,7 @@ class Body(Calls):
             elif isinstance(node, Apply) and node.out.id in self._hints and not node.axes:
                 for operand in node.operands:
                     self._hints.setdefault(operand.id, self._hints[node.out.id])
-                if node.out.id in self._wishes and kind_of(node.operands[0]) == "bool":
+                if node.operands and node.out.id in self._wishes and kind_of(node.operands[0]) == "bool":
                     self._wishes.setdefault(node.operands[0].id, self._wishes[node.out.id])
 
     # -- nodes --------------------------------------------------------------------------------------------------
@@ -117,9 +118,11 @@ class Body(Calls):
     def _parameter(self, node: Node, weight: Weight, out: Value) -> None:
         text = self.parameter(weight)
         axes = tuple(axis for dim in weight.dims for axis in dim)
+        step = self.graph.stepped is not None and self.graph.stepped.method == "step"
         slices = [
-            f":{self.extent(axis).text}" if axis.bound is not None and axis.extent is None else ":" for axis in axes
-        ]
+            f":{self.extent(axis).text}" if axis.bound is not None and axis.extent is None and not step else ":"
+            for axis in axes
+        ]  # a step takes the rows that it wants (steps.slice_)
         while slices and slices[-1] == ":":
             slices.pop()
         if slices:
@@ -171,6 +174,13 @@ class Body(Calls):
                        number=False)  # fmt: skip
 
     def _apply(self, node: Apply) -> None:
+        if node.op in STEPS:
+            val = STEPS[node.op](self, node, [self.env[operand.id] for operand in node.operands])
+            if val is None:
+                self.release(operands(node))
+            else:
+                self._finish(node, node.out, val, inline=True)
+            return
         vals = [self.env[operand.id] for operand in node.operands]
         if node.axes and node.op not in ("rename", "gather"):
             vals = [self._spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
@@ -376,6 +386,8 @@ class Emitter(ABC):
         self.bodies: dict[str, Body] = {}
         self.helpers: dict[str, None] = {}
         self.imports: dict[str, str] = {}  # an op of the user's own -> what the file calls it
+        self.asked: set[str] = set()  # widths whose extents a step wants to know
+        self.kept: dict[tuple[str, str], Kept] = {}  # how lies what `prepare` keeps, by class and name
 
     def foreign(self, graph: Graph) -> str:
         """How the file calls an op of the user's own, `module:function`."""
@@ -401,15 +413,18 @@ class Emitter(ABC):
 
     def settle(self) -> None:
         """Emits every class, callers first, until their states stand still."""
-        root = self.program.plans[-1]
-        for state, item in zip(root.inputs, root.graph.inputs, strict=True):
-            state.lead = FULL
-            if item.default is not None:
-                state.lead, state.thin = SOME, set(plan_axes(root, root.graph.inputs.index(item)))
+        for root in map(self.program.plan, (self.program.root, *self.program.steps)):
+            for state, item in zip(root.inputs, root.graph.inputs, strict=True):
+                state.lead = FULL
+                if item.default is not None:
+                    state.lead, state.thin = SOME, set(plan_axes(root, root.graph.inputs.index(item)))
+        forward = self.program.forward
+        # What `prepare` keeps, and how it lies, is known before a step reads it.
+        steps = sorted(self.program.plans[len(forward) :], key=lambda plan: plan.method.startswith("prepare"))
         for _ in range(100):
             before = [plan.state() for plan in self.program.plans]
             self.helpers.clear()
-            for plan in reversed(self.program.plans):
+            for plan in (*reversed(forward), *reversed(steps)):
                 if plan.graph.kind != "op":
                     self.emit(plan)
             if [plan.state() for plan in self.program.plans] == before:

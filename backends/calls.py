@@ -227,14 +227,21 @@ class Calls(Layout):
         if isinstance(out.type.element, IndexInto) and state.in_range:
             bounds = self.bounds.positions(out.type.element.axis)
         axes = (*lifted, *(rename(axis) for axis in state.axes))
+        lead = join_leads(val.lead for val in fed)
+        if lead == NONE and state.lead != NONE and not lifted:  # it comes from the cache
+            lead = SOME
         return Val(
-            Code(""), axes, frozenset(thin), join_leads(val.lead for val in fed),
+            Code(""), axes, frozenset(thin), lead,
             kind_of(out), is_table(out), False, needs, bounds, names, 1 + max((val.depth for val in vals), default=0),
         )  # fmt: skip
 
     def _bind_call(self, node: Call, text: str, outs: list[Val]) -> None:
         if len(outs) == 1:
             self._finish(node, node.outs[0], replace(outs[0], code=Code(text)), inline=True)
+            return
+        if not outs:  # done for what it leaves in the cache
+            self.release(node.args)
+            self.line(text)
             return
         self.release(node.args)
         targets = []

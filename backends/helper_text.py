@@ -23,8 +23,8 @@ def helpers(module: str) -> dict[str, str]:
     return found
 
 
-TORCH = ("torch_helpers", "span_helpers", "torch_masks")
-NUMPY = ("numpy_helpers", "span_helpers", "numpy_masks")
+TORCH = ("torch_helpers", "span_helpers", "torch_masks", "torch_decoding")
+NUMPY = ("numpy_helpers", "span_helpers", "numpy_masks", "numpy_decoding")
 
 
 def helper_names(modules: tuple[str, ...]) -> frozenset[str]:

@@ -55,7 +55,8 @@ class Scope:
 
 def scope_of(plan: Plan, taken: frozenset[str]) -> Scope:
     """Names in the order of claim: arguments, axes, consts; `taken` are those of the file's functions and classes."""
-    namer = Namer(taken)
+    own = {"cache", "last"} if plan.graph.stepped is not None else set()
+    namer = Namer(taken | own)
     inputs = [namer.give(item.name) for item in plan.graph.inputs]
     axes = {axis: namer.give(axis.name) for axis in plan.axes}
     consts = {const: namer.give(const.name) for const in plan.consts}
@@ -149,6 +150,9 @@ class Layout(ABC):
 
     @abstractmethod
     def arange(self, extent: str) -> str: ...
+
+    @abstractmethod
+    def helper(self, name: str) -> None: ...
 
     @abstractmethod
     def filled(self, shape: str, value: str, kind: str, dtype: str) -> str: ...
@@ -318,6 +322,34 @@ class Layout(ABC):
             for val in self.env.values():
                 if not val.number and val.has(copy) and is_path(val.text) and self._alive(val):
                     return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.lines)
+        return self._step_extent(axis)
+
+    def is_new(self, axis: Axis) -> bool:
+        """Whether the axis is one of the new items of a step."""
+        return self.graph.stepped is not None and axis.family == self.graph.stepped.new
+
+    def endless(self, axis: Axis) -> bool:
+        """Whether the axis is that of all items so far."""
+        return self.graph.stepped is not None and axis.family == self.graph.stepped.whole.family
+
+    def _step_extent(self, axis: Axis) -> Code | None:
+        """The extent of an axis of decoding, as the cache knows it."""
+        stepped = self.graph.stepped
+        if stepped is None or not self.plan.cached or stepped.method == "prepare":
+            return None
+        if axis == stepped.tail:
+            return self._read_extent(axis, "len(range(cache.start, cache.end)[-last:])", self.lines)
+        if self.plan.is_root:
+            for item in self.program.steps[0].inputs:  # of what was prepared
+                for other in item.value.type.axes:
+                    if other.family == axis.family:
+                        self.file.asked.add(other.name)
+                        return self._read_extent(axis, f'cache.sizes["{other.name}"]', self.lines)
+        if self.endless(axis):
+            return Code("cache.end")
+        for found, keep in stepped.spans:
+            if found == axis:
+                return self._read_extent(axis, f"cache.span({self.static(keep).text})", self.lines)
         return None
 
     def _check_division(self, formula: str, above: Code, below: Code, where: list[str]) -> None:

@@ -137,7 +137,7 @@ def build_numpy(
     called = parameters[1 : 1 + len(graph.inputs)]  # the inputs, behind the weights: not all keep their names
     if "dtype" in parameters and "dtype" not in called:
         function = functools.partial(function, dtype=wanted)  # a model without weights or real inputs
-    return Compiled(function, arrays, module, [item.name for item in graph.inputs], called)
+    return Compiled(function, arrays, module, [item.name for item in graph.inputs], called, wanted)
 
 
 def function_name(module: ModuleType) -> str:
@@ -168,13 +168,28 @@ class Compiled:
         module: ModuleType,
         names: list[str],
         args: list[str],
+        dtype: np.dtype[Any],
     ) -> None:
         self._function = function
         self.weights = weights
         self.module = module
         self._rename = dict(zip(names, args, strict=True))
 
+        self._dtype = dtype
+        self._decodes = "prepare" in module.__dict__ and "Cache" in module.__dict__
+
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        return self._function(
-            self.weights, *inputs, **{self._rename.get(name, name): value for name, value in named.items()}
-        )
+        return self._function(self.weights, *inputs, **self._named(named))
+
+    def _named(self, named: dict[str, Any]) -> dict[str, Any]:
+        return {self._rename.get(name, name): value for name, value in named.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        """`prepare`, `step`, `generate` and `stream` of a model that decodes."""
+        if name in ("prepare", "step", "generate", "stream") and self.__dict__.get("_decodes"):
+            function = self.module.__dict__.get(name)
+            if function is not None and "dtype" in inspect.signature(function).parameters:
+                function = functools.partial(function, dtype=self._dtype)
+            if function is not None:
+                return lambda *inputs, **named: function(self.weights, *inputs, **self._named(named))
+        raise AttributeError(f"a compiled model has no attribute {name!r}")

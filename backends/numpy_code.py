@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from ..compiler.axes import Axis
+from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.inventory import inventory
 from ..compiler.ops import OPS
@@ -14,6 +16,7 @@ from . import numpy_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
 from .capture import Captures
+from .decoder import DOCS, NAMES, begin_decoding, decoder_functions
 from .helper_text import NUMPY, helper_names, helpers, used_helpers
 from .names import Namer
 from .plan import Plan, Program
@@ -206,6 +209,7 @@ class NumpyBody(Body):
         at: str,
         args: list[str],
         keywords: list[str],
+        cache: str = "",
     ) -> str:
         built = self.built(plan, graph, to_caller, consts, self.size_code, self.const_code, self.bound_code)
         given = []
@@ -214,11 +218,14 @@ class NumpyBody(Body):
         if (self.numpy.owns(graph) or plan.on_path) and plan.graph.kind != "model":
             given.append(at)
         found = ["found=found"] if plan.on_path else []
+        if plan.cached:
+            args = [*args, cache]
         return f"{self.numpy.functions[plan.key]}({', '.join([*given, *args, *built, *keywords, *found])})"
 
     def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
+        cache = f'cache.at("{node.graph.stepped.segment}")' if node.graph.stepped is not None else ""
         return self.call_text(
-            plan, node.graph, dict(node.axes), dict(node.consts), self.path(node.name), args, keywords
+            plan, node.graph, dict(node.axes), dict(node.consts), self.path(node.name), args, keywords, cache
         )
 
     def loop(
@@ -230,13 +237,19 @@ class NumpyBody(Body):
         at = self.path(node.name) if node.shared else f'{self.prefix}f"{node.name}.{{{counter}}}."'
         calls = []
         for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
-            calls.append(self.call_text(plan, body, {}, {}, at, [*targets, *args], words))
-        used = len(plans) > 1 or (owned and not node.shared) or any(re.search(rf"={counter}\b", call) for call in calls)
+            cache = f'cache.at(f"{node.name}.{{{counter}}}")'
+            calls.append(self.call_text(plan, body, {}, {}, at, [*targets, *args], words, cache))
+        used = (
+            any(plan.cached for plan in plans)
+            or len(plans) > 1
+            or (owned and not node.shared)
+            or any(re.search(rf"={counter}\b", call) for call in calls)
+        )
         comment = ", ".join(self.shown(self.core(value.type.axes)) for value in node.outs)
-        goal = ", ".join(targets)
+        goal = f"{', '.join(targets)} = " if targets else ""
         lines = [f"for {counter if used else '_'} in range({count}):"]
         if len(calls) == 1:
-            lines += wrap(f"    {goal} = {calls[0]}", comment)
+            lines += wrap(f"    {goal}{calls[0]}", comment)
         else:
             for number_, call in enumerate(calls):
                 these = passes([place for place, which in enumerate(node.variant) if which == number_])
@@ -244,7 +257,7 @@ class NumpyBody(Body):
                     lines.append("    else:")
                 else:
                     lines.append(f"    {'el' if number_ else ''}if {counter} in {these}:")
-                lines += wrap(f"        {goal} = {call}", comment)
+                lines += wrap(f"        {goal}{call}", comment)
         self.namer.free(counter)
         return lines
 
@@ -256,6 +269,9 @@ class NumpyBody(Body):
         self.line(f'found[{self.prefix}"{out.name}"] = {val.text}')
 
     def begin(self) -> None:
+        if self.plan.is_root and self.plan.owner is not None:
+            self.helper("Cache")
+            self.lines += begin_decoding(self, self.numpy.decoding)
         if self.graph.kind == "model" and self.graph.inputs:
             self.helper("check_inputs")
             if any(item.length_of is not None for item in self.graph.inputs):
@@ -279,15 +295,20 @@ class NumpyBody(Body):
 class NumpyEmitter(Emitter):
     """The whole file."""
 
-    def __init__(self, program: Program, captures: Captures) -> None:
+    def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
         super().__init__(program)
-        self.captures = captures
+        self.captures, self.decoding = captures, decoding
         self._owners: dict[int, bool] = {}
         names = Namer(helper_names(NUMPY))
-        root = program.plans[-1]
-        self.functions = {root.key: names.give(root.graph.name)}
-        for plan in program.plans[:-1]:
-            self.functions[plan.key] = names.give(_snake(plan.name))
+        root = program.plan(program.root)
+        roots = [program.plan(graph) for graph in program.steps]
+        self.functions = {plan.key: plan.method for plan in roots}
+        for name in NAMES if roots else ():
+            names.reserve(name)
+        self.functions[root.key] = names.give(root.graph.name)
+        for plan in program.plans:
+            if plan.key not in self.functions:
+                self.functions[plan.key] = names.give(_snake(plan.name))
         self.globals = helper_names(NUMPY) | frozenset(self.functions.values())
 
     def body(self, plan: Plan) -> NumpyBody:
@@ -303,9 +324,16 @@ class NumpyEmitter(Emitter):
         self.settle()
         texts: list[str] = []
         results: list[str] = []
-        for plan in self.program.plans:
+        root = self.program.plan(self.program.root)
+        for plan in (
+            *(plan for plan in self.program.plans if plan is not root),
+            root,
+        ):  # the model is the last function
             if plan.graph.kind == "op":
                 continue
+            if plan is root and self.decoding is not None and self.decoding.prompt is not None:
+                self.helpers["Decoder"] = None
+                texts.append(decoder_functions(self.decoding, root.graph))
             body = self.bodies[plan.key]
             assert isinstance(body, NumpyBody)
             if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
@@ -356,9 +384,15 @@ class NumpyEmitter(Emitter):
             more.append("dtype: np.dtype[Any]" + (' = np.dtype("float32")' if plan.is_root else ""))
         if plan.on_path and not plan.is_root:
             more.append("found: dict[str, Array]")
+        if plan.cached and not (plan.is_root and plan.method == "prepare"):
+            args.append("cache: Cache")
+        if plan.is_root and plan.method == "step":
+            args.append("last: int = 0")
         args += ["*", *more] if more else []
         lines = wrap(f"def {self.functions[plan.key]}({', '.join(args)}) -> {self._result_type(plan, body)}:")
         inner = [*body.checks]
+        if plan.is_root and plan.owner is not None:
+            lines += [f"    {line}" for line in DOCS[plan.method]]
         if plan.on_path and plan.is_root:
             inner.append("found: dict[str, Array] = {}")
         returned = self._return(plan, body)
@@ -370,7 +404,9 @@ class NumpyEmitter(Emitter):
 
     def _result_type(self, plan: Plan, body: NumpyBody) -> str:
         kinds = [annotation(body, val, "Array") for val in body.returned]
-        if len(kinds) == 1:
+        if not kinds:
+            kind = "Cache" if plan.is_root else "None"
+        elif len(kinds) == 1:
             kind = kinds[0]
         elif plan.graph.kind == "model":
             kind = f"{plan.name}Output"
@@ -380,6 +416,8 @@ class NumpyEmitter(Emitter):
 
     def _return(self, plan: Plan, body: NumpyBody) -> list[str]:
         values = [val.text for val in body.returned]
+        if not values:
+            return ["return cache"] if plan.is_root else [] if body.lines else ["pass"]
         text = values[0] if len(values) == 1 else ", ".join(values)
         shown = ", ".join(body.shown(val.axes) for val in body.returned)
         if plan.graph.kind == "model" and len(values) > 1:
@@ -405,8 +443,12 @@ def numpy_source(graph: Graph, *, header: str = "", capture: tuple[str, ...] = (
     header: lines put first, as comments. capture: paths of values that the call returns besides its result.
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
-    from .lower import lower
+    from .lower import lower, stepping
 
-    graph, captures = lower(graph, capture)
-    program = Program(graph, captures.marks)
-    return NumpyEmitter(program, captures).source(header)
+    lowered, captures = lower(graph, capture)
+    decoding = None if capture else stepping(graph, lowered)
+    if decoding is not None and decoding.step is not None and decoding.prepare is not None:
+        program = Program(lowered, captures.marks, (decoding.prepare, decoding.step))
+        with suppress(CannotEmit):  # a model whose steps cannot be written has none
+            return NumpyEmitter(program, captures, decoding).source(header)
+    return NumpyEmitter(Program(lowered, captures.marks), captures).source(header)

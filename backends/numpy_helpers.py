@@ -334,3 +334,11 @@ def erf(x: Array) -> Array:
     far = np.exp(-large * large) / large * (math.sqrt(1 / math.pi) - rest)
     found = np.where(y <= 0.5, small, np.copysign(1 - np.where(y <= 4.0, tail, far), x))
     return np.where(np.isnan(x), x, found)
+
+
+def taps(x: Array, axis: int, places: int, size: int, left: int) -> Array:
+    """`window` of the last `places` items of x, which begins before them: y[s, t] = x[s + t - left]."""
+    behind = left - (x.shape[axis] - places)
+    if behind < 0:
+        x = np.take(x, np.arange(-behind, x.shape[axis]), axis)
+    return window(x, axis, places, size, 1, max(behind, 0))

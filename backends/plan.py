@@ -79,6 +79,10 @@ def static_axes(static: Static) -> Iterator[Axis]:
             return
 
 
+# Ops of decoding that need the cache (compiler/decode/build.py)
+CACHED = frozenset({"remember", "store", "recall", "resume", "leave", "positions", "slice", "since"})
+
+
 @dataclass(slots=True)
 class _Form:
     """The structure of one graph, and its axes and consts in canonical order."""
@@ -204,6 +208,10 @@ class Plan:
     wants_device: bool = False
     wants_dtype: bool = False
     late: dict[Const, None] = field(default_factory=dict)  # consts that callers pass at each call (shared repeats)
+    # Of decoding (compiler/decode):
+    owner: Plan | None = None  # the class whose weights it uses: this is one of its methods besides `forward`
+    method: str = "forward"
+    cached: bool = False  # it takes the cache
 
     def state(self) -> object:
         """All that other classes see of this one: when no class's state changes any more, the text is final."""
@@ -258,19 +266,25 @@ def _has_const(static: Static) -> bool:
 class Program:
     """All classes of a model, callees before callers, the root last."""
 
-    def __init__(self, root: Graph, captured: Mapping[int, frozenset[int]] | None = None) -> None:
-        """captured: for `id(graph)`, the ids of its values to record."""
+    def __init__(
+        self, root: Graph, captured: Mapping[int, frozenset[int]] | None = None, steps: tuple[Graph, ...] = ()
+    ) -> None:
+        """captured: for `id(graph)`, the ids of its values to record. steps: the graphs of decoding, if it decodes."""
         self.root = root
+        self.steps = steps
         self._captured = dict(captured or {})
         self._forms: dict[int, _Form] = {}
         self._on_path: dict[int, bool] = {}
         self.plans: list[Plan] = []
         self._by_key: dict[str, Plan] = {}
         self._by_graph: dict[int, Plan] = {}
-        self._names = Namer()
+        self._names = Namer(frozenset({"Cache", "Decoder", "Decodes", "History"}) if steps else frozenset())
         self.bindings: dict[int, tuple[dict[Axis, Axis], dict[Const, Const]]] = {}  # the class's own -> the instance's
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
         self._visit(root, frozenset(), "")
+        self.forward = tuple(self.plans)
+        for graph in steps:
+            self._visit(graph, frozenset(), "")
         for plan in self.plans:
             wish, number = plan.name, 1
             while self._names.is_taken(plan.name):
@@ -302,7 +316,9 @@ class Program:
         plan = self._by_key.get(form.key)
         if plan is None:
             captured = self._captured.get(id(graph), frozenset())
-            plan = Plan(name, form.key, graph, lifted, form.axes, form.consts, [], graph is self.root, captured)
+            top = graph is self.root or graph in self.steps
+            plan = Plan(name, form.key, graph, lifted, form.axes, form.consts, [], top, captured)
+            self._step(plan)
             plan.on_path = bool(captured) or any(self.plan(c).on_path for n in graph.nodes for c in children(n))
             plan.inputs = [InputState() for _ in graph.inputs]
             plan.outputs = [None] * len(graph.outputs)
@@ -313,7 +329,33 @@ class Program:
         self.bindings[id(graph)] = binding
         self._by_graph[id(graph)] = plan
 
+    def _step(self, plan: Plan) -> None:
+        """Where the graph is one of decoding: whose method it is, under which name, and whether it takes the cache."""
+        stepped = plan.graph.stepped
+        if stepped is None:
+            return
+        plan.owner = None if stepped.origin is None else self.plan(stepped.origin)
+        used = sum(other.owner is plan.owner and other.method.startswith(stepped.method) for other in self.plans)
+        plan.cached = stepped.variant
+        if plan.owner is not None:
+            plan.method = stepped.method + (f"_{used + 1}" if used else "")
+        plan.name = f"{plan.name}{camel(plan.method if plan.owner is not None else stepped.method)}"
+        for node in plan.graph.nodes:
+            if isinstance(node, Apply) and node.op in CACHED:
+                plan.cached = True
+            plan.cached = plan.cached or any(self.plan(child).cached for child in children(node))
+        plan.cached = plan.cached or plan.is_root
+
     def _form(self, graph: Graph, lifted: frozenset[Axis]) -> _Form:
+        """A step that does nothing but what its block does is a call of it: it has the same form."""
+        form = self._structure(graph, lifted, None)
+        if graph.stepped is None or graph.stepped.origin is None:
+            return form
+        origin = self._forms[id(graph.stepped.origin)]
+        shared = form.key == origin.key and graph not in self.steps and not graph.stepped.variant
+        return form if shared else self._structure(graph, lifted, origin)
+
+    def _structure(self, graph: Graph, lifted: frozenset[Axis], origin: _Form | None) -> _Form:
         canon = _Canon(lifted)
         parts: list[object] = [graph.kind, graph.name, graph is self.root, graph.target]
         parts += [canon.axis(axis) for axis in graph.axes]
@@ -335,6 +377,10 @@ class Program:
                 formula = canon.static(axis.size)
             parts.append((axis.name, axis.kind.value, axis.bound is not None, formula))
         parts += [const.name for const in canon.consts]
+        if origin is not None and graph.stepped is not None:
+            parts += [origin.key, graph.stepped.method, [canon.axes.get(axis) for axis in origin.axes]]
+        if graph.stepped is not None and (origin is not None or graph.stepped.origin is None):
+            parts += [(canon.axes[a], canon.static(keep)) for a, keep in graph.stepped.spans if a in canon.axes]
         key = hashlib.sha256(repr(parts).encode()).hexdigest()
         return _Form(key, tuple(canon.axes), tuple(canon.consts), canon.values)
 
@@ -365,9 +411,11 @@ class Program:
                 place = {axis: number for number, axis in enumerate(form.axes)}
                 order = {const: number for number, const in enumerate(form.consts)}
                 scan = (canon.axis(node.axis), node.steps, node.states) if isinstance(node, Scan) else ()
+                segment = node.graph.stepped.segment if node.graph.stepped else ""
                 return (
                     "call",
                     scan,
+                    segment,
                     form.key,
                     node.name,
                     tuple(canon.value(v) for v in node.args),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ..compiler.axes import Axis
+from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.ops import OPS
 from ..compiler.static import Const, Static
@@ -14,6 +16,7 @@ from . import torch_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
 from .capture import Captures
+from .decoder import DOCS, begin_decoding, decoder_lines
 from .helper_text import TORCH, helper_names, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
@@ -52,6 +55,10 @@ class TorchBody(Body):
         self.checks: list[str] = []
         self._first_weight: str | None = None
         self.attributes = Namer(MODULE_ATTRIBUTES)
+        self.home: TorchBody | None = None
+        if plan.owner is not None:
+            self._move_in(file, plan.owner)
+            return
         for node in plan.graph.nodes:  # weight paths come first: they are what the spec says
             if isinstance(node, Apply) and node.name is not None:
                 self.attributes.reserve(node.name)
@@ -61,6 +68,19 @@ class TorchBody(Body):
                 self.attributes.reserve(node.name)
         self._attribute: dict[str, str] = {}
         self._first_weight = self._find_weight()
+
+    def _move_in(self, file: TorchEmitter, owner: Plan) -> None:
+        """A method besides `forward`: it uses what the class's `__init__` makes, and may add to it."""
+        home = file.bodies[owner.key]
+        assert isinstance(home, TorchBody)
+        self.home = home
+        self.init, self.modules, self.stored, self.bases = home.init, home.modules, home.stored, home.bases
+        self.attributes, self._attribute = home.attributes, home._attribute
+        self._first_weight = home._first_weight
+        assert self.graph.stepped is not None
+        axes, consts = self.program.bindings[id(self.graph.stepped.origin)]
+        self._home_axes = {theirs: own for own, theirs in axes.items()}
+        self._home_consts = {theirs: own for own, theirs in consts.items()}
 
     def _find_weight(self) -> str | None:
         for node in self.plan.graph.nodes:
@@ -92,6 +112,9 @@ class TorchBody(Body):
 
     def built_size(self, axis: Axis) -> str:
         """The size of an axis inside `__init__`."""
+        if self.home is not None:
+            own = self._home_axes.get(axis)
+            return self.home.built_size(own) if own is not None else str(axis.extent)
         if axis in self.derived:
             return self.derived[axis]
         if axis not in self.plan.axes or (axis.extent is not None and axis not in self.scope.axes):
@@ -115,6 +138,8 @@ class TorchBody(Body):
         return self._derivations
 
     def built_const(self, const: Const) -> str:
+        if self.home is not None and const in self._home_consts:
+            return self.home.built_const(self._home_consts[const])
         if const not in self.scope.consts:
             return number(const.value if const.value is not None else 0).text
         self.plan.numbers[const] = None
@@ -143,6 +168,8 @@ class TorchBody(Body):
         return self._stored(name) if name.isidentifier() else name
 
     def bound_code(self, axis: Axis) -> str:
+        if self.home is not None:
+            return self.home.bound_code(self._home_axes[axis])
         self.plan.sizes_bound[axis] = None
         return self._stored(self.scope.bounds[axis])
 
@@ -358,10 +385,29 @@ class TorchBody(Body):
             self.bases.setdefault(plan.name, (plan, given))
             extra = ["found=found"] if plan.on_path else []
             return f"{plan.name}.forward({', '.join(['self', *args, *keywords, *extra])})"
+        if plan.owner is not None:
+            return self._step(node, plan, args, keywords)
         made = self.made(plan, node.graph, dict(node.axes), dict(node.consts))
         name = self.submodule(node.name, made, self.torch.owns(node.graph))
         segment = node.name
-        return f"{name}({', '.join([*args, *keywords, *self.traced(plan, segment)])})"
+        cache = [f'cache.at("{node.graph.stepped.segment}")'] if plan.cached and node.graph.stepped is not None else []
+        return f"{name}({', '.join([*args, *cache, *keywords, *self.traced(plan, segment)])})"
+
+    def _step(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
+        """The call of another class's method of decoding."""
+        stepped = node.graph.stepped
+        assert stepped is not None and plan.owner is not None
+        cache = [f'cache.at("{stepped.segment}")'] if plan.cached else []
+        given = ", ".join([*args, *cache, *keywords])
+        if node.name == "":
+            return f"{plan.owner.name}.{plan.method}({', '.join(filter(None, ['self', given]))})"
+        origin = stepped.origin
+        assert self.home is not None and origin is not None
+        twin = next(n for n in self.home.graph.nodes if isinstance(n, Call | Scan) and n.name == node.name
+                    and self.program.plan(n.graph) is plan.owner)  # fmt: skip
+        made = self.home.made(plan.owner, twin.graph, dict(twin.axes), dict(twin.consts))
+        name = self.submodule(node.name, made, self.torch.owns(origin))
+        return f"{name}.{plan.method}({given})"
 
     def loop(
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
@@ -386,13 +432,22 @@ class TorchBody(Body):
                 raise CannotEmit(
                     f"{self.graph.name}: `repeat.{node.name} shared` with a static `if` on the pass's number"
                 )
-            module = self.submodule(node.name, made[0], True)
+            stepping = plans[0].owner is not None
+            module = attribute(node.name) if stepping else self.submodule(node.name, made[0], True)
             counter = self.counters.get(node.index, "_") if node.index is not None else "_"
-            counter = counter if plans[0].late else "_"
+            plan = plans[0]
+            counter = counter if plan.late else "_"
+            if plan.owner is not None:
+                if counter == "_" and plan.cached:
+                    counter = self.namer.give("i")
+                    self.namer.free(counter)
+                module = f"{module}.{plan.method}"
+                args = [*args, f'cache.at(f"{node.name}.{{{counter}}}")'] if plan.cached else args
             steps = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
             given_ = [*targets, *args, *keywords[0], *self.traced(plans[0], node.name)]
             lines = [f"for {counter} in range({steps}):"]
-            lines += wrap(f"    {', '.join(targets)} = {module}({', '.join(given_)})", self.carried_axes(node))
+            goal = f"{', '.join(targets)} = " if targets else ""
+            lines += wrap(f"    {goal}{module}({', '.join(given_)})", self.carried_axes(node) if targets else "")
             return lines
         kinds = [
             f"{made[kind]} if {index} in {passes([i for i, which in enumerate(node.variant) if which == kind])} else "
@@ -400,6 +455,8 @@ class TorchBody(Body):
         ]
         counter = index if used or kinds else "_"
         text = f"nn.ModuleList({''.join(kinds)}{made[-1]} for {counter} in range({count}))"
+        if plans[0].owner is not None:
+            return self._step_loop(node, plans, targets, args, keywords)
         if node.name not in self.modules:
             self.modules[node.name] = text
             self.init.append(assigned(node.name, text))
@@ -426,6 +483,25 @@ class TorchBody(Body):
         self.namer.free(each)
         return lines
 
+    def _step_loop(
+        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
+    ) -> list[str]:
+        """The passes of a repeat, of each the method of decoding."""
+        if len({(plan.method, plan.cached) for plan in plans}) > 1:
+            raise CannotEmit(f"{self.graph.name}: the steps of the variants of `repeat {node.name}` differ")
+        each = self.namer.give(node.name[:-1] if node.name.endswith("s") and len(node.name) > 3 else "layer")
+        words = sorted({word for words in keywords for word in words}) if len(plans) > 1 else keywords[0]
+        head, cache = f"for {each} in {attribute(node.name)}:", []
+        if plans[0].cached:
+            counter = self.namer.give("i")
+            head = f"for {counter}, {each} in enumerate({attribute(node.name)}):"
+            cache = [f'cache.at(f"{node.name}.{{{counter}}}")']
+            self.namer.free(counter)
+        call = f"{each}.{plans[0].method}({', '.join([*targets, *args, *cache, *words])})"
+        self.namer.free(each)
+        goal = f"{', '.join(targets)} = " if targets else ""
+        return [head, *wrap(f"    {goal}{call}", self.carried_axes(node) if targets else "")]
+
     def counts(self, node: Repeat) -> bool:
         return node.shared
 
@@ -442,6 +518,10 @@ class TorchBody(Body):
     # -- a model's border ---------------------------------------------------------------------------------------
 
     def begin(self) -> None:
+        if self.plan.is_root and self.plan.owner is not None:
+            self.helper("Cache")
+            self.helper("Decoder")
+            self.lines += begin_decoding(self, self.torch.decoding)
         if self.graph.kind == "model" and self.graph.inputs:
             self.helper("check_inputs")
             if any(item.length_of is not None for item in self.graph.inputs):
@@ -459,9 +539,9 @@ class TorchBody(Body):
 class TorchEmitter(Emitter):
     """The whole file."""
 
-    def __init__(self, program: Program, captures: Captures) -> None:
+    def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
         super().__init__(program)
-        self.captures = captures
+        self.captures, self.decoding = captures, decoding
         self.globals = helper_names(TORCH) | frozenset(plan.name for plan in program.plans)
         self._owners: dict[int, bool] = {}
 
@@ -489,15 +569,18 @@ class TorchEmitter(Emitter):
         self.settle()
         texts: list[str] = []
         results: list[str] = []
-        for plan in self.program.plans:
+        root = self.program.plan(self.program.root)
+        for plan in (*(plan for plan in self.program.plans if plan is not root), root):  # the model is the last class
             if plan.graph.kind == "op":
                 continue
             body = self.bodies[plan.key]
             assert isinstance(body, TorchBody)
             if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
                 results.append(self._results(plan, body))
+            if plan.owner is not None:
+                continue
             texts.append(self._class(plan, body))
-        carried = used_helpers(TORCH, set(self.helpers))
+        carried = used_helpers(TORCH, set(self.helpers) - (set() if self._generates else {"Decoder"}))
         code = "\n\n\n".join([*carried, *results, *texts])
         imports = []
         if re.search(r"\bmath\.", code):
@@ -517,6 +600,10 @@ class TorchEmitter(Emitter):
         head = "".join(f"# {line}\n" for line in header.splitlines())
         return f"{head}{chr(10).join(imports)}\n\n\n{code}\n"
 
+    @property
+    def _generates(self) -> bool:
+        return self.decoding is not None and self.decoding.prompt is not None
+
     def _results(self, plan: Plan, body: TorchBody) -> str:
         lines = [f"class {plan.name}Output(NamedTuple):"]
         for name, val in zip(output_names(plan), body.returned, strict=True):
@@ -528,7 +615,9 @@ class TorchEmitter(Emitter):
         # A model that calls a model which calls a third one needs only the nearest as its base.
         nested = {name for base, _ in bases for name in self._ancestors(base)}
         bases = [(base, given) for base, given in bases if base.name not in nested]
-        names = ", ".join(base.name for base, _ in bases) or "nn.Module"
+        decodes = plan.is_root and self._generates
+        mixin = ["Decoder"] if decodes else []
+        names = ", ".join([*mixin, *([base.name for base, _ in bases] or ["nn.Module"])])
         lines = [f"class {plan.name}({names}):"]
         params = self._parameters(plan, body)
         setup = [*body.derivations]
@@ -550,7 +639,14 @@ class TorchEmitter(Emitter):
             for text in setup:
                 lines += wrap(f"        {text}")
             lines.append("")
+        if decodes:
+            lines[1:1] = [f"    {line}".rstrip() for line in decoder_lines(self.decoding, plan.graph)]
         lines += self._forward(plan, body)
+        for other in self.program.plans:
+            if other.owner is plan:
+                method = self.bodies[other.key]
+                assert isinstance(method, TorchBody)
+                lines += ["", *self._forward(other, method)]
         return "\n".join(lines)
 
     def _ancestors(self, plan: Plan) -> set[str]:
@@ -592,9 +688,20 @@ class TorchEmitter(Emitter):
                 more += [] if plan.is_root else ["found: dict[str, Tensor]"]
             else:
                 more += ["at: str", "found: dict[str, Tensor]"]
-        args += ["*", *more] if more else []
+        if plan.cached and not (plan.is_root and plan.method == "prepare"):
+            args.append("cache: Cache")
+        if plan.is_root and plan.method == "step":
+            args.append("last: int = 0")
+        if plan.graph.stepped is not None and plan.graph.stepped.variant:
+            more.append("**_: int")  # what another variant of the body wants to know
+            args += [*(["*"] if len(more) > 1 else []), *more]
+        else:
+            args += ["*", *more] if more else []
         result = self._result_type(plan, body)
-        lines = wrap(f"    def forward({', '.join(args)}) -> {result}:")
+        lines = ["    @torch.inference_mode()"] if plan.is_root and plan.owner is not None else []
+        lines += wrap(f"    def {plan.method}({', '.join(args)}) -> {result}:")
+        if plan.is_root and plan.owner is not None:
+            lines += [f"        {line}" for line in DOCS[plan.method]]
         inner = [*body.checks]
         if plan.on_path and plan.is_root:
             inner.append("found: dict[str, Tensor] = {}")
@@ -609,7 +716,9 @@ class TorchEmitter(Emitter):
 
     def _result_type(self, plan: Plan, body: TorchBody) -> str:
         kinds = [annotation(body, val, "Tensor") for val in body.returned]
-        if len(kinds) == 1:
+        if not kinds:
+            kind = "Cache" if plan.is_root else "None"
+        elif len(kinds) == 1:
             kind = kinds[0]
         elif plan.graph.kind == "model":
             kind = f"{plan.name}Output"
@@ -619,6 +728,8 @@ class TorchEmitter(Emitter):
 
     def _return(self, plan: Plan, body: TorchBody) -> list[str]:
         values = [val.text for val in body.returned]
+        if not values:
+            return ["return cache"] if plan.is_root else [] if body.lines else ["pass"]
         text = values[0] if len(values) == 1 else ", ".join(values)
         shown = ", ".join(body.shown(val.axes) for val in body.returned)
         if plan.graph.kind == "model" and len(values) > 1:
@@ -639,8 +750,12 @@ def torch_source(graph: Graph, *, header: str = "", capture: tuple[str, ...] = (
     header: lines put first, as comments. capture: paths of values that the call returns besides its result.
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
-    from .lower import lower
+    from .lower import lower, stepping
 
-    graph, captures = lower(graph, capture)
-    program = Program(graph, captures.marks)
-    return TorchEmitter(program, captures).source(header)
+    lowered, captures = lower(graph, capture)
+    decoding = None if capture else stepping(graph, lowered)
+    if decoding is not None and decoding.step is not None and decoding.prepare is not None:
+        program = Program(lowered, captures.marks, (decoding.prepare, decoding.step))
+        with suppress(CannotEmit):  # a model whose steps cannot be written has none
+            return TorchEmitter(program, captures, decoding).source(header)
+    return TorchEmitter(Program(lowered, captures.marks), captures).source(header)

@@ -173,3 +173,11 @@ class GroupedLinear(nn.Module):
         g = "abcdefgh"[: self.weight.dim() - 2]
         y = torch.einsum(f"...{g}i,{g}oi->...{g}o", x, self.weight)
         return y if self.bias is None else y + self.bias
+
+
+def taps(x: Tensor, dim: int, places: int, size: int, left: int) -> Tensor:
+    """`window` of the last `places` items of x, which begins before them: y[s, t] = x[s + t - left]."""
+    behind = left - (x.shape[dim] - places)
+    if behind < 0:
+        x = x.narrow(dim, -behind, x.shape[dim] + behind)
+    return window(x, dim, places, size, 1, max(behind, 0))

@@ -25,6 +25,7 @@ def standard_imports(code: str) -> list[str]:
     """What generated code needs of the standard library, `math` left out."""
     homes = {
         "Callable": "collections.abc",
+        "Iterator": "collections.abc",
         "cache": "functools",
         "partial": "functools",
         "Any": "typing",
@@ -34,7 +35,8 @@ def standard_imports(code: str) -> list[str]:
     for name, home in homes.items():
         if re.search(rf"@{name}\b" if name == "cache" else rf"\b{name}\b", code):
             found.setdefault(home, []).append(name)
-    return [f"from {home} import {', '.join(names)}" for home, names in found.items()]
+    imports = ["import random"] if "random.Random(" in code else []
+    return imports + [f"from {home} import {', '.join(names)}" for home, names in found.items()]
 
 
 def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:

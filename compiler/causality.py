@@ -169,14 +169,14 @@ class _Analysis:
         for node in graph.nodes:
             match node:
                 case Constant(value, out):
-                    infos[out.id] = _constant(value, out, families)
+                    infos[out.id] = constant_info(value, out, families)
                 case Positions(axis, out):
                     form = Linear.of({axis: 1}, 0)
                     infos[out.id] = Info({}, linear=form, uppers=(form,))
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
-                    infos[node.out.id] = _Step(node, infos, families).info()
+                    infos[node.out.id] = Step(node, infos, families).info()
                 case Call():
                     self._call(node, infos, families)
                 case Repeat():
@@ -193,10 +193,10 @@ class _Analysis:
         entering = []
         for entry, arg in zip(node.graph.inputs, node.args, strict=True):
             back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
-            entering.append(_over(infos[arg.id], back))
+            entering.append(over_info(infos[arg.id], back))
         names = dict(node.axes)
         for out, info in zip(node.outs, self.run(node.graph, entering, inner), strict=True):
-            infos[out.id] = _over(info, names)
+            infos[out.id] = over_info(info, names)
 
     def _scan(self, node: Scan, infos: dict[int, Info], families: frozenset[int]) -> None:
         """A state depends on items up to the one at hand: each step adds its own, and none after it."""
@@ -205,7 +205,7 @@ class _Analysis:
         entering = []
         for entry, arg in zip(node.graph.inputs, node.args, strict=True):
             back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
-            entering.append(_over(infos[arg.id], back))
+            entering.append(over_info(infos[arg.id], back))
         for at, _ in node.states:  # what is known of the first value need not hold of the next
             entering[at] = Info(entering[at].reach)
         found: list[Info] = []
@@ -222,7 +222,7 @@ class _Analysis:
                     entering[at] = Info(everything("each step reaches further", node.span, entering[at].reach))
         names = dict(node.axes)
         for out, info in zip(node.outs, found, strict=True):
-            infos[out.id] = Info(_over(info, names).reach)
+            infos[out.id] = Info(over_info(info, names).reach)
 
     def _repeat(self, node: Repeat, infos: dict[int, Info], families: frozenset[int]) -> None:
         carried = [Info(infos[arg.id].reach) for arg in node.args[: node.carried]]
@@ -250,7 +250,7 @@ def _freeze(info: Info) -> object:
     return (frozenset(info.reach), facts(info.true), facts(info.false), *forms)
 
 
-def _over(info: Info, names: Mapping[Axis, Axis]) -> Info:
+def over_info(info: Info, names: Mapping[Axis, Axis]) -> Info:
     """The same in the axes on the other side of a block's border."""
 
     def digit(d: Digit) -> Digit:
@@ -296,7 +296,7 @@ def _below(x: Info, size: Info, gap: int = 0) -> bool:
     return any(b is not None and b[0].family == axis.family and b[1] - 1 + gap <= number for b in bounds)
 
 
-def _constant(value: Static, out: Value, families: frozenset[int]) -> Info:
+def constant_info(value: Static, out: Value, families: frozenset[int]) -> Info:
     """A number; a size that is known at run time only tells how many items there are."""
     number = known(value)
     if number is None and any(counts(axis, families) for axis in axes_in(value)):
@@ -310,7 +310,7 @@ def _constant(value: Static, out: Value, families: frozenset[int]) -> Info:
 
 
 @dataclass
-class _Step:
+class Step:
     """One op of the table."""
 
     node: Apply
@@ -323,7 +323,7 @@ class _Step:
         mask = self.infos[node.mask.id] if node.mask else None
         match node.op:
             case "rename":
-                return _over(parts[0], {node.axes[0]: node.made[0]})
+                return over_info(parts[0], {node.axes[0]: node.made[0]})
             case "gather":
                 return self._gather(parts[0], parts[1])
             case "split":
@@ -331,7 +331,7 @@ class _Step:
             case "merge":
                 return self._merge(parts[0])
             case "concat":
-                joined = [_over(part, {axis: node.made[0]}) for part, axis in zip(parts, node.axes, strict=True)]
+                joined = [over_info(part, {axis: node.made[0]}) for part, axis in zip(parts, node.axes, strict=True)]
                 return Info(unite(*(part.reach for part in joined)))
             case "softmax" | "log_softmax" | "l2norm" | "layernorm" | "rmsnorm":
                 support = both(parts[0].true if node.op == "l2norm" else {}, mask.true if mask else {})
@@ -348,7 +348,7 @@ class _Step:
             case "window":
                 return self._window(parts[0])
             case "pad":
-                return Info(_over(parts[0], {node.axes[0]: node.made[0]}).reach)
+                return Info(over_info(parts[0], {node.axes[0]: node.made[0]}).reach)
             case "cross_entropy":
                 return Info(self._bounded(parts, set(node.axes), {}))
             case "embed" | "index":

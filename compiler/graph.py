@@ -247,12 +247,38 @@ class Input:
 class Output:
     """One result. `value.type` may have lost or gained nothing: its axes are `axes`, in declared (memory) order.
 
-    `name` is None where a single result has no name. `lifted` axes come first in memory.
+    `name` is None where a single result has no name. `lifted` axes come first in memory. `causal`: the axes along which
+    it is proved causal, as the spec claims (D12).
     """
 
     name: str | None
     value: Value
     axes: tuple[Axis, ...]
+    causal: tuple[Axis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stepped:
+    """What makes a graph a part of decoding (`compiler/decode`): a step, or what is prepared before the first one.
+
+    method:  "step" or "prepare".
+    origin:  the graph whose weights it has: the block or model that it is a step of; None if that has no use for it.
+    segment: what it adds to the path of its caches in the graph that calls it; `{i}` stands for the number of a pass.
+    new:     the family of the axes of the new items.
+    whole:   an axis as long as all items so far.
+    spans:   axes that reach back from the newest item, each with how many items before the new ones it has.
+    tail:    the axis of the new items that are wanted of a model's result.
+    variant: it is one of several bodies of a repeat, whose steps are called alike.
+    """
+
+    method: str
+    origin: Graph | None
+    segment: str
+    new: int
+    whole: Axis
+    spans: tuple[tuple[Axis, Static], ...] = ()
+    tail: Axis | None = None
+    variant: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -266,6 +292,7 @@ class Graph:
     lifted:  axes of callers over which this instance lifts; they come first in the memory order of its values.
     target:  "module:function" of an `op` of the user's own (kind "op"): no nodes, the outputs are what it returns. It
              gets its inputs in memory order (batch axes, lifted axes, declared axes) and must return likewise.
+    stepped: set in the graphs of decoding, and in no others.
     """
 
     name: str
@@ -280,6 +307,7 @@ class Graph:
     doc: str = ""
     span: Span | None = field(default=None, repr=False)
     target: str = ""
+    stepped: Stepped | None = None
 
 
 def values_of(graph: Graph) -> Iterator[Value]:

@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..dsl import syntax as s
@@ -212,6 +212,14 @@ class _Build:
                     leak = check_causal(instance.graph, position, axis, name.span)
                     if leak is not None:
                         session.add(leak)
+                    else:
+                        instance.graph = _proved(instance.graph, position, axis)
+
+
+def _proved(graph: Graph, position: int, axis: Axis) -> Graph:
+    outputs = list(graph.outputs)
+    outputs[position] = replace(outputs[position], causal=(*outputs[position].causal, axis))
+    return replace(graph, outputs=tuple(outputs))
 
 
 def _unused_axes(session: Session, module: Module) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph import Apply, Call, Constant, Graph, Input, Node, Output, Repeat, Scan, Value
+from ..graph import Apply, Call, Constant, Graph, Input, Node, Repeat, Scan, Value
 from ..static import Literal
 
 
@@ -94,7 +94,7 @@ class _Folder:
                 case _:
                     pass
             nodes.append(node)
-        outputs = tuple(Output(output.name, now(output.value), output.axes) for output in graph.outputs)
+        outputs = tuple(replace(output, value=now(output.value)) for output in graph.outputs)
         if not same and not given and all(a is b for a, b in zip(nodes, graph.nodes, strict=True)):
             return graph
         return replace(graph, inputs=tuple(inputs), nodes=tuple(nodes), outputs=outputs)

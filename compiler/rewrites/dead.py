@@ -7,6 +7,8 @@ from dataclasses import replace
 from ..graph import Apply, Call, Constant, Graph, Positions
 from .walk import reads
 
+EFFECTS = ("store", "leave")  # of decoding: what they do is done in the cache
+
 
 def alive(graph: Graph) -> Graph:
     """The graph without nodes whose results nothing reads; nested graphs are left as they are."""
@@ -17,7 +19,7 @@ def alive(graph: Graph) -> Graph:
             case Constant(out=out) | Positions(out=out):
                 used = out.id in read
             case Apply(out=out):
-                used = out.id in read or bool(node.weights)
+                used = out.id in read or bool(node.weights) or node.op in EFFECTS
             case Call(outs=outs):
                 used = any(out.id in read for out in outs) or not _pure(node.graph)
             case _:
@@ -32,7 +34,7 @@ def _pure(graph: Graph) -> bool:
     """Whether a graph is made of positions, numbers and ops without weights alone."""
     return not graph.target and all(
         isinstance(node, Constant | Positions)
-        or (isinstance(node, Apply) and not node.weights)
+        or (isinstance(node, Apply) and not node.weights and node.op not in EFFECTS)
         or (isinstance(node, Call) and _pure(node.graph))
         for node in graph.nodes
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from .compiler.axes import Axis
     from .compiler.cost.bill import Cost
+    from .compiler.decode import Decoding
     from .compiler.graph import Graph, Type
     from .compiler.inventory import WeightSpec
     from .compiler.program import Program
@@ -293,6 +294,17 @@ class Model:
         from .compiler.cost.bill import cost
 
         return cost(self._graph, _plain({**(sizes or {}), **more}), batch=batch, dtype=dtype)
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """How the model decodes, derived from the spec: what is cached, or why it has no one-step form.
+
+        `decoding.caches` lists what steps keep (path, axes, how many items), `decoding.reason` says what stands in the
+        way of a step or of `generate`; `print(decoding)` shows both.
+        """
+        from .backends.lower import described
+
+        return described(self._sized)
 
     def source(self, backend: Literal["torch", "numpy"]) -> str:
         """Stand-alone Python source: needs torch (or NumPy) and jaxtyping, not attnc.

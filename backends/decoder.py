@@ -1,0 +1,85 @@
+"""What a model that decodes has besides its steps: how they begin, and the class attributes that `Decoder` reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..compiler.decode import Decoding
+from ..compiler.graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Scan
+
+if TYPE_CHECKING:
+    from .body import Body
+
+NAMES = ("prepare", "step", "generate", "stream")
+DOCS = {
+    "prepare": ['"""What no step changes, and an empty cache."""'],
+    "step": [
+        '"""The next items, after those that the cache has seen: the results for these, or for the `last` of them."""'
+    ],
+}
+
+
+def reserved(graph: Graph) -> str | None:
+    """A part of the model that has the name of one of the functions of decoding."""
+    for node in graph.nodes:
+        match node:
+            case Apply(name=str(name)) | Call(name=name) | Scan(name=name) | Repeat(name=name):
+                head = name
+            case Parameter(weight=weight):
+                head = weight.name.split(".")[0]
+            case _:
+                continue
+        if head in NAMES:
+            return head
+    return None
+
+
+def begin_decoding(body: Body, decoding: Decoding | None) -> list[str]:
+    """The first lines of `prepare` and `step` of a model."""
+    if body.plan.method == "prepare":
+        asked = {axis.name: axis for val in body.inputs for axis in val.axes if axis.name in body.file.asked}
+        return ["cache = Cache()", *(f'cache.sizes["{n}"] = {body.extent(a).text}' for n, a in asked.items())]
+    assert decoding is not None and decoding.time is not None
+    axis = decoding.time
+    new = next(val for val in body.inputs if any(body.is_new(a) for a in val.axes))
+    place = next(a for a in new.axes if body.is_new(a))
+    longest = axis.extent if axis.extent is not None else axis.bound
+    limit = "" if longest is None else f", {longest}"
+    return [f'cache.advance({new.text}.shape[{new.dim(place)}], "{body.graph.name}", "{axis.name}"{limit})']
+
+
+def decoder_lines(decoding: Decoding | None, graph: Graph) -> list[str]:
+    """What `generate` must know of a model, as attributes of its class."""
+    assert decoding is not None and decoding.time is not None
+    item = next(item for item in graph.inputs if item.name == decoding.prompt)
+    element = item.value.type.element
+    assert isinstance(element, IndexInto)
+    assert decoding.prepare is not None
+    axis = decoding.time
+    longest = axis.extent if axis.extent is not None else axis.bound
+    given = tuple(item.name for item in decoding.prepare.inputs)
+    return [
+        f'decodes = Decodes("{graph.name}", "{item.name}", "{axis.name}", {longest}, "{element.axis.name}", '
+        f"{element.axis.extent}, {given!r})",
+        "",
+    ]
+
+
+def decoder_functions(decoding: Decoding, graph: Graph) -> str:
+    """`generate` and `stream` of a model in NumPy."""
+    made = decoder_lines(decoding, graph)[0]
+    return "\n".join(
+        [
+            made.replace("decodes = ", "DECODES = "),
+            "",
+            "",
+            "def generate(w: dict[str, Array], prompt: Any, max_new: int, **options: Any) -> Array:",
+            '    """New items behind each prompt: see `Decoder.generate` for the options."""',
+            "    return Decoder(DECODES, w, prepare, step).generate(prompt, max_new, **options)",
+            "",
+            "",
+            "def stream(w: dict[str, Array], prompt: Any, max_new: int, **options: Any) -> Iterator[Array]:",
+            '    """The items of `generate` as they come."""',
+            "    return Decoder(DECODES, w, prepare, step).stream(prompt, max_new, **options)",
+        ]
+    )

@@ -1,0 +1,173 @@
+"""Code of the ops of decoding (compiler/decode/build.py), alike in both backends: what is kept lives in `cache`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..compiler.axes import Axis
+from ..compiler.graph import Apply
+from ..compiler.static import Literal
+from .ranges import ANY
+from .static_code import SUM, TERM, Code
+from .values import NONE, SOME, CannotEmit, Val, is_table, kind_of
+
+if TYPE_CHECKING:
+    from .body import Body
+
+Emit = Callable[["Body", Apply, list[Val]], "Val | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How a value lies that `prepare` keeps: places of its dimensions among the value's axes, and its leading ones."""
+
+    order: tuple[int, ...]
+    lead: int
+
+
+def _plain(body: Body, node: Apply, x: Val) -> Val:
+    """An operand as an array of the type that the result has."""
+    table = is_table(node.out)
+    if not x.number:
+        return body.real(x, table) if kind_of(node.out) == "real" else x
+    dtype = body.float64() if table else body.dtype if kind_of(node.out) == "real" else ""
+    axes = body.core(node.out.type.axes)
+    shape = f"({'1, ' * len(axes)})" if axes else "()"
+    text = body.filled(shape.replace(", )", ",)"), x.text, kind_of(node.out), dtype)
+    return replace(
+        x, code=Code(text), axes=axes, thin=frozenset(axes), number=False, kind=kind_of(node.out), table=table
+    )
+
+
+def _home(body: Body) -> str:
+    """The class that both `prepare` and `step` are methods of."""
+    if body.plan.owner is None:
+        raise CannotEmit(f"{body.graph.name}: it keeps what its whole form does otherwise")
+    return body.plan.owner.key
+
+
+def remember(body: Body, node: Apply, vals: list[Val]) -> Val:
+    """The new items behind the earlier ones; of a span that has a bound, what it reaches."""
+    new, made = node.axes[0], node.made[0]
+    x = body.full(_plain(body, node, vals[0]), [new])
+    size = "" if body.endless(made) else f", {body.extent(made).text}"
+    text = f'cache.extend("{node.name}", {x.text}, {x.dim(new)}{size})'
+    axes = tuple(made if axis == new else axis for axis in x.axes)
+    return body.combine([x], Code(text), axes, node.out, thin=x.thin, bounds=ANY)
+
+
+def store(body: Body, node: Apply, vals: list[Val]) -> None:
+    x = _plain(body, node, vals[0])
+    axes = body.core(node.out.type.axes)
+    x = body.full(x, axes)
+    body.file.kept[_home(body), node.name or ""] = Kept(tuple(axes.index(a) for a in x.axes), x.lead)
+    body.line(f'cache.store("{node.name}", {x.text})', body.shown(x.axes))
+
+
+def recall(body: Body, node: Apply, vals: list[Val]) -> Val:
+    kept = body.file.kept[_home(body), node.name or ""]
+    axes = body.core(node.out.type.axes)
+    return Val(
+        Code(f'cache["{node.name}"]'),
+        tuple(axes[place] for place in kept.order),
+        lead=kept.lead,
+        kind=kind_of(node.out),
+        table=is_table(node.out),
+        depth=1,
+    )
+
+
+def resume(body: Body, node: Apply, vals: list[Val]) -> Val:
+    axes = body.core(node.out.type.axes)
+    x = body.align(_plain(body, node, vals[0]), axes)
+    text = f'cache.resume("{node.name}", {x.text})'
+    return replace(x, code=Code(text), axes=axes, thin=frozenset(axes), lead=SOME, depth=x.depth + 1)
+
+
+def leave(body: Body, node: Apply, vals: list[Val]) -> None:
+    """The last of the new items is what the next step goes on from."""
+    axis = node.axes[0]
+    x = body.full(_plain(body, node, vals[0]), [axis])
+    x = body.permute(x, [axis, *(a for a in body.core(node.out.type.axes) if a in x.axes and a != axis)])
+    after = ", :" * (len(x.axes) - 1)
+    rows = ", rows=False" if x.lead == NONE else ""
+    body.line(f'cache.leave("{node.name}", {x.atom}[..., -1{after}]{rows})')
+
+
+def positions(body: Body, node: Apply, vals: list[Val]) -> Val:
+    axis = node.axes[0]
+    stepped = body.graph.stepped
+    assert stepped is not None
+    text = body.arange(_range(body, axis))
+    return Val(Code(text), (axis,), kind="int", bounds=body.bounds.positions(stepped.whole), depth=1)
+
+
+def _range(body: Body, axis: Axis, separator: str = ", ") -> str:
+    """The places of the items of an axis in the whole sequence: `start, end`."""
+    if body.endless(axis):
+        return "cache.end" if separator == ", " else f"{separator}cache.end"
+    if body.is_new(axis):
+        return f"cache.start{separator}cache.end"
+    first = f"cache.end - {body.extent(axis).at(SUM + 1)}"
+    return f"{first}{separator}cache.end"
+
+
+def slice_(body: Body, node: Apply, vals: list[Val]) -> Val:
+    """The rows of a table for the items at hand."""
+    axis, made = node.axes[0], node.made[0]
+    x = vals[0]
+    at = x.axes.index(axis)
+    places = _range(body, made, ":")
+    before = [":"] * at if x.lead == NONE else ["..."]
+    after = [":"] * (len(x.axes) - at - 1) if before == ["..."] else []
+    axes = tuple(made if a == axis else a for a in x.axes)
+    return replace(x, code=Code(f"{x.atom}[{', '.join([*before, places, *after])}]"), axes=axes, depth=x.depth + 1)
+
+
+def since(body: Body, node: Apply, vals: list[Val]) -> Val:
+    """A place in the whole sequence as one in a span of it."""
+    e, axis = vals[0], node.axes[0]
+    if body.endless(axis):
+        return e
+    first = Code(f"cache.end - {body.extent(axis).at(SUM + 1)}", SUM)
+    return replace(e, code=Code(f"{e.code.at(SUM)} - {first.at(TERM)}", SUM), bounds=ANY, depth=e.depth + 1,
+                   number=e.number)  # fmt: skip
+
+
+def taps(body: Body, node: Apply, vals: list[Val]) -> Val:
+    axis, (place, tap) = node.axes[0], node.made
+    x = body.full(_plain(body, node, vals[0]), [axis])
+    at, order = x.axes.index(axis), x.axes
+    left = body.static(node.options.get("pad", Literal(0))).text
+    body.helper("taps")
+    text = f"taps({x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {left})"
+    return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out, thin=x.thin)
+
+
+def tail(body: Body, node: Apply, vals: list[Val]) -> Val:
+    """The last of the new items; -0 is 0, so that `last = 0` means all."""
+    new, made = node.axes[0], node.made[0]
+    x = vals[0]
+    if new not in x.axes:
+        return x
+    x = body.full(x, [new])
+    at = x.axes.index(new)
+    after = ", :" * (len(x.axes) - at - 1)
+    axes = tuple(made if a == new else a for a in x.axes)
+    return replace(x, code=Code(f"{x.atom}[..., -last:{after}]"), axes=axes, depth=x.depth + 1)
+
+
+STEPS: dict[str, Emit] = {
+    "remember": remember,
+    "store": store,
+    "recall": recall,
+    "resume": resume,
+    "leave": leave,
+    "positions": positions,
+    "slice": slice_,
+    "since": since,
+    "taps": taps,
+    "tail": tail,
+}

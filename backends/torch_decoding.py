@@ -1,0 +1,372 @@
+"""Decoding in generated PyTorch code: the cache, and `generate`. The text is copied: keep it free of us."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class History:
+    """The items of one value so far, or the last of them, along one dimension of a buffer with room for more."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim, self.first, self.last = dim, 0, 0
+        self.buffer: Tensor | None = None
+
+    def extend(self, x: Tensor, size: int | None, room: int) -> Tensor:
+        """The kept items and those of x behind them, at most the last `size`: what is before these is forgotten."""
+        last = self.last + x.shape[self.dim]
+        if size is not None:
+            self.first = max(self.first, last - size)
+        free = 0 if self.buffer is None else self.buffer.shape[self.dim]
+        if self.buffer is None or last > free or (size is not None and free > 2 * (size + 32)):
+            self._move(x, last - self.first, size, room)
+            last = self.last + x.shape[self.dim]
+        assert self.buffer is not None
+        self.buffer.narrow(self.dim, self.last, x.shape[self.dim]).copy_(x)
+        self.last = last
+        return self.buffer.narrow(self.dim, self.first, last - self.first)
+
+    def _move(self, x: Tensor, used: int, size: int | None, room: int) -> None:
+        """To the front of a new buffer: of a window a little longer than it, else twice as long as now."""
+        shape = list(x.shape)
+        first = min(self.first, self.last)
+        begun = max(used, x.shape[self.dim])
+        shape[self.dim] = begun + max(32, used // 4) if size is not None else max(room, 2 * used)
+        fresh = x.new_empty(shape)
+        if self.buffer is not None and self.last > first:
+            fresh.narrow(self.dim, 0, self.last - first).copy_(self.kept)
+        self.buffer, self.first, self.last = fresh, self.first - first, self.last - first
+
+    @property
+    def kept(self) -> Tensor:
+        assert self.buffer is not None
+        first = min(self.first, self.last)
+        return self.buffer.narrow(self.dim, first, self.last - first)
+
+
+class Cache:
+    """What decoding keeps from one step to the next, a part for each block: `cache.at("layers.0").at("self")`.
+
+    The step at hand treats the items `start` to `end - 1`. `room` is how many there will be, where that is known.
+    """
+
+    def __init__(self, room: int = 0, whole: Cache | None = None) -> None:
+        self.whole = whole or self
+        self.room, self.first, self.next = room, 0, 0
+        self.sizes: dict[str, int] = {}  # of widths that no step changes
+        self.parts: dict[str, Cache] = {}
+        self.grown: dict[str, History] = {}
+        self.states: dict[str, Tensor] = {}
+        self.by_row: set[str] = set()
+        self.once: dict[str, Tensor] = {}
+
+    @property
+    def start(self) -> int:
+        return self.whole.first
+
+    @property
+    def end(self) -> int:
+        return self.whole.next
+
+    def at(self, name: str) -> Cache:
+        """The part of a block."""
+        if name not in self.parts:
+            self.parts[name] = Cache(whole=self.whole)
+        return self.parts[name]
+
+    def advance(self, count: int, model: str, axis: str, longest: int | None = None) -> None:
+        """Begins a step of so many items."""
+        if count < 1:
+            raise ValueError(f"{model}: a step takes at least one item of {axis}, but has none")
+        if longest is not None and self.next + count > longest:
+            raise ValueError(f"{model}: {axis} = {self.next + count} after this step, but {axis} is at most {longest}")
+        self.first, self.next = self.next, self.next + count
+
+    def span(self, keep: int) -> int:
+        """How many items reach back to `keep` before the new ones."""
+        return min(self.end, keep + self.end - self.start)
+
+    def extend(self, name: str, x: Tensor, dim: int, size: int | None = None) -> Tensor:
+        """The items of x behind the earlier ones along `dim`, counted from the right; at most the last `size`."""
+        if name not in self.grown:
+            self.grown[name] = History(dim)
+        return self.grown[name].extend(x, size, self.whole.room)
+
+    def store(self, name: str, x: Tensor) -> None:
+        """Keeps what no step changes."""
+        self.once[name] = x
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.once[name]
+
+    def resume(self, name: str, first: Tensor) -> Tensor:
+        """What the last step left, or what the first one begins with."""
+        return self.states.get(name, first)
+
+    def leave(self, name: str, x: Tensor, rows: bool = True) -> None:
+        """What the next step goes on from; `rows`: it has the batch."""
+        self.states[name] = x.clone()
+        if rows:
+            self.by_row.add(name)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that is kept, by its path."""
+        found = {name: held.kept for name, held in self.grown.items()} | self.states | self.once
+        for part, cache in self.parts.items():
+            found |= {f"{part}.{name}": x for name, x in cache.tensors().items()}
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it takes, with the room left for later items."""
+        held = [h.buffer for h in self.grown.values() if h.buffer is not None]
+        own = sum(x.numel() * x.element_size() for x in (*held, *self.states.values(), *self.once.values()))
+        return own + sum(part.nbytes for part in self.parts.values())
+
+    def reorder(self, rows: Tensor) -> None:
+        """Puts row `rows[i]` of the batch, the first dimension, in the place of row i."""
+        for held in self.grown.values():
+            held.buffer, held.first, held.last = held.kept[rows], 0, held.kept.shape[held.dim]
+        self.states = {name: x[rows] if name in self.by_row else x for name, x in self.states.items()}
+        for part in self.parts.values():
+            part.reorder(rows)
+
+
+class Decodes(NamedTuple):
+    """What `generate` must know of a model: its name, the input that the items go into, their axis and how many there
+    can be, the axis that they index and its size, and the names of the other inputs."""
+
+    model: str
+    prompt: str
+    axis: str
+    longest: int | None
+    vocab: str
+    size: int
+    others: tuple[str, ...]
+
+
+class Decoder:
+    """Adds `generate` and `stream` to a model with `prepare` and `step`."""
+
+    decodes: Decodes
+
+    def generate(
+        self, prompt: Any, max_new: int, *, beams: int = 1, length_penalty: float = 1.0, **options: Any
+    ) -> Tensor:
+        """Up to `max_new` new items behind each prompt: [batch, new], or [new] for a prompt without a batch.
+
+        prompt:         indices [batch, length] or [length], or a list of prompts of different lengths.
+        temperature:    0 (the default) takes the likeliest item; else draws from softmax(scores / temperature).
+        top_k, top_p:   draws from the k likeliest, or from the fewest that together have the probability p.
+        eos:            the item that ends a row; what follows it is filled with it. All rows ended: the result ends.
+        seed:           of the draws. Row i draws as a prompt on its own does with `seed + i`.
+        beams:          more than 1: the best of a beam search (no drawing), by its log-probability over length to the
+                        power `length_penalty`.
+        The model's other inputs are given by name. Raises ValueError or TypeError, in the names of the model's axes.
+        """
+        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
+        check_beams(self.decodes.model, beams, length_penalty, options)
+        with torch.inference_mode():
+            if beams > 1:
+                return beam_rows(self, rows, single, inputs, max_new, beams, length_penalty, options)
+            found = list(decode_items(self, rows, inputs, max_new, options))
+            new = torch.stack(found, -1) if found else rows[0].new_zeros(len(rows), 0)
+            return new[0] if single else new
+
+    def stream(self, prompt: Any, max_new: int, **options: Any) -> Iterator[Tensor]:
+        """The items of `generate` as they come: [batch] each, or a single one for a prompt without a batch.
+
+        Of prompts of different lengths, a new item comes as soon as all rows have theirs.
+        """
+        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
+        found = decode_items(self, rows, inputs, max_new, options)
+        return (one[0] for one in found) if single else found
+
+
+def check_prompt(
+    decodes: Decodes, prompt: Any, max_new: int, given: dict[str, Any]
+) -> tuple[list[Tensor], bool, dict[str, Tensor], dict[str, Any]]:
+    """Refuses what cannot be decoded; gives the rows, whether there is one without a batch, the inputs, the options."""
+    model, name, axis, longest, vocab, size, others = decodes
+    options = {"temperature": 0.0, "top_k": None, "top_p": None, "eos": None, "seed": None}
+    unknown = [key for key in given if key not in options and key not in others]
+    if unknown:
+        known = ", ".join([*others, *options, "beams", "length_penalty"])
+        raise TypeError(f"{model}: generate knows no `{unknown[0]}`: it takes {known}")
+    inputs = {key: x for key, x in given.items() if key in others}
+    options |= {key: x for key, x in given.items() if key in options}
+    listed = isinstance(prompt, list | tuple) and len(prompt) and not isinstance(prompt[0], int)
+    rows = [torch.as_tensor(row) for row in prompt] if listed else torch.as_tensor(prompt)
+    single = isinstance(rows, Tensor) and rows.dim() == 1
+    rows = [rows] if isinstance(rows, Tensor) and rows.dim() == 1 else list(rows)
+    if not rows:
+        raise ValueError(f"{model}: there is no prompt")
+    for number, row in enumerate(rows):
+        shown = f"{model}: `{name}`" + ("" if single else f", prompt {number}")
+        if row.is_floating_point() or row.dtype == torch.bool:
+            raise TypeError(f"{shown} is {row.dtype}, but must hold integers: indices into {vocab}")
+        if row.dim() != 1:
+            raise ValueError(f"{shown} has rank {row.dim()}, but a prompt is [{axis}], or [batch, {axis}]")
+        if not len(row):
+            raise ValueError(f"{shown} is empty: it needs at least one item of {axis}")
+        bad = (row < 0) | (row >= size)
+        if bad.any():
+            raise IndexError(f"{shown}: {int(row[bad][0])} is no index into {vocab} (0..{size - 1})")
+    if isinstance(max_new, bool) or not isinstance(max_new, int) or max_new < 0:
+        raise ValueError(f"{model}: max_new is {max_new!r}, but must be a whole number, 0 or more")
+    total = max(len(row) for row in rows) + max_new - 1
+    if longest is not None and total > longest:
+        raise ValueError(
+            f"{model}: the prompt and {max_new} new items make {axis} = {total}, but {axis} is at most {longest}"
+        )
+    check_options(model, vocab, size, options)
+    for key, x in inputs.items():
+        if isinstance(x, Tensor) and single:
+            inputs[key] = x[None]
+        elif isinstance(x, Tensor) and (not x.dim() or x.shape[0] != len(rows)):
+            batch = x.shape[0] if x.dim() else "none"
+            raise ValueError(f"{model}: `{key}` has the batch {batch}, but there are {len(rows)} prompts")
+    return [row.long() for row in rows], single, inputs, options
+
+
+def check_options(model: str, vocab: str, size: int, options: dict[str, Any]) -> None:
+    """Refuses options of `generate` that make no sense."""
+    temperature, top_k, top_p, eos = (options[key] for key in ("temperature", "top_k", "top_p", "eos"))
+    if not isinstance(temperature, int | float) or not 0 <= temperature < float("inf"):
+        raise ValueError(f"{model}: temperature is {temperature!r}, but must be a number, 0 or more")
+    if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
+        raise ValueError(f"{model}: top_k is {top_k!r}, but must be a whole number, 1 or more")
+    if top_p is not None and not (isinstance(top_p, int | float) and 0 < top_p <= 1):
+        raise ValueError(f"{model}: top_p is {top_p!r}, but must be more than 0 and at most 1")
+    if eos is not None and not (isinstance(eos, int) and 0 <= eos < size):
+        raise ValueError(f"{model}: eos is {eos!r}, but must be an index into {vocab} (0..{size - 1})")
+
+
+def check_beams(model: str, beams: int, penalty: float, options: dict[str, Any]) -> None:
+    """Refuses options of a beam search that make no sense."""
+    if isinstance(beams, bool) or not isinstance(beams, int) or beams < 1:
+        raise ValueError(f"{model}: beams is {beams!r}, but must be a whole number, 1 or more")
+    if not isinstance(penalty, int | float) or not abs(penalty) < float("inf"):
+        raise ValueError(f"{model}: length_penalty is {penalty!r}, but must be a number")
+    if beams > 1 and any(options[key] for key in ("temperature", "top_k", "top_p")):
+        raise ValueError(f"{model}: a beam search draws nothing: leave beams out, or temperature, top_k and top_p")
+
+
+def decode_items(
+    model: Any, rows: list[Tensor], inputs: dict[str, Tensor], max_new: int, options: dict[str, Any]
+) -> Iterator[Tensor]:
+    """The new items, column by column: [batch]. While longer prompts are still being read, shorter ones go on."""
+    eos, seed = options["eos"], options["seed"]
+    dice = [random.Random(None if seed is None else seed + number) for number in range(len(rows))]
+    lengths = torch.tensor([len(row) for row in rows])
+    short, long = int(lengths.min()), int(lengths.max())
+    with torch.inference_mode():
+        given = torch.stack([torch.cat([row, row.new_zeros(long - len(row))]) for row in rows])
+        made = given.new_full((len(rows), max_new), 0 if eos is None else eos)
+        gone = torch.zeros(len(rows), dtype=torch.bool, device=made.device)
+        cache = model.prepare(**inputs)
+        cache.room = long + max_new - 1
+        items = given[:, :short]
+    shown = 0
+    for place in range(short, long + max_new if max_new else 0):  # where the next items come
+        with torch.inference_mode():  # not around the `yield`: the caller's own work is none of ours
+            scores = model.step(items, cache, last=1)[:, -1]
+            at = place - lengths  # which new item of its row it is; below 0 the prompt still goes on
+            draws = [row.random() if options["temperature"] and k >= 0 else 0.0
+                     for row, k in zip(dice, at.tolist(), strict=True)]  # fmt: skip
+            found = choose(scores, draws, options)
+            at = at.to(made.device)
+            if eos is not None:
+                found = torch.where(gone, eos, found)
+            if place < long:
+                found = torch.where(at < 0, given[:, place], found)
+            made = torch.where(torch.arange(max_new, device=made.device) == at[:, None], found[:, None], made)
+            if eos is not None:
+                gone |= (found == eos) & (at >= 0)
+            items = found[:, None]
+        if place >= long:
+            yield made[:, shown]
+            shown += 1
+        if eos is not None and bool((gone | (at + 1 >= max_new)).all()):
+            break
+    while shown < max_new and not bool((made[:, :shown] == eos).any(-1).all()):
+        yield made[:, shown]
+        shown += 1
+
+
+def choose(scores: Tensor, draws: list[float], options: dict[str, Any]) -> Tensor:
+    """An item for each row of scores [batch, vocab]: the likeliest, or where the row's draw in [0, 1) falls."""
+    temperature, top_k, top_p = options["temperature"], options["top_k"], options["top_p"]
+    if not temperature:
+        return scores.argmax(-1)
+    ordered, items = (scores.double() / temperature).sort(dim=-1, descending=True, stable=True)
+    chances = ordered.softmax(-1)
+    before = chances.cumsum(-1) - chances
+    kept = torch.ones_like(chances, dtype=torch.bool)
+    if top_k is not None:
+        kept[:, top_k:] = False
+    if top_p is not None:
+        kept &= before < top_p
+    chances = torch.where(kept, chances, 0.0)
+    reached = chances.cumsum(-1)
+    aim = torch.tensor(draws, dtype=torch.float64, device=scores.device)[:, None] * reached[:, -1:]
+    place = (reached <= aim).sum(-1, keepdim=True).clamp(max=scores.shape[-1] - 1)
+    drawn: Tensor = items.gather(-1, place)[:, 0]
+    return drawn
+
+
+def beam_rows(
+    model: Any, rows: list[Tensor], single: bool, inputs: dict[str, Tensor], max_new: int, beams: int, penalty: float,
+    options: dict[str, Any],
+) -> Tensor:  # fmt: skip
+    """Beam search for each row on its own; shorter results are filled with `eos`."""
+    found = []
+    for number, row in enumerate(rows):
+        own = {key: x[number : number + 1].expand(beams, *x.shape[1:]) if isinstance(x, Tensor) else x
+               for key, x in inputs.items()}  # fmt: skip
+        found.append(beam_search(model, row, own, max_new, beams, penalty, options["eos"]))
+    long = max(len(row) for row in found)
+    fill = options["eos"] or 0
+    new = torch.stack([torch.cat([row, row.new_full((long - len(row),), fill)]) for row in found])
+    return new[0] if single else new
+
+
+def beam_search(
+    model: Any, prompt: Tensor, inputs: dict[str, Tensor], max_new: int, beams: int, penalty: float, eos: int | None
+) -> Tensor:
+    """The best continuation found: the one with the largest log-probability / length ** penalty.
+
+    Ended continuations are set aside; the search stops when none still running can beat the worst of the best `beams`.
+    """
+    cache = model.prepare(**inputs)
+    cache.room = len(prompt) + max_new - 1
+    items = prompt.expand(beams, -1)
+    made = prompt.new_zeros(beams, 0)
+    totals = torch.full((beams,), -torch.inf, dtype=torch.float64, device=prompt.device)
+    totals[0] = 0.0  # all beams are alike at first
+    ended: list[tuple[float, Tensor]] = []
+    for length in range(1, max_new + 1):
+        scores = model.step(items, cache, last=1)[:, -1].double().log_softmax(-1) + totals[:, None]
+        size = scores.shape[-1]
+        best, places = scores.flatten().topk(min(2 * beams, scores.numel()))
+        rows, tokens = places // size, places % size
+        ending = (tokens == eos) & best.isfinite() if eos is not None else torch.zeros_like(tokens, dtype=torch.bool)
+        for total, row in zip(best[ending].tolist(), rows[ending].tolist(), strict=True):
+            ended.append((total / length**penalty, torch.cat([made[row], made.new_full((1,), eos or 0)])))
+        ended = sorted(ended, key=lambda one: -one[0])[:beams]
+        going = (~ending).nonzero()[:beams, 0]
+        rows, tokens, totals = rows[going], tokens[going], best[going]
+        made = torch.cat([made[rows], tokens[:, None]], -1)
+        if len(ended) == beams and ended[-1][0] >= float(totals[0]) / max(length**penalty, max_new**penalty):
+            break
+        if length < max_new:
+            cache.reorder(rows)
+            items = tokens[:, None]
+    else:
+        ended += [(total / max(max_new, 1) ** penalty, row) for total, row in zip(totals.tolist(), made, strict=True)]
+    return max(ended, key=lambda one: one[0])[1]

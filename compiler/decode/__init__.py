@@ -1,0 +1,193 @@
+"""Decoding, derived (LANGUAGE D12): from a model proved causal, the function that goes on from where it stopped.
+
+`decoding(graph, origin)` gives two graphs. `step` takes the next items of what the model is causal along, one or many,
+and gives the same results as the whole model would for these items; `prepare` makes what no step changes. Between steps
+lives a cache: of what meets `past` with `target` (keys and values, or a latent where that is much smaller; of a bounded
+window only the window), of states of scans, running sums, and of what is static.
+
+sites      the model taken apart; what is static, what is made of positions, what of items
+wants      which items each value is wanted for
+facts      how far back a mask lets an op look
+cut        what to remember: a minimum cut
+build      the graph of the step        prepare     that of what is made once        tail    the last items alone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...dsl.source import Span as Text
+from ..axes import Axis
+from ..graph import Constant, Graph, IndexInto, Repeat, Scalar, Value
+from ..rewrites import fold_truths
+from ..static import Literal, Static, known
+from .build import Axes, Kept, Step
+from .cut import remembered
+from .facts import Facts
+from .prepare import Prepare
+from .sites import TIME, Cell, NoStep, Site, Sites
+from .tail import take_tail
+from .wants import Wants
+
+__all__ = ["Cache", "Decoding", "NoStep", "decoding"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """What one value leaves behind for later steps.
+
+    path:   where: `decoder.layers.{i}.self.K`; `{i}` stands for the number of a pass, of which there are `passes`.
+    axes:   its axes for each item, with their sizes (None: known at run time).
+    keep:   how many items later steps can see, one number, or one for each pass; None: all. 0 for what does not grow.
+    kind:   "history" (grows with the items), "once" (made before the first step), "state" (replaced at each step).
+    floats: how many numbers an item has, None if that is known at run time only.
+    """
+
+    path: str
+    axes: tuple[tuple[str, int | None], ...]
+    keep: tuple[int | None, ...]
+    kind: str
+    passes: int
+    element: str
+
+    @property
+    def floats(self) -> int | None:
+        total = 1
+        for _, size in self.axes:
+            if size is None:
+                return None
+            total *= size
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Decoding:
+    """How a model decodes.
+
+    prepare, step: the graphs; None if there is no one-step form: `reason` then says which op and why, `span` where.
+    time:          the axis that it is causal along.
+    caches:        what is kept, in the order of the step.
+    prompt:        the name of the input that generated items go into; None where there is no `generate`: `reason` then
+                   says why not.
+    """
+
+    prepare: Graph | None = None
+    step: Graph | None = None
+    time: Axis | None = None
+    caches: tuple[Cache, ...] = ()
+    prompt: str | None = None
+    reason: str = ""
+    span: Text | None = None
+
+
+def decoding(graph: Graph, origin: Graph | None = None) -> Decoding:
+    """What decodes a model (every size in it known).
+
+    origin: the same model as it is emitted, whose weights the step has; its nested graphs must stand in the same order.
+    """
+    time = next((axis for output in graph.outputs for axis in output.causal if axis.is_width), None)
+    if time is None:
+        return Decoding(
+            reason=f"`{graph.name}` is not declared causal: write `causal` behind its result, and it is proved"
+        )
+    try:
+        return _derive(graph, origin or graph, time)
+    except NoStep as found:
+        reason = f"`{graph.name}` has no one-step form along `{time.name}`: {found.reason}"
+        return Decoding(time=time, reason=reason, span=found.span)
+
+
+def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
+    graph, _ = fold_truths(_with_defaults(graph, time))
+    results = []
+    for place, output in enumerate(graph.outputs):
+        along = [axis for axis in output.axes if axis.family == time.family]
+        if any(axis.family == time.family for axis in output.causal):
+            if len(along) == 1:
+                results.append(place)
+            else:
+                both = (along, output.value.span)
+    if not results:
+        raise NoStep(f"its result has both `{both[0][0].name}` and `{both[0][1].name}`", both[1])
+    tree = Sites(graph, origin, time)
+    root = tree.root
+    facts = Facts(root)
+    first = Wants(root, results, facts, None)
+    wants = Wants(root, results, facts, remembered(first))
+    axes = Axes(time)
+    maker = Step(wants, axes)
+    entering: list[tuple[Cell, tuple[None]]] = [
+        (root.cells[item.value.id], (None,)) for item in graph.inputs if root.cells[item.value.id].kind == TIME
+    ]
+    if not entering:
+        raise NoStep(f"no input gives items of `{time.name}`", None)
+    for cell, wish in entering:
+        if len(cell.axes) != 1:
+            raise NoStep(f"`{cell.value.name}` has two axes of time", cell.value.span)
+        if wish not in cell.wanted:
+            cell.wanted.append(wish)
+    leaving = [(root.cells[graph.outputs[place].value.id], (None,)) for place in results]
+    step = maker.graph(root, list(entering), list(leaving), [graph.outputs[place] for place in results])
+    new = frozenset(axis for (home, _, span), axis in axes.made.items() if home is root and span is None)
+    step = take_tail(step, new, axes.tail)
+    prepare = Prepare(root, maker.keys, axes).build()
+    caches = tuple(_cache(kept) for kept in maker.kept)
+    prompt, reason = _prompt(graph, results, [cell.value for cell, _ in entering])
+    return Decoding(prepare, step, time, caches, prompt, reason)
+
+
+def _with_defaults(graph: Graph, time: Axis) -> Graph:
+    """Inputs along time that may be left out are."""
+    given, nodes = [], []
+    for item in graph.inputs:
+        if item.default is not None and any(axis.family == time.family for axis in item.value.type.axes):
+            nodes.append(Constant(_number(item.default, item.value), item.value))
+        else:
+            given.append(item)
+    return replace(graph, inputs=tuple(given), nodes=(*nodes, *graph.nodes))
+
+
+def _number(static: Static, value: Value) -> Static:
+    found = known(static)
+    if found is None:
+        return static
+    return Literal(bool(found)) if value.type.element is Scalar.BOOL else Literal(found)
+
+
+def _prompt(graph: Graph, results: Sequence[int], entering: Sequence[Value]) -> tuple[str | None, str]:
+    """The input that generated items go into: its elements index an axis of the first result."""
+    name = graph.name
+    if len(entering) != 1:
+        names = ", ".join(f"`{value.name}`" for value in entering)
+        return None, f"`{name}` has no `generate`: each step wants {names}; call `step` with them"
+    value, output = entering[0], graph.outputs[results[0]]
+    element = value.type.element
+    if not isinstance(element, IndexInto) or len(value.type.axes) != 1:
+        return None, f"`{name}` has no `generate`: `{value.name}` is no sequence of indices; call `step`"
+    rest = [axis for axis in output.axes if axis.family != value.type.axes[0].family]
+    if [axis.family for axis in rest] != [element.axis.family] or output.value.type.element is not Scalar.REAL:
+        return None, f"`{name}` has no `generate`: its result is no score for each `{element.axis.name}`; call `step`"
+    return value.name, ""
+
+
+def _cache(kept: Kept) -> Cache:
+    cell = kept.cell
+    thin = cell.value.type.thin
+    axes = tuple((a.name, a.extent) for a in cell.value.type.axes if a not in cell.axes and a not in thin)
+    kind = "state" if kept.state else "once" if kept.span is None else "history"
+    element = cell.value.type.element
+    shown = "index" if isinstance(element, IndexInto) else element.value
+    keep = kept.span.found().keep if kept.span is not None else (0,)
+    return Cache(kept.path, axes, keep, kind, cell.site.passes, shown)
+
+
+def passes(cell: Cell) -> list[Repeat]:
+    """The repeats around a cell, outermost first."""
+    found = []
+    site: Site | None = cell.site
+    while site is not None:
+        if site.repeat is not None:
+            found.append(site.repeat)
+        site = site.parent
+    return found[::-1]

@@ -1,0 +1,199 @@
+"""How far back an op reads, from what its mask implies: `past <= seq and seq - past < 4` reads the last four items.
+
+The facts are those of the proof of causality (`predicates`), found at each site; where they hang on the number of a
+pass, for each pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..axes import Axis
+from ..causality import Info, Step, constant_info, over_info
+from ..graph import Apply, Call, Constant, Parameter, Positions, Repeat, Scan, Value
+from ..predicates import Facts as Implied
+from ..predicates import Linear, both, closed
+from ..static import Arith, Const, ConstOf, Literal, Number, Static, consts_in, known
+from .sites import Site
+from .spans import Need
+
+Environment = Mapping[Const, Number]
+
+
+@dataclass
+class Where:
+    """Which infos hold at which pass: `chosen[i]` is the place in `Facts.infos[site]`, None where it does not run."""
+
+    repeat: Repeat | None = None
+    chosen: tuple[int | None, ...] = (0,)
+
+
+@dataclass
+class Facts:
+    """infos: for each site, what is known of its values, once for each way in which its passes differ."""
+
+    root: Site
+    infos: dict[Site, list[dict[int, Info]]] = field(default_factory=dict)
+    where: dict[Site, Where] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._run(self.root, [Info({}) for _ in self.root.graph.inputs], {}, Where())
+
+    # -- forward -------------------------------------------------------------------------------------------------
+
+    def _run(self, site: Site, inputs: list[Info], env: Environment, where: Where) -> list[Info]:
+        infos: dict[int, Info] = {i.value.id: info for i, info in zip(site.graph.inputs, inputs, strict=True)}
+        self.infos.setdefault(site, []).append(infos)
+        self.where[site] = where
+        for place, node in enumerate(site.graph.nodes):
+            match node:
+                case Constant(value, out):
+                    infos[out.id] = constant_info(substituted(value, env), out, frozenset())
+                case Positions(axis, out):
+                    form = Linear.of({axis: 1}, 0)
+                    infos[out.id] = Info({}, linear=form, uppers=(form,))
+                case Parameter(_, out):
+                    infos[out.id] = Info({})
+                case Apply():
+                    infos[node.out.id] = Step(node, infos, frozenset()).info()
+                case Call() if place in site.inside:
+                    self._call(site, place, node, infos, env, where)
+                case Repeat() if place in site.inside:
+                    self._repeat(site, place, node, infos, env, where)
+                case Call() | Repeat() | Scan():
+                    infos.update({out.id: Info({}) for out in node.outs})
+        return [infos[output.value.id] for output in site.graph.outputs]
+
+    def _call(self, site: Site, place: int, node: Call, infos: dict[int, Info], env: Environment, where: Where) -> None:
+        child = site.inside[place][0]
+        entering = []
+        for item, arg in zip(child.graph.inputs, node.args, strict=True):
+            back = {actual: formal for formal, actual in node.axes if formal in item.value.type.axes}
+            entering.append(over_info(infos[arg.id], back))
+        consts = {const: known(substituted(static, env)) for const, static in node.consts}
+        inner = {const: number for const, number in consts.items() if number is not None}
+        for out, info in zip(node.outs, self._run(child, entering, inner, where), strict=True):
+            infos[out.id] = over_info(info, dict(node.axes))
+
+    def _repeat(
+        self, site: Site, place: int, node: Repeat, infos: dict[int, Info], env: Environment, where: Where
+    ) -> None:
+        args = [infos[arg.id] for arg in node.args]
+        entering = [Info({}) if number < node.carried else info for number, info in enumerate(args)]
+        count = known(substituted(node.count, env))
+        for number, body in enumerate(site.inside[place]):
+            index = node.index
+            passes = range(int(count)) if isinstance(count, int) else range(0)
+            if index is None or where.repeat is not None or not passes or not _hangs(body, index):
+                self._run(body, entering, env, where)
+                continue
+            kinds: dict[tuple[object, ...], int] = {}
+            chosen: list[int | None] = []
+            firsts: list[int] = []
+            for i in passes:
+                if len(node.bodies) > 1 and node.variant[i] != number:
+                    chosen.append(None)
+                    continue
+                key = tuple(_values(body, {**env, index: i}))
+                if key not in kinds:
+                    kinds[key] = len(kinds)
+                    firsts.append(i)
+                chosen.append(kinds[key])
+            here = Where(node, tuple(chosen))
+            for i in firsts:
+                self._run(body, entering, {**env, index: i}, here)
+        infos.update({out.id: Info({}) for out in node.outs})
+
+    # -- what is asked -------------------------------------------------------------------------------------------
+
+    def number(self, site: Site, static: Static) -> int | None:
+        found = known(static)
+        return found if isinstance(found, int) else None
+
+    def reach(self, site: Site, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
+        """How many items before the new ones an op that sums, picks or normalises over an axis of time reads."""
+        now = {axis for axis, mode in modes.items() if mode is None}
+        eaten = set(site.time(node.axes))
+
+        def back(infos: dict[int, Info]) -> int | None:
+            support: Implied = infos[node.mask.id].true if node.mask else {}
+            if node.op in ("sum", "dot", "any"):
+                for value in node.operands:
+                    support = both(support, infos[value.id].true)
+            if support is None:
+                return 0
+            if len(eaten) != 1:
+                return None
+            axis = next(iter(eaten))
+            found = [k for (q, a), k in closed(support).items() if a == axis and q in now]
+            return max(min(found), 0) if found else None
+
+        return self._passes(site, back)
+
+    def back(self, site: Site, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
+        """How many items before the new ones `x[a = e]` reads."""
+        now = {axis for axis, mode in modes.items() if mode is None}
+        makers = {n.out.id: n for n in site.graph.nodes if isinstance(n, Apply)}
+
+        def lowest(value: Value, infos: dict[int, Info]) -> list[tuple[Axis, int]]:
+            """Lower bounds `axis + k` of an index."""
+            form = infos[value.id].linear
+            if form is not None:
+                return [form.bound] if form.bound is not None else []
+            made = makers.get(value.id)
+            if made is None:
+                return []
+            if made.op in ("maximum", "clamp"):
+                return [bound for part in made.operands[:2] for bound in lowest(part, infos)]
+            if made.op in ("int", "index"):
+                return lowest(made.operands[0], infos)
+            return []
+
+        def back(infos: dict[int, Info]) -> int | None:
+            found = [k for axis, k in lowest(node.operands[1], infos) if axis in now]
+            return max(-max(found), 0) if found else None
+
+        return self._passes(site, back)
+
+    def _passes(self, site: Site, ask: object) -> tuple[Need, Repeat | None]:
+        where = self.where[site]
+        answers = [ask(infos) for infos in self.infos[site]]  # type: ignore[operator]
+        if where.repeat is None:
+            return (answers[-1],), None
+        return tuple(0 if place is None else answers[place] for place in where.chosen), where.repeat
+
+
+def substituted(static: Static, env: Environment) -> Static:
+    """The static number with consts that are known put in."""
+    match static:
+        case ConstOf(const) if const in env:
+            return Literal(env[const])
+        case Arith(op, args):
+            return Arith(op, tuple(substituted(arg, env) for arg in args))
+        case _:
+            return static
+
+
+def _statics(site: Site) -> list[tuple[Site, Static]]:
+    found = []
+    for node in site.graph.nodes:
+        match node:
+            case Constant(value, _):
+                found.append((site, value))
+            case Call(consts=consts):
+                found += [(site, static) for _, static in consts]
+            case _:
+                pass
+    return found
+
+
+def _hangs(body: Site, index: Const) -> bool:
+    """Whether something inside hangs on the number of the pass."""
+    return any(index in consts_in(static) for _, static in _statics(body))
+
+
+def _values(body: Site, env: Environment) -> list[object]:
+    """What the truths and whole numbers in a body are at one pass: passes that agree on them need one look."""
+    found = [known(substituted(static, env)) for _, static in _statics(body)]
+    return [value for value in found if not isinstance(value, float)]

@@ -1,0 +1,309 @@
+"""The graph of a model taken apart: a `Site` for each place where a nested graph runs, a `Cell` for each value there.
+
+Time is the family of axes along which the model is causal. Against it each value is
+
+STATIC  the same at every step: weights, tables, and what the encoder makes of a source
+FREE    made of positions in time, not of items: masks, position tables, biases
+TIME    made of the items themselves
+
+A call that says nothing of time (a feed-forward block, a norm) is kept whole: it is done item by item, as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...dsl.source import Span
+from ..axes import Axis
+from ..graph import Apply, Call, Constant, Graph, IndexInto, Node, Parameter, Positions, Repeat, Role, Scan, Value
+from ..static import Static, axes_in, evaluate
+from .spans import Mode
+
+STATIC, FREE, TIME = 0, 1, 2
+
+
+class NoStep(Exception):
+    """The model has no one-step form; the message says which op stands in the way, and why."""
+
+    def __init__(self, reason: str, span: Span | None) -> None:
+        super().__init__(reason)
+        self.reason, self.span = reason, span
+
+
+@dataclass(eq=False)
+class Cell:
+    """One value at one site.
+
+    wanted:     in which modes it is wanted, one for each of its axes of time, in order; see `spans`.
+    remembered: its new items join a cache that holds the earlier ones.
+    stored:     it is static, made once, and kept for all steps.
+    """
+
+    site: Site
+    value: Value
+    node: Node | None
+    kind: int
+    axes: tuple[Axis, ...]
+    wanted: list[tuple[Mode, ...]] = field(default_factory=list)
+    remembered: bool = False
+    stored: bool = False
+
+
+@dataclass(eq=False)
+class Site:
+    """Where a graph runs. `families`: those of its axes that are time; `origin`: the graph whose class it is."""
+
+    graph: Graph
+    origin: Graph | None
+    families: frozenset[int]
+    parent: Site | None
+    place: int  # of the node in the parent's graph
+    name: str  # what the node adds to the path of a cache, `{i}` for the number of a pass
+    repeat: Repeat | None  # it is the body of this one
+    passes: int
+    cells: dict[int, Cell] = field(default_factory=dict)
+    inside: dict[int, list[Site]] = field(default_factory=dict)
+
+    def timed(self, axis: Axis) -> bool:
+        return axis.family in self.families
+
+    def time(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        return tuple(axis for axis in axes if axis.family in self.families)
+
+    def walk(self) -> Iterator[Site]:
+        yield self
+        for sites in self.inside.values():
+            for site in sites:
+                yield from site.walk()
+
+    @property
+    def path(self) -> str:
+        above = self.parent.path if self.parent else ""
+        return f"{above}.{self.name}" if above and self.name else above or self.name
+
+    def home(self, axis: Axis) -> Site:
+        """The site that the axis belongs to: a repeat's body has those around it, a block those that it lifts over."""
+        site = self
+        while site.parent is not None and (site.repeat is not None or axis in site.graph.lifted):
+            site = site.parent
+        return site
+
+
+def plain(graph: Graph, families: frozenset[int]) -> bool:
+    """Whether a graph treats each item of time alike: no positions, nothing that reads across."""
+    if graph.target:
+        return not families
+
+    def timed(axes: tuple[Axis, ...] | list[Axis]) -> bool:
+        return any(axis.family in families for axis in axes)
+
+    for node in graph.nodes:
+        match node:
+            case Constant(value, _):
+                if timed(axes_in(value)):
+                    return False
+            case Positions(axis, _):
+                if timed([axis]):
+                    return False
+            case Parameter(weight, _):
+                if any(timed(dim) for dim in weight.dims):
+                    return False
+            case Apply():
+                if timed([*node.axes, *node.made, *node.each]) or any(timed(axes_in(s)) for s in node.options.values()):
+                    return False
+            case Call():
+                if not plain(node.graph, within(node, families)):
+                    return False
+            case Scan():
+                if timed([node.axis]) or not plain(node.graph, within(node, families)):
+                    return False
+            case Repeat():
+                if not all(plain(body, families) for body in node.bodies):
+                    return False
+    return True
+
+
+def within(node: Call | Scan, families: frozenset[int]) -> frozenset[int]:
+    """The families of a callee's axes that are time for its caller."""
+    return frozenset(
+        [
+            *(formal.family for formal, actual in node.axes if actual.family in families),
+            *(axis.family for axis in node.graph.lifted if axis.family in families),
+        ]
+    )
+
+
+def derived(axis: Axis, timed: frozenset[int]) -> bool:
+    """Whether the extent of the axis follows that of time, though it is another axis."""
+    if axis.family in timed or axis.extent is not None or axis.size is None:
+        return False
+    return any(part.family in timed or derived(part, timed) for part in axes_in(axis.size))
+
+
+class Sites:
+    """Builds the tree and says what is static, free and of time."""
+
+    def __init__(self, graph: Graph, origin: Graph, time: Axis) -> None:
+        self.time = time
+        self.root = Site(graph, origin, frozenset({time.family}), None, 0, "", None, 1)
+        kinds = [TIME if self.root.time(item.value.type.axes) else STATIC for item in graph.inputs]
+        for item, kind in zip(graph.inputs, kinds, strict=True):
+            element = item.value.type.element
+            if kind == STATIC and isinstance(element, IndexInto) and self.root.timed(element.axis):
+                raise NoStep(f"`{item.name}` says places along `{time.name}`, all at once", item.value.span)
+        self._run(self.root, kinds)
+
+    def _cell(self, site: Site, value: Value, node: Node | None, kind: int) -> None:
+        kind = max(kind, site.cells[value.id].kind if value.id in site.cells else STATIC)
+        axes = site.time(value.type.axes)
+        if axes:
+            kind = max(kind, FREE)
+        if kind != STATIC:
+            for axis in value.type.axes:
+                if derived(axis, site.families):
+                    raise NoStep(f"the width `{axis.name}` is worked out from the number of all items", value.span)
+        site.cells[value.id] = Cell(site, value, node, kind, axes)
+
+    def _child(self, site: Site, place: int, number: int, graph: Graph, families: frozenset[int]) -> Site:
+        found = site.inside.setdefault(place, [])
+        if len(found) == number:
+            node = site.graph.nodes[place]
+            assert isinstance(node, Call | Repeat | Scan)
+            origin = _same(site.graph, place, site.origin)
+            repeat = node if isinstance(node, Repeat) else None
+            passes = site.passes
+            if repeat is not None:
+                passes *= max(int(evaluate(repeat.count) or 1), 1)
+            nested = None
+            if origin is not None:
+                nested = origin.bodies[number] if isinstance(origin, Repeat) else origin.graph
+            found.append(Site(graph, nested, families, site, place, _segment(site.graph, place), repeat, passes))
+        return found[number]
+
+    def _run(self, site: Site, kinds: list[int]) -> list[int]:
+        for item, kind in zip(site.graph.inputs, kinds, strict=True):
+            self._cell(site, item.value, None, kind)
+        for place, node in enumerate(site.graph.nodes):
+            match node:
+                case Constant(value, out):
+                    loose = [axis for axis in axes_in(value) if axis.extent is None]
+                    free = any(site.timed(axis) for axis in loose)
+                    if any(derived(axis, site.families) for axis in loose):
+                        raise NoStep("the number of all items is used as a number", out.span)
+                    self._cell(site, out, node, FREE if free else STATIC)
+                case Positions(axis, out):
+                    if derived(axis, site.families):
+                        raise NoStep(f"the width `{axis.name}` is worked out from the number of all items", out.span)
+                    self._cell(site, out, node, STATIC)
+                case Parameter(_, out):
+                    self._cell(site, out, node, STATIC)
+                case Apply():
+                    read = [site.cells[v.id].kind for v in (*node.operands, *([node.mask] if node.mask else []))]
+                    kind = max(read, default=STATIC)
+                    if node.op == "cumsum" and site.time(node.axes):
+                        kind = FREE if even(site, node.operands[0]) else TIME
+                    self._cell(site, node.out, node, kind)
+                case Call():
+                    self._call(site, place, node)
+                case Scan():
+                    kind = max(site.cells[arg.id].kind for arg in node.args)
+                    kind = TIME if site.timed(node.axis) else kind
+                    if kind != STATIC and not plain(node.graph, within(node, site.families)):
+                        raise NoStep(
+                            f"`{node.graph.name}`, which is scanned, reads across `{self.time.name}`", node.span
+                        )
+                    for out in node.outs:
+                        self._cell(site, out, node, kind)
+                case Repeat():
+                    self._repeat(site, place, node)
+        return [site.cells[output.value.id].kind for output in site.graph.outputs]
+
+    def _call(self, site: Site, place: int, node: Call) -> None:
+        kinds = [site.cells[arg.id].kind for arg in node.args]
+        families = within(node, site.families)
+        if whole(site, node):
+            kind = max(kinds, default=STATIC)
+            for out in node.outs:
+                self._cell(site, out, node, kind)
+            return
+        if node.graph.target:
+            raise NoStep(f"`{node.graph.name}` is an op of your own: what it does item by item is not known", node.span)
+        child = self._child(site, place, 0, node.graph, families)
+        for out, kind in zip(node.outs, self._run(child, kinds), strict=True):
+            self._cell(site, out, node, kind)
+
+    def _repeat(self, site: Site, place: int, node: Repeat) -> None:
+        kinds = [site.cells[arg.id].kind for arg in node.args]
+        if max(kinds, default=STATIC) == STATIC and all(plain(body, site.families) for body in node.bodies):
+            for out in node.outs:
+                self._cell(site, out, node, STATIC)
+            return
+        for _ in range(3 * len(kinds) + 1):
+            before = list(kinds)
+            for number, body in enumerate(node.bodies):
+                found = self._run(self._child(site, place, number, body, site.families), kinds)
+                kinds[: node.carried] = [max(a, b) for a, b in zip(kinds, found, strict=False)]
+            if kinds == before:
+                break
+        for out, kind in zip(node.outs, kinds, strict=False):
+            self._cell(site, out, node, kind)
+
+
+def whole(site: Site, node: Call) -> bool:
+    """Whether a call is kept as it stands: it is static altogether, or done item by item with nothing to keep."""
+    kinds = [site.cells[arg.id].kind for arg in node.args]
+    if not plain(node.graph, within(node, site.families)):
+        return False
+    if max(kinds, default=STATIC) == STATIC:
+        return True
+    return all(kind != STATIC or not costly(arg) for arg, kind in zip(node.args, kinds, strict=True))
+
+
+def even(site: Site, value: Value) -> bool:
+    """Whether a value is the same at every item: made of numbers alone."""
+    node = site.cells[value.id].node
+    match node:
+        case Constant():
+            return True
+        case Apply() if not node.axes and not node.made and node.mask is None and node.name is None:
+            return all(even(site, operand) for operand in node.operands)
+        case _:
+            return False
+
+
+def costly(value: Value) -> bool:
+    """A static value that is kept rather than made anew: it carries data, or a width known at run time only."""
+    return value.role is Role.DATA or any(axis.extent is None for axis in value.type.axes)
+
+
+def _same(graph: Graph, place: int, other: Graph | None) -> Call | Repeat | Scan | None:
+    """The node of `other` that this one became: of as many of its name. None: what it did is done otherwise there."""
+    node = graph.nodes[place]
+    if other is None or not isinstance(node, Call | Repeat | Scan):
+        return None
+
+    def alike(one: Node) -> bool:
+        return isinstance(one, Call | Repeat | Scan) and type(one) is type(node) and named(one) == named(node)
+
+    before = sum(map(alike, graph.nodes[:place]))
+    found = [one for one in other.nodes if isinstance(one, Call | Repeat | Scan) and alike(one)]
+    return found[before] if before < len(found) else None
+
+
+def named(one: Call | Repeat | Scan) -> str:
+    return one.name if isinstance(one, Repeat) else one.name or one.graph.name
+
+
+def _segment(graph: Graph, place: int) -> str:
+    """What a node adds to the path of a cache: its name, with a number where an earlier one has it too."""
+    node = graph.nodes[place]
+    assert isinstance(node, Call | Repeat | Scan)
+
+    earlier = sum(isinstance(n, Call | Repeat | Scan) and named(n) == named(node) for n in graph.nodes[:place])
+    name = named(node) + (f"_{earlier + 1}" if earlier else "")
+    return f"{name}.{{i}}" if isinstance(node, Repeat) else name
+
+
+def sizes_over(static: Static, site: Site) -> bool:
+    return any(site.timed(axis) and axis.extent is None for axis in axes_in(static))

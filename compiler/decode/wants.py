@@ -1,0 +1,328 @@
+"""Who wants which items: from the result back to the inputs, each value is asked for its new items or a span of them.
+
+The result is wanted for the new items. An op that reads across time (a softmax over `past`, a product that sums over
+it, a lookup of another item) wants a span; what treats each item alike hands the wish on. A value made of items that is
+wanted for a span is either *remembered*, its new items joined to a cache of the earlier ones, or made anew for the
+whole span from operands that are. `Wants` goes by a given choice of what to remember; `cut` makes the choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ..axes import Axis
+from ..graph import Apply, Call, Repeat, Role, Scan, Value
+from .facts import Facts
+from .sites import STATIC, TIME, Cell, NoStep, Site, costly, even, sizes_over, whole
+from .spans import Mode, Span
+
+REDUCES = ("dot", "sum", "mean", "max", "min", "any", "all", "argmax", "logsumexp")
+NORMALISES = ("softmax", "log_softmax", "l2norm", "layernorm", "rmsnorm")
+
+Modes = dict[Axis, Mode]
+
+
+@dataclass
+class Reads:
+    """How an op reads its operands for given modes of its result: theirs, and those of the axes that it eats."""
+
+    operands: list[tuple[Value, Modes]]
+    eaten: Modes = field(default_factory=dict)
+
+
+def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
+    """How one op of the table reads for a result in these modes. Raises NoStep for an op with no form in time."""
+    op, eaten = node.op, site.time(node.axes)
+    values = (*node.operands, *((node.mask,) if node.mask else ()))
+
+    def refuse(why: str) -> NoStep:
+        return NoStep(f"`{op}` {why}", node.span)
+
+    if any(sizes_over(static, site) for static in node.options.values()) or site.time(node.each):
+        raise refuse("is given the number of all items")
+    if op == "rename":
+        back = {node.made[0]: node.axes[0]}
+        return Reads([(node.operands[0], {back.get(axis, axis): mode for axis, mode in modes.items()})], {})
+    if op == "gather" and eaten:
+        x, e = node.operands
+        span = Span()
+        span.need(*facts.back(site, node, modes))
+        own = {axis: modes.get(axis) for axis in site.time(e.type.axes)}
+        read = {axis: span if axis == eaten[0] else modes.get(axis) for axis in site.time(x.type.axes)}
+        return Reads([(x, read), (e, own)], {eaten[0]: span})
+    if op == "window" and eaten:
+        if node.made[0] != eaten[0] or modes[eaten[0]] is not None:
+            raise refuse(f"makes `{node.made[0].name}` of `{eaten[0].name}`, whose items come one by one")
+        span = Span()
+        pad = facts.number(site, node.options["pad"])
+        span.need((pad,), None)
+        return Reads([(node.operands[0], {**modes, eaten[0]: span})], {eaten[0]: span})
+    if op == "cumsum" and eaten:
+        if any(mode is not None for axis, mode in modes.items() if axis in eaten) and not even(site, node.operands[0]):
+            raise refuse("runs along items that come one by one")
+        return Reads([(node.operands[0], modes)], {})
+    if eaten and op in REDUCES:
+        span = Span()
+        if op == "argmax":
+            span.need((None,), None)
+        else:
+            span.need(*facts.reach(site, node, modes))
+        spans: Modes = dict.fromkeys(eaten, span) if len(eaten) == 1 else {axis: Span((None,)) for axis in eaten}
+        return Reads([(v, {a: spans.get(a, modes.get(a)) for a in site.time(v.type.axes)}) for v in values], spans)
+    if eaten and op in NORMALISES:
+        spans = {}
+        for axis in eaten:
+            mode = modes[axis]
+            if mode is None:
+                raise refuse(f"over `{axis.name}` is read at the new items alone")
+            mode.need(*facts.reach(site, node, {a: m for a, m in modes.items() if a not in eaten}))
+            spans[axis] = mode
+        return Reads([(v, {a: modes[a] for a in site.time(v.type.axes)}) for v in values], spans)
+    if eaten:
+        raise refuse(f"acts on `{eaten[0].name}`, whose items come one by one")
+    made = [axis for axis in site.time(node.made) if op not in ("broadcast", "gather", "index")]
+    if made:
+        raise refuse(f"makes `{made[0].name}`, whose items come one by one")
+    return Reads([(v, {a: modes.get(a) for a in site.time(v.type.axes)}) for v in values])
+
+
+def alike(site: Site, node: Apply) -> bool:
+    """Whether an op could be done anew for a span: it treats each item alike."""
+    return not site.time(node.axes) or node.op == "rename"
+
+
+class Wants:
+    """Walks back from the results. remembered: cells whose new items join a cache; None: to find what could be.
+
+    links: for each cell wanted for a span, who makes it anew (None: it cannot be) and who wants it.
+    """
+
+    def __init__(self, root: Site, results: Iterable[int], facts: Facts, remembered: set[Cell] | None) -> None:
+        self.facts, self.remembered = facts, remembered
+        self.made_of: dict[Cell, list[Cell] | None] = {}
+        self.sinks: dict[Cell, None] = {}
+        self.reads: dict[Cell, dict[tuple[Mode, ...], Reads]] = {}
+        for site in root.walk():
+            for cell in site.cells.values():
+                cell.wanted.clear()
+                cell.stored = cell.remembered = False
+        for place in results:
+            value = root.graph.outputs[place].value
+            cell = root.cells[value.id]
+            self._want(cell, dict.fromkeys(cell.axes), None)
+        self._site(root)
+        for item in root.graph.inputs:
+            cell = root.cells[item.value.id]
+            if cell.kind == STATIC and cell.wanted:
+                cell.stored = True
+
+    # -- one wish ------------------------------------------------------------------------------------------------
+
+    def _want(self, cell: Cell, modes: Modes, reader: Cell | None) -> None:
+        wish = tuple(modes.get(axis) for axis in cell.axes)
+        if cell.kind == TIME:
+            for known in cell.wanted:
+                if all((a is None) == (b is None) for a, b in zip(known, wish, strict=True)):
+                    for a, b in zip(known, wish, strict=True):
+                        if a is not None and b is not None:
+                            a.unite(b)
+                    break
+            else:
+                cell.wanted.append(wish)
+            if len(cell.axes) == 1 and wish[0] is not None:
+                self._span(cell, reader)
+        elif not any(all(_same(a, b) for a, b in zip(known, wish, strict=True)) for known in cell.wanted):
+            cell.wanted.append(wish)
+        if cell.kind == STATIC and self._keeps(cell):
+            cell.stored = True
+
+    def _keeps(self, cell: Cell) -> bool:
+        """Whether a static value that is read at each step is kept from the first one, here where it is made."""
+        if not costly(cell.value) or (cell.value.type.axes == () and cell.value.role < Role.WEIGHT):
+            return False
+        if cell.node is None:
+            return cell.site.parent is None or self._carried(cell)
+        return not (isinstance(cell.node, Call) and not whole(cell.site, cell.node))
+
+    def _carried(self, cell: Cell) -> bool:
+        site = cell.site
+        if site.repeat is None:
+            return False
+        return any(item.value is cell.value for item in site.graph.inputs[: site.repeat.carried])
+
+    def _span(self, cell: Cell, reader: Cell | None) -> None:
+        if reader is None or reader not in self.made_of:
+            self.sinks[cell] = None
+        if cell not in self.made_of:
+            self.made_of[cell] = [] if self._anew(cell) else None
+        if reader is not None and reader in self.made_of:
+            operands = self.made_of[reader]
+            if operands is not None and cell not in operands:
+                operands.append(cell)
+        keep = self.made_of[cell] is None if self.remembered is None else cell in self.remembered
+        if keep:
+            cell.remembered = True
+            if (None,) not in cell.wanted:
+                cell.wanted.append((None,))
+
+    def _anew(self, cell: Cell) -> bool:
+        """Whether the value can be made for a whole span from operands that are."""
+        site, node = cell.site, cell.node
+        if node is None:
+            return site.parent is not None and not self._carried(cell)
+        match node:
+            case Apply():
+                read = [site.cells[v.id] for v in (*node.operands, *((node.mask,) if node.mask else ()))]
+                return alike(site, node) and all(c.kind != TIME or len(c.axes) == 1 for c in read)
+            case Call():
+                if whole(site, node):
+                    return all(site.cells[v.id].kind != TIME or len(site.cells[v.id].axes) == 1 for v in node.args)
+                return True
+            case _:
+                return False
+
+    # -- one site ------------------------------------------------------------------------------------------------
+
+    def _site(self, site: Site) -> None:
+        for place in reversed(range(len(site.graph.nodes))):
+            node = site.graph.nodes[place]
+            match node:
+                case Apply():
+                    self._apply(site, node)
+                case Call() if whole(site, node):
+                    self._whole(site, node)
+                case Call():
+                    self._call(site, place, node)
+                case Scan():
+                    self._scan(site, node)
+                case Repeat() if place in site.inside:
+                    self._repeat(site, place, node)
+                case _:
+                    pass
+
+    def _made(self, cell: Cell) -> list[tuple[Mode, ...]]:
+        """The modes in which a value is made at the step, rather than remembered or kept from before."""
+        if cell.stored:
+            return []
+        return [w for w in cell.wanted if not (cell.remembered and len(w) == 1 and w[0] is not None)]
+
+    def _apply(self, site: Site, node: Apply) -> None:
+        cell = site.cells[node.out.id]
+        for wish in self._made(cell):
+            if cell.kind == STATIC:
+                for value in (*node.operands, *((node.mask,) if node.mask else ())):
+                    self._want(site.cells[value.id], {}, None)
+                continue
+            known = self.reads.setdefault(cell, {})
+            if wish not in known:
+                known[wish] = through(site, node, dict(zip(cell.axes, wish, strict=True)), self.facts)
+            reads = known[wish]
+            span = cell if len(wish) == 1 and wish[0] is not None and cell.kind == TIME else None
+            for value, modes in reads.operands:
+                self._want(site.cells[value.id], modes, span)
+
+    def _whole(self, site: Site, node: Call) -> None:
+        for modes in self.groups(site, node):
+            for arg in node.args:
+                cell = site.cells[arg.id]
+                reader = next((site.cells[out.id] for out in node.outs if site.cells[out.id] in self.made_of), None)
+                spanned = any(mode is not None for mode in modes.values())
+                self._want(cell, {axis: modes.get(axis) for axis in cell.axes}, reader if spanned else None)
+
+    def groups(self, site: Site, node: Call | Scan) -> list[Modes]:
+        """The different ways in which the results of a call that is kept whole are wanted."""
+        return groups(site, node, self._made)
+
+    def _call(self, site: Site, place: int, node: Call) -> None:
+        child = site.inside[place][0]
+        for out, output in zip(node.outs, child.graph.outputs, strict=True):
+            self._down(site.cells[out.id], child.cells[output.value.id], node, child)
+        self._site(child)
+        for item, arg in zip(child.graph.inputs, node.args, strict=True):
+            self._up(child.cells[item.value.id], site.cells[arg.id], dict(node.axes))
+
+    def _down(self, outer: Cell, inner: Cell, node: Call, child: Site) -> None:
+        """What is wanted of a result is wanted of the value inside that it is."""
+        for wish in self._made(outer):
+            wanted = dict(zip(outer.axes, wish, strict=True))
+            outward = dict(node.axes)
+            modes = {axis: wanted.get(outward.get(axis, axis)) for axis in inner.axes}
+            self._want(inner, modes, outer if len(wish) == 1 and wish[0] is not None else None)
+
+    def _up(self, inner: Cell, outer: Cell, outward: dict[Axis, Axis]) -> None:
+        """What is wanted of an argument inside is wanted of the value that is passed for it."""
+        for wish in inner.wanted:
+            if inner.remembered and len(wish) == 1 and wish[0] is not None:
+                continue
+            if inner.stored:
+                continue
+            modes = {outward.get(axis, axis): mode for axis, mode in zip(inner.axes, wish, strict=True)}
+            self._want(outer, modes, inner if len(wish) == 1 and wish[0] is not None else None)
+
+    def _scan(self, site: Site, node: Scan) -> None:
+        for modes in self.groups(site, node):
+            if modes.get(node.axis) is not None:
+                raise NoStep("what is scanned is wanted for many items at once", node.span)
+            for place, arg in enumerate(node.args):
+                cell = site.cells[arg.id]
+                if site.timed(node.axis) and place not in node.steps and cell.axes:
+                    raise NoStep(f"`{node.graph.name}`, which is scanned, is given all items at once", node.span)
+                self._want(cell, {axis: modes.get(axis) for axis in cell.axes}, None)
+
+    def _repeat(self, site: Site, place: int, node: Repeat) -> None:
+        bodies = site.inside[place]
+        for _ in range(node.carried + 2):
+            before = sum(len(c.wanted) for body in bodies for s in body.walk() for c in s.cells.values())
+            for body in bodies:
+                for number, out in enumerate(node.outs):
+                    inner = body.cells[body.graph.outputs[number].value.id]
+                    enters = [b.cells[b.graph.inputs[number].value.id] for b in bodies]
+                    for cell in (site.cells[out.id], *enters):
+                        self._round(cell, inner)
+            for body in bodies:
+                self._site(body)
+            if before == sum(len(c.wanted) for body in bodies for s in body.walk() for c in s.cells.values()):
+                break
+        for body in bodies:
+            for number, (item, arg) in enumerate(zip(body.graph.inputs, node.args, strict=True)):
+                inner, outer = body.cells[item.value.id], site.cells[arg.id]
+                for wish in inner.wanted:
+                    for mode in wish:
+                        if mode is not None:
+                            mode.even()
+                if number < node.carried:
+                    self._round(inner, outer, once=True)
+                else:
+                    self._up(inner, outer, {})
+
+    def _round(self, cell: Cell, inner: Cell, once: bool = False) -> None:
+        """A carried value: what one pass gives, the next one takes, always in the same modes."""
+        if inner.kind == STATIC and cell.kind == STATIC:
+            if cell.wanted and not cell.stored and once:
+                self._want(inner, {}, None)
+            return
+        for wish in cell.wanted:
+            if len(wish) == 1 and wish[0] is not None and cell.kind == TIME:
+                continue
+            for mode in wish:
+                if mode is not None:
+                    mode.need((None,), None)
+            self._want(inner, dict(zip(inner.axes, wish, strict=True)), None)
+
+
+def groups(site: Site, node: Call | Scan, made: Callable[[Cell], list[tuple[Mode, ...]]]) -> list[Modes]:
+    """The different ways in which the results of a call that is kept whole are wanted."""
+    found: list[Modes] = []
+    for out in node.outs:
+        cell = site.cells[out.id]
+        for wish in made(cell):
+            modes = {axis: mode.found() if mode else None for axis, mode in zip(cell.axes, wish, strict=True)}
+            if not any(all(_same(modes[a], known.get(a)) for a in modes) and modes.keys() == known.keys()
+                       for known in found):  # fmt: skip
+                found.append(modes)
+    return found
+
+
+def _same(a: Mode, b: Mode) -> bool:
+    return (a is None and b is None) or (a is not None and b is not None and a.found() is b.found())
