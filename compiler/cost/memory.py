@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Scalar, Scan, Value
+from ..graph import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Role, Scalar, Scan, Value
+from ..rewrites.walk import reads
 from ..static import Literal, evaluate
 from .polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import Scope
+from .walk import made_by, needed
 from .work import Meter, cost_of, has_gradient
 
 Root = object
@@ -58,10 +60,13 @@ def _graph(graph: Graph, scope: Scope, values: Values, real: int, graded: Sequen
     frame = _Frame(graph, Meter(scope, real, values))
     for place, entry in enumerate(graph.inputs):
         frame.enter(entry.value, place, graded[place])
-    ends = _ends(graph)
+    ends, alive = _ends(graph), needed(graph)
     for number, node in enumerate(graph.nodes):
         frame.place = number
-        frame.visit(node)
+        if any(out.id in alive for out in made_by(node)):
+            frame.visit(node)
+        else:
+            frame.skip(node)
         frame.leave(ends, number)
     return frame.memory()
 
@@ -75,10 +80,9 @@ def _ends(graph: Graph) -> dict[int, int]:
     for entry in graph.inputs:
         ends[entry.value.id] = forever
     for number, node in enumerate(graph.nodes):
-        read, made = _ports(node)
-        for value in read:
+        for value in reads(node):
             last[value.id] = number
-        for value in made:
+        for value in made_by(node):
             if value.name is not None:
                 if value.name in bound:
                     ends[bound[value.name]] = number
@@ -89,17 +93,6 @@ def _ends(graph: Graph) -> dict[int, int]:
     for output in graph.outputs:
         ends[output.value.id] = forever
     return last | ends | {key: max(ends[key], last.get(key, 0)) for key in ends}
-
-
-def _ports(node: object) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
-    match node:
-        case Apply():
-            return (node.operands if node.mask is None else (*node.operands, node.mask)), (node.out,)
-        case Call() | Repeat() | Scan():
-            return node.args, node.outs
-        case Constant() | Positions() | Parameter():
-            return (), (node.out,)
-    return (), ()
 
 
 @dataclass
@@ -137,7 +130,7 @@ class _Frame:
             if all(ends.get(holder, -1) <= number for holder in self.holders[root]):
                 del self.alive[root]
 
-    def visit(self, node: object) -> None:
+    def visit(self, node: Node) -> None:
         match node:
             case Apply():
                 self._apply(node)
@@ -153,6 +146,11 @@ class _Frame:
                 self._repeat(node)
             case Scan():
                 self._scan(node)
+
+    def skip(self, node: Node) -> None:
+        """Nothing reads its results, so it does not run."""
+        for out in made_by(node):
+            self.root[out.id], self.graded[out.id] = ("nothing",), False
 
     # -- one op --------------------------------------------------------------------------------------------------
 

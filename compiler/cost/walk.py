@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Scalar, Scan, Value, Weight
+from ..graph import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Role, Scalar, Scan, Value, Weight
 from ..ops import OPS
+from ..rewrites.walk import reads
 from ..static import evaluate
 from ..wires import static_element
 from .bands import NOTHING, Facts, Form, Index, both, of_form, step
@@ -91,7 +92,10 @@ class Walk:
         for place, node in enumerate(graph.nodes):
             first = len(inside.parts)
             inside.visit(node)
-            inside.parts[first:] = [replace(part, place=place) for part in inside.parts[first:]]
+            made = [replace(part, place=place) for part in inside.parts[first:]]
+            if not any(out.id in inside.needed for out in made_by(node)):  # nothing reads it: it does not run
+                made = [replace(part, work=Work(), steps=ZERO, parts=()) for part in made]
+            inside.parts[first:] = made
         outs = [inside.facts[output.value.id] for output in graph.outputs]
         before = largest((fact.steps for fact in inputs), self.values)
         after = largest((fact.steps for fact in outs), self.values)
@@ -124,16 +128,17 @@ class _Inside:
     parts: list[Part] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.needed = needed(self.graph)
         self.alive = _alive(self.graph, self.used)
         self.readers: dict[int, list[object]] = {}
         for output in self.graph.outputs:
             self.readers.setdefault(output.value.id, []).append(output)
         for node in self.graph.nodes:
-            for value in _read(node):
+            for value in reads(node):
                 self.readers.setdefault(value.id, []).append(node)
         self.masks = _masks(self)
 
-    def visit(self, node: object) -> None:
+    def visit(self, node: Node) -> None:
         match node:
             case Constant(value, out):
                 number = self.meter.scope.number(value)
@@ -311,23 +316,29 @@ def _repeated(node: Repeat, runs: list[Part], count: Poly, passes: int, steps: P
     return Part(node.name, "repeat", node.name, work, weights, steps, count, last.parts, unknown)
 
 
-def _read(node: object) -> tuple[Value, ...]:
-    match node:
-        case Apply():
-            return node.operands if node.mask is None else (*node.operands, node.mask)
-        case Call() | Repeat() | Scan():
-            return node.args
-        case _:
-            return ()
+def made_by(node: Node) -> tuple[Value, ...]:
+    return node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
+
+
+def needed(graph: Graph) -> set[int]:
+    """The values that some result hangs on. What nothing reads need not run, and is not counted."""
+    found = {output.value.id for output in graph.outputs}
+    for node in reversed(graph.nodes):
+        if any(out.id in found for out in made_by(node)):
+            found |= {value.id for value in reads(node)}
+    return found
 
 
 def _alive(graph: Graph, used: Sequence[bool]) -> set[int]:
-    """The values that some used result hangs on."""
-    alive = {output.value.id for output, wanted in zip(graph.outputs, used, strict=True) if wanted}
+    """The values that a gradient of some used result reaches: through reals alone."""
+
+    def real(value: Value) -> bool:
+        return value.type.element is Scalar.REAL
+
+    alive = {o.value.id for o, wanted in zip(graph.outputs, used, strict=True) if wanted and real(o.value)}
     for node in reversed(graph.nodes):
-        outs = node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
-        if any(out.id in alive for out in outs):
-            alive |= {value.id for value in _read(node)}
+        if any(out.id in alive for out in made_by(node)):
+            alive |= {value.id for value in reads(node) if real(value)}
     return alive
 
 
@@ -368,14 +379,13 @@ class _Late(Mapping[int, Facts]):
         if known is not None:
             return known
         for node in self.inside.graph.nodes:
-            outs = node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
-            if value not in outs:
+            if value not in made_by(node):
                 continue
             if not isinstance(node, Apply | Constant | Positions | Call) or (
                 isinstance(node, Call) and value.role > Role.TABLE
             ):
                 return Fact()
-            for read in _read(node):
+            for read in reads(node):
                 if read.id not in self.inside.facts:
                     self.inside.facts[read.id] = self._fact(read)
             parts, ranked = len(self.inside.parts), dict(self.inside.walk.ranked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
@@ -15,8 +16,8 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 import attnc
-from attnc.compiler.graph import Graph
-from attnc.compiler.rewrites.walk import Walk
+from attnc.compiler.graph import Call, Graph, Repeat, Scan
+from attnc.compiler.rewrites.walk import Walk, reads
 
 VECTORS = {  # the counter knows matrices alone; a product with a vector is one too
     torch.ops.aten.mv: lambda a, x, **_: 2 * a[0] * a[1],
@@ -24,12 +25,23 @@ VECTORS = {  # the counter knows matrices alone; a product with a vector is one 
 }
 
 
+def alive(graph: Graph) -> Graph:
+    """Without the nodes that no result hangs on."""
+    wanted, nodes = {output.value.id for output in graph.outputs}, []
+    for node in reversed(graph.nodes):
+        made = node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
+        if wanted & {value.id for value in made}:
+            nodes.append(node)
+            wanted |= {value.id for value in reads(node)}
+    return replace(graph, nodes=tuple(reversed(nodes)))
+
+
 @contextmanager
 def as_written() -> Iterator[None]:
-    """Compiled without fused attention: every score is computed and stored, as the spec says."""
+    """Compiled without fused attention: every score is computed and stored, as the spec says. Dead code is left out."""
 
     def plain(graph: Graph, keep: Mapping[int, frozenset[int]] | None = None) -> tuple[Graph, dict[int, Graph]]:
-        walk = Walk(lambda old, new: new)
+        walk = Walk(lambda old, new: alive(new))
         return walk(graph), walk.replaced
 
     with patch("attnc.backends.lower.fuse_attention", plain):

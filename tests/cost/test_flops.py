@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 SPECS = sorted(
     [
         *(ROOT / "examples").glob("*.attn"),
+        *(ROOT / "examples/attentions").glob("*.attn"),
         *(ROOT / "examples/zoo").glob("*.attn"),
         *(ROOT / "tests/zoo/more").glob("*.attn"),
         *(ROOT / "tests/compiler/right").glob("*.attn"),
