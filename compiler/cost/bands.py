@@ -7,7 +7,7 @@ The same idea as in `predicates`, but the limits are polynomials and known from 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..axes import Axis
 from ..graph import Apply
@@ -47,6 +47,7 @@ class Index:
 
     exact: the value is true just where `true` holds. `absolute`: it is the absolute value of this form.
     lows, highs: forms that it is never below or above (for gathers). `truth`: what it is everywhere.
+    partial: a real that a mask made zero of which `true` is not all.
     """
 
     form: Form | None = None
@@ -57,16 +58,21 @@ class Index:
     lows: tuple[Form, ...] = ()
     highs: tuple[Form, ...] = ()
     truth: bool | None = None
+    partial: bool = False
 
     def over(self, names: Mapping[Axis, Axis]) -> Index:
         def facts(of: Facts) -> Facts:
             return {(names.get(a, a), names.get(b, b)): c for (a, b), c in of.items()}
 
-        return Index(
-            self.form and self.form.over(names), facts(self.true), facts(self.false), self.exact,
-            self.absolute and self.absolute.over(names),
-            tuple(f.over(names) for f in self.lows), tuple(f.over(names) for f in self.highs), self.truth,
-        )  # fmt: skip
+        return replace(
+            self,
+            form=self.form and self.form.over(names),
+            true=facts(self.true),
+            false=facts(self.false),
+            absolute=self.absolute and self.absolute.over(names),
+            lows=tuple(form.over(names) for form in self.lows),
+            highs=tuple(form.over(names) for form in self.highs),
+        )
 
 
 NOTHING = Index()

@@ -14,6 +14,7 @@ from ..rewrites import fold_truths, fuse_attention
 from ..static import Number
 from .memory import Memory, measure
 from .polynomial import ONE, ZERO, Poly, Symbol, Unknown, base_symbols
+from .reach import Path, longest, pruned
 from .scope import Scope, Sizes, bound_symbol, const_symbol
 from .show import formula
 from .walk import Part, Walk
@@ -141,9 +142,34 @@ class Cost:
         return self.figure(_all_saved(self.fused))
 
     @cached_property
+    def paths(self) -> Mapping[str, Path]:
+        """For each width of the result, by its name: the longest path from an input's item to a result's."""
+        found: dict[str, Path] = {}
+        for family, name in self._tracked():
+            n = self.scope.sizes.families.get(family) or self.scope.size(_named(self.graph, name))
+            walk = Walk(self.values, track=frozenset({family}), whole=n - 1)
+            _, facts = walk.run(self.graph, self.scope)
+            routes = [route for fact in facts for route in fact.routes]
+            found[name] = longest(pruned(routes, self.values), n, self.values)
+        return found
+
+    def _tracked(self) -> list[tuple[int, str]]:
+        """The widths along which inputs have items, by family and the name of the first of it."""
+        found: dict[int, str] = {}
+        for entry in self.graph.inputs:
+            for axis in entry.value.type.axes:
+                if axis.is_width and axis not in entry.value.type.thin:
+                    found.setdefault(axis.family, axis.name)
+        return list(found.items())
+
+    @cached_property
     def steps(self) -> Figure:
         """Ops that must follow one another: a scan has as many as its width, a repeat as its passes."""
         return self.figure(self.part.steps)
+
+
+def _named(graph: Graph, name: str) -> Axis:
+    return next(axis for axis in graph.axes if axis.name == name)
 
 
 def _all_saved(memory: Memory) -> Poly:
@@ -166,7 +192,7 @@ def cost(graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int 
     values, assumed = _values(graph, scope, sizes or {})
     values[BATCH] = batch
     walk = Walk(values, REALS[dtype])
-    part = walk.whole(graph, scope)
+    part, _ = walk.run(graph, scope)
     memory = measure(graph, scope, values, REALS[dtype])
     plain, _ = fold_truths(graph)
     plain, _ = fuse_attention(plain)

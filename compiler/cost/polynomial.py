@@ -241,7 +241,13 @@ def apply(op: str, args: tuple[Poly, ...], name: str = "") -> Poly:
 
 def _whole(poly: Poly) -> bool:
     """Whether it is a whole number for all whole sizes, as far as its coefficients show."""
-    return all(c.denominator == 1 and all(e > 0 for _, e in monomial) for monomial, c in poly.terms.items())
+
+    def whole(symbol: Symbol) -> bool:
+        return symbol.formula is None or symbol.formula[0] in ("floor", "ceil", "is", "//", "^")
+
+    return all(
+        c.denominator == 1 and all(e > 0 and whole(s) for s, e in monomial) for monomial, c in poly.terms.items()
+    )
 
 
 def _opaque(op: str, args: tuple[Poly, ...], name: str) -> Poly:
@@ -251,6 +257,8 @@ def _opaque(op: str, args: tuple[Poly, ...], name: str) -> Poly:
     if not name and op in _INFIX:
         shown = [text if text.replace("_", "a").isalnum() else f"({text})" for text in shown]
         name = f"({f' {_INFIX[op]} '.join(shown)})" if op != "^" else f"{shown[0]}^{shown[1]}"
+    if not name and len(shown) == 1 and shown[0].startswith("((") and shown[0].endswith("))"):
+        shown = [shown[0][1:-1]]  # ceil((n - 1) / (k - 1)), its argument in one pair of brackets
     name = name or f"{op}({', '.join(shown)})"
     rank = max((symbol.rank for arg in args for symbol in arg.symbols), default=CONST)
     return Poly.of(Symbol((op, *args), name, rank, (op, args)))

@@ -40,18 +40,28 @@ def _group(outer: Monomial, terms: dict[Monomial, Fraction], values: Values | No
         return _term(_joined(outer, monomial), c)
     common, factor = _common(terms)
     left = {_without(m, common): c / factor for m, c in terms.items()}
-    front = _term(_joined(outer, common), factor)
-    return _sum(terms, values) if front == "1" else f"{front} ({_sum(left, values)})"
+    above = tuple((s, e) for s, e in common if e > 0)
+    front, inner = _term(_joined(outer, above), Fraction(factor.numerator)), _sum(left, values)
+    below = [power(s, -e) for s, e in common if e < 0]
+    if factor.denominator != 1:
+        below.insert(0, str(factor.denominator))
+    if front == "1" and not below:
+        return inner
+    text = f"({inner})" if front == "1" else f"{front} ({inner})"
+    return f"{text} / {below[0]}" if len(below) == 1 else f"{text} / ({' '.join(below)})" if below else text
 
 
 def _common(terms: dict[Monomial, Fraction]) -> tuple[Monomial, Fraction]:
-    """The largest monomial and number that divide every term."""
-    powers: dict[Symbol, int] = {}
-    for place, monomial in enumerate(terms):
-        mine = dict(monomial)
-        if place == 0:
-            powers = {s: e for s, e in mine.items() if e > 0}
-        powers = {s: min(e, mine[s]) for s, e in powers.items() if mine.get(s, 0) > 0}
+    """The largest monomial and number that divide every term; what all are divided by, too."""
+    monomials = [dict(monomial) for monomial in terms]
+    shared = set(monomials[0]).intersection(*monomials)
+    powers = {}
+    for symbol in shared:
+        exponents = [mine[symbol] for mine in monomials]
+        if min(exponents) > 0:
+            powers[symbol] = min(exponents)
+        elif max(exponents) < 0:
+            powers[symbol] = max(exponents)
     common = tuple(sorted(powers.items(), key=lambda item: item[0].order))
     first, *rest = terms.values()
     factor = abs(first)
@@ -91,8 +101,8 @@ def _sum(terms: dict[Monomial, Fraction], values: Values | None) -> str:
 
 
 def _term(monomial: Monomial, c: Fraction) -> str:
-    above = [_power(s, e) for s, e in monomial if e > 0]
-    below = [_power(s, -e) for s, e in monomial if e < 0]
+    above = [power(s, e) for s, e in monomial if e > 0]
+    below = [power(s, -e) for s, e in monomial if e < 0]
     if c.denominator != 1:
         below.insert(0, str(c.denominator))
     if c.numerator != 1 or not above:
@@ -103,7 +113,7 @@ def _term(monomial: Monomial, c: Fraction) -> str:
     return f"{text} / {below[0]}" if len(below) == 1 else f"{text} / ({' '.join(below)})"
 
 
-def _power(symbol: Symbol, e: int) -> str:
+def power(symbol: Symbol, e: int) -> str:
     return symbol.name if e == 1 else f"{symbol.name}^{e}"
 
 

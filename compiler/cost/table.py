@@ -9,6 +9,7 @@ from typing import Any
 from .bill import Cost, Figure
 from .memory import Memory
 from .polynomial import ZERO, Poly, base_symbols
+from .reach import Path
 from .show import amount, short
 from .walk import Part
 
@@ -70,7 +71,7 @@ def text(cost: Cost, *, depth: int | None, per_op: bool, training: bool, symboli
         poly = COLUMNS[symbolic][1](line)
         cells.append("" if poly is None or not poly else str(cost.figure(poly)))
         rows.append(cells)
-    return [*_heading(cost), "", *_aligned(rows), "", *_totals(cost, training), *_remarks(cost)]
+    return [*_heading(cost), "", *aligned(rows), "", *_totals(cost, training), *_remarks(cost)]
 
 
 def _heading(cost: Cost) -> list[str]:
@@ -109,7 +110,7 @@ def _cell(figure: Figure, name: str) -> str:
     return amount(figure.value) if name in BYTES else short(figure.value)
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """The first column to the left, the formulas after two blanks, all others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     out = []
@@ -141,11 +142,29 @@ def _totals(cost: Cost, training: bool) -> list[str]:
         if cost.fused_saved.poly != cost.saved.poly:
             rows.append(("  attention fused", amount(cost.fused_saved.value), str(cost.fused_saved)))
     rows.append(("sequential steps", f"{cost.steps.value:,}", str(cost.steps)))
+    rows += [("longest path", *path_cells(cost, name, path)) for name, path in cost.paths.items() if path.hops]
     left, middle = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     return [
         f"{a.ljust(left)}  {b.rjust(middle)}" + ("" if c.replace(",", "") == b.replace(",", "") else f"  = {c}")
         for a, b, c in rows
     ]
+
+
+def path_cells(cost: Cost, name: str, path: Path) -> tuple[str, str]:
+    """Hops from any item to any other, and what they come from."""
+    formula = "" if path.formula is None else str(cost.figure(path.formula))
+    if path.growth == "log":
+        assert path.base is not None
+        label = next(axis.label for axis in cost.graph.axes if axis.name == name)
+        formula = f"log_{cost.figure(path.base)}({label}), rounded up"
+    text = f"{formula or 'a sum'} along {name}" if formula != str(path.hops) else f"along {name}"
+    if not path.sure:
+        text = f"at least; {text}: a mask or an index is no band"
+    if path.there is not None and path.there < path.passes:
+        text += (
+            f"; the {path.there} here do not reach that far" if path.there > 1 else f", in {path.passes} such layers"
+        )
+    return f"{path.hops:,}", text
 
 
 def _remarks(cost: Cost) -> list[str]:
@@ -197,10 +216,18 @@ def data(cost: Cost, *, depth: int | None = None, per_op: bool = True) -> dict[s
             if poly is not None:
                 entry[name] = shown(poly)
         parts.append(entry)
+    paths = {
+        name: {
+            "hops": path.hops, "growth": path.growth, "passes": path.passes, "exact": path.sure,
+            "formula": None if path.formula is None else str(cost.figure(path.formula)),
+        }
+        for name, path in cost.paths.items()
+    }  # fmt: skip
     return {
         "name": cost.name, "batch": cost.batch, "dtype": cost.dtype, "sizes": dict(cost.sizes),
         "assumed": list(cost.assumed), "unknown_ops": sorted(cost.part.unknown),
         "totals": {name: {"value": figure.value, "formula": str(figure)} for name, figure in totals.items()},
+        "longest_paths": paths,
         "parts": parts,
     }  # fmt: skip
 

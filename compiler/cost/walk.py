@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..axes import Axis
 from ..graph import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Role, Scalar, Scan, Value, Weight
 from ..ops import OPS
 from ..rewrites.walk import reads
 from ..static import evaluate
 from ..wires import static_element
 from .bands import NOTHING, Facts, Form, Index, both, of_form, step
-from .polynomial import ONE, ZERO, Poly, Values, largest, total
+from .polynomial import ONE, ZERO, Poly, Symbol, Values, largest, total
+from .reach import Reach, Route, Routes, start
 from .scope import Scope
 from .work import NAMES, Meter, Work, contractions, has_gradient, plain_work
 
@@ -48,18 +50,27 @@ class Part:
         return total(items for items, frozen in self.weights.values() if frozen)
 
 
+KEPT = ("and", "or", "not", "rename", "dropout", "broadcast")  # what a mask goes through and stays known
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What the walk knows of a value: as an index or a mask, whether it has a gradient, the steps until it is there.
 
     data: whether it has the batch axes. Of a repeat's value the type says so if it has them after some pass; what goes
     in first may not.
+    routes: which items of the tracked width it hangs on (`reach`).
     """
 
     index: Index = NOTHING
     graded: bool = False
     data: bool = False
     steps: Poly = ZERO
+    routes: Routes = ()
+
+    def over(self, names: Mapping[Axis, Axis]) -> Fact:
+        """The same in the axes on the other side of a block's border."""
+        return replace(self, index=self.index.over(names), routes=tuple(route.over(names) for route in self.routes))
 
 
 @dataclass
@@ -67,16 +78,23 @@ class Walk:
     """values: a number for each symbol, by which the larger of two polynomials is chosen. real: bytes of a real.
 
     ranked: the sizes of axes among whose indices `topk` picks -> how many it picks.
+    track:  families of the width along which routes are followed; `whole` is its size less one.
     """
 
     values: Values
     real: int = 4
     ranked: dict[Poly, Poly] = field(default_factory=dict)
+    track: frozenset[int] = frozenset()
+    whole: Poly = ZERO
 
-    def whole(self, graph: Graph, scope: Scope) -> Part:
-        inputs = [Fact(data=entry.value.role is Role.DATA) for entry in graph.inputs]
-        part, _ = self.graph(graph, scope, inputs, [True] * len(graph.outputs), graph.name, graph.kind)
-        return part
+    def run(self, graph: Graph, scope: Scope) -> tuple[Part, list[Fact]]:
+        """The bill of a whole model, and what is known of its results."""
+        inputs = []
+        for entry in graph.inputs:
+            axes = [axis for axis in entry.value.type.axes if axis not in entry.value.type.thin]
+            data = entry.value.role is Role.DATA
+            inputs.append(Fact(Index(exact=data), data=data, routes=start(axes, self.track)))
+        return self.graph(graph, scope, inputs, [True] * len(graph.outputs), graph.name, graph.kind)
 
     def graph(
         self, graph: Graph, scope: Scope, inputs: Sequence[Fact], used: Sequence[bool], name: str, kind: str
@@ -86,7 +104,9 @@ class Walk:
             steps = largest((fact.steps for fact in inputs), self.values) + 1
             part = Part(name, kind, graph.name, Work(), {}, ONE, unknown=frozenset({graph.name}))
             graded, data = any(fact.graded for fact in inputs), any(fact.data for fact in inputs)
-            return part, [Fact(NOTHING, graded, data, steps) for _ in graph.outputs]
+            routes = tuple(route for fact in inputs for route in fact.routes)
+            anything = tuple(replace(route, left=self.whole, right=self.whole, hops=route.hops + 1) for route in routes)
+            return part, [Fact(NOTHING, graded, data, steps, anything) for _ in graph.outputs]
         inside = _Inside(self, graph, Meter(scope, self.real, self.values), used)
         inside.facts = {entry.value.id: fact for entry, fact in zip(graph.inputs, inputs, strict=True)}
         for place, node in enumerate(graph.nodes):
@@ -165,7 +185,9 @@ class _Inside:
         mask = self.facts[node.mask.id] if node.mask is not None else None
         data = any(fact.data for fact in (*facts, *([mask] if mask else [])))
         graded = has_gradient(node, [fact.graded for fact in facts])
-        self.facts[node.out.id] = Fact(self._index(node, facts, mask), graded, data, self._steps(node))
+        self.facts[node.out.id] = Fact(
+            self._index(node, facts, mask), graded, data, self._steps(node), self._routes(node, facts, mask)
+        )
         work = plain_work(node, self.meter)
         if node.op in ("dot", "linear"):
             # An operand that nothing needs has no gradient either.
@@ -196,20 +218,37 @@ class _Inside:
 
     def _index(self, node: Apply, facts: Sequence[Fact], mask: Fact | None) -> Index:
         parts = [fact.index for fact in facts]
+        if node.out.role is Role.DATA and node.out.type.element is Scalar.BOOL and node.op not in KEPT:
+            return Index(exact=True)  # whatever the data say
         match node.op:
             case "rename":
                 return parts[0].over({node.axes[0]: node.made[0]})
             case "softmax" | "l2norm":
-                return Index(true=mask.index.true if mask else {})
+                known = mask is None or mask.index.exact or mask.index.truth is True
+                return Index(true=mask.index.true if mask else {}, partial=not known)
             case "dot" | "sum" | "any":
                 gone = set(node.axes)
                 support = self._support(node, facts)
-                return Index(true={key: c for key, c in support.items() if not set(key) & gone})
+                some = any(part.partial for part in parts)
+                return Index(true={key: c for key, c in support.items() if not set(key) & gone}, partial=some)
             case "dropout" | "broadcast":
                 return parts[0]
             case op if OPS[op].group == "pointwise" or op == "index":
                 return step(node, parts, self.walk.values)
         return NOTHING
+
+    @property
+    def reach(self) -> Reach:
+        return Reach(self.meter.scope, self.walk.values, self.walk.whole)
+
+    def _routes(self, node: Apply, facts: Sequence[Fact], mask: Fact | None) -> Routes:
+        if not self.walk.track:
+            return ()
+        parts = [fact.routes for fact in (*facts, *([mask] if mask else []))]
+        support, exact = self._support(node, facts), not any(fact.index.partial for fact in facts)
+        if mask is not None:
+            support, exact = mask.index.true, mask.index.exact or mask.index.truth is True
+        return self.reach.through(node, parts, [fact.index for fact in facts], support, exact)
 
     def _support(self, node: Apply, facts: Sequence[Fact]) -> Facts:
         """Where the operands of a sum are not zero, or else needed: what a mask leaves out need not be computed."""
@@ -227,7 +266,7 @@ class _Inside:
         part, outs = self.walk.graph(node.graph, scope, inputs, used, node.name, node.graph.kind)
         names = dict(node.axes)
         for out, fact in zip(node.outs, outs, strict=True):
-            self.facts[out.id] = Fact(fact.index.over(names), fact.graded, fact.data, fact.steps)
+            self.facts[out.id] = fact.over(names)
         self.parts.append(part)
 
     def _entering(self, node: Call | Scan) -> list[Fact]:
@@ -235,7 +274,7 @@ class _Inside:
         for entry, arg in zip(node.graph.inputs, node.args, strict=True):
             back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
             fact = self.facts[arg.id]
-            inputs.append(Fact(fact.index.over(back), fact.graded, fact.data, fact.steps))
+            inputs.append(fact.over(back))
         return inputs
 
     def _repeat(self, node: Repeat) -> None:
@@ -252,9 +291,9 @@ class _Inside:
         for number in range(passes):
             scope = self.meter.scope.turn(node.index, Poly.of(number))
             body = node.bodies[node.variant[number] if len(node.bodies) > 1 else 0]
-            start = [Fact(NOTHING, fact.graded, fact.data) for fact in carried]
+            first = [Fact(NOTHING, fact.graded, fact.data) for fact in carried]
             around = [Fact(fact.index, fact.graded, fact.data) for fact in outside]
-            part, outs = self.walk.graph(body, scope, [*start, *around], used, node.name, "repeat")
+            part, outs = self.walk.graph(body, scope, [*first, *around], used, node.name, "repeat")
             runs.append(part)
             settled = all(a.graded == b.graded and a.data == b.data for a, b in zip(outs, carried, strict=True))
             carried = outs
@@ -265,15 +304,38 @@ class _Inside:
         before = largest((self.facts[arg.id].steps for arg in node.args), self.walk.values)
         for out, fact in zip(node.outs, carried, strict=True):
             self.facts[out.id] = Fact(NOTHING, fact.graded, fact.data, before + taken)
+        if self.walk.track:
+            self._repeated_routes(node, count)
         if runs:
             self.parts.append(_repeated(node, runs, count, passes, taken))
+
+    def _repeated_routes(self, node: Repeat, count: Poly) -> None:
+        """One pass is followed; the rest is that many times as far."""
+        entering = [self.facts[arg.id].routes for arg in node.args]
+        carried = [
+            tuple(Route(form, ZERO, ZERO, ZERO, carried=True) for form in _forms(routes))
+            for routes in entering[: node.carried]
+        ]
+        index = None if node.index is None else Symbol(("index", node.index.id), node.index.name)
+        scope = self.meter.scope.turn(node.index, Poly.of(index) if index else ZERO)
+        walk = replace(self.walk, values=self.walk.values if index is None else {**self.walk.values, index: 0})
+        facts = [Fact(routes=routes) for routes in carried]
+        facts += [Fact(self.facts[arg.id].index, routes=self.facts[arg.id].routes) for arg in node.args[node.carried :]]
+        found: list[Routes] = [()] * node.carried
+        for body in node.bodies:
+            _, outs = walk.graph(body, scope, facts, [True] * node.carried, node.name, "repeat")
+            found = [(*old, *fact.routes) for old, fact in zip(found, outs, strict=True)]
+        reach = Reach(scope, walk.values, self.walk.whole)
+        for out, routes in zip(node.outs, reach.repeated(entering[: node.carried], found, count, index), strict=True):
+            self.facts[out.id] = replace(self.facts[out.id], routes=routes)
 
     def _scan(self, node: Scan) -> None:
         """Step by step, each on what the one before gave; the first begins with what is passed."""
         scope, length = self.meter.scope.inside(node), self.meter.scope.size(node.axis)
+        entering = self._entering(node)
         inputs = [
             Fact(fact.index if place not in node.steps else NOTHING, fact.graded, fact.data)
-            for place, fact in enumerate(self._entering(node))
+            for place, fact in enumerate(entering)
         ]
         used = [True] * len(node.outs)
         for place, _ in node.states:
@@ -282,9 +344,15 @@ class _Inside:
         for place, result in node.states:
             inputs[place] = Fact(NOTHING, outs[result].graded, outs[result].data)
         rest, outs = self.walk.graph(node.graph, scope, inputs, used, node.name, "scan")
+        routes: Routes = ()
+        if self.walk.track:  # whatever goes into a step, its results may hang on
+            followed = [Fact(a.index, routes=b.routes) for a, b in zip(inputs, entering, strict=True)]
+            _, given = self.walk.graph(node.graph, scope, followed, used, node.name, "scan")
+            names = dict(node.axes)
+            routes = self.reach.scanned(tuple(r for fact in given for r in fact.over(names).routes), node.axis)
         before = largest((self.facts[arg.id].steps for arg in node.args), self.walk.values)
         for out, fact in zip(node.outs, outs, strict=True):
-            self.facts[out.id] = Fact(NOTHING, fact.graded, fact.data, before + rest.steps * length)
+            self.facts[out.id] = Fact(NOTHING, fact.graded, fact.data, before + rest.steps * length, routes)
         work = first.work + rest.work.times(length - 1)
         self.parts.append(
             Part(node.name, "scan", node.graph.name, work, rest.weights, rest.steps * length, length, rest.parts,
@@ -314,6 +382,14 @@ def _repeated(node: Repeat, runs: list[Part], count: Poly, passes: int, steps: P
             weights.setdefault(key, (items if node.shared else items * share, frozen))
     unknown = frozenset[str]().union(*(run.unknown for run in runs))
     return Part(node.name, "repeat", node.name, work, weights, steps, count, last.parts, unknown)
+
+
+def _forms(routes: Routes) -> list[Form]:
+    found: list[Form] = []
+    for route in routes:
+        if route.form not in found:
+            found.append(route.form)
+    return found
 
 
 def made_by(node: Node) -> tuple[Value, ...]:

@@ -16,7 +16,7 @@ QUICK, MANY, CHUNK = 60, 2000, 20
 
 
 def check(seed: int) -> tuple[int, int]:
-    """Two numbers that should be equal (see `counts`); what torch need not repeat for a broadcast argument is left out."""
+    """Two numbers that should be equal; what torch need not repeat for a broadcast argument is left out."""
     ours, theirs = counts(seed)
     return (theirs, theirs) if ours > theirs and "attend[" in generate(seed).text else (ours, theirs)
 

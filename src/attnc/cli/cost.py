@@ -8,8 +8,8 @@ import re
 from ..dsl.diagnostic import AttnError
 from ..spec import Model, Size
 from .arguments import sizes, target
-from .output import CLEAN, CannotRun
-from .target import open_model
+from .output import CLEAN, CannotRun, report
+from .target import open_model, open_spec, split
 
 SUMMARY = "count parameters, multiply-adds, bytes and memory"
 SYMBOLIC = ("parameters", "macs", "kept", "backward", "operations", "moved", "peak", "steps")
@@ -28,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--formula", choices=SYMBOLIC, default="macs", help="the figure whose formula stands at the end of a line"
     )
+    parser.add_argument("--growth", action="store_true", help="how the costs of each model of FILE grow, in big-O")
     parser.add_argument("--json", action="store_true", help="everything as JSON")
 
 
@@ -50,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     from ..compiler.cost.bill import CostError
     from ..compiler.cost.table import data, text
 
+    if args.growth:
+        return growth(args)
     model, given = opened(args.target, args)
     try:
         cost = model.cost(given, batch=args.batch, dtype=args.dtype)
@@ -65,6 +68,20 @@ def run(args: argparse.Namespace) -> int:
             symbolic=args.formula,
         )  # fmt: skip
         print("\n".join(lines))
+    return CLEAN
+
+
+def growth(args: argparse.Namespace) -> int:
+    """The columns of table 1 of Vaswani et al. 2017, for each model of a file."""
+    from ..compiler.cost.growth import rows
+    from ..compiler.cost.table import aligned
+
+    file, name = split(args.target)
+    spec = open_spec(file, args)
+    report(spec.warnings)
+    made = [row for each in ([name] if name else spec.models) for row in rows(pick(f"{file}:{each}", args, {}).cost())]
+    heads = ("", "complexity per layer", "sequential operations", "longest path")
+    print("\n".join(aligned([[*row[:1], *row[1:]] for row in [heads, *made]])))
     return CLEAN
 
 
