@@ -1,5 +1,5 @@
-"""Write what is generated in docs/: errors.md from the catalogue, ops.md from the op table, attentions.md and
-the pictures from examples; and the grammar of the VS Code extension.
+"""Write what is generated in docs/: errors.md from the catalogue, ops.md from the op table, attentions.md, table1.md
+and the pictures from examples; and the grammar of the VS Code extension.
 
     make docs
 
@@ -52,12 +52,53 @@ def errors() -> str:
     return "\n".join(lines) + "\n"
 
 
+PAPER = {  # what table 1 of the paper says, in its order: nothing below is made of it
+    "self_attention": ("Self-Attention", "O(n^2 d)", "O(1)", "O(1)"),
+    "recurrent": ("Recurrent", "O(n d^2)", "O(n)", "O(n)"),
+    "dilated": ("Convolutional", "O(k n d^2)", "O(1)", "O(log_k(n))"),
+    "convolutional": ("the same, contiguous kernels", "O(k n d^2)", "O(1)", "O(n / k)"),
+    "restricted": ("Self-Attention (restricted)", "O(r n d)", "O(1)", "O(n / r)"),
+}
+
+
+def table1() -> str:
+    """Table 1 of Vaswani et al. 2017 from the specs of its layers, beside what is printed there."""
+    from attnc.compiler.cost.growth import rows
+
+    spec = attnc.load(EXAMPLES / "table1" / "layers.attn")
+    lines = [
+        "# Table 1, derived", "", NOTE,
+        'Table 1 of *Attention Is All You Need* compares layers that map n vectors of d numbers to as many. Here its',
+        "columns are derived from the specs at the end of this page: the leading terms of the exact counts of",
+        "[attnc cost](cost.md), and the longest of the shortest paths between any two items. `attnc cost",
+        "examples/table1/layers.attn --growth` prints them.", "",
+        "| layer | complexity per layer | sequential operations | maximum path length | the paper says |",
+        "|---|---|---|---|---|",
+    ]  # fmt: skip
+    exact = []
+    for name, (title, *printed) in PAPER.items():
+        cost = spec.model(name).cost()
+        ((_, *found),) = rows(cost)
+        lines.append(f"| {title} (`{name}`) | {' | '.join(found)} | {', '.join(printed)} |")
+        exact.append(f"| `{name}` | `{cost.kept}` | `{cost.steps}` | {next(iter(cost.paths.values())).hops} |")
+    lines += [
+        "", "k is a size like d, so it comes last in a product: `n d^2 k` is the paper's k n d^2. The paper counts no",
+        "projections, and neither do these specs. A convolution with contiguous kernels needs n / k layers, a dilated",
+        "stack log_k(n), as the paper's text says.", "",
+        "The same exactly: multiply-adds (of what masks keep), steps, and hops at n = 1,024.", "",
+        "| layer | multiply-adds | steps | hops |", "|---|---|---|---|", *exact, "",
+        "```attn", (EXAMPLES / "table1" / "layers.attn").read_text().rstrip("\n"), "```",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
 ATTENTIONS = runpy.run_path(str(DOCS / "attention_page.py"))
 GRAMMAR = runpy.run_path(str(DOCS.parent / "editors" / "grammar.py"))
 PAGES = {
     "ops.md": ops,
     "errors.md": errors,
     "attentions.md": ATTENTIONS["page"],
+    "table1.md": table1,
     "../editors/vscode/syntaxes/attn.tmLanguage.json": GRAMMAR["textmate"],
 }
 

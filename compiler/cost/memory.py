@@ -61,6 +61,8 @@ def _graph(graph: Graph, scope: Scope, values: Values, real: int, graded: Sequen
     for place, entry in enumerate(graph.inputs):
         frame.enter(entry.value, place, graded[place])
     ends, alive = _ends(graph), needed(graph)
+    frame.read = frozenset(value.id for node in graph.nodes for value in reads(node))
+    frame.read |= {output.value.id for output in graph.outputs}
     for number, node in enumerate(graph.nodes):
         frame.place = number
         if any(out.id in alive for out in made_by(node)):
@@ -110,6 +112,7 @@ class _Frame:
     peaks: list[Poly] = field(default_factory=list)
     below: dict[int, Memory] = field(default_factory=dict)
     place: int = 0
+    read: frozenset[int] = frozenset()
 
     def enter(self, value: Value, place: int, graded: bool) -> None:
         self.root[value.id] = ("input", place)
@@ -280,7 +283,8 @@ class _Frame:
             graded[place] = graded[place] or found.results[state].graded
         found = _graph(node.graph, scope, self.meter.values, self.meter.real, graded)
         self.below[self.place] = found
-        made = total(result.bytes for result in found.results)
+        read = [result for out, result in zip(node.outs, found.results, strict=True) if out.id in self.read]
+        made = total(result.bytes for result in read)
         self.note(found.peak + made * (length - 1))
         self.note(made * length * 2)
         between = total(
@@ -293,7 +297,7 @@ class _Frame:
                 self.keep(node.args[place])
         for out, result in zip(node.outs, found.results, strict=True):
             self.graded[out.id] = result.graded
-            self.hold(out, out.id, result.bytes * length)
+            self.hold(out, out.id, result.bytes * length if out.id in self.read else ZERO)
 
     def memory(self) -> Memory:
         inputs = frozenset(int(root[1]) for root in self.saved if isinstance(root, tuple) and root[0] == "input")

@@ -64,7 +64,7 @@ def text(cost: Cost, *, depth: int | None, per_op: bool, training: bool, symboli
         columns.remove("kept")
     rows = [["", *(COLUMNS[name][0] for name in columns), f"{COLUMNS[symbolic][0]} ="]]
     for line in lines(cost, depth, per_op):
-        cells = [_label(cost, line)]
+        cells = [label(cost, line)]
         for name in columns:
             poly = COLUMNS[name][1](line)
             cells.append("" if poly is None else _cell(cost.figure(poly), name))
@@ -94,7 +94,7 @@ def _size(cost: Cost, name: str) -> str:
     return f"{name}{'' if label == name else ' ' + label} = {cost.sizes[name]:,}"
 
 
-def _label(cost: Cost, line: Line) -> str:
+def label(cost: Cost, line: Line) -> str:
     part = line.part
     name = part.name or part.what
     if part.kind == "repeat":

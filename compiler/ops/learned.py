@@ -208,6 +208,6 @@ ROWS: tuple[Op, ...] = (
             Option("eps", 1e-6, "added to the mean square", _positive),
             Option("scale", True, "whether it has a scale"),
         ),
-        cost=Cost(5, reads=True, saves=("x",)),
+        cost=Cost(5, reads=True, saves=("x", "copy")),
     ),
 )

@@ -11,7 +11,7 @@ import attnc
 
 torch = pytest.importorskip("torch")
 
-from .measured import compiled, forward_and_backward, inputs  # noqa: E402
+from tests.cost.measured import compiled, forward_and_backward, inputs  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted(

@@ -8,17 +8,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ..soundness.generate import generate  # noqa: E402
-from ..soundness.judge import load  # noqa: E402
-from .measured import compiled, flops  # noqa: E402
+from tests.cost.measured import compiled, flops  # noqa: E402
+from tests.soundness.generate import generate  # noqa: E402
+from tests.soundness.judge import load  # noqa: E402
 
-QUICK, MANY, CHUNK = 60, 2000, 20
+QUICK, MANY, CHUNK = 100, 2000, 50
 
 
 def check(seed: int) -> tuple[int, int]:
     """Two numbers that should be equal; what torch need not repeat for a broadcast argument is left out."""
     ours, theirs = counts(seed)
-    return (theirs, theirs) if ours > theirs and "attend[" in generate(seed).text else (ours, theirs)
+    return (theirs, theirs) if ours > theirs and "broadcast[" in generate(seed).text else (ours, theirs)
 
 
 def counts(seed: int) -> tuple[int, int]:
@@ -41,7 +41,7 @@ def counts(seed: int) -> tuple[int, int]:
 def test_programs(start: int) -> None:
     found = {seed: check(seed) for seed in range(start, start + CHUNK)}
     assert {seed: pair for seed, pair in found.items() if pair[0] != pair[1]} == {}
-    assert sum(pair[1] > 0 for pair in found.values()) > CHUNK // 8
+    assert sum(pair[1] > 0 for pair in found.values()) > 2
 
 
 @pytest.mark.slow

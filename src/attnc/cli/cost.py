@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import argparse
 import re
+from typing import TYPE_CHECKING
 
 from ..dsl.diagnostic import AttnError
 from ..spec import Model, Size
-from .arguments import sizes, target
-from .output import CLEAN, CannotRun, report
+from .arguments import sizes
+from .cost_plot import plot, require
+from .output import CLEAN, CannotRun, report, say, writable
 from .target import open_model, open_spec, split
+
+if TYPE_CHECKING:
+    from ..compiler.cost.bill import Cost
+    from ..compiler.cost.compare import Crossing
 
 SUMMARY = "count parameters, multiply-adds, bytes and memory"
 SYMBOLIC = ("parameters", "macs", "kept", "backward", "operations", "moved", "peak", "steps")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    target(parser)
+    parser.add_argument("target", nargs="?", metavar="FILE[:NAME]", help="a spec, and which of its models or blocks")
+    parser.add_argument("--compare", nargs="+", metavar="FILE[:NAME]", help="two specs side by side")
     sizes(parser)
     parser.add_argument("--batch", type=whole, default=1, metavar="N", help="items along the leading batch axes (1)")
     parser.add_argument(
@@ -28,6 +35,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--formula", choices=SYMBOLIC, default="macs", help="the figure whose formula stands at the end of a line"
     )
+    parser.add_argument("--plot", metavar="OUT", help="draw the cost against a width, into a .svg, .pdf or .png file")
+    parser.add_argument("--over", type=span, metavar="NAME=LOW..HIGH", help="the width of the plot")
     parser.add_argument("--growth", action="store_true", help="how the costs of each model of FILE grow, in big-O")
     parser.add_argument("--json", action="store_true", help="everything as JSON")
 
@@ -44,31 +53,118 @@ def level(text: str) -> int:
     return int(text)
 
 
+def span(text: str) -> tuple[str, int, int]:
+    """`NAME=LOW..HIGH`."""
+    found = re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)=([0-9]+)\.\.([0-9]+)", text)
+    if not found or not 1 <= int(found[2]) < int(found[3]):
+        raise argparse.ArgumentTypeError(f"`{text}` is not NAME=LOW..HIGH, such as seq=16..65536")
+    return found[1], int(found[2]), int(found[3])
+
+
 def run(args: argparse.Namespace) -> int:
     """Count what a model or a block costs, as numbers and as exact formulas of its sizes: parameters, multiply-adds,
-    bytes moved, peak memory of activations and sequential steps, part by part. `--set` gives widths a size, too.
+    bytes moved, peak memory of activations, sequential steps and longest paths, part by part. `--set` gives widths a
+    size, too. `--compare A B` puts two side by side.
     """
     from ..compiler.cost.bill import CostError
-    from ..compiler.cost.table import data, text
 
+    targets = [target for target in (args.target, *(args.compare or ())) if target is not None]
+    if args.compare and len(targets) != 2:
+        raise CannotRun(f"--compare puts two specs side by side, but {len(targets)} are named")
+    if not targets:
+        raise CannotRun("which spec? write `attnc cost FILE[:NAME]`")
+    if (args.plot is None) != (args.over is None):
+        raise CannotRun("--plot OUT.svg goes with --over NAME=LOW..HIGH: the width, and from where to where")
+    if args.plot is not None:
+        writable(args.plot, ("svg", "pdf", "png"))
+        require()
     if args.growth:
         return growth(args)
-    model, given = opened(args.target, args)
     try:
-        cost = model.cost(given, batch=args.batch, dtype=args.dtype)
+        bills = [Bill(target, args) for target in targets]
+        if args.plot is not None:
+            drawn(bills, args)
+        else:
+            (compared if len(bills) == 2 else shown)(bills, args)
     except CostError as problem:
         raise CannotRun(str(problem)) from None
+    return CLEAN
+
+
+class Bill:
+    """One spec of the command line, to be counted at any size of a width."""
+
+    def __init__(self, target: str, args: argparse.Namespace) -> None:
+        self.target, self.args = target, args
+        self.model, self.given = opened(target, args)
+
+    def cost(self, **more: int) -> Cost:
+        return self.model.cost({**self.given, **more}, batch=self.args.batch, dtype=self.args.dtype)
+
+
+def shown(bills: list[Bill], args: argparse.Namespace) -> None:
+    from ..compiler.cost.table import data, text
+
+    cost = bills[0].cost()
     if args.json:
         import json
 
         print(json.dumps(data(cost, depth=args.depth), indent=2))
-    else:
-        lines = text(
-            cost, depth=args.depth, per_op=args.per_op, training=args.training or args.formula == "backward",
-            symbolic=args.formula,
-        )  # fmt: skip
-        print("\n".join(lines))
-    return CLEAN
+        return
+    training = args.training or args.formula == "backward"
+    print("\n".join(text(cost, depth=args.depth, per_op=args.per_op, training=training, symbolic=args.formula)))
+
+
+def compared(bills: list[Bill], args: argparse.Namespace) -> None:
+    from ..compiler.cost.compare import FIGURES, ratio, shared_widths, text
+
+    a, b = (bill.cost() for bill in bills)
+    figures = dict.fromkeys((args.formula, "macs", "kept", "moved", "peak"))
+    found = [one for width in shared_widths(a, b) for one in crossed(bills, width, list(figures))]
+    if args.json:
+        import json
+
+        rows = [
+            {"figure": name, "first": get(a), "second": get(b), "ratio": ratio(get(a), get(b))}
+            for name, get in FIGURES.items()
+        ]
+        places = [{"figure": c.figure, "width": c.width, "size": c.size, "cheaper": c.cheaper} for c in found]
+        print(json.dumps({"first": a.name, "second": b.name, "figures": rows, "crossings": places}, indent=2))
+        return
+    print("\n".join(text(a, b, found, depth=args.depth, column=args.formula)))
+
+
+def crossed(bills: list[Bill], width: str, figures: list[str]) -> list[Crossing]:
+    from ..compiler.cost.compare import crossings
+
+    a, b = bills
+    names = (a.model.name, b.model.name) if a.model.name != b.model.name else (a.target, b.target)
+    return crossings(names, lambda n: a.cost(**{width: n}), lambda n: b.cost(**{width: n}), width, figures)
+
+
+def drawn(bills: list[Bill], args: argparse.Namespace) -> None:
+    """Cost against a width, at steps of a quarter of a doubling."""
+    from ..compiler.cost.bill import CostError
+    from ..compiler.cost.compare import FIGURES
+    from ..compiler.cost.table import COLUMNS
+
+    width, low, high = args.over
+    sizes = sorted({round(low * 2 ** (step / 4)) for step in range(200)} | {high})
+    curves = {}
+    for bill in bills:
+        points: list[tuple[int, int]] = []
+        problem: CostError | None = None
+        for size in (size for size in sizes if size <= high):
+            try:
+                points.append((size, FIGURES[args.formula](bill.cost(**{width: size}))))
+            except CostError as wrong:
+                problem = wrong
+        if problem is not None and len(points) < 2:
+            raise problem
+        curves[bill.model.name if bill.model.name not in curves else bill.target] = points
+    found = crossed(bills, width, [args.formula]) if len(bills) == 2 else []
+    plot(args.plot, curves, [c for c in found if low <= c.size <= high], width=width, figure=COLUMNS[args.formula][0])
+    say(f"{args.plot}: {', '.join(curves)} over {width} from {low:,} to {high:,}")
 
 
 def growth(args: argparse.Namespace) -> int:
@@ -76,7 +172,7 @@ def growth(args: argparse.Namespace) -> int:
     from ..compiler.cost.growth import rows
     from ..compiler.cost.table import aligned
 
-    file, name = split(args.target)
+    file, name = split(args.target or "")
     spec = open_spec(file, args)
     report(spec.warnings)
     made = [row for each in ([name] if name else spec.models) for row in rows(pick(f"{file}:{each}", args, {}).cost())]
