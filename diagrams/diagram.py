@@ -105,13 +105,15 @@ def draw(
     legend: whether a strip beneath says what the axes and glyphs are.
 
     Raises UnknownBlock for a name in `open` or `close` that nothing in the figure has, and ValueError for an unknown
-    theme or a width that no page has.
+    theme, a width that no page has, or a depth below 0.
     """
     colors = _themes().get(theme)
     if colors is None:
         raise ValueError(f"no theme `{theme}`: there is {', '.join(sorted(_themes()))}")
-    if width is not None and not 0 < width < 1000:
-        raise ValueError(f"no page is {width:g} in wide")
+    if width is not None and (isinstance(width, str) or not 0.3 <= width < 1000):
+        raise ValueError(f"no page is {width} in wide: `width` is a number of inches, such as 5.5")
+    if depth is not None and (not isinstance(depth, int) or depth < 0):
+        raise ValueError(f"`depth` is a whole number of levels, 0 or more, not {depth!r}")
     opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))
     room = _page() if width is None else width * 72
 

@@ -15,14 +15,16 @@ def write_titles(sheet: Canvas) -> None:
     for cluster, x0, x1, needed in sheet.titles:
         half, (x, y) = width(cluster.label, cluster.size) / 2, cluster.label_at
         room = max(0.0, (x1 - x0) / 2 - half - 3)
-        spots = [x + side * step for step in range(0, int(room) + 1, 4) for side in (1, -1)]
-        free = (s for s in spots if sheet.ground.free((s - half - 1, y - 7, s + half + 1, y + 7)))
-        at = next(free, x if needed else None)
+        heights = (y, cluster.box[3] - 9, cluster.box[1] - 9) if needed else (y,)
+        steps = [side * step for step in range(0, int(room) + 1, 4) for side in (1, -1)]
+        spots = ((x + dx, h) for h in heights for dx in steps)
+        free = (s for s in spots if sheet.ground.free((s[0] - half - 1, s[1] - 7, s[0] + half + 1, s[1] + 7)))
+        at = next(free, (x, y) if needed else None)
         if at is None:
             cluster.label = ()
             continue
-        cluster.label_at = at, y
-        box = (at - half, y - 7, at + half, y + 7)
+        cluster.label_at = at
+        box = (at[0] - half, at[1] - 7, at[0] + half, at[1] + 7)
         sheet.ground.take(box)
         sheet.texts.append((plain(cluster.label), box))
 

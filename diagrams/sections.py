@@ -34,7 +34,7 @@ def draw_sections(sheet: Canvas) -> None:
             cluster = Cluster(f"region{n}", (x0, top, x1, bottom), title, at, fill, section.title, theme.BLOCK, cls)
             sheet.picture.clusters.append(cluster)
             if name:
-                sheet.titles.append((cluster, x0, x1, opens))
+                sheet.titles.append((cluster, x0, x1, opens and closes))
             sheet.include((x0, top, x1, bottom))
             continue
         for opening, there in ((True, opens), (False, closes)):

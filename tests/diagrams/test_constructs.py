@@ -161,8 +161,12 @@ def test_a_page_too_narrow_says_so() -> None:
     (warning,) = draw(graphs.multihead()[0], width=0.9).warnings
     assert "7 pt is the least" in warning
     assert "give it a width of" in warning
-    with pytest.raises(ValueError, match="no page is -1 in wide"):
-        draw(graphs.multihead()[0], width=-1)
+    for width in (-1, 0, 0.01, float("nan"), "5in"):
+        with pytest.raises(ValueError, match=f"no page is {width} in wide"):
+            draw(graphs.multihead()[0], width=width)  # type: ignore[arg-type]
+    for depth in (-1, 1.5, "2"):
+        with pytest.raises(ValueError, match="`depth` is a whole number of levels, 0 or more, not"):
+            draw(graphs.multihead()[0], depth=depth)  # type: ignore[arg-type]
 
 
 # Crossings and bends of the prototype's figures (../shared/design/pictures), half-loops counted as two bends.

@@ -53,6 +53,11 @@ def test_widths_that_are_none(wrong: str, capsys: pytest.CaptureFixture[str]) ->
     assert "is not a width such as 5.5in" in says(capsys, f"--width={wrong}")
 
 
+def test_open_and_close_may_be_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    once = dot(capsys, "--open", "part,multihead", "--close", "attend")
+    assert dot(capsys, "--open", "part", "--open", "multihead", "--close", "attend") == once
+
+
 def test_names_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no block `parts` to close" in says(capsys, "--close", "parts")
     assert "--theme" in says(capsys, "--theme", "pink")

@@ -30,12 +30,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--open",
         metavar="BLOCK,...",
         type=names,
-        default=(),
+        action="extend",
+        default=[],
         help="draw these blocks from the inside, the others as boxes",
     )
     how.add_argument("--depth", type=depth, metavar="N", help="open N levels of blocks")
     parser.add_argument(
-        "--close", metavar="BLOCK,...", type=names, default=(), help="draw these blocks as boxes, whatever else is said"
+        "--close",
+        metavar="BLOCK,...",
+        type=names,
+        action="extend",
+        default=[],
+        help="draw these blocks as boxes, whatever else is said",
     )
     parser.add_argument("--width", type=length, metavar="LENGTH", help="of the page: 5.5in (also cm, mm, pt)")
     parser.add_argument("--theme", choices=("color", "mono"), default="color", help="colours, or ink alone")
