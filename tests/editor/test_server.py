@@ -480,6 +480,13 @@ def test_the_diagram_of_the_block_at_the_cursor_follows_edits(editor: Editor) ->
 # -- hard to break
 
 
+def test_a_file_of_the_library_that_is_not_there(editor: Editor) -> None:
+    editor.open("typing.attn", "use std.fe: x\nwidth a\nblock f(y: [a]) -> [a] {\n    return x(y)\n}\n")
+    assert [found.code for found in editor.diagnostics("typing.attn")] == ["E0209"]
+    assert "y: [a]" in editor.hover("typing.attn", "y)\n")
+    assert editor.errors == []
+
+
 def test_texts_that_are_no_files(editor: Editor) -> None:
     editor.open("untitled:Untitled-1", "use std.masks: causal\nuse other: thing\n")
     assert [found.code for found in editor.diagnostics("untitled:Untitled-1")] == ["E0209"]

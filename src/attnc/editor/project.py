@@ -57,6 +57,8 @@ class Project:
         if path in self._open:
             return self._open[path]
         if is_library(path):
+            if not os.path.isfile(path):
+                raise FileProblem(f"{path}: the library has no such file")
             source = library_source(Path(path).relative_to(STD).with_suffix("").as_posix())
             self._paths[source] = path
             return source
