@@ -142,6 +142,15 @@ def test_hover_knows_the_axes_of_a_dot() -> None:
     assert "a parameter of `attend`" in found.text
 
 
+def test_hover_tells_how_long_a_width_is() -> None:
+    text = "width a ragged, b <= 9, c = 4, d = b / 3\nblock f(x: [a, b, c, d]) -> [a, b, c, d] {\n    return x\n}\n"
+    analysis = checked(Path("/nowhere/x.attn"), text)
+    found = hover(analysis, text.index("x\n}"))
+    assert found is not None
+    for words in ("of its own length in each example", "at most 9, known at run time", "size 4", "size `b / 3`"):
+        assert words in found.text
+
+
 def test_shift_finds_its_way_back() -> None:
     old, new = "one\ntwo\nthree\nfour\n", "zero\none\ntwo too\nthree\nfour\nfive\n"
     shift = Shift.between(old, new)

@@ -97,6 +97,8 @@ def size_of(axis: Axis, written: s.Expr | None = None) -> str:
         return f"at most {axis.bound}, known at run time"
     if derived is not None:
         return f"size {derived}"
+    if axis.ragged:
+        return "of its own length in each example"
     return "size known at run time" if axis.is_width else "size for each use to say"
 
 
