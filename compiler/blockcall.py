@@ -32,6 +32,7 @@ class BlockCall(Binding):
     const_actual: list[tuple[Const, Static]] = field(default_factory=list)
     unlike: bool = False  # a parameter is no copy of what it must be a copy of
     foreign: bool = False  # an argument has an axis of the right name, but of another file
+    given_wires: list[Wire] = field(default_factory=list)
     mixed: bool = False  # an argument has other axes than the call names: which of the two is meant is not known
 
     def run(self) -> list[Wire | None] | None:
@@ -282,6 +283,7 @@ class BlockCall(Binding):
         inputs: list[tuple[s.Formal, Wire | None]] = []
         lifted: dict[Axis, None] = {}
         good = True
+        self.given_wires = [wire for wire, _ in arguments.values()]
         for formal in self.block.decl.formals:
             if formal.name.text not in arguments:
                 inputs.append((formal, None))
@@ -406,6 +408,12 @@ class BlockCall(Binding):
         if namesakes:
             self._namesakes(*namesakes[0], wire, span)
             return
+        # Where arguments or axes stand in another order, one message is enough for all that do.
+        turned = bool(extra) and any(
+            all(map(other.has, missing)) and not any(map(other.has, extra)) for other in self.given_wires
+        )
+        if turned and self.mixed:
+            return
         self.mixed = self.mixed or bool(extra)
         name = formal.name.text
         shown = show_axes(tuple(actuals))
@@ -424,6 +432,7 @@ class BlockCall(Binding):
                 help = (
                     f"is this the right value? it has {listed(a.name for a in extra)} instead of "
                     f"{listed(a.name for a in missing)}"
+                    + ("; do the arguments, or the axes in brackets, stand in the right order?" if turned else "")
                 )
             elif widths:
                 help = (
@@ -479,6 +488,7 @@ class BlockCall(Binding):
         )
 
     def _lifts_mentioned(self, wire: Wire, span: Span, formal: s.Formal, axis: Axis, parameter: Axis) -> None:
+        self.mixed = True
         self.body.report(
             "E0406",
             f"`{formal.name.text}` of `{self.block.name}` carries `{axis.name}` too many: the block "

@@ -15,6 +15,7 @@ from ..dsl.source import Span
 from .axes import Axis
 from .builder import Builder
 from .graph import Apply, IndexInto, Init, Role, Scalar, Type, Value
+from .idioms import IDIOMS
 from .modules import checked_number, is_missing
 from .names import is_reserved, listed, nearest
 from .opcall import OpCall
@@ -364,7 +365,9 @@ class Expressions(Scope):
         known = [*WRITABLE_OPS, *self.frame.module.blocks, *self.shares]
         near = nearest(name, known)
         elsewhere = self.checker.library.get(name)
-        help = f"did you mean `{near}`?" if near else ""
+        help = f"did you mean `{near}`?" if near else "docs/ops.md lists the ops; a composition of them is a `block`"
+        if name in IDIOMS:
+            help = IDIOMS[name]
         if elsewhere:
             help = f"the standard library has it: `use {elsewhere}: {name}`"
         if name in self.env:

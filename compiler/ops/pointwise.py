@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..graph import IndexInto, Scalar, Type
+from ..graph import IndexInto, Role, Scalar, Type
 from ..sizes import at_most
 from ..static import Arith, Literal, Static
 from ..wires import Range, show, union
@@ -120,7 +120,7 @@ def arithmetic(call: OpCall) -> Wire | None:
             help=f"the size is `|{axis.name}|`; if the index is meant, divide by `({axis.name} + 1)`",
             fix=[(call.spans[1], re.sub(rf"\b{axis.name}\b", f"|{axis.name}|", call.spans[1].text))],
         )
-    if not call.may_broadcast():
+    if not _looked_up(call) or not call.may_broadcast():
         return None
     assert isinstance(element, Scalar | IndexInto)
     product = a.product_of if op in "*/" and b.static is not None else ()
@@ -128,6 +128,23 @@ def arithmetic(call: OpCall) -> Wire | None:
     if op in "*/" and wire is not None:
         call.check_scale(a, b)
     return wire
+
+
+def _looked_up(call: OpCall) -> bool:
+    """Indices that are data (ids of tokens) are no features: what they point at is."""
+    if not any(wire.element is Scalar.REAL and wire.role is Role.DATA for wire in call.operands):
+        return True
+    for wire, span in zip(call.operands, call.spans, strict=True):
+        if isinstance(wire.element, IndexInto) and wire.role is Role.DATA:
+            into = wire.element.axis.name
+            call.fail(
+                "E0304",
+                f"`{call.shown}` computes with indices into `{into}` as if they were features: this is {show(wire)}",
+                span,
+                help=f"look them up, `E[{into} = {span.text}]` or `embed`; `int({span.text})` is the plain number",
+            )
+            return False
+    return True
 
 
 def _scaled(op: str, a: Wire, b: Wire) -> frozenset[Axis]:

@@ -59,3 +59,19 @@ def test_a_size_of_a_used_file_may_be_set() -> None:
 
 def test_a_file_of_declarations_is_right() -> None:
     assert not build(Source("sizes.attn", "depth model = 8\nconst layers = 2\n")).diagnostics
+
+
+PROGRAMS = (HERE / "right.txt").read_text(encoding="utf-8").split("=== ")[1:]
+
+
+@pytest.mark.parametrize("text", PROGRAMS, ids=lambda text: text.partition("\n")[0])
+def test_what_a_stranger_may_write(text: str) -> None:
+    """Architectures as people write them: nothing is said of them, and both backends have code for them."""
+    import attnc
+
+    program = build(Source("main.attn", text.partition("\n")[2]))
+    assert not program.diagnostics, render_all(program.diagnostics)
+    for name in program.models:
+        model = attnc.loads(text.partition("\n")[2]).model(name)
+        compile(model.source("torch"), "torch", "exec")
+        compile(model.source("numpy"), "numpy", "exec")

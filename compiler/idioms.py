@@ -1,0 +1,37 @@
+"""What functions of other libraries are called here: the help for a name that is an op elsewhere."""
+
+from __future__ import annotations
+
+_DOT = "`dot[d](x, y)` multiplies, aligned on the axes that both have, and sums over `d`"
+_ORDER = "axes have names and no order: nothing is transposed"
+_RESHAPE = "`split[a -> b, c](x)` and `merge[b, c -> a](x)` change axes by name"
+_MASK = "leave items out where they are used: `softmax[k](s where m)`; or choose values, `select(m, x, 0)`"
+_ALONG = "`broadcast[a](x)` spreads a value over an axis; weights, constants and depths spread by themselves"
+
+IDIOMS: dict[str, str] = {
+    **dict.fromkeys(("einsum", "matmul", "bmm", "mm", "tensordot", "contract", "inner", "outer"), _DOT),
+    **dict.fromkeys(("transpose", "permute", "swapaxes", "movedim", "t"), _ORDER),
+    **dict.fromkeys(("reshape", "view", "rearrange", "flatten", "unflatten", "chunk"), _RESHAPE),
+    **dict.fromkeys(("masked_fill", "masked_softmax", "where", "tril", "triu", "mask"), _MASK),
+    **dict.fromkeys(("expand", "repeat_interleave", "tile", "unsqueeze", "squeeze", "expand_as"), _ALONG),
+    **dict.fromkeys(("cat", "stack", "hstack", "vstack"), "`concat[a, b -> c](x, y)` joins along named axes"),
+    **dict.fromkeys(("gather", "take", "index_select", "take_along"), "`x[a = e]` takes the items of x at e along a"),
+    **dict.fromkeys(("arange", "positions"), "the name of an axis stands for its index"),
+    **dict.fromkeys(("size", "shape", "len"), "`|a|` is the size of the axis `a`"),
+    **dict.fromkeys(("unfold", "conv1d", "conv2d", "Conv1d"), "`window[t -> t, tap](x)`, then `linear[tap, d -> e]`"),
+    **dict.fromkeys(("flip", "roll", "shift"), "gather by arithmetic of the index: `x[t = |t| - 1 - t]`"),
+    "leaky_relu": "write `max(x, 0.01 * x)`",
+    "elu": "write `select(x > 0, x, exp(min(x, 0)) - 1)`",
+    "softplus": "write `log(1 + exp(x))`",
+    "swish": "it is `silu(x)`",
+    "square": "write `x ^ 2`",
+    "pow": "write `x ^ n`",
+    "var": "write `mean[a]((x - broadcast[a](mean[a](x))) ^ 2)`",
+    "std": "write `sqrt(mean[a]((x - broadcast[a](mean[a](x))) ^ 2))`",
+    "norm": "`l2norm[a](x)` divides by the length; the length itself is `sqrt(sum[a](x * x))`",
+    "normalize": "`l2norm[a](x)` divides by the length",
+    "argmin": "write `argmax[a](-x)`",
+    "sort": "write `x[a = argsort[a -> r](x)]`",
+    "cumprod": "write `exp(cumsum[a](log(x)))`",
+    "nll_loss": "`cross_entropy[vocab](logits, ids)` takes logits",
+}
