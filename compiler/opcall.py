@@ -275,30 +275,27 @@ class OpCall:
         return False
 
     def check_marks(self) -> None:
-        """D6: a `dot` that averages must average over the axes along which its weights sum to one, all of them.
-
-        Of several widths that the weights run along and this sums over they must sum to one together: a sum over the
-        other of averages over one is no average. A depth may be one more (heads whose results are added).
-        """
+        """D6: a `dot` that averages must average over the axes along which its weights sum to one, all of them."""
         contracted = set(self.axes)
         for position, wire in enumerate(self.operands):
             others = [other for index, other in enumerate(self.operands) if index != position]
-            if not wire.mark or not others or all(other.role <= Role.WEIGHT for other in others):
+            if not others or all(other.role <= Role.WEIGHT for other in others):
                 continue
-            if wire.mark <= contracted:
+            inside = any(other.mark and other.mark <= contracted for other in others)
+            if wire.mark and not wire.mark <= contracted and not inside and not any(other.loose for other in others):
+                self._averages_elsewhere(position)
+            elif wire.scaled and not wire.scaled & contracted and not inside:
+                self._averages_scaled(position)
+            elif wire.mark <= contracted:
                 covered = wire.mark.union(*(other.mark for other in others if other.mark <= contracted))
                 wider = [axis for axis in self.axes if axis.is_width and wire.has(axis) and axis not in covered]
-                if wider and not any(other.loose for other in others):
+                if wire.mark and wider:
                     self._averages_wider(position, wider)
-                continue
-            if any((other.mark and other.mark <= contracted) or other.loose for other in others):
-                continue
-            self._averages_elsewhere(position)
 
     def _averages_elsewhere(self, position: int) -> None:
         wire = self.operands[position]
         together = " together" if len(wire.mark) > 1 else ""
-        over, by = _over(wire), listed(axis.name for axis in self.axes)
+        over, by = _over(wire.mark), listed(axis.name for axis in self.axes)
         made = self.body.normalised_at(wire)
         first = listed(name.strip() for name in made[0].text.split(",")) if made and made[1] else over
         fix: list[tuple[Span, str]] = []
@@ -306,33 +303,47 @@ class OpCall:
             fix = [(made[1][0], ", ".join(axis.name for axis in self.axes))]
         self._wrong_average(
             position,
+            "E0307",
             f"sums to one over {over}{together}, but this `dot` averages over {by}{' alone' if together else ''}",
             "normalise over the axis you average over; if it is meant, say `raw(...)`",
             fix,
         )
 
+    def _averages_scaled(self, position: int) -> None:
+        """Weights times a number carry no mark (D6), but to average over another axis is as likely a slip."""
+        over, by = _over(self.operands[position].scaled), listed(axis.name for axis in self.axes)
+        self._wrong_average(
+            position,
+            "W0508",
+            f"is weights over {over}, times a number, but this `dot` averages over {by}",
+            "normalise over the axis you average over; if it is meant, say `raw(...)`",
+        )
+
     def _averages_wider(self, position: int, wider: list[Axis]) -> None:
+        """A sum over one width of averages over another is no average. Over a depth it is usual: heads are added."""
         wire = self.operands[position]
-        over, more = _over(wire), listed(axis.name for axis in wider)
+        more = listed(axis.name for axis in wider)
         both = ", ".join(axis.name for axis in self.axes if axis in wire.mark or axis in wider)
         self._wrong_average(
             position,
-            f"sums to one over {over} for each {more}, but this `dot` averages over {more} too",
+            "W0508",
+            f"sums to one over {_over(wire.mark)} for each {more}, but this `dot` averages over {more} too",
             f"normalise over all that you average over, `softmax[{both}]`; if the sum over {more} is meant, "
             "say `raw(...)`",
-            [],
         )
 
-    def _wrong_average(self, position: int, what: str, help: str, fix: list[tuple[Span, str]]) -> None:
+    def _wrong_average(
+        self, position: int, code: str, what: str, help: str, fix: Iterable[tuple[Span, str]] = ()
+    ) -> None:
         wire, place = self.operands[position], self.spans[position]
         by = listed(axis.name for axis in self.axes)
-        over = _over(wire)
+        over = _over(wire.mark or wire.scaled)
         made = self.body.normalised_at(wire)
         first = listed(name.strip() for name in made[0].text.split(",")) if made and made[1] else over
-        origin = (made[0], f"normalised over {first} here") if made else (wire.span, f"this sums to one over {over}")
+        origin = (made[0], f"normalised over {first} here") if made else (wire.span, f"weights over {over}")
         shown = f"`{place.text}`" if place.text.isidentifier() else "this operand"
         self.body.report(
-            "E0307",
+            code,
             f"{shown} {what}",
             self.axis_spans[0].to(self.axis_spans[-1]) if self.axis_spans else self.span,
             f"averaged over {by} here",
@@ -340,6 +351,7 @@ class OpCall:
             help=help,
             fix=fix,
             deep=True,
+            warning=code.startswith("W"),
         )
 
     def check_scale(self, a: Wire, b: Wire) -> None:
@@ -403,6 +415,6 @@ class OpCall:
         return False
 
 
-def _over(wire: Wire) -> str:
-    """The axes over which it sums to one, in words."""
-    return listed(axis.name for axis in sorted(wire.mark, key=lambda axis: axis.id))
+def _over(mark: frozenset[Axis]) -> str:
+    """The axes of a mark, in words."""
+    return listed(axis.name for axis in sorted(mark, key=lambda axis: axis.id))

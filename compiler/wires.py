@@ -36,6 +36,7 @@ class Wire:
     static: Static | None = None
     range: Range | None = None
     loose: bool = False
+    scaled: frozenset[Axis] = frozenset()  # it is weights, which sum to one over these axes, times a number
     product_of: tuple[Axis, ...] = ()  # the axes that the `dot` it comes from contracted
     index_of: Axis | None = None  # it is the bare index of this axis, or the square root of that
     home: object = None  # the builder of the graph that `value` belongs to

@@ -120,40 +120,43 @@ def arithmetic(call: OpCall) -> Wire | None:
             help=f"the size is `|{axis.name}|`; if the index is meant, divide by `({axis.name} + 1)`",
             fix=[(call.spans[1], re.sub(rf"\b{axis.name}\b", f"|{axis.name}|", call.spans[1].text))],
         )
-    if not _looked_up(call) or not call.may_broadcast():
+    if not call.may_broadcast():
         return None
+    _ids_as_features(call)
     assert isinstance(element, Scalar | IndexInto)
     product = a.product_of if op in "*/" and b.static is not None else ()
-    wire = call.make(Type(element, axes, thin), mark=_scaled(op, a, b), range=_range(op, a, b), product_of=product)
+    wire = call.make(Type(element, axes, thin), range=_range(op, a, b), product_of=product)
+    if wire is not None:
+        wire = replace(wire, scaled=_scaled(op, a, b))
     if op in "*/" and wire is not None:
         call.check_scale(a, b)
     return wire
 
 
-def _looked_up(call: OpCall) -> bool:
-    """Indices that are data (ids of tokens) are no features: what they point at is."""
+def _ids_as_features(call: OpCall) -> None:
+    """Warn of arithmetic between features and indices that are data: ids of tokens are names, not amounts."""
     if not any(wire.element is Scalar.REAL and wire.role is Role.DATA for wire in call.operands):
-        return True
+        return
     for wire, span in zip(call.operands, call.spans, strict=True):
         if isinstance(wire.element, IndexInto) and wire.role is Role.DATA:
             into = wire.element.axis.name
-            call.fail(
-                "E0304",
-                f"`{call.shown}` computes with indices into `{into}` as if they were features: this is {show(wire)}",
+            call.body.report(
+                "W0509",
+                f"`{call.shown}` computes with indices into `{into}` as if they were features",
                 span,
+                f"this is {show(wire)}",
                 help=f"look them up, `E[{into} = {span.text}]` or `embed`; `int({span.text})` is the plain number",
+                warning=True,
             )
-            return False
-    return True
 
 
 def _scaled(op: str, a: Wire, b: Wire) -> frozenset[Axis]:
-    """Weights times a number (a temperature, a constant of a router) are still weights over the same axis: D6 looks
-    at them where they are used. Divided by a sum, as in slot attention, they are what that makes of them.
+    """The mark of weights times a number (a constant of a router), or plus one. Divided by their sum, as in slot
+    attention, they are what that makes of them.
     """
     if op in ("+", "-", "*", "/") and b.static is not None:
-        return a.mark
-    return b.mark if op in ("+", "*") and a.static is not None else frozenset()
+        return a.mark or a.scaled
+    return b.mark or b.scaled if op in ("+", "*") and a.static is not None else frozenset()
 
 
 def _range(op: str, a: Wire, b: Wire) -> Range | None:

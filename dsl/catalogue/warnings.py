@@ -165,4 +165,55 @@ block twice(x: [d]) -> [d] {
 }
 """,
     ),
+    Entry(
+        "W0508",
+        "weights averaged over another axis, or over more than they sum to one over",
+        """
+        Weights of a softmax over one axis sum to one over it alone. Scaled by a number they carry no mark any more
+        (E0307), but to average over another axis with them is as likely a slip. And of two widths, `dot[row, column]`
+        with weights that sum to one over the rows of each column is a sum of averages, not an average.
+        """,
+        """
+width q, row, column
+depth d = 8
+
+block look(s: [q, row, column], v: [row, column, d]) -> [q, d] {
+    weights = softmax[row](s)
+    return dot[row, column](weights, v)
+}
+""",
+        """
+width q, row, column
+depth d = 8
+
+block look(s: [q, row, column], v: [row, column, d]) -> [q, d] {
+    weights = softmax[row, column](s)
+    return dot[row, column](weights, v)
+}
+""",
+    ),
+    Entry(
+        "W0509",
+        "indices computed with as if they were features",
+        """
+        Indices that are data, such as the ids of tokens, are names: 7 is no more than 3. What they stand for is looked
+        up in a table. Positions, which an axis stands for, are numbers, and `int(ids)` makes numbers of ids too.
+        """,
+        """
+width seq
+depth vocab = 100, d = 8
+
+block begin(x: [seq, d], ids: vocab[seq]) -> [seq, d] {
+    return x + ids
+}
+""",
+        """
+width seq
+depth vocab = 100, d = 8
+
+block begin(x: [seq, d], ids: vocab[seq]) -> [seq, d] {
+    return x + embed.E[vocab -> d](ids)
+}
+""",
+    ),
 )
