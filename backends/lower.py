@@ -16,7 +16,7 @@ from .values import CannotEmit
 PASSES: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("split_passes", split_passes),
     ("fold_truths", lambda graph: fold_truths(graph)[0]),
-    ("fuse_attention", lambda graph: fuse_attention(graph)[0]),
+    ("fuse_attention", lambda graph: fuse_attention(graph, capped=True)[0]),
     ("place_masks", lambda graph: place_masks(graph)),
 )
 

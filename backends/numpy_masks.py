@@ -30,11 +30,19 @@ def attention(
 
 
 def masked_attention(
-    seen: Callable[..., Any], Q: Array, K: Array, V: Array, *data: Array, bias: Array | None = None, scale: float = 1.0
+    seen: Callable[..., Any],
+    Q: Array,
+    K: Array,
+    V: Array,
+    *data: Array,
+    bias: Array | None = None,
+    scale: float = 1.0,
+    cap: float | None = None,
 ) -> Array:
     """`attention` under a mask that is never made as a whole: memory is O(width x block).
 
     seen(q, k, *data): which of the keys k the queries q see, of positions and of the mask's data [..., q, k] there.
+    cap: scores s become cap tanh(s / cap).
     """
     given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
     lead = np.broadcast_shapes((1,), *(x.shape[:-2] for x in given))
@@ -54,17 +62,28 @@ def masked_attention(
                 parts = [(a, b, x if x is None else x[some]) for (a, b, _), x in zip(runs, masks, strict=True)]
                 q = Q[some][:, q0:q1] * out.dtype.type(scale)
                 left = None if tilt is None else tilt[some][:, q0:q1]
-                out[some][:, q0:q1] = attend_block(q, K[some], V[some], parts, left)
+                out[some][:, q0:q1] = attend_block(q, K[some], V[some], parts, left, cap)
     return out if any(x.ndim > 2 for x in given) else out[0]
 
 
-def attend_block(q: Array, K: Array, V: Array, runs: list[tuple[int, int, Array | None]], bias: Array | None) -> Array:
+def attend_block(
+    q: Array,
+    K: Array,
+    V: Array,
+    runs: list[tuple[int, int, Array | None]],
+    bias: Array | None,
+    cap: float | None,
+) -> Array:
     """Queries [h, q, d], scaled already, to the runs of keys in their sight, each with its mask where one is needed."""
     scores = np.empty((*q.shape[:-1], sum(b - a for a, b, _ in runs)), q.dtype)
     least, place, kept = np.finfo(q.dtype).min, 0, []
     for a, b, mask in runs:
         part = scores[..., place : place + b - a]
         np.matmul(q, K[:, a:b].swapaxes(-1, -2), out=part)
+        if cap is not None:
+            part /= cap
+            np.tanh(part, out=part)
+            part *= cap
         if bias is not None:
             part += bias[..., a:b]
         if mask is not None:

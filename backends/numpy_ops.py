@@ -315,6 +315,8 @@ def attention(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -
     scale = body.static(node.options.get("scale", Literal(1))).text
     if scale != "1":
         args.append(f"scale={scale}")
+    if "cap" in node.options:
+        args.append(f"cap={body.static(node.options['cap']).text}")
     function = "attention" if node.seen is None else "masked_attention"
     body.helper(function)
     return replace(laid.result, code=Code(f"{function}({', '.join(args)})"))

@@ -131,7 +131,7 @@ def _how(node: Apply, predicate: Predicate | None) -> dict[str, str]:
         )  # fmt: skip
         torch = f"{kernel}{', with its bias made as a whole' if biased else ''}{under}"
         return {"torch": torch, "numpy": f"blocks of 64 queries{under}"}
-    if is_causal(node.seen) and not biased:
+    if is_causal(node.seen) and not biased and "cap" not in node.options:
         torch = f"{kernel}, is_causal"
     else:
         flex = "" if biased else "; on CUDA FlexAttention" + (" where nothing is dropped" if dropped else "")

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from .span_helpers import Span, Truth, in_sight
+from .torch_helpers import masked_softmax
 
 
 def fold(x: Tensor, lead: tuple[int, ...]) -> Tensor:
@@ -59,10 +60,12 @@ def masked_attention(
     causal: bool = False,
     dropout_p: float = 0.0,
     scale: float | None = None,
+    cap: float | None = None,
 ) -> Tensor:
     """Attention of Q [..., q, d] to K [..., k, d] and V [..., k, v] under a mask that is never made as a whole.
 
     seen(q, k, *data): which of the keys k the queries q see, of positions and of the mask's data [..., q, k] there.
+    cap: scores s become cap tanh(s / cap).
     causal: where all data is true, nothing is left of the mask but `k <= q`, which the kernel itself knows.
 
     Blocks of queries attend to the keys in their sight alone, under a mask of that block, or under none where each of
@@ -76,10 +79,10 @@ def masked_attention(
     data = tuple(fold(x, lead) for x in data)
     n, m = Q.shape[-2], K.shape[-2]
     if Q.is_cuda and bias is None and not dropout_p and Q.shape[-1] >= 16 and V.shape[-1] >= 16:
-        out = flexible_attention(seen, Q, K, V, *data, scale=scale)
+        out = flexible_attention(seen, Q, K, V, *data, scale=scale, cap=cap)
     else:
         bias = None if bias is None else fold(bias, lead).expand(-1, -1, n, m)
-        out = blocked_attention(seen, Q, K, V, data, bias, dropout_p, scale)
+        out = blocked_attention(seen, Q, K, V, data, bias, dropout_p, scale, cap)
     return out.reshape(*lead, n, V.shape[-1])
 
 
@@ -92,12 +95,13 @@ def blocked_attention(
     bias: Tensor | None,
     dropout_p: float,
     scale: float | None,
+    cap: float | None,
 ) -> Tensor:
     """`masked_attention` of [batch, heads, width, depth]. What is wide is computed once more for its gradient."""
     n, m = Q.shape[-2], K.shape[-2]
     if torch.compiler.is_exporting():  # the width may be open, and so the number of blocks
         return attend_block(
-            Q, [K], [V], bias, block_mask(seen, 0, n, [(0, m, False)], data, Q.device), dropout_p, scale
+            Q, [K], [V], bias, block_mask(seen, 0, n, [(0, m, False)], data, Q.device), dropout_p, scale, cap
         )
     size, sights = 64, block_sights(seen, n, m, 64, data)
     if any(sum(b - a for a, b, _ in runs) > 512 for runs in sights):
@@ -116,7 +120,7 @@ def blocked_attention(
             k, v = ([part for a, b, _ in runs for part in x[a // 64 : -(-b // 64)]] for x in (keys, values))
             b = None if tilt is None else torch.cat([tilt[..., a:b] for a, b, _ in runs], -1)
             return attend_block(
-                q, k, v, b, block_mask(seen, q0, q0 + q.shape[-2], runs, data, q.device), dropout_p, scale
+                q, k, v, b, block_mask(seen, q0, q0 + q.shape[-2], runs, data, q.device), dropout_p, scale, cap
             )
 
         again = torch.is_grad_enabled() and sum(b - a for a, b, _ in runs) > 1024
@@ -132,11 +136,16 @@ def attend_block(
     mask: Tensor | None,
     dropout_p: float,
     scale: float | None,
+    cap: float | None,
 ) -> Tensor:
     """One block of queries and the pieces of the keys and values that it sees."""
     if bias is not None and mask is not None:
         mask = torch.where(mask, bias, -math.inf)
     k, v = (x[0] if len(x) == 1 else torch.cat(x, -2) for x in (keys, values))
+    if cap is not None:  # no kernel does this
+        scores = cap * torch.tanh(q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale) / cap)
+        weights = scores.softmax(-1) if mask is None else masked_softmax(scores, mask, -1)
+        return F.dropout(weights, dropout_p) @ v
     return F.scaled_dot_product_attention(q, k, v, bias if mask is None else mask, dropout_p, scale=scale)
 
 
@@ -169,8 +178,8 @@ def block_mask(
         return None
     q = torch.arange(q0, q1, device=device)[:, None]
     k = torch.cat([torch.arange(a, b, device=device) for a, b, _ in runs])[None, :]
-    mask: Tensor = seen(q, k, *(cut(x, q0, q1, runs) for x in data))
-    return mask
+    mask: Tensor | bool = seen(q, k, *(cut(x, q0, q1, runs) for x in data))
+    return None if isinstance(mask, bool) else mask
 
 
 def cut(x: Tensor, q0: int, q1: int, runs: list[tuple[int, int, bool]]) -> Tensor:
@@ -193,7 +202,13 @@ TILES: dict[object, tuple[Tensor, ...]] = {}  # which tiles a mask of positions 
 
 
 def flexible_attention(
-    seen: Callable[..., Any], Q: Tensor, K: Tensor, V: Tensor, *data: Tensor, scale: float | None = None
+    seen: Callable[..., Any],
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    *data: Tensor,
+    scale: float | None = None,
+    cap: float | None = None,
 ) -> Tensor:
     """`masked_attention` of [batch, heads, width, depth] by FlexAttention (Dong et al. 2024), which skips tiles."""
     from torch.nn.attention.flex_attention import BlockMask, flex_attention
@@ -216,7 +231,11 @@ def flexible_attention(
     some, at, full, full_at = tiles
     blocks = BlockMask.from_kv_blocks(some, at, full, full_at, BLOCK_SIZE=128, mask_mod=mask_mod, seq_lengths=(n, m))
     flex = flex_attention if torch.compiler.is_compiling() or not Q.is_cuda else compiled_flex()
-    out: Tensor = flex(Q, K, V, block_mask=blocks, scale=scale)
+
+    def score_mod(score: Tensor, b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        return score if cap is None else cap * torch.tanh(score / cap)
+
+    out: Tensor = flex(Q, K, V, score_mod=None if cap is None else score_mod, block_mask=blocks, scale=scale)
     return out
 
 

@@ -333,12 +333,15 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
     scale = node.options.get("scale", Literal(1))
     if not is_usual_scale(scale, node.axes[0]):
         options.append(f"scale={body.static(scale).text}")
-    if node.seen is not None and (laid.bias is not None or not is_causal(node.seen)):
+    cap = node.options.get("cap")
+    if cap is not None:
+        options.append(f"cap={body.static(cap).text}")
+    if node.seen is not None and (laid.bias is not None or cap is not None or not is_causal(node.seen)):
         seen = define(body, node.seen, laid.data)
         args = [seen, *args, *(val.text for val in laid.data if not val.number)]
         if laid.bias is not None:
             args.append(f"bias={laid.bias.text}")
-        elif is_causal_but_for_data(node.seen):
+        elif cap is None and is_causal_but_for_data(node.seen):
             args.append("causal=True")
         function = "masked_attention"
     else:

@@ -59,7 +59,7 @@ def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
         return [
             *above,
             line[: start + 1],
-            *wrap(f"{inner}{head}", "", width),
+            *(text for part in re.split(r" (?=else )", head) for text in wrap(f"{inner}{part}", "", width)),
             f"{inner}for {loop}",
             f"{space}{line[end:]}",
         ]

@@ -1,8 +1,9 @@
 """softmax[k](dot[d](Q, K) scale + bias where mask) times V over k becomes one op, `attention`.
 
 Found by the shape of the graph, never by names. `Apply("attention", (Q, K, V[, bias]), axes=(d, k), made=(q, v))`, with
-the options `scale` (a number) and `p` (dropout of the weights), and the softmax's mask. d is contracted, k normalised
-and contracted; q and v are the result's own axes, all others are shared or broadcast.
+the options `scale` (a number), `p` (dropout of the weights) and `cap` (scores s become cap tanh(s / cap): Gemma 2), and
+the softmax's mask. d is contracted, k normalised and contracted; q and v are the result's own axes, all others are
+shared or broadcast.
 
 Only where nothing else reads the scores or the weights, where nobody asked to see them (`keep`), and where there is one
 axis each of queries, keys, contraction and values. What it does not do: change any number but by rounding.
@@ -15,32 +16,38 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..axes import Axis
-from ..graph import Apply, Constant, Graph, Node, Scalar, Value
-from ..static import Arith, Literal, Static
+from ..graph import Apply, Call, Constant, Graph, Node, Role, Scalar, Value
+from ..sizes import substitute
+from ..static import Arith, Const, ConstOf, Literal, Static
 from .walk import Walk, reads
 
 
-def fuse_attention(graph: Graph, keep: Mapping[int, frozenset[int]] | None = None) -> tuple[Graph, dict[int, Graph]]:
+def fuse_attention(
+    graph: Graph, keep: Mapping[int, frozenset[int]] | None = None, capped: bool = False
+) -> tuple[Graph, dict[int, Graph]]:
     """The graph with attention fused, and what became of each nested graph, by id.
 
-    keep: for `id(graph)`, ids of values that must stay.
+    keep: for `id(graph)`, ids of values that must stay. capped: also where scores are capped, by a block perhaps, whose
+    call then goes.
     """
     kept = keep or {}
-    walk = Walk(lambda old, new: _fuse(new, kept.get(id(old), frozenset())))
+    walk = Walk(lambda old, new: _fuse(new, kept.get(id(old), frozenset()), capped))
     return walk(graph), walk.replaced
 
 
-def _fuse(graph: Graph, keep: frozenset[int]) -> Graph:
+def _fuse(graph: Graph, keep: frozenset[int], capped: bool) -> Graph:
     makers: dict[int, Node] = {}
     readers: dict[int, int] = {output.value.id: 1 for output in graph.outputs}
     for node in graph.nodes:
         if isinstance(node, Apply | Constant):
             makers[node.out.id] = node
+        elif isinstance(node, Call) and len(node.outs) == 1:
+            makers[node.outs[0].id] = node
         for value in reads(node):
             readers[value.id] = readers.get(value.id, 0) + 1
     for output in graph.outputs:
         readers[output.value.id] = readers.get(output.value.id, 0) + 1  # never the only reader
-    match = _Match(makers, readers, keep, frozenset(graph.lifted))
+    match = _Match(makers, readers, keep, frozenset(graph.lifted), capped)
     fused: dict[int, Apply] = {}
     gone: set[int] = set()
     for node in graph.nodes:
@@ -53,6 +60,8 @@ def _fuse(graph: Graph, keep: frozenset[int]) -> Graph:
         return graph
     nodes: list[Node] = []
     for node in graph.nodes:
+        if isinstance(node, Call) and len(node.outs) == 1 and node.outs[0].id in gone:
+            continue
         if isinstance(node, Apply):
             if node.out.id in gone:
                 continue
@@ -65,9 +74,14 @@ class _Match:
     """Looks for attention around one `dot`."""
 
     def __init__(
-        self, makers: Mapping[int, Node], readers: Mapping[int, int], keep: frozenset[int], lifted: frozenset[Axis]
+        self,
+        makers: Mapping[int, Node],
+        readers: Mapping[int, int],
+        keep: frozenset[int],
+        lifted: frozenset[Axis],
+        capped: bool,
     ) -> None:
-        self.makers, self.readers, self.keep, self.lifted = makers, readers, keep, lifted
+        self.makers, self.readers, self.keep, self.lifted, self.capped = makers, readers, keep, lifted, capped
 
     def private(self, value: Value, *ops: str) -> Apply | None:
         """The op that made the value, if it is one of `ops` and the value has one reader and nobody wants to see it."""
@@ -111,6 +125,13 @@ class _Match:
         gone.add(scores.id)
         bias: Value | None = None
         product = self._scaled(scores, gone)
+        cap: Static | None = None
+        found = self._cap(scores) if product is None and self.capped else None
+        if found is not None:
+            inner_gone = gone | found[2]
+            product = self._scaled(found[0], inner_gone)
+            if product is not None:
+                cap, gone = found[1], inner_gone
         if product is None:
             total = self.private(scores, "+")
             if total is None:
@@ -134,6 +155,8 @@ class _Match:
         options: dict[str, Static] = {"scale": scale}
         if p is not None:
             options["p"] = p
+        if cap is not None:
+            options["cap"] = cap
         operands = (Q, K, values) if bias is None else (Q, K, values, bias)
         fused = replace(
             node,
@@ -165,6 +188,29 @@ class _Match:
             return None
         return node, scale
 
+    def _cap(self, value: Value) -> tuple[Value, Static, set[int]] | None:
+        """x and the number c, if the value is `c * tanh(x / c)`, or a block's that is; and what goes with it."""
+        node = self.makers.get(value.id)
+        if self.readers.get(value.id) != 1 or value.id in self.keep:
+            return None
+        if isinstance(node, Call) and node.graph.kind == "block":
+            inside = _Inside(node)
+            found = inside.match._cap(node.graph.outputs[0].value)
+            if found is None or found[0].id not in inside.args:
+                return None
+            x = inside.args[found[0].id]
+            cap = inside.number(found[1], self)
+            return None if cap is None else (x, cap, {x.id})
+        if not isinstance(node, Apply) or node.op != "*":
+            return None
+        for one, other in (node.operands, node.operands[::-1]):
+            cap, bent = self.constant(one), self.private(other, "tanh")
+            ratio = self.private(bent.operands[0], "/") if bent is not None else None
+            if cap is not None and bent is not None and ratio is not None and self.constant(ratio.operands[1]) == cap:
+                x = ratio.operands[0]
+                return x, cap, {other.id, bent.operands[0].id, x.id}
+        return None
+
     def _axes(self, Q: Value, K: Value, V: Value, d: Axis, k: Axis) -> tuple[Axis, Axis] | None:
         """The axis of the queries and that of the values, if there is one of each."""
         qs, ks, vs = self.core(Q), self.core(K), self.core(V)
@@ -179,3 +225,31 @@ class _Match:
         if len(free) != 1 or len(own) != 1:
             return None
         return free[0], next(iter(own))
+
+
+class _Inside:
+    """A block of one result, to be matched as if it stood in its caller: its numbers are the caller's."""
+
+    def __init__(self, node: Call) -> None:
+        graph = node.graph
+        makers: dict[int, Node] = {inner.out.id: inner for inner in graph.nodes if isinstance(inner, Apply | Constant)}
+        self.args = {item.value.id: arg for item, arg in zip(graph.inputs, node.args, strict=True)}
+        self.stand_in: dict[Static, Value] = {}
+        for place, item in enumerate(graph.inputs):
+            if item.value.role is Role.CONSTANT:  # a number: here it stands for itself
+                number = ConstOf(Const(-1 - place, item.name, None))
+                makers[item.value.id] = Constant(number, item.value)
+                self.stand_in[number] = node.args[place]
+        self.consts = {const.id: static for const, static in node.consts}
+        readers: dict[int, int] = {}
+        for inner in graph.nodes:
+            for value in reads(inner):
+                readers[value.id] = readers.get(value.id, 0) + 1
+        readers[graph.outputs[0].value.id] = readers.get(graph.outputs[0].value.id, 0) + 1
+        self.match = _Match(makers, readers, frozenset(), frozenset(graph.lifted), True)
+
+    def number(self, static: Static, outside: _Match) -> Static | None:
+        """A number of the block in the caller's terms."""
+        if static in self.stand_in:
+            return outside.constant(self.stand_in[static])
+        return substitute(static, {}, self.consts)

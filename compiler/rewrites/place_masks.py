@@ -104,6 +104,8 @@ class _Placer:
             match node:
                 case Apply(op="attention", mask=Value() as mask):
                     nodes.append(_settle(node, reader.term(mask)))
+                case Apply(op="attention") if "cap" in node.options:
+                    nodes.append(_settle(node, Number(Literal(True))))
                 case Call() if node.graph.kind == "op":
                     nodes.append(node)
                 case Call():
@@ -202,9 +204,12 @@ def _structured(term: Term, axes: set[Axis]) -> bool:
 
 
 def _settle(node: Apply, term: Term) -> Apply:
-    """The attention with its mask as a term, if that is worth it: it says something of positions, or of unlike data."""
+    """The attention with its mask as a term, if that is worth it: it says something of positions, or of unlike data.
+
+    Always where scores are capped, which no kernel does but that for masks of positions.
+    """
     predicate = Predicate(node.made[0], node.axes[1], plain(term))
-    if not _structured(term, {predicate.q, predicate.k}):
+    if not _structured(term, {predicate.q, predicate.k}) and "cap" not in node.options:
         return node
     data = tuple(leaf.value for leaf in leaves(term))
     return replace(node, operands=(*node.operands, *data), mask=None, seen=predicate)

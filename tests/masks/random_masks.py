@@ -13,6 +13,9 @@ ATOMS = (
     "even[q, k]()", "near[q, k, reach = {a}]()",
 )  # fmt: skip
 
+PRODUCT = "dot[d](Q, K) / sqrt(|d|)"
+SCORES = (PRODUCT, PRODUCT, f"capped({PRODUCT}, 2.5)", "2 * tanh(dot[d](Q, K) / 2)", f"{PRODUCT} + offset")
+
 SPEC = """\
 width q
 width k like q
@@ -25,15 +28,18 @@ block even[q: width, k: width like q]() -> bool[q, k] {{
 block near[q: width, k: width like q, reach: const]() -> bool[q, k] {{
     return abs(q - k) <= reach
 }}
-block attend[q: width, k: width](Q: [q, d], K: [k, d], V: [k, v], mask: bool[q, k] = true) -> [q, v] {{
-    weights = softmax[k](dot[d](Q, K) / sqrt(|d|) where mask)
+block capped(x: [], cap: []) -> [] {{
+    return cap * tanh(x / cap)
+}}
+block attend[q: width, k: width](Q: [q, d], K: [k, d], V: [k, v], offset: [q, k], mask: bool[q, k] = true) -> [q, v] {{
+    weights = softmax[k]({scores} where mask)
     return dot[k](weights, V)
 }}
 block layer[q: width, k: width like q](x: [q, d], mask: bool[q, k] = true) -> [q, d] {{
     Q = linear[d -> h, g, d](x)
     K = linear[d -> h, d](x)
     V = linear[d -> h, v](x)
-    return linear.O[h, g, v -> d](attend[q, k](Q, K[q as k], V[q as k], mask))
+    return linear.O[h, g, v -> d](attend[q, k](Q, K[q as k], V[q as k], -0.1 * abs(q - k), mask))
 }}
 model f(x: [q, d], n: int[], real: bool[q], part: int[q], m: bool[q, k]) -> [q, d] {{
     repeat i in layers {{
@@ -73,4 +79,5 @@ def spec(seed: int) -> str:
         far=draw.choice((1, 9, 100)),
         c=draw.choice((0, 2, 50)),
         mask=whole(draw),
+        scores=draw.choice(SCORES),
     )
