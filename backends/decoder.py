@@ -58,9 +58,10 @@ def decoder_lines(decoding: Decoding | None, graph: Graph) -> list[str]:
     axis = decoding.time
     longest = axis.extent if axis.extent is not None else axis.bound
     given = tuple(item.name for item in decoding.prepare.inputs)
+    needs = tuple(item.name for item in decoding.prepare.inputs if item.default is None)
     return [
         f'decodes = Decodes("{graph.name}", "{item.name}", "{axis.name}", {longest}, "{element.axis.name}", '
-        f"{element.axis.extent}, {given!r})",
+        f"{element.axis.extent}, {needs!r}, {given!r})",
         "",
     ]
 

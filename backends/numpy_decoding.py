@@ -146,7 +146,7 @@ class Cache:
 
 class Decodes(NamedTuple):
     """What `generate` must know of a model: its name, the input that the items go into, their axis and how many there
-    can be, the axis that they index and its size, and the names of the other inputs."""
+    can be, the axis that they index and its size, the other inputs that it needs, and all that it takes."""
 
     model: str
     prompt: str
@@ -154,6 +154,7 @@ class Decodes(NamedTuple):
     longest: int | None
     vocab: str
     size: int
+    needs: tuple[str, ...]
     others: tuple[str, ...]
 
 
@@ -207,15 +208,18 @@ def check_prompt(
     decodes: Decodes, prompt: Any, max_new: int, given: dict[str, Any]
 ) -> tuple[list[Array], bool, dict[str, Array], dict[str, Any]]:
     """Refuses what cannot be decoded; gives the rows, whether there is one without a batch, the inputs, the options."""
-    model, name, axis, longest, vocab, size, others = decodes
+    model, name, axis, longest, vocab, size, needs, others = decodes
     options = {"temperature": 0.0, "top_k": None, "top_p": None, "eos": None, "seed": None}
     unknown = [key for key in given if key not in options and key not in others]
     if unknown:
         known = ", ".join([*others, *options, "beams", "length_penalty"])
         raise TypeError(f"{model}: generate knows no `{unknown[0]}`: it takes {known}")
+    missing = [key for key in needs if key not in given]
+    if missing:
+        raise TypeError(f"{model}: `{missing[0]}` is missing: give it by name")
     inputs = {key: x for key, x in given.items() if key in others}
     options |= {key: x for key, x in given.items() if key in options}
-    listed = isinstance(prompt, list | tuple) and len(prompt) and not isinstance(prompt[0], int)
+    listed = isinstance(prompt, list | tuple) and len(prompt) and hasattr(prompt[0], "__len__")
     rows = [np.asarray(row) for row in prompt] if listed else np.asarray(prompt)
     single = isinstance(rows, np.ndarray) and rows.ndim == 1
     rows = [rows] if isinstance(rows, np.ndarray) and rows.ndim == 1 else list(rows)
@@ -223,12 +227,12 @@ def check_prompt(
         raise ValueError(f"{model}: there is no prompt")
     for number, row in enumerate(rows):
         shown = f"{model}: `{name}`" + ("" if single else f", prompt {number}")
+        if row.ndim and not len(row):
+            raise ValueError(f"{shown} is empty: it needs at least one item of {axis}")
         if row.dtype.kind not in "iu":
             raise TypeError(f"{shown} is {row.dtype}, but must hold integers: indices into {vocab}")
         if row.ndim != 1:
             raise ValueError(f"{shown} has rank {row.ndim}, but a prompt is [{axis}], or [batch, {axis}]")
-        if not len(row):
-            raise ValueError(f"{shown} is empty: it needs at least one item of {axis}")
         bad = (row < 0) | (row >= size)
         if bad.any():
             raise IndexError(f"{shown}: {int(row[bad][0])} is no index into {vocab} (0..{size - 1})")

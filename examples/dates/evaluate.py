@@ -1,18 +1,30 @@
 """Greedy decoding, exact match, and the agreement of two backends.
 
-Everything here takes a `Predict`: the compiled model, from PyTorch or from NumPy, as a plain function of arrays.
+Everything here takes a `Predict`: the compiled model, from PyTorch or from NumPy, as a function of arrays that also
+generates, with the cache that the compiler derived.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from .data import BEGIN, END, PAD, STYLES, Dates, Pair, Style
 
-# source_ids [batch, source], target_ids [batch, target], real [batch, source] -> logits [batch, target, english]
-Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+class Predict(Protocol):
+    """A compiled model of arrays; what `attnc` compiles to NumPy is one."""
+
+    def __call__(self, source_ids: np.ndarray, target_ids: np.ndarray, real: np.ndarray) -> np.ndarray:
+        """source_ids [batch, source], target_ids [batch, target], real [batch, source]: logits [batch, target, english]."""
+
+    def generate(
+        self, prompt: np.ndarray, max_new: int, *, eos: int, source_ids: np.ndarray, real: np.ndarray
+    ) -> np.ndarray:
+        """prompt [batch, target]: ids [batch, new], until every row has its `eos`."""
+
 
 LONGEST = 40  # steps of decoding before giving up; the longest English date has 29 characters
 
@@ -60,18 +72,14 @@ class Agreement:
 def greedy(predict: Predict, source_ids: np.ndarray, *, longest: int = LONGEST) -> Decoded:
     """Take the likeliest character again and again, until every row has its END: no constraint, nothing mended after.
 
-    Each step runs the whole model over the whole prefix, which is slow and simple.
+    The logits are those of the whole model, run once over all that was written.
     """
     real = source_ids != PAD
-    prefix = np.full((len(source_ids), 1), BEGIN, dtype=np.int64)
-    steps: list[np.ndarray] = []
-    done = np.zeros(len(source_ids), dtype=bool)
-    while len(steps) < longest and not done.all():
-        steps.append(predict(source_ids, prefix, real)[:, -1])
-        chosen = np.where(done, PAD, steps[-1].argmax(axis=-1))
-        prefix = np.concatenate([prefix, chosen[:, None]], axis=1)
-        done |= chosen == END
-    return Decoded(prefix[:, 1:], np.stack(steps, axis=1))
+    begin = np.full((len(source_ids), 1), BEGIN, dtype=np.int64)
+    ids = predict.generate(begin, longest, eos=END, source_ids=source_ids, real=real)
+    logits = predict(source_ids, np.concatenate([begin, ids[:, :-1]], axis=1), real)
+    ended = (ids == END).cumsum(axis=1) - (ids == END) > 0
+    return Decoded(np.where(ended, PAD, ids), logits)
 
 
 def pairs_of(dates: Dates, style: Style) -> list[Pair]:

@@ -1,5 +1,7 @@
 """How the dates are learned, and the trained model as a function of arrays."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from torch import nn
@@ -22,12 +24,25 @@ def fit(spec: attnc.Spec, dates: Dates, *, steps: int, seed: int) -> tuple[nn.Mo
     return spec.model("translate").torch(weights=loss.state_dict()).eval(), trained
 
 
-def from_torch(module: nn.Module) -> Predict:
+@dataclass(frozen=True)
+class FromTorch:
     """A compiled PyTorch model as a function of arrays."""
 
-    def predict(source_ids: np.ndarray, target_ids: np.ndarray, real: np.ndarray) -> np.ndarray:
+    module: nn.Module
+
+    def __call__(self, source_ids: np.ndarray, target_ids: np.ndarray, real: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
-            logits: np.ndarray = module(*map(torch.from_numpy, (source_ids, target_ids, real))).numpy()
+            logits: np.ndarray = self.module(*map(torch.from_numpy, (source_ids, target_ids, real))).numpy()
         return logits
 
-    return predict
+    def generate(
+        self, prompt: np.ndarray, max_new: int, *, eos: int, source_ids: np.ndarray, real: np.ndarray
+    ) -> np.ndarray:
+        given = {"source_ids": torch.from_numpy(source_ids), "real": torch.from_numpy(real)}
+        ids: np.ndarray = self.module.generate(torch.from_numpy(prompt), max_new, eos=eos, **given).numpy()
+        return ids
+
+
+def from_torch(module: nn.Module) -> Predict:
+    """A compiled PyTorch model as a function of arrays."""
+    return FromTorch(module)

@@ -136,15 +136,27 @@ def test_batches_follow_from_the_seed(dates):
 
 def scripted(answers: list[list[int]], size: int) -> evaluate.Predict:
     """A model that writes what it is told, whatever the source."""
+    return Scripted(answers, size)
 
-    def predict(source_ids: np.ndarray, target_ids: np.ndarray, real: np.ndarray) -> np.ndarray:
-        logits = np.zeros((*target_ids.shape, size), dtype=np.float32)
-        for row, answer in enumerate(answers):
+
+class Scripted:
+    def __init__(self, answers: list[list[int]], size: int) -> None:
+        self.answers, self.size = answers, size
+
+    def generate(
+        self, prompt: np.ndarray, max_new: int, *, eos: int, source_ids: np.ndarray, real: np.ndarray
+    ) -> np.ndarray:
+        ids = [[answer[min(step, len(answer) - 1)] for step in range(max_new)] for answer in self.answers]
+        ends = [row.index(eos) if eos in row else max_new for row in ids]
+        rows = [row[:end] + [eos] * (max_new - end) for row, end in zip(ids, ends, strict=True)]
+        return np.array(rows)[:, : max(ends) + 1]
+
+    def __call__(self, source_ids: np.ndarray, target_ids: np.ndarray, real: np.ndarray) -> np.ndarray:
+        logits = np.zeros((*target_ids.shape, self.size), dtype=np.float32)
+        for row, answer in enumerate(self.answers):
             for step in range(target_ids.shape[1]):
                 logits[row, step, answer[min(step, len(answer) - 1)]] = 1
         return logits
-
-    return predict
 
 
 def test_greedy_stops_at_each_rows_end():
