@@ -18,7 +18,7 @@ class Predict(Protocol):
     """A compiled model of arrays; what `attnc` compiles to NumPy is one."""
 
     def __call__(self, source_ids: np.ndarray, target_ids: np.ndarray, real: np.ndarray) -> np.ndarray:
-        """source_ids [batch, source], target_ids [batch, target], real [batch, source]: logits [batch, target, english]."""
+        """Arrays [batch, source], [batch, target] and [batch, source] give logits [batch, target, english]."""
 
     def generate(
         self, prompt: np.ndarray, max_new: int, *, eos: int, source_ids: np.ndarray, real: np.ndarray
