@@ -366,7 +366,7 @@ def _taken(route: Route, side: str, whole: Poly, values: Values) -> Path:
         if reach.at(values) >= far:
             growth = "n" if set(whole.symbols) & set(route.hops.symbols) else "1"
             return Path(int(route.hops.at(values)), route.hops, growth)
-        if route.local is not None:
+        if route.local is not None or list(route.form.terms.values()) != [ONE]:  # not items of the same width
             return Path(None, None, "never")
         step = Step(route.left, route.right, route.hops, ONE)
     return _walked(step, side, whole, values)

@@ -16,7 +16,8 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 import attnc
-from attnc.compiler.graph import Call, Graph, Repeat, Scan
+from attnc.compiler.graph import Apply, Call, Graph, Repeat, Scan
+from attnc.compiler.ops import OPS
 from attnc.compiler.rewrites.walk import Walk, reads
 
 VECTORS = {  # the counter knows matrices alone; a product with a vector is one too
@@ -30,7 +31,8 @@ def alive(graph: Graph) -> Graph:
     wanted, nodes = {output.value.id for output in graph.outputs}, []
     for node in reversed(graph.nodes):
         made = node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
-        if wanted & {value.id for value in made}:
+        stores = isinstance(node, Apply) and node.op not in OPS  # what a rewrite made, such as a cache
+        if stores or wanted & {value.id for value in made}:
             nodes.append(node)
             wanted |= {value.id for value in reads(node)}
     return replace(graph, nodes=tuple(reversed(nodes)))

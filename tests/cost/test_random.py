@@ -12,20 +12,15 @@ from tests.cost.measured import compiled, flops  # noqa: E402
 from tests.soundness.generate import generate  # noqa: E402
 from tests.soundness.judge import load  # noqa: E402
 
-QUICK, MANY, CHUNK = 100, 2000, 50
+QUICK, MANY, CHUNK = 120, 2000, 60
 
 
-def check(seed: int) -> tuple[int, int]:
-    """Two numbers that should be equal; what torch need not repeat for a broadcast argument is left out."""
-    ours, theirs = counts(seed)
-    return (theirs, theirs) if ours > theirs and "broadcast[" in generate(seed).text else (ours, theirs)
+def check(seed: int) -> tuple[int, int, bool]:
+    """Ours, torch's, and whether they are to be equal.
 
-
-def counts(seed: int) -> tuple[int, int]:
-    """Ours and torch's, whose einsum does not count a sum over a single item; nor does it count without items."""
+    Torch counts less where an argument is a broadcast, not repeated, and where an einsum sums a single item.
+    """
     program = generate(seed)
-    if 0 in program.batch or min(axis.size for axis in program.axes) < 2:
-        return 0, 0
     model = load(program.text, program)
     first = {axis.family: axis.name for axis in reversed(model.graph.axes)}
     free = [axis for axis in model.graph.axes if axis.is_width and axis.extent is None and axis.size is None]
@@ -34,18 +29,23 @@ def counts(seed: int) -> tuple[int, int]:
     assert cost.parameters.value == sum(weight.size for weight in model.weights.values())
     net = compiled(model, "cpu").double()
     given = {name: torch.as_tensor(arr.data) for name, arr in program.inputs().items()}
-    return cost.flops, flops(lambda: net(**given))
+    equal = min(axis.size for axis in program.axes) > 1 and "broadcast[" not in program.text
+    return cost.flops, flops(lambda: net(**given)), equal
+
+
+def judge(seeds: range) -> int:
+    """How many were equal, and not 0."""
+    found = {seed: check(seed) for seed in seeds if 0 not in generate(seed).batch}
+    assert {seed: row for seed, row in found.items() if row[0] < row[1] or (row[2] and row[0] != row[1])} == {}
+    return sum(ours == theirs > 0 for ours, theirs, _ in found.values())
 
 
 @pytest.mark.parametrize("start", range(0, QUICK, CHUNK))
 def test_programs(start: int) -> None:
-    found = {seed: check(seed) for seed in range(start, start + CHUNK)}
-    assert {seed: pair for seed, pair in found.items() if pair[0] != pair[1]} == {}
-    assert sum(pair[1] > 0 for pair in found.values()) > 2
+    assert judge(range(start, start + CHUNK)) > CHUNK // 5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(QUICK, QUICK + MANY, 100))
 def test_many_programs(start: int) -> None:
-    found = {seed: check(seed) for seed in range(start, start + 100)}
-    assert {seed: pair for seed, pair in found.items() if pair[0] != pair[1]} == {}
+    judge(range(start, start + 100))

@@ -1,0 +1,144 @@
+"""`attnc cost`: what it prints, and one line for each mistake."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import attnc
+from attnc.cli import main
+
+ROOT = Path(__file__).parents[2]
+TRANSFORMER, GPT2 = str(ROOT / "examples/transformer.attn"), str(ROOT / "examples/zoo/gpt2.attn")
+LAYERS = str(ROOT / "examples/table1/layers.attn")
+
+
+def printed(capsys: pytest.CaptureFixture[str], *args: str, status: int = 0) -> str:
+    assert main(["cost", *args]) == status
+    out, err = capsys.readouterr()
+    return out if status == 0 else err
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ([TRANSFORMER, "--set", "sorce=3"], "did you mean `source`?"),
+        ([TRANSFORMER, "--set", "from=3"], "`from` is a copy of `source`: set `source`"),
+        ([TRANSFORMER, "--set", "source=1.5"], "a size is a whole number"),
+        ([TRANSFORMER, "--dtype", "int8"], "no dtype `int8`"),
+        ([TRANSFORMER, "--batch", "0"], "`0` is not a whole number of 1 or more"),
+        ([GPT2, "--set", "seq=1025"], "`seq` = 1025, but it is at most 1024"),
+        ([f"{TRANSFORMER}:decod"], "did you mean `decode`?"),
+        ([], "which spec?"),
+        (["--compare", TRANSFORMER], "--compare puts two specs side by side, but 1 are named"),
+        ([TRANSFORMER, "--over", "source=2..8"], "--plot OUT.svg goes with --over"),
+        ([TRANSFORMER, "--plot", "x.svg", "--over", "source=8..2"], "is not NAME=LOW..HIGH"),
+        ([TRANSFORMER, "--plot", "x.attn", "--over", "source=2..8"], "cannot write x.attn"),
+    ],
+)
+def test_mistakes(capsys: pytest.CaptureFixture[str], args: list[str], said: str) -> None:
+    error = printed(capsys, *args, status=2)
+    assert said in error and error.count("\n") == 1
+
+
+def test_a_derived_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It follows what it is derived from, which must divide; setting it says what to set instead."""
+    spec = tmp_path / "chunked.attn"
+    spec.write_text(
+        "width seq, chunks = seq / 64\ndepth place = 64, d = 8\n"
+        "model net(x: [seq, d]) -> [chunks, d] {\n    return sum[place](split[seq -> chunks, place](x))\n}\n"
+    )
+    out = printed(capsys, str(spec), "--set", "seq=640")
+    assert "chunks = 10" in out and "= d seq" in out and "longest path" not in out
+    assert "it must be a whole number" in printed(capsys, str(spec), "--set", "seq=100", status=2)
+    assert "`chunks` is seq / 64: set `seq`" in printed(capsys, str(spec), "--set", "chunks=3", status=2)
+
+
+def test_a_bounded_width_keeps_its_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, GPT2, "--set", "seq=10", "--depth", "0")
+    assert f"{sum(w.size for w in attnc.load(GPT2).model('gpt2').weights.values()):,}" in out
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(printed(capsys, f"{LAYERS}:restricted", "--set", "seq=1024", "--json"))
+    assert found["totals"]["multiply_adds"] == {"value": 2 * 512 * 1024**2, "formula": "2 d n^2"}
+    band = 129 * 1024 - 64 * 65
+    assert found["totals"]["multiply_adds_kept"]["value"] == 2 * 512 * band
+    assert found["longest_paths"]["seq"]["hops"] == 16
+    assert [part["path"] for part in found["parts"]][:2] == ["", "attend"] or found["parts"][0]["kind"] == "model"
+
+
+def test_masks_count_what_they_keep() -> None:
+    """Every pair that a mask of indices keeps, at sizes on both sides of its limits; others count in full."""
+    masks = {
+        "past <= seq": lambda q, k: k <= q,
+        "past < seq": lambda q, k: k < q,
+        "past <= seq and seq - past < near": lambda q, k: k <= q and q - k < 5,
+        "abs(seq - past) <= near": lambda q, k: abs(q - k) <= 5,
+        "not (past <= seq)": lambda q, k: not k <= q,
+        "past >= seq + 2": lambda q, k: k >= q + 2,
+    }
+    for mask, keeps in masks.items():
+        text = (
+            "use std.attention: attend\nwidth seq\nwidth past like seq\ndepth d = 3\nconst near = 5\n"
+            "model net(x: [seq, d], real: bool[seq]) -> [seq, d] {\n    return attend[seq, past, d, d]"
+            f"(x, x[seq as past], x[seq as past], mask = {mask} and real[seq as past])\n}}\n"
+        )
+        model = attnc.loads(text).model("net")
+        for n in (1, 2, 4, 6, 7, 30):
+            pairs = sum(keeps(q, k) for q in range(n) for k in range(n))
+            assert model.cost(seq=n).kept.value == 6 * pairs, (mask, n)
+
+
+def test_compare_finds_the_crossing(capsys: pytest.CaptureFixture[str]) -> None:
+    """2 d n^2 and 2 d^2 n cross where n is d."""
+    out = printed(capsys, "--compare", f"{LAYERS}:self_attention", f"{LAYERS}:recurrent", "--set", "model=100")
+    assert "multiply-adds: from seq = 101 on, recurrent is cheaper" in out
+    found = json.loads(printed(capsys, f"{LAYERS}:self_attention", "--compare", f"{LAYERS}:recurrent", "--json"))
+    assert {"figure": "macs", "width": "seq", "size": 513, "cheaper": "recurrent"} in found["crossings"]
+
+
+def test_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    args = ["--compare", f"{LAYERS}:self_attention", f"{LAYERS}:recurrent", "--over", "seq=16..4096", "--plot"]
+    pictures = []
+    for name in ("a.svg", "b.svg"):
+        assert main(["cost", *args, str(tmp_path / name)]) == 0
+        pictures.append((tmp_path / name).read_bytes())
+    assert pictures[0] == pictures[1] and b"<svg" in pictures[0]
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "pip install attnc[plot]" in printed(capsys, *args, str(tmp_path / "c.svg"), status=2)
+    assert not (tmp_path / "c.svg").exists()
+
+
+def test_an_op_of_ones_own_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    spec = tmp_path / "own.attn"
+    spec.write_text(
+        'width seq\ndepth d = 8\nop magic[n: width](x: [n, d]) -> [n, d] = "nowhere:magic"\n'
+        "model net(x: [seq, d]) -> [seq, d] {\n    return magic[seq](x)\n}\n"
+    )
+    assert "`magic` is an op of your own: what it costs is not known" in printed(capsys, str(spec))
+
+
+def test_experts_that_are_picked() -> None:
+    """All are computed; picked alone, 2 of 8 of their share would do."""
+    cost = attnc.load(ROOT / "examples/zoo/mixtral.attn").model("mixtral").cost()
+    assert cost.routed is not None
+    experts = 3 * 32 * 1024 * 4096 * 14336 * 8
+    assert cost.kept.value - cost.routed.value == experts * 6 // 8
+
+
+def test_sizes_of_a_block_standing_alone() -> None:
+    block = attnc.load(ROOT / "compiler/std/attention.attn").block("attend")
+    with pytest.raises(ValueError, match="depth `d` of `attend` has no size"):
+        block.cost(v=8)
+    assert block.cost(q=3, k=5, d=7, v=11).macs.value == 3 * 5 * (7 + 11)
+
+
+def test_bytes_follow_the_dtype() -> None:
+    model = attnc.load(TRANSFORMER).block("feed_forward")
+    assert model.cost(dtype="bfloat16").moved.value * 2 == model.cost().moved.value
+    assert model.cost(batch=3).macs.value == 3 * model.cost().macs.value
