@@ -60,6 +60,15 @@ class Cache:
             total *= size
         return total
 
+    def __str__(self) -> str:
+        axes = ", ".join(name if size is None else f"{name} = {size}" for name, size in self.axes)
+        counts = dict.fromkeys("all items" if k is None else f"the last {k} items" for k in self.keep)
+        kinds = {"history": " or ".join(counts), "once": "made once", "state": "of the last item"}
+        times = f", {self.passes} times" if self.passes > 1 else ""
+        each = " an item" if self.kind == "history" else ""
+        numbers = f": {self.floats} numbers{each}" if self.floats is not None else ""
+        return f"{self.path} [{axes}], {kinds[self.kind]}{times}{numbers}"
+
 
 @dataclass(frozen=True, eq=False)
 class Decoding:
@@ -79,6 +88,12 @@ class Decoding:
     prompt: str | None = None
     reason: str = ""
     span: Text | None = None
+
+    def __str__(self) -> str:
+        if self.step is None or self.time is None:
+            return self.reason
+        more = f"`generate` takes `{self.prompt}`" if self.prompt is not None else self.reason
+        return "\n".join([f"{self.step.name} decodes along {self.time.name}; {more}", *map(str, self.caches)])
 
 
 def decoding(graph: Graph, origin: Graph | None = None) -> Decoding:

@@ -174,7 +174,8 @@ class Sites:
             repeat = node if isinstance(node, Repeat) else None
             passes = site.passes
             if repeat is not None:
-                passes *= max(int(evaluate(repeat.count) or 1), 1)
+                every = max(int(evaluate(repeat.count) or 1), 1)
+                passes *= repeat.variant.count(number) if len(repeat.bodies) > 1 else every
             nested = None
             if origin is not None:
                 nested = origin.bodies[number] if isinstance(origin, Repeat) else origin.graph

@@ -1,0 +1,163 @@
+"""What is kept: no more than later items can see, in as few numbers as it takes; and why some models have no step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import attnc
+
+from .models import small
+from .steps import check_steps
+
+
+def kept(model: attnc.Model) -> dict[str, tuple[int | None, tuple[int | None, ...], str]]:
+    return {c.path: (c.floats, c.keep, c.kind) for c in model.decoding.caches}
+
+
+def test_grouped_queries_keep_their_groups() -> None:
+    assert kept(small("examples/zoo/llama")) == {
+        "layers.{i}.self.K": (2 * 10, (None,), "history"),
+        "layers.{i}.self.V": (2 * 10, (None,), "history"),
+    }
+
+
+def test_a_latent_is_kept_where_it_is_smaller() -> None:
+    """DeepSeek's: the latent and the shared rotary key, not keys and values of every head."""
+    assert kept(small("tests/compiler/right/mla")) == {
+        "mla.c": (6, (None,), "history"),
+        "mla.Kr": (4, (None,), "history"),
+    }
+
+
+def test_windows_keep_the_window() -> None:
+    assert {keep for _, keep, _ in kept(small("examples/zoo/mistral")).values()} == {(3,)}
+    model = small("tests/zoo/more/gemma2")  # every other layer
+    assert {(c.keep, c.passes) for c in model.decoding.caches} == {((3,), 2), ((None,), 1)}
+    net = model.torch(seed=1).eval()
+    cache = net.prepare()
+    for _ in range(200):
+        net.step(torch.zeros(1, 1, dtype=torch.int64), cache)
+    lengths = {path: x.shape for path, x in cache.tensors().items()}
+    near = [shape for path, shape in lengths.items() if path.startswith(("layers.0", "layers.2"))]
+    far = [shape for path, shape in lengths.items() if path.startswith("layers.1")]
+    assert len(near) == 4 and all(max(shape) <= 10 for shape in near)
+    assert len(far) == 2 and all(200 in shape for shape in far)
+
+
+def test_bytes_of_a_window_do_not_grow() -> None:
+    model = small("examples/zoo/mistral")
+    for net, zeros in ((model.torch(seed=1).eval(), torch.zeros), (model.numpy(seed=1), np.zeros)):
+        ids: Any = zeros((2, 1), dtype=torch.int64 if zeros is torch.zeros else np.int64)
+        cache = net.prepare()
+        for _ in range(40):
+            net.step(ids, cache)
+        before = cache.nbytes
+        for _ in range(120):
+            net.step(ids, cache)
+        assert cache.nbytes <= before
+        rows, layers, floats = 2, 3, 2 * 2 * 10  # keys and values of two groups
+        assert cache.nbytes <= rows * layers * floats * 4 * 80  # the window of 4 and room to append
+
+
+def test_a_convolution_keeps_its_taps() -> None:
+    model = attnc.loads("""
+width seq
+depth model = 6, tap = 4
+model net(x: [seq, model]) -> [seq, model] causal seq {
+    y = linear.mix[model, tap -> model](window[seq -> seq, tap](x, pad = 3))
+    return x[seq = max(seq - 2, 0)] + tanh(y)
+}
+""").model("net")
+    assert {(floats, keep) for floats, keep, _ in kept(model).values()} <= {(6, (3,)), (6, (2,))}
+    check_steps(model)
+
+
+def test_a_scan_keeps_its_state() -> None:
+    assert kept(small("tests/compiler/right/scan")) == {"s": (6, (0,), "state"), "c": (6, (0,), "state")}
+
+
+def test_an_encoder_is_kept_once() -> None:
+    found = kept(small("examples/transformer"))
+    assert {path for path, (_, _, kind) in found.items() if kind == "once"} == {
+        "real", "decode.layers.{i}.cross.K", "decode.layers.{i}.cross.V",
+    }  # fmt: skip
+    net = small("examples/transformer").torch(seed=1).eval()
+    cache = net.prepare(source_ids=torch.zeros(2, 5, dtype=torch.int64), real=torch.ones(2, 5, dtype=torch.bool))
+    before = dict(cache.tensors())
+    net.step(torch.zeros(2, 3, dtype=torch.int64), cache)
+    after = cache.tensors()
+    assert all(after[path] is x for path, x in before.items())
+
+
+def test_a_windowed_prompt_longer_than_its_window() -> None:
+    check_steps(small("examples/zoo/mistral"), widths=(40,), seeds=(0, 1, 2, 4, 7), dtypes=("float64",))
+    check_steps(small("tests/zoo/more/gemma2"), widths=(35,), seeds=(0, 1, 2), dtypes=("float64",))
+
+
+def test_scores_that_are_carried_from_layer_to_layer() -> None:
+    """RealFormer (He et al. 2021): the scores themselves go round."""
+    model = attnc.loads("""
+const layers = 3
+width seq
+width past like seq
+depth model = 8, heads = 2, key = 4, vocab = 11
+model net(ids: vocab[seq]) -> [seq, vocab] causal seq {
+    param E: [vocab, model] ~ normal(1)
+    x = E[vocab = ids]
+    scores = broadcast[seq, past, heads](0)
+    repeat layers {
+        Q = linear[model -> heads, key](x)
+        K = linear[model -> heads, key](x)
+        V = linear[model -> heads, key](x)
+        scores = scores + dot[key](Q, K[seq as past])
+        O = dot[past](softmax[past](scores where past <= seq), V[seq as past])
+        x = x + linear.O[heads, key -> model](O)
+    }
+    return dot[model](x, E)
+}
+""").model("net")
+    if model.decoding.step is not None:
+        check_steps(model)
+    else:
+        assert "scores" in model.decoding.reason or "softmax" in model.decoding.reason
+
+
+HEAD = "width seq\nwidth past like seq\ndepth model = 4, two = 2\n"
+NO_STEP = [
+    ("model net(x: [seq, model]) -> [seq, model] {\n    return x\n}\n", "`net` is not declared causal"),
+    (
+        "width pairs = seq / 2\nmodel net(x: [seq, model]) -> [seq, model] causal seq {\n"
+        "    return merge[pairs, two -> seq](split[seq -> pairs, two](x))\n}\n",
+        "`net` has no one-step form along `seq`: ",
+    ),
+    (
+        "block step(x: [model], h: [model]) -> (h: [model]) {\n    return x + h\n}\n"
+        "model net(x: [seq, model]) -> (h: [seq, model] causal seq) {\n"
+        "    step = scan[seq] step(x, h = 0)\n    return step\n}\n",
+        "has a part called `step`",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "reason"), NO_STEP, ids=[reason for _, reason in NO_STEP])
+def test_why_there_is_no_step(text: str, reason: str) -> None:
+    model = attnc.loads(HEAD + text).model("net")
+    assert reason in model.decoding.reason
+    assert model.decoding.step is None
+    for backend in ("torch", "numpy"):
+        assert "Cache" not in model.source(backend)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError):
+        _ = model.numpy(seed=1).generate
+
+
+def test_the_report() -> None:
+    text = str(small("examples/zoo/mistral").decoding)
+    assert text.splitlines() == [
+        "mistral decodes along seq; `generate` takes `ids`",
+        "layers.{i}.self.V [groups = 2, value = 10], the last 3 items, 3 times: 20 numbers an item",
+        "layers.{i}.self.K [groups = 2, key = 10], the last 3 items, 3 times: 20 numbers an item",
+    ]
