@@ -58,3 +58,41 @@ def test_compiled_in_one_graph() -> None:
         plain = net(**tensors)
         fast = torch.compile(net, fullgraph=True)(**tensors)
     assert (fast - plain).abs().max() <= 1e-4 * plain.std()
+
+
+MASKED = """\
+use std.attention: multihead, model, heads
+width seq
+width past like seq
+depth model = 64, heads = 4
+model net(x: [seq, model], real: bool[seq]) -> [seq, model] {{
+    return multihead[seq, past](x, x[seq as past], {mask})
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        "past <= seq",
+        "past <= seq and seq - past < 100 and real[seq as past]",
+        "past <= seq and (seq - past) % 32 == 0 or abs(seq - past) < 8",
+        "floor(seq / 64) == floor(past / 64)",
+    ],
+)
+@pytest.mark.parametrize("width", [1, 127, 700])
+def test_masks_of_positions(mask: str, width: int) -> None:
+    """FlexAttention sees what NumPy sees, and its gradients are those of the CPU."""
+    spec = attnc.loads(MASKED.format(mask=mask)).model("net")
+    rng = np.random.default_rng(0)
+    arrays = {"x": rng.standard_normal((2, width, 64)), "real": rng.random((2, width)) > 0.2}
+    expected = spec.numpy(seed=0, dtype="float64")(**arrays)
+    arrays["x"] = arrays["x"].astype(np.float32)
+    gradients = []
+    for device in ("cuda", "cpu"):
+        net = spec.torch(seed=0, device=device)
+        out = net(**on(device, arrays))
+        assert np.abs(out.detach().double().cpu().numpy() - expected).max() <= 1e-3 * expected.std()
+        out.square().sum().backward()
+        gradients.append(net.multihead.Q.weight.grad.cpu())
+    assert (gradients[0] - gradients[1]).abs().max() <= 1e-2 * gradients[1].std()
