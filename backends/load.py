@@ -98,7 +98,23 @@ def build_torch(
         with torch.no_grad():
             for path, parameter in model.state_dict(keep_vars=True).items():
                 parameter.copy_(_tensor(weights[path]))  # one at a time: they may be mapped from a file
+    called = list(inspect.signature(made.forward).parameters)[1 : 1 + len(graph.inputs)]
+    renamed = {item.name: name for item, name in zip(graph.inputs, called, strict=True) if item.name != name}
+    if renamed:  # Python, or the code, needs a name of the spec for itself
+        model.register_forward_pre_hook(_Renamed(renamed), with_kwargs=True)
     return model
+
+
+class _Renamed:
+    """Inputs under the spec's names become the arguments that stand for them."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = dict(names)
+
+    def __call__(
+        self, module: torch.nn.Module, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return args, {self.names.get(name, name): value for name, value in named.items()}
 
 
 def _tensor(array: Any) -> torch.Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -32,3 +34,21 @@ def test_variables_may_bear_the_names_of_blocks_and_helpers() -> None:
     plain = model.numpy(seed=0, dtype="float64")(softmax=x)
     deep = model.torch(seed=0, dtype=torch.float64)(softmax=torch.from_numpy(x)).detach().numpy()
     np.testing.assert_allclose(plain, deep, rtol=1e-10)
+
+
+def test_inputs_keep_the_names_of_the_spec() -> None:
+    """Though `next` and `lambda` are Python's: both backends take them as the spec has them."""
+    text = """
+    width seq
+    depth vocab = 5
+    model m(next: vocab[seq], lambda: [seq]) -> [seq] {
+        param E: [vocab]
+        return E[vocab = next] * lambda
+    }
+    """
+    model = attnc.loads(text).model("m")
+    ids, scale = np.array([[1, 2, 0]]), np.array([[1.0, 2.0, 3.0]])
+    plain = model.numpy(seed=0, dtype="float64")(**{"next": ids, "lambda": scale})
+    net = copy.deepcopy(model.torch(seed=0, dtype=torch.float64))
+    deep = net(**{"next": torch.from_numpy(ids), "lambda": torch.from_numpy(scale)})
+    np.testing.assert_allclose(plain, deep.detach().numpy(), rtol=1e-12)
