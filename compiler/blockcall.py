@@ -14,6 +14,7 @@ from .body import Body
 from .builder import Builder
 from .frame import Frame, Instance
 from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Scan, Type, Value, values_of
+from .limits import BODIES, CALLS_DEEP, TooMuch
 from .modules import checked_size, size_static
 from .names import listed
 from .session import place
@@ -64,6 +65,13 @@ class BlockCall(Binding):
             return [None] * max(1, len(block.decl.results))
         if inputs is None or self.unlike:
             return self._promised(frame)
+        if len(checker.stack) > CALLS_DEEP:
+            raise TooMuch(f"blocks call each other more than {CALLS_DEEP} deep", "call fewer blocks in one another")
+        if len(checker.instances) > BODIES:
+            raise TooMuch(
+                f"the blocks called here stand for more than {BODIES} bodies, each for other sizes or arguments",
+                "give fewer different parameters; what is the same each time is one body",
+            )
         instance = self._instance(frame, inputs)
         if broken:
             self._relay(instance, only=_TOLD_BY_CALLS)

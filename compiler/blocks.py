@@ -21,6 +21,7 @@ from .expressions import Expressions
 from .facts import Facts, Recorder
 from .frame import Frame, Instance
 from .graph import Element, Graph, IndexInto, Output, Role, Scalar, Type
+from .limits import MISTAKES, TooMuch
 from .mentions import walk
 from .modules import BlockDef, size_static
 from .names import did_you_mean, nearest
@@ -136,6 +137,20 @@ class Checker:
         saved = self.decisions, self.undecided
         self.decisions, self.undecided = [], False
         frame = Frame.of(block, judge=block not in self.called)
+        results, graph, depth = None, None, len(self.stack)
+        told = frame.problems
+        try:
+            results, graph = self._alone(block, frame)
+        except TooMuch as much:
+            del self.stack[depth:]
+            frame.problems = [*told[:MISTAKES], (much.at(frame.at or block.decl.name.span), False)]
+        instance = Instance(frame, graph, results or [], frame.problems, self.decisions, self.undecided)
+        self.alone[block] = instance
+        self.decisions, self.undecided = saved
+        return instance
+
+    def _alone(self, block: BlockDef, frame: Frame) -> tuple[list[Wire | None] | None, Graph | None]:
+        """The results of a block with its own axes, and its graph."""
         families: dict[int, int] = {}
         axes, consts = self.closure(block)
         if not block.module.library:
@@ -160,11 +175,7 @@ class Checker:
         self.stack.append(block)
         results = self.elaborate(body)
         self.stack.pop()
-        graph = self.graph_of(frame, builder, results, body) if results else None
-        instance = Instance(frame, graph, results or [], frame.problems, self.decisions, self.undecided)
-        self.alone[block] = instance
-        self.decisions, self.undecided = saved
-        return instance
+        return results, self.graph_of(frame, builder, results, body) if results else None
 
     def keep_names_known(self, frame: Frame) -> None:
         """File-level names that the block does not mention by any path cannot be wanted, but may be

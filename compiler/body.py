@@ -36,6 +36,7 @@ class Body(Repeats):
                     help="move it above, or delete it",
                 )
                 return
+            self.frame.at = statement.span
             self.statement(statement)
 
     def statement(self, statement: s.Statement) -> None:

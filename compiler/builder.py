@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Constant, IndexInto, Input, Node, Positions, Role, Type, Value
+from .limits import RANK, TooMuch
 from .static import Arith, Literal, SizeOf
 from .wires import Range, Wire, static_element
 
@@ -41,6 +42,8 @@ class Builder:
 
     def value(self, type: Type, role: Role, span: Span | None, name: str | None = None) -> Value:
         self._next += 1
+        if len(type.axes) > RANK:
+            raise TooMuch(f"a value of {len(type.axes)} axes has more than {RANK}", "merge axes", span)
         return Value(self._next, type, role, name, span)
 
     def input(self, name: str, type: Type, role: Role, span: Span) -> Wire:

@@ -16,6 +16,7 @@ from .axes import Axis
 from .builder import Builder
 from .graph import Apply, IndexInto, Init, Role, Scalar, Type, Value
 from .idioms import IDIOMS
+from .limits import OPERANDS, TooMuch
 from .modules import checked_number, is_missing
 from .names import is_reserved, listed, nearest
 from .opcall import OpCall
@@ -454,6 +455,8 @@ class Expressions(Scope):
     def _operands(self, call: s.Call, op: Op, made: OpCall) -> bool:
         """Sort the arguments into operands and options."""
         good = True
+        if len(call.arguments) > OPERANDS:
+            raise TooMuch(f"an op takes at most {OPERANDS} operands", "do it in steps", call.callee.span)
         slots: dict[str, tuple[Wire, Span]] = {}
         extra: list[tuple[Wire, Span]] = []
         options = {option.name: option for option in op.options}

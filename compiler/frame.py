@@ -10,6 +10,7 @@ from ..dsl.diagnostic import Diagnostic, Severity, error
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Graph
+from .limits import MISTAKES, TooMuch
 from .modules import BlockDef, Module
 from .static import Const, ConstOf, Static
 from .wires import Wire
@@ -39,6 +40,7 @@ class Frame:
     open: set[int] = field(default_factory=set)
     local_consts: dict[str, Static] = field(default_factory=dict)
     problems: list[tuple[Diagnostic, bool]] = field(default_factory=list)
+    at: Span | None = None  # the statement at hand
     shared: dict[str, tuple[dict[str, tuple[int | None, ...]], Span]] = field(default_factory=dict)
 
     @classmethod
@@ -85,6 +87,8 @@ class Frame:
             code, message, span, label, related=related, notes=notes, help=help, fix=tuple(fix), severity=severity
         )
         self.problems.append((made, deep))
+        if len(self.problems) > MISTAKES:
+            raise TooMuch(f"`{self.block.name}` has more than {MISTAKES} mistakes", "mend those above first", span)
 
     def mute(self) -> list[tuple[Diagnostic, bool]]:
         """From here on, mistakes are set aside until `unmute`."""

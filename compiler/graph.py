@@ -15,6 +15,7 @@ of size 1 for it, so that one class serves both kinds of call.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from ..dsl.source import Span
 from .axes import Axis
+from .limits import ELEMENTS, TooMuch
 from .static import Const, Static
 
 if TYPE_CHECKING:
@@ -103,6 +105,15 @@ class Weight:
     init: Init
     frozen: bool
     span: Span | None = field(compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        elements = math.prod(axis.extent or 1 for axes in self.dims for axis in axes)
+        if elements > ELEMENTS:
+            raise TooMuch(
+                f"the weight `{self.name}` has {elements:,} elements, more than {ELEMENTS:,}",
+                "choose smaller sizes",
+                self.span,
+            )
 
 
 # -- nodes -------------------------------------------------------------------------------------------------------

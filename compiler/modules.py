@@ -20,6 +20,7 @@ from ..dsl.parse import parse
 from ..dsl.source import Source, Span
 from .axes import Axis, Kind
 from .folders import Folders, Outside
+from .limits import FILES, FILES_DEEP, TooMuch
 from .mentions import Mentions, mentions_of
 from .names import did_you_mean, nearest
 from .ops import OPS
@@ -557,6 +558,12 @@ class _Declarations:
             )
             self._stub(use)
             return
+        if len(self.loader.loading) > FILES_DEEP or len(self.loader.sources) > FILES:
+            raise TooMuch(
+                f"the files of a spec are more than {FILES}, or use each other more than {FILES_DEEP} deep",
+                "put what belongs together into one file",
+                use.span,
+            )
         self.used[use.span.start] = found
         overrides = self._ours(use, found)
         other = self.loader.load(source, path, library, overrides)
@@ -727,9 +734,18 @@ def size_static(expr: s.Expr, lookup: Lookup, session: Reporter, *, exact: bool 
 
     exact: `/` must leave no remainder (sizes), except right inside `ceil` and `floor`.
     """
+    try:
+        return _static(expr, lookup, session, exact)
+    except TooMuch as much:
+        made = much.at(expr.span)
+        session.report(made.code, made.message, made.span, help=made.help)
+        return None
+
+
+def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Static | None:
 
     def again(part: s.Expr, exact: bool = exact) -> Static | None:
-        return size_static(part, lookup, session, exact=exact)
+        return _static(part, lookup, session, exact)
 
     match expr:
         case s.Number(value) | s.Truth(value):

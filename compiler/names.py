@@ -25,12 +25,20 @@ def is_reserved(name: str) -> bool:
     return name in RESERVED or keyword.iskeyword(name) or name.startswith("_")
 
 
+_MANY, _LONGEST = 200, 200
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that was most likely meant, or None."""
+    if len(name) > _LONGEST:
+        return None
     pool = sorted(set(known) - {name})
     for candidate in pool:
         if candidate.lower() == name.lower():
             return candidate
+    if len(pool) > _MANY:  # compare what is alike at one end, and no more than that
+        pool = [each for each in pool if each[:2] == name[:2] or each[-2:] == name[-2:]][:_MANY]
+    pool = [each for each in pool if abs(len(each) - len(name)) <= len(name)]
     found = get_close_matches(name, pool, n=1, cutoff=0.6)
     return found[0] if found else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,9 +14,11 @@ from ..dsl.source import Source, Span
 from .axes import Axis
 from .blocks import Checker
 from .causality import check_causal
+from .expanded import steps
 from .facts import Facts
 from .folders import Folders
 from .graph import Graph
+from .limits import MISTAKES, STEPS, TooMuch, deep
 from .modules import BlockDef, Loader, Module, called_blocks
 from .names import did_you_mean, listed, nearest
 from .ragged import complaints
@@ -72,23 +73,21 @@ def build(
     parameters of blocks that are not called by others. `facts` is filled with what is found of every expression.
     Raises nothing for a user's mistake: see `diagnostics`.
     """
-    with _undisturbed():
+    with _undisturbed(), deep():
         return _Build(source, base, config, dict(sizes or {}), facts, tuple(path)).run()
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Room for expressions that nest as deep as the parser lets them, and no garbage collection meanwhile.
+    """No garbage collection meanwhile.
 
     Checking makes many small objects and next to no cycles: the collector took 40 % of the time of a large file.
     """
-    limit, collecting = sys.getrecursionlimit(), gc.isenabled()
-    sys.setrecursionlimit(max(limit, 20_000))
+    collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        sys.setrecursionlimit(limit)
         if collecting:
             gc.enable()
 
@@ -108,7 +107,30 @@ class _Build:
         loader = Loader(session, self.sizes, config=self.config, folders=Folders.of(path, self.folders))
         if self.facts is not None:
             loader.read, loader.parse = self.facts.read, self.facts.parse
-        module = loader.load(self.source, path, library=False, overrides={}, main=True)
+        module, graphs = None, {}
+        try:
+            module = loader.load(self.source, path, library=False, overrides={}, main=True)
+            graphs = self._check(session, loader, module)
+        except TooMuch as much:
+            session.add(much.at(Span(self.source, 0, 0)))
+        except RecursionError:
+            deeply = TooMuch("something in this file nests too deeply", "name inner values, or move them into blocks")
+            session.add(deeply.at(Span(self.source, 0, 0)))
+        own = module.own if module else []
+        return Program(
+            self.source,
+            _few(sorted(session.diagnostics, key=lambda d: _order(d, self.source))),
+            tuple(block.name for block in own if block.is_model),
+            tuple(block.name for block in own if not block.is_model),
+            self.config,
+            self.sizes,
+            module.axes if module else {},
+            tuple(m.source for m in loader.modules.values()),
+            graphs,
+        )
+
+    def _check(self, session: Session, loader: Loader, module: Module) -> dict[str, Graph | None]:
+        """Check all blocks; the graphs of the file's own."""
         self._settings(session, module)
         blocks = [block for m in loader.modules.values() if not m.library for block in m.own]
         everything = [block for m in loader.modules.values() for block in m.own]
@@ -135,8 +157,15 @@ class _Build:
                 span,
                 help="write `model name(x: [seq, depth]) -> [seq, depth] { ... }`",
             )
+        known: dict[int, int] = {}
         for block in blocks:
             graph = checker.alone[block].graph
+            if graph is not None and steps(graph, known) > STEPS:
+                much = TooMuch(
+                    f"written out, `{block.name}` has {steps(graph, known):,} steps, more than {STEPS:,}",
+                    "call fewer blocks, or repeat them less often",
+                )
+                session.add(much.at(block.decl.name.span))
             if block.is_model and graph is not None and not session.errors:
                 for problem in unsized_widths(graph):
                     session.add(problem)
@@ -147,18 +176,7 @@ class _Build:
             self._causal(session, checker, block, sound)
         if not session.errors and module.own:
             _unused_axes(session, module)
-        graphs = {block.name: checker.alone[block].graph for block in module.own}
-        return Program(
-            self.source,
-            tuple(sorted(session.diagnostics, key=lambda d: _order(d, self.source))),
-            tuple(block.name for block in module.own if block.is_model),
-            tuple(block.name for block in module.own if not block.is_model),
-            self.config,
-            self.sizes,
-            module.axes,
-            tuple(m.source for m in loader.modules.values()),
-            graphs,
-        )
+        return {block.name: checker.alone[block].graph for block in module.own}
 
     def _path(self) -> Path | None:
         if self.base is not None:
@@ -220,6 +238,16 @@ def _proved(graph: Graph, position: int, axis: Axis) -> Graph:
     outputs = list(graph.outputs)
     outputs[position] = replace(outputs[position], causal=(*outputs[position].causal, axis))
     return replace(graph, outputs=tuple(outputs))
+
+
+def _few(found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The first hundred; the last of them says that there are more."""
+    if len(found) <= MISTAKES:
+        return tuple(found)
+    errors = [each for each in found if each.severity is Severity.ERROR]
+    kept = (errors or found)[:MISTAKES]
+    more = f"there are more: {len(found)} in all, of which these are the first {MISTAKES}"
+    return (*kept[:-1], replace(kept[-1], notes=(*kept[-1].notes, more)))
 
 
 def _unused_axes(session: Session, module: Module) -> None:

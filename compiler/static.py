@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .limits import TERMS, TooMuch
+
 if TYPE_CHECKING:
     from .axes import Axis
 
@@ -53,6 +55,13 @@ class Arith:
 
     op: str
     args: tuple[Static, ...]
+    terms: int = field(init=False, compare=False, repr=False)  # a formula may hold another many times over
+
+    def __post_init__(self) -> None:
+        terms = 1 + sum(arg.terms if isinstance(arg, Arith) else 1 for arg in self.args)
+        object.__setattr__(self, "terms", terms)
+        if terms > TERMS:
+            raise TooMuch(f"the formula of this number has more than {TERMS} terms", "make it of fewer steps")
 
 
 Static = Literal | SizeOf | ConstOf | Arith

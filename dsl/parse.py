@@ -103,6 +103,7 @@ def _item(
             return None, problems, False
         text = mended
     while True:
+        builder.begin()
         try:
             node = parser.parse(text)
         except Refused as refusal:

@@ -7,6 +7,7 @@ nest to the right (signs, powers, `else if`) is counted and refused beyond MAX_D
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -52,6 +53,12 @@ from .syntax import (
     Where,
 )
 
+MAX_CALLS = 2_000
+"""How deep calls, pipes and indices may stand in one another: checking them recurses."""
+
+MAX_LINKS = 10_000
+"""How many operators may stand in a row."""
+
 MAX_DIGITS = 18
 """A whole number of more digits does not fit an int64, the largest index of any backend."""
 
@@ -79,7 +86,13 @@ class Builder:
     doc: str
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the item before."""
         self.deepest: tuple[object, int] = (None, 0)  # the newest node that nests to the right, and how deep it is
+        self.kept: list[object] = []
+        self.depths: dict[int, tuple[int, int]] = {}  # of a node's calls in one another, and of its operators
 
     # -- places
 
@@ -117,6 +130,18 @@ class Builder:
                 )
             )
         self.deepest = (node, depth)
+
+    def nest(self, node: Any, parts: Iterable[object], *, call: bool, span: Span) -> Any:
+        """Count how deep calls and indices, or operators in a row, hold one another."""
+        inner = [self.depths[id(part)] for part in parts if id(part) in self.depths]
+        calls = max((depth for depth, _ in inner), default=0) + call
+        links = max((length for _, length in inner), default=0) + (not call)
+        if calls > MAX_CALLS or links > MAX_LINKS:
+            what = f"calls stand in one another more than {MAX_CALLS} deep" if calls > MAX_CALLS else ""
+            message = what or f"more than {MAX_LINKS} operators stand in a row"
+            raise Refused(error("E0107", message, span, "one too many", help="name an inner value"))
+        self.depths[id(node)] = (calls, links)
+        return node
 
     # -- items
 
@@ -289,28 +314,35 @@ class Builder:
 
     def paren(self, parts: list[Any]) -> Expr:
         # No node of its own, but the span grows by the brackets, so that what encloses it has its true ends.
-        return replace(parts[1], span=self.over(parts[0]).to(self.over(parts[2])))  # type: ignore[no-any-return]
+        node = replace(parts[1], span=self.over(parts[0]).to(self.over(parts[2])))
+        if id(parts[1]) in self.depths:
+            self.depths[id(node)] = self.depths[id(parts[1])]
+        self.kept.append(parts[1])  # lest its id be another's
+        return node  # type: ignore[no-any-return]
 
     def unary(self, parts: list[Any]) -> Unary:
         token, operand = parts
         node = Unary(token.value, operand, self.onwards(token, operand.span.end))
         self.sink(node, operand, self.over(token))
-        return node
+        return self.nest(node, (operand,), call=True, span=self.over(token))  # type: ignore[no-any-return]
 
     def binary(self, parts: list[Any]) -> Binary:
         left, token, right = parts
         node = Binary(token.value, left, right, left.span.to(right.span), self.over(token))
         if token.type == "CARET":
             self.sink(node, right, node.op_span)
-        return node
+        return self.nest(node, (left, right), call=False, span=node.op_span)  # type: ignore[no-any-return]
 
     def where(self, parts: list[Any]) -> Where:
-        return Where(parts[0], parts[1], self.onwards(parts[0], parts[1].span.end))
+        node = Where(parts[0], parts[1], self.onwards(parts[0], parts[1].span.end))
+        return self.nest(node, parts, call=True, span=node.span)  # type: ignore[no-any-return]
 
     def pipe(self, parts: list[Any]) -> Call:
         value, call = parts
         first = Argument(None, value, self.onwards(value, value.span.end))
-        return replace(call, arguments=(first, *call.arguments))  # type: ignore[no-any-return]
+        node = replace(call, arguments=(first, *call.arguments))
+        self.kept.append(call)
+        return self.nest(node, (value, call), call=True, span=call.span)  # type: ignore[no-any-return]
 
     def stage(self, parts: list[Any]) -> Call:
         name, label, brackets, _, arguments, closer = parts
@@ -338,7 +370,9 @@ class Builder:
             end = brackets.span.end
         else:
             end = self.over(name if label is None else label).end
-        return Call(self.ident(name), self.maybe(label), brackets, arguments or (), self.onwards(start, end), scan)
+        node = Call(self.ident(name), self.maybe(label), brackets, arguments or (), self.onwards(start, end), scan)
+        inner = [argument.value for argument in node.arguments] + _values(brackets)
+        return self.nest(node, inner, call=True, span=node.callee.span)  # type: ignore[no-any-return]
 
     def args(self, parts: list[Argument]) -> tuple[Argument, ...]:
         return tuple(parts)
@@ -354,7 +388,8 @@ class Builder:
 
     def index(self, parts: list[Any]) -> Index:
         value, brackets = parts
-        return Index(value, brackets, value.span.to(brackets.span))
+        node = Index(value, brackets, value.span.to(brackets.span))
+        return self.nest(node, [value, *_values(brackets)], call=True, span=brackets.span)  # type: ignore[no-any-return]
 
     def brackets(self, parts: list[Any]) -> Brackets:
         opener, first, second, result, closer = parts
@@ -388,6 +423,11 @@ class Builder:
     def item_is(self, parts: list[Any]) -> BracketItem:
         name = self.ident(parts[0])
         return BracketItem(name, None, parts[-1], name.span.to(parts[-1].span))
+
+
+def _values(brackets: Brackets | None) -> list[Expr]:
+    """The expressions in brackets."""
+    return [] if brackets is None else [item.value for item in brackets.items if item.value is not None]
 
 
 def _first(node: Any) -> int:

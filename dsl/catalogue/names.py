@@ -510,4 +510,29 @@ model twice(x: [seq, model]) -> [seq, model] {
 }
 """,
     ),
+    Entry(
+        "E0220",
+        "the spec asks for too much",
+        """
+        There are limits, far above what published models need, so that every text is answered at once: files, and
+        uses of uses; blocks that call blocks; the steps of a model with every call and pass written out; axes of one
+        value; elements of one weight; operands of an op; terms of a number. The message says which.
+        """,
+        """
+width seq
+depth model = 10000000, inner = 10000000
+
+model wide(x: [seq, model]) -> [seq, inner] {
+    return linear.up[model -> inner](x)
+}
+""",
+        """
+width seq
+depth model = 1000, inner = 1000
+
+model wide(x: [seq, model]) -> [seq, inner] {
+    return linear.up[model -> inner](x)
+}
+""",
+    ),
 )
