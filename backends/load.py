@@ -87,6 +87,11 @@ def build_torch(
     wanted = torch.float32 if dtype is None else dtype
     if not (isinstance(wanted, torch.dtype) and wanted.is_floating_point):
         raise TypeError(f"dtype is {wanted}, but a model computes in reals: torch.float32, float64, bfloat16, ...")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as problem:
+        reason = str(problem).partition("\n")[0]
+        raise ValueError(f"device {str(device)!r} cannot be used here: {reason}") from None
     with torch.device("meta" if weights is not None or seed is not None else "cpu"):
         model = made()
     if weights is not None or seed is not None:
@@ -146,7 +151,8 @@ def build_numpy(
     if wanted.kind not in "fV":  # V: bfloat16 and its like
         raise TypeError(f"dtype is {wanted}, but a model computes in reals: float32, float64, ...")
     arrays = {
-        path: np.ascontiguousarray(_array(array), wanted).reshape(specs[path].shape) for path, array in given.items()
+        path: np.array(_array(array), wanted, order="C").reshape(specs[path].shape)  # the caller's own stay theirs
+        for path, array in given.items()
     }
     function = module.__dict__[function_name(module)]
     parameters = list(inspect.signature(function).parameters)

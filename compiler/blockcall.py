@@ -65,6 +65,8 @@ class BlockCall(Binding):
             return [None] * max(1, len(block.decl.results))
         if inputs is None or self.unlike:
             return self._promised(frame)
+        if block in checker.given_up:
+            return self._promised(frame)
         if len(checker.stack) > CALLS_DEEP:
             raise TooMuch(f"blocks call each other more than {CALLS_DEEP} deep", "call fewer blocks in one another")
         if len(checker.instances) > BODIES:
@@ -750,7 +752,7 @@ class BlockCall(Binding):
         body, builder = self.body, self.body.builder
         span = (self.call.label or self.call.callee).span
         if self.block.is_model:
-            if body.numbered and owns_weights(graph):
+            if body.numbered and owns_weights(graph, self.checker.weightless):
                 body.report(
                     "E0413",
                     f"each pass of this repeat has weights of its own, but the model `{self.block.name}` has one set",
@@ -760,7 +762,7 @@ class BlockCall(Binding):
                 )
             for model, shapes in _weights_by_model(graph):
                 builder.own_model(model.name, place(model.span), shapes, span, body)
-        elif self.shared is None and owns_weights(graph):
+        elif self.shared is None and owns_weights(graph, self.checker.weightless):
             body.may_own(name, span)
             builder.own(name, span, body)
 
@@ -795,9 +797,8 @@ def _weights_by_model(graph: Graph) -> list[tuple[Graph, dict[str, tuple[int | N
     return found
 
 
-def owns_weights(graph: Graph, none: set[int] | None = None) -> bool:
-    """Whether a graph owns weights, itself or in what it calls. `none`: ids of graphs seen to own none."""
-    none = set() if none is None else none
+def owns_weights(graph: Graph, none: dict[int, Graph]) -> bool:
+    """Whether a graph owns weights, itself or in what it calls. `none`: graphs seen to own none, by their ids."""
     if id(graph) in none:
         return False
     for node in graph.nodes:
@@ -812,7 +813,7 @@ def owns_weights(graph: Graph, none: set[int] | None = None) -> bool:
                 return True
             case _:
                 pass
-    none.add(id(graph))
+    none[id(graph)] = graph
     return False
 
 

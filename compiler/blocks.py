@@ -44,6 +44,8 @@ class Checker:
     stack: list[BlockDef] = field(default_factory=list)
     decisions: list[bool] = field(default_factory=list)
     undecided: bool = False
+    weightless: dict[int, Graph] = field(default_factory=dict)  # graphs that own no weights, by their ids
+    given_up: set[BlockDef] = field(default_factory=set)  # blocks that ask for too much
     library: dict[str, str] = field(default_factory=dict)  # names that the standard library has, and where
     generic_sizes: Mapping[str, Number] = field(default_factory=dict)  # set from outside, for blocks checked alone
     facts: Facts | None = None  # to be filled
@@ -143,6 +145,7 @@ class Checker:
             results, graph = self._alone(block, frame)
         except TooMuch as much:
             del self.stack[depth:]
+            self.given_up.add(block)
             frame.problems = [*told[:MISTAKES], (much.at(frame.at or block.decl.name.span), False)]
         instance = Instance(frame, graph, results or [], frame.problems, self.decisions, self.undecided)
         self.alone[block] = instance

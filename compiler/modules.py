@@ -482,7 +482,10 @@ class _Declarations:
     def _const(self, decl: s.ConstDecl) -> Const:
         name = decl.name.text
         if name in self.settings:
-            return self.session.const(name, self.settings[name])
+            number, written = self.settings[name], decl.value
+            if isinstance(written, s.Number) and isinstance(written.value, int):
+                number = _whole(number)
+            return self.session.const(name, number)
         formula = self.number_static(decl.value)
         if formula is None:
             return self.session.const(name, None)
@@ -492,6 +495,7 @@ class _Declarations:
         return const
 
     def _positive(self, value: Number, name: s.Ident, note: str) -> int | None:
+        value = _whole(value)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             self.session.report(
                 "E0207",
@@ -696,6 +700,11 @@ def _renamed(name: s.Ident, known: Iterable[str]) -> list[tuple[Span, str]]:
     """The edit to the nearest of the names that are known, if one is near."""
     near = nearest(name.text, known)
     return [(name.span, near)] if near else []
+
+
+def _whole(value: Number) -> Number:
+    """A float that is whole, as an int."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _one_of_two(local: str, name: str) -> str:

@@ -333,3 +333,37 @@ def test_without_torch_the_message_says_what_to_install(net: attnc.Model, monkey
     with pytest.raises(ImportError, match=r"pip install attnc\[torch\]"):
         net.torch()
     assert "import torch" in net.source("torch")
+
+
+def test_arguments_of_the_wrong_kind_get_one_message() -> None:
+    model = attnc.loads("width s\ndepth d = 2\nmodel m(x: [s, d]) -> [s, d] {\n return linear.a[d -> d](x)\n}\n").model(
+        "m"
+    )
+    for build in (model.numpy, model.torch):
+        with pytest.raises(TypeError, match="not the name of a file"):
+            build(weights="file.safetensors")  # type: ignore[operator]
+        with pytest.raises(TypeError, match="seed: a whole number"):
+            build(seed="1")  # type: ignore[operator]
+        with pytest.raises(ValueError, match="0 or more"):
+            build(seed=-1)  # type: ignore[operator]
+        with pytest.raises(TypeError, match="a list of paths"):
+            build(capture="a")  # type: ignore[operator]
+
+
+def test_a_device_that_is_not_there() -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(ValueError, match="device 'cuda' cannot be used here"):
+        attnc.loads("width s\nmodel m(x: [s]) -> [s] {\n return x\n}\n").model("m").torch(device="cuda")
+
+
+def test_the_weights_given_stay_the_callers() -> None:
+    model = attnc.loads("width s\ndepth d = 2\nmodel m(x: [s, d]) -> [s, d] {\n return linear.a[d -> d](x)\n}\n").model(
+        "m"
+    )
+    mine = {path: np.zeros(spec.shape, np.float32) for path, spec in model.weights.items()}
+    made = model.numpy(mine)
+    made.weights["a.weight"][:] = 1  # type: ignore[attr-defined]
+    assert not mine["a.weight"].any()

@@ -606,3 +606,21 @@ def test_a_used_file_that_is_none(capsys: pytest.CaptureFixture[str], apart: Pat
         case "dangling":
             part.symlink_to("nowhere.attn")
     assert "E0209" in fails(capsys, "check", str(apart / "project/deep/net.attn"), status=WRONG)
+
+
+# -- small things ----------------------------------------------------------------------------------------------------
+
+
+def test_a_dash_is_stdout(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    for args in (["compile", "good.attn", "--to", "numpy"], ["draw", "good.attn"]):
+        assert main(args) == CLEAN
+        plain = capsys.readouterr().out
+        assert main([*args, "-o", "-"]) == CLEAN
+        assert capsys.readouterr().out == plain
+    assert files(place) == {"good.attn"}
+
+
+def test_whole_numbers_however_written(capsys: pytest.CaptureFixture[str]) -> None:
+    for value in ("2", "2e0", "2.0"):
+        assert main(["summary", "good.attn", "--set", f"layers={value}", "--set", "model=2e1"]) == CLEAN, value
+        assert "layers.1.layer.self" in capsys.readouterr().out

@@ -194,6 +194,22 @@ class Spec:
         return f"<attnc.Spec {self.name!r}: models {list(self.models)}, blocks {list(self.blocks)}>"
 
 
+def _fitting(weights: object, seed: object, capture: object) -> None:
+    """Arguments of other kinds than `Model.torch` takes: TypeError or ValueError, before anything is made."""
+    if isinstance(weights, str | os.PathLike):
+        raise TypeError(
+            f"weights: {{path: array}}, not the name of a file: attnc.weights.load({str(weights)!r}) reads it"
+        )
+    if weights is not None and not isinstance(weights, Mapping):
+        raise TypeError(f"weights: {{path: array}}, not {type(weights).__name__}")
+    if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__")):
+        raise TypeError(f"seed: a whole number or None, not {seed!r}")
+    if seed is not None and not 0 <= int(seed) < 1 << 63:
+        raise ValueError(f"seed: a whole number of 0 or more, not {seed!r}")
+    if isinstance(capture, str):
+        raise TypeError(f"capture: a list of paths, such as [{capture!r}], not one")
+
+
 def suggestion(name: str, names: Sequence[str]) -> str:
     """The end of a message about an unknown name: the near ones, else all of them."""
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
@@ -356,6 +372,7 @@ class Model:
             raise ImportError("running a model in PyTorch needs torch: pip install attnc[torch]") from None
         from . import backends
 
+        _fitting(weights, seed, capture)
         return backends.build_torch(
             self._sized,
             header=self._header,
@@ -377,6 +394,7 @@ class Model:
         """The model as a function of NumPy arrays; everything as in `torch`, without gradients and dropout."""
         from . import backends
 
+        _fitting(weights, seed, capture)
         return backends.build_numpy(
             self._sized, header=self._header, weights=weights, seed=seed, dtype=dtype, capture=tuple(capture)
         )

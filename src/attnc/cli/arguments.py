@@ -55,5 +55,7 @@ def setting(text: str) -> tuple[str, Size]:
     if re.fullmatch(r"[+-]?[0-9]+", value):
         return name, int(value)
     if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", value):
-        return name, float(value)
+        number = float(value)
+        whole = "." not in value and number.is_integer() and abs(number) < 1e18  # 2e3 counts as 2000 does
+        return name, int(number) if whole else number
     raise argparse.ArgumentTypeError(f"in `{text}`, `{value}` is not a number, true or false")

@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="tell instead what the code does about each attention and its mask, and why",
     )
     parser.add_argument("--to", choices=("torch", "numpy"), help="what the code is to use")
-    parser.add_argument("-o", dest="out", metavar="OUT", help="a .py file; without it, stdout")
+    parser.add_argument("-o", dest="out", metavar="OUT", help="a .py file; without it, or with -, stdout")
     sizes(parser)
 
 
@@ -28,6 +28,7 @@ def run(args: argparse.Namespace) -> int:
     """Write a model or a block as stand-alone Python: it needs torch (or NumPy) and jaxtyping, not attnc. With
     --explain, tell what the code does about each attention and its mask.
     """
+    args.out = None if args.out == "-" else args.out
     if args.out is not None:
         writable(args.out, ())
     if args.to is None and not args.explain:

@@ -82,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
     from ..diagrams import UnknownBlock
     from ..diagrams.export import FORMATS, ExportError
 
+    args.out = None if args.out == "-" else args.out
     if args.out is not None:
         writable(args.out, FORMATS)
         if args.outline and not args.out.lower().endswith(".svg"):

@@ -61,8 +61,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return COULD_NOT_RUN
     except KeyboardInterrupt:
         return INTERRUPTED
-    except (CannotRun, OSError) as problem:
+    except CannotRun as problem:
         complain(str(problem))
+        return COULD_NOT_RUN
+    except OSError as problem:
+        complain(_said(problem))
         return COULD_NOT_RUN
     except SystemExit as done:  # -h, --version
         return done.code if isinstance(done.code, int) else COULD_NOT_RUN
@@ -74,6 +77,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             "ATTNC_DEBUG=1 shows where it happened"
         )
         return COULD_NOT_RUN
+
+
+def _said(problem: OSError) -> str:
+    """What went wrong with which file, without the number of the error."""
+    if problem.strerror is None:
+        return str(problem)
+    if problem.filename is None:  # of all that is written, only stdout has no name
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at exit
+        return f"cannot write to stdout: {problem.strerror}"
+    return f"{problem.filename}: {problem.strerror}"
 
 
 def entry() -> None:
