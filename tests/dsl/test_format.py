@@ -17,7 +17,7 @@ from attnc.dsl.source import Source
 from attnc.dsl.syntax import File, same
 
 ROOT = Path(__file__).parents[2]
-PLACES = ("compiler/std", "examples", "tests/compiler/right", "tests/dsl", "tests/zoo", "bench", "docs")
+PLACES = ("compiler", "diagrams", "docs", "editors", "examples", "bench", "tests")
 TOUR = Path(__file__).with_name("tour.attn")  # every way of writing things: not formatted, on purpose
 SPECS = sorted(path for place in PLACES for path in (ROOT / place).rglob("*.attn"))
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in SPECS}
