@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Scan
+from ..compiler.inventory import inventory
 
 if TYPE_CHECKING:
     from .body import Body
@@ -20,10 +21,12 @@ DOCS = {
 
 
 def reserved(graph: Graph) -> str | None:
-    """A part of the model that has the name of one of the functions of decoding."""
+    """A part of the model, with weights, that has the name of one of the functions of decoding."""
     for node in graph.nodes:
         match node:
-            case Apply(name=str(name)) | Call(name=name) | Scan(name=name) | Repeat(name=name):
+            case Apply(name=str(name)) | Repeat(name=name):
+                head = name
+            case Call(name=name) | Scan(name=name) if inventory(node.graph):
                 head = name
             case Parameter(weight=weight):
                 head = weight.name.split(".")[0]

@@ -50,7 +50,7 @@ def stepping(graph: Graph, lowered: Graph) -> Decoding:
         return found
     name = reserved(lowered)
     if name is not None:
-        reason = f"`{graph.name}` has no one-step form: it has a part called `{name}`, as the function would be"
+        reason = f"`{graph.name}` has no step: a part of it is called `{name}`, as a function would be: label it"
         return replace(found, prepare=None, step=None, caches=(), reason=reason)
     prepare, _ = fuse_attention(found.prepare)
     step, _ = fuse_attention(found.step)

@@ -339,6 +339,10 @@ class Program:
         plan.cached = stepped.variant
         if plan.owner is not None:
             plan.method = stepped.method + (f"_{used + 1}" if used else "")
+            parts = {node.name.split(".")[0] for node in plan.owner.graph.nodes
+                     if isinstance(node, Apply | Call | Repeat | Scan) and node.name}  # fmt: skip
+            while plan.method in parts and not plan.is_root:
+                plan.method += "_"
         plan.name = f"{plan.name}{camel(plan.method if plan.owner is not None else stepped.method)}"
         for node in plan.graph.nodes:
             if isinstance(node, Apply) and node.op in CACHED:

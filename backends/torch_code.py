@@ -56,6 +56,12 @@ class TorchBody(Body):
         self._first_weight: str | None = None
         self.attributes = Namer(MODULE_ATTRIBUTES)
         self.home: TorchBody | None = None
+        if self.program.steps:  # its methods have these names
+            for method in ("prepare", "step"):
+                for name in (method, *(f"{method}_{number_}" for number_ in range(2, 10))):
+                    self.attributes.reserve(name)
+            for name in ("generate", "stream", "decodes"):
+                self.attributes.reserve(name)
         if plan.owner is not None:
             self._move_in(file, plan.owner)
             return
@@ -403,11 +409,17 @@ class TorchBody(Body):
             return f"{plan.owner.name}.{plan.method}({', '.join(filter(None, ['self', given]))})"
         origin = stepped.origin
         assert self.home is not None and origin is not None
-        twin = next(n for n in self.home.graph.nodes if isinstance(n, Call | Scan) and n.name == node.name
-                    and self.program.plan(n.graph) is plan.owner)  # fmt: skip
+        twin = self._twin(node, origin)
         made = self.home.made(plan.owner, twin.graph, dict(twin.axes), dict(twin.consts))
         name = self.submodule(node.name, made, self.torch.owns(origin))
         return f"{name}.{plan.method}({given})"
+
+    def _twin(self, node: Call | Scan, origin: Graph) -> Call | Scan:
+        """The call in `forward` of this class that a call of a step stands for."""
+        assert self.home is not None and self.graph.stepped is not None and self.graph.stepped.origin is not None
+        before = [n for n in self.graph.stepped.origin.nodes if isinstance(n, Call | Scan)]
+        place = next(i for i, n in enumerate(before) if n.graph is origin and n.name == node.name)
+        return [n for n in self.home.graph.nodes if isinstance(n, Call | Scan)][place]
 
     def loop(
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]

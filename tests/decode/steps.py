@@ -95,7 +95,11 @@ def chosen(model: attnc.Model, result: Any) -> list[Array]:
         and sum(axis.family == time.family for axis in output.axes) == 1
         for output in outputs
     ]
-    return [np.asarray(x) for x, keep in zip(results, kept, strict=True) if keep]
+    return [plain(x) for x, keep in zip(results, kept, strict=True) if keep]
+
+
+def plain(x: Any) -> Array:
+    return x.detach().numpy() if isinstance(x, torch.Tensor) else np.asarray(x)
 
 
 def stepped(model: attnc.Model, net: Any, given: dict[str, Any], seed: int, backend: str) -> list[Array]:
@@ -121,7 +125,7 @@ def stepped(model: attnc.Model, net: Any, given: dict[str, Any], seed: int, back
             index[places[name]] = slice(at, at + size)
             piece[name] = given[name][tuple(index)]
         result = net.step(**piece, cache=cache)
-        parts.append([np.asarray(x) for x in (result if isinstance(result, tuple) else (result,))])
+        parts.append([plain(x) for x in (result if isinstance(result, tuple) else (result,))])
         at += size
     tail = new.tail
     found = []

@@ -126,6 +126,26 @@ model net(ids: vocab[seq]) -> [seq, vocab] causal seq {
         assert "scores" in model.decoding.reason or "softmax" in model.decoding.reason
 
 
+def test_a_cell_called_step() -> None:
+    """What has no weights may be called as it likes, and so may parts of blocks."""
+    model = attnc.loads("""
+width seq
+depth model = 6
+block step(x: [model], h: [model]) -> (h: [model]) {
+    return tanh(x + h)
+}
+block inner(x: [seq, model]) -> [seq, model] {
+    step = linear[model -> model](x)
+    return step + x[seq = max(seq - 1, 0)]
+}
+model net(x: [seq, model]) -> (h: [seq, model] causal seq) {
+    h = scan[seq] step(inner(x), h = 0)
+    return h
+}
+""").model("net")
+    check_steps(model)
+
+
 HEAD = "width seq\nwidth past like seq\ndepth model = 4, two = 2\n"
 NO_STEP = [
     ("model net(x: [seq, model]) -> [seq, model] {\n    return x\n}\n", "`net` is not declared causal"),
@@ -135,10 +155,10 @@ NO_STEP = [
         "`net` has no one-step form along `seq`: ",
     ),
     (
-        "block step(x: [model], h: [model]) -> (h: [model]) {\n    return x + h\n}\n"
+        "block step(x: [model], h: [model]) -> (h: [model]) {\n    return linear.U[model -> model](x) + h\n}\n"
         "model net(x: [seq, model]) -> (h: [seq, model] causal seq) {\n"
         "    step = scan[seq] step(x, h = 0)\n    return step\n}\n",
-        "has a part called `step`",
+        "a part of it is called `step`",
     ),
 ]  # fmt: skip
 
