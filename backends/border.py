@@ -55,16 +55,18 @@ def _lengths(body: Body) -> list[str]:
     for val, item in zip(body.inputs, body.graph.inputs, strict=True):
         if item.length_of is None:
             continue
-        extent = next(
+        extents = [
             f"{other.text}.shape[{place - len(axes)}]"
             for other, entry in zip(body.inputs, body.graph.inputs, strict=True)
             if entry.default is None
             for axes in [body.core(entry.value.type.axes)]
             for place, axis in enumerate(axes)
             if axis.family == item.length_of.family
-        )
+        ]
+        if not extents:  # the function is given nothing that runs along it
+            continue
         lines.append(
-            f'check_lengths("{body.graph.name}", "{item.name}", {val.text}, "{item.length_of.name}", {extent})'
+            f'check_lengths("{body.graph.name}", "{item.name}", {val.text}, "{item.length_of.name}", {extents[0]})'
         )
     return lines
 

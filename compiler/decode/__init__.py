@@ -30,6 +30,8 @@ from .sites import TIME, Cell, NoStep, Site, Sites
 from .tail import take_tail
 from .wants import Wants
 
+ENDLESS = 2**62  # items: longer than any row
+
 __all__ = ["Cache", "Decoding", "NoStep", "decoding"]
 
 
@@ -153,10 +155,12 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
 
 
 def _with_defaults(graph: Graph, time: Axis) -> Graph:
-    """Inputs along time that may be left out are."""
+    """Inputs along time that may be left out are. All rows go on item by item, so none of them has a length yet."""
     given, nodes = [], []
     for item in graph.inputs:
-        if item.default is not None and any(axis.family == time.family for axis in item.value.type.axes):
+        if item.length_of is not None and item.length_of.family == time.family:
+            nodes.append(Constant(Literal(ENDLESS), item.value))
+        elif item.default is not None and any(axis.family == time.family for axis in item.value.type.axes):
             nodes.append(Constant(_number(item.default, item.value), item.value))
         else:
             given.append(item)

@@ -265,3 +265,35 @@ def test_the_transformer_without_its_masks_by_hand() -> None:
     found = derived.numpy(seed=0, dtype="float64")(source, target, lengths, written)
     kept = np.arange(4) < written[:, None]
     np.testing.assert_allclose(found[kept], masked[kept], rtol=1e-10, atol=1e-12)
+
+
+def test_decoding_over_a_ragged_source() -> None:
+    """Rows of different sources, prompts of different lengths: each is continued as alone; NumPy says the same."""
+    text = """
+    use std.attention: multihead, model, heads
+    width source ragged, target ragged
+    width past like target
+    depth model = 16, heads = 2, vocab = 11
+    model f(source_ids: vocab[source], target_ids: vocab[target]) -> [target, vocab] causal target {
+        param E: [vocab, model] ~ normal(1)
+        memory = E[vocab = source_ids]
+        x = E[vocab = target_ids]
+        x = x + multihead.self[target, past](x, x[target as past], past <= target)
+        x = x + multihead.cross[target, source](x, memory)
+        return dot[model](x, E)
+    }
+    """
+    model = attnc.loads(text).model("f")
+    rng = np.random.default_rng(0)
+    source, lengths = rng.integers(0, 11, (3, 6)), np.array([6, 2, 4])
+    prompts = [rng.integers(0, 11, n) for n in (1, 3, 2)]
+    net = model.torch(seed=0, dtype=torch.float64).eval()
+    plain = model.numpy(seed=0, dtype="float64")
+    deep = net.generate(prompts, 5, source_ids=torch.from_numpy(source), source_lengths=torch.from_numpy(lengths))
+    np.testing.assert_array_equal(plain.generate(prompts, 5, source_ids=source, source_lengths=lengths), deep.numpy())
+    for row, prompt, ids, length in zip(deep.numpy(), prompts, source, lengths, strict=True):
+        own = plain.generate(prompt[None], 5, source_ids=ids[None, :length], source_lengths=np.array([length]))
+        np.testing.assert_array_equal(own[0], row)
+        whole = np.concatenate([prompt, row])[None]
+        scores = plain(ids[None, :length], whole, np.array([length]), np.array([whole.shape[1]]))
+        np.testing.assert_array_equal(scores[0, len(prompt) - 1 : -1].argmax(-1), row)
