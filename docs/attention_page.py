@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import attnc
+from attnc.compiler.cost.growth import complexity, rows, sequential
 from attnc.diagrams import Diagram
 
 DOCS = Path(__file__).parent
@@ -21,11 +22,17 @@ ATTENTIONS = DOCS.parent / "examples" / "attentions"
 PICTURES = Path("pictures") / "attentions"
 # How those are drawn whose every step is too much for a page.
 DRAWN: dict[str, dict[str, Any]] = {"lsh": {"depth": 0}, "linear_attention": {"close": ("phi",)}}
+# Widths for what the usual ones do not divide into.
+SIZES = {"shifted_windows": {"high": 56, "wide": 56}}
 
 INTRODUCTION = """\
 What came before *Attention Is All You Need*, what is in it, and what came after. Each is a file of
 `examples/attentions`, checked, drawn and compiled as it stands here, and tested against its paper's formula, torch.nn
 or Hugging Face transformers. [How to read the diagrams](diagrams.md).
+
+What each costs is derived from its spec (`attnc cost --growth`, [how](cost.md)): multiply-adds for one layer, steps
+that wait for each other, and through how many layers an item reaches any other. Where the pattern of a mask is no
+band, the path is a lower bound. Parameters are at the sizes as written.
 """
 
 
@@ -73,10 +80,15 @@ def page() -> str:
     """The table, then a section for each."""
     every = entries()
     lines = ["# Attentions", "", "<!-- Written by docs/generate.py (`make docs`): do not edit. -->", "", INTRODUCTION]
-    lines += ["| | from | models |", "|---|---|---|"]
+    lines += [
+        "| | model | parameters | complexity per layer | sequential steps | longest path |",
+        "|---|---|--:|---|---|---|",
+    ]
     for entry in every:
-        models = ", ".join(f"`{model.name}`" for model in entry.models())
-        lines.append(f"| [{entry.title}](#{entry.anchor}) | {entry.source} | {models} |")
+        title = f"[{entry.title}](#{entry.anchor})"
+        for model in entry.models():
+            lines.append(f"| {title} | `{model.name}` | {' | '.join(costs(model))} |")
+            title = ""
     heading = ""
     for entry in every:
         if entry.heading != heading:
@@ -87,6 +99,15 @@ def page() -> str:
         for model in entry.models():
             lines += ["", f"![Diagram of {model.name}]({PICTURES.as_posix()}/{model.name}.svg)"]
     return "\n".join(lines) + "\n"
+
+
+def costs(model: attnc.Model) -> tuple[str, str, str, str]:
+    """Parameters, complexity, sequential steps and longest path, the last along each width that has one."""
+    cost = model.cost(SIZES.get(model.name, {}))
+    found = rows(cost)
+    paths = dict.fromkeys(row[3] for row in found)
+    first = found[0] if found else ("", complexity(cost), sequential(cost), "")
+    return f"{sum(weight.size for weight in model.weights.values()):,}", first[1], first[2], ", ".join(paths)
 
 
 def pictures() -> Iterator[tuple[Path, Diagram]]:
