@@ -397,7 +397,7 @@ class Layout(ABC):
         return self._device
 
     def _optional(self, val: Val) -> bool:
-        place = self.inputs.index(val)
+        place = next(at for at, each in enumerate(self.inputs) if each is val)
         return self.graph.inputs[place].default is not None
 
     @property

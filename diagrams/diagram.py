@@ -14,7 +14,18 @@ from .sheet import Sheet
 from .theme import CAPTION, LEAST
 from .unfold import scene_of
 
-__all__ = ["Diagram", "UnknownBlock", "draw"]
+__all__ = ["Diagram", "TooLarge", "UnknownBlock", "draw"]
+
+MOST = 1000
+"""Steps, inputs and results of a figure: nobody reads more, and laying them out would take minutes."""
+
+
+class TooLarge(ValueError):
+    """The figure would be too large; the message says what to draw instead."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message}: draw one of its blocks, or open fewer")
+
 
 FORMATS = ("svg", "pdf", "png", "dot", "tex", "html")
 
@@ -105,7 +116,7 @@ def draw(
     legend: whether a strip beneath says what the axes and glyphs are.
 
     Raises UnknownBlock for a name in `open` or `close` that nothing in the figure has, and ValueError for an unknown
-    theme, a width that no page has, or a depth below 0.
+    theme, a width that no page has, or a depth below 0; TooLarge for more than anybody would look at.
     """
     colors = _themes().get(theme)
     if colors is None:
@@ -117,7 +128,11 @@ def draw(
     opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))
     room = _page() if width is None else width * 72
 
+    ends = len(graph.inputs) + len(graph.outputs)
+
     def sheet_of(opening: Opening) -> Sheet:
+        if (count := len(scene_of(graph, opening, title).steps) + ends) > MOST:
+            raise TooLarge(f"a figure of `{graph.name}` would have {count} steps and ends, more than {MOST}")
         return fitted(lambda page: Sheet(scene_of(graph, opening, title), colors, page, sizes=sizes, legend=legend))
 
     def fitted(make: Callable[[float], Sheet]) -> Sheet:

@@ -328,14 +328,16 @@ class Model:
         Writing it needs neither. Raises ValueError for another backend.
         """
         from . import backends
+        from .compiler.limits import deep
 
-        match backend:
-            case "torch":
-                return backends.torch_source(self._sized, header=self._header)
-            case "numpy":
-                return backends.numpy_source(self._sized, header=self._header)
-            case _:
-                raise ValueError(f"no backend {backend!r}: there are 'torch' and 'numpy'")
+        with deep():
+            match backend:
+                case "torch":
+                    return backends.torch_source(self._sized, header=self._header)
+                case "numpy":
+                    return backends.numpy_source(self._sized, header=self._header)
+                case _:
+                    raise ValueError(f"no backend {backend!r}: there are 'torch' and 'numpy'")
 
     def explain(self) -> Report:
         """What compiling makes of the model: the rewrites that changed it, and for each attention what its queries see,
@@ -427,18 +429,20 @@ class Model:
         Raises ValueError for a block that is not there, an unknown theme or a width that no page has.
         """
         from . import diagrams
+        from .compiler.limits import deep
 
-        return diagrams.draw(
-            self._graph,
-            open=tuple(open),
-            close=tuple(close),
-            depth=depth,
-            width=width,
-            theme=theme,
-            title=title,
-            sizes=sizes,
-            legend=legend,
-        )
+        with deep():
+            return diagrams.draw(
+                self._graph,
+                open=tuple(open),
+                close=tuple(close),
+                depth=depth,
+                width=width,
+                theme=theme,
+                title=title,
+                sizes=sizes,
+                legend=legend,
+            )
 
     def latex(self) -> str:
         """The equations of the model or block in Named Tensor Notation (Chiang, Rush and Barak), as LaTeX."""

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     """Draw the neural-circuit diagram of a model or a block, as SVG, PDF, PNG, DOT, TikZ (.tex) or an HTML page by the
     ending of OUT. All but DOT and TikZ need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
     """
-    from ..diagrams import UnknownBlock
+    from ..diagrams import TooLarge, UnknownBlock
     from ..diagrams.export import FORMATS, ExportError
 
     args.out = None if args.out == "-" else args.out
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(diagram.dot)
         else:
             diagram.save(args.out, outline=args.outline)
-    except (UnknownBlock, ExportError) as problem:
+    except (UnknownBlock, TooLarge, ExportError) as problem:
         raise CannotRun(str(problem)) from None
     return CLEAN
 
@@ -120,6 +120,7 @@ def drawn(model: Model, args: argparse.Namespace) -> Diagram:
 
 def gallery(args: argparse.Namespace) -> int:
     """Every model and block of a file as SVG, and a page that shows them all."""
+    from ..diagrams import TooLarge
     from ..diagrams.export import ExportError
     from ..diagrams.gallery import index
 
@@ -142,6 +143,9 @@ def gallery(args: argparse.Namespace) -> int:
             continue
         try:
             drawn(model, args).save(folder / f"{each}.svg", outline=args.outline)
+        except TooLarge as large:
+            complain(f"{large}")
+            continue
         except ExportError as problem:
             raise CannotRun(str(problem)) from None
         made.append(each)
