@@ -64,7 +64,7 @@ def run(out: Path, *, steps: int, seed: int, prompts: Sequence[str]) -> int:
     torch.manual_seed(seed)  # for dropout
     pieces = data.batches(text.train, width=WIDTH, size=BATCH, seed=seed)
     trained = train(
-        loss, pieces, steps=steps, rate=3e-3, decay=0.1, threads=2, checkpoint=out / "checkpoint.safetensors", every=200
+        loss, pieces, steps=steps, rate=3e-3, decay=0.1, checkpoint=out / "checkpoint.safetensors", every=200
     )
     save_weights(out / "weights.safetensors", loss)
     model = spec.model("gpt")
