@@ -44,7 +44,7 @@ def test_published_sizes(case: tuple[str, str, str | None]) -> None:
 
 @pytest.mark.parametrize("file", sorted(ZOO.glob("*.attn")), ids=lambda file: file.stem)
 def test_a_page_each(file: Path) -> None:
-    """No more than a page as `attnc fmt` writes it, no warning, what decodes is proved causal, and there is a map for it."""
+    """No more than a page as `attnc fmt` writes it, no warning, causality proved, and a map for it."""
     lines = file.read_text().splitlines()
     assert len(lines) <= 66
     assert max(map(len, lines)) <= 120
