@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from . import theme
+from .masks import GENERAL, draw_mask
 from .scene import Step
 from .text import Rich, axis_label, barred, bold, roman, width
 from .wires import Wire
@@ -41,6 +42,8 @@ def _entries(sheet: Canvas) -> list[Entry]:
                 axes.setdefault(slot.axis)
         for step in column.steps:
             key = step.mark if step.mark != "bracket" or step.border is None or step.border.along is None else "scan"
+            if key == "mask" and not step.cases and len(step.on) > 1:
+                key = "general"
             steps.setdefault(key, step)
             if step.mark in ("block", "predicate") and (step.cases or step.note):
                 steps.setdefault("mask", step)
@@ -75,6 +78,7 @@ _MEANING: dict[str, str] = {
     "loop": "contraction",
     "triangle": "softmax",
     "mask": "mask (grey: left out)",
+    "general": "mask (which items: not drawn)",
     "ring": "norm over its axis",
     "sign": "element by element",
     "gate": "product, element by element",
@@ -126,6 +130,8 @@ def _icon(sheet: Canvas, mark: str, x: float, y: float) -> None:
                 f"{id}_m", (x + 12, y - 8, x + 20, y + 8), "legend", "left out", covers=False,
                 shape="box", style="filled", fillcolor=colors.masked, penwidth="0.1",
             )  # fmt: skip
+        case "general":
+            draw_mask(sheet, id, box, GENERAL, _MEANING[mark])
         case "ring":
             shape(shape="circle", fillcolor=colors.norm, penwidth="1.8")
         case "pill" | "pick":

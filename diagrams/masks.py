@@ -26,7 +26,7 @@ def mask(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
     wires = [w for w in meeting.ins[0] if w.axis in step.on]
     seen = upright(step, wires, spot.column)
     by_data = step.kind is Kind.JOIN or bool(step.note)
-    other = PADDED if len(wires) == 1 else (GENERAL if by_data else HALF)
+    other = PADDED if len(wires) == 1 and by_data else GENERAL
     top, bottom = squares(sheet, step, wires, spot, seen or (Case((), other),))
     heights = (bottom + 9.0, top - 8.0) if at_foot(step, meeting) else (top - 8.0, bottom + 9.0)
     if step.note:  # data that is named and not drawn
@@ -66,8 +66,8 @@ def draw_mask(
     sheet.shape(id, box, "op mask", tip, shape="grid", cells=cells, tones=tones, color=sheet.theme.ink, penwidth="1.3")
 
 
-HALF: Pattern = ((1, 0), (1, 0))  # some predicate
-GENERAL: Pattern = tuple(tuple(int((i * 3 + j * 5) % 7 > 2) for j in range(6)) for i in range(6))  # any, of data
+# Of data, or of more axes than a square has sides: nothing but that some items are left out.
+GENERAL: Pattern = tuple(tuple(int((i * 3 + j * 5) % 7 > 2) for j in range(6)) for i in range(6))
 
 
 def predicate(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:

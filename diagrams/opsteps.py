@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Graph, IndexInto, Role, Scalar, Value
-from .formula import Formula, applied, number, renamed, written
-from .patterns import Case, cases, telling
+from .formula import Formula, applied, number, of_static, renamed, written
+from .patterns import Case, cases, constant, telling
 from .scene import Kind, Learned, Scene, Section, Step, Tensor
 from .table import Glyph, Shape, glyph_of, name_of
-from .text import bold, italic, joined, plain, roman
+from .text import Rich, bold, italic, joined, plain, roman
 
 if TYPE_CHECKING:
     from ..dsl.source import Span
@@ -174,7 +174,7 @@ class Steps:
         """One tensor in, one out; further operands make it a box."""
         tensors = [self.tensor(frame, item) for item in items if not (isinstance(item, Formula) and not item.axes)]
         out = Tensor(axes, node.out.name or "", isinstance(node.out.type.element, IndexInto))
-        text = roman(name_of(node.op))
+        text = self.window(frame, node) if node.op == "window" else roman(name_of(node.op))
         if len(tensors) != 1:
             kind = Kind.BOX if tensors else Kind.SOURCE
             mark = "plain" if tensors else "table"
@@ -194,6 +194,17 @@ class Steps:
             step.kind, step.mark = Kind.LANE, "arrow"
         self.add(step)
         return out
+
+    def window(self, frame: Frame, node: Apply) -> Rich:
+        """`window −2…0`: the first and the last item that it sees, from the one where it stands."""
+        given = {name: of_static(option, frame.axis, frame.consts) for name, option in node.options.items()}
+        stride, pad = constant(given["stride"]), constant(given["pad"])
+        taps = frame.axis(node.made[-1]).extent
+        step = roman("") if stride == 1 else (*roman(", stride "), *written(given["stride"]))
+        if pad is None or taps is None:
+            return (*roman("window"), *roman(", pad "), *written(given["pad"]), *step)
+        ends = [f"{at:+d}".replace("-", "−") if at else "0" for at in (-pad, taps - 1 - pad)]
+        return (*roman(f"window {'…'.join(dict.fromkeys(ends))}"), *step)
 
     def relabelled(self, frame: Frame, x: Tensor, axes: tuple[Axis, ...]) -> Tensor:
         """The same wires under other labels: a copy of one."""
@@ -384,16 +395,20 @@ class Steps:
         seen: tuple[Case, ...] = ()
         if isinstance(mask, Formula) and where:
             columns = next((a for a in reversed(where) if a in over), where[-1])
-            rows = next((a for a in where if a is not columns), None)
-            where = tuple(a for a in (rows, columns) if a is not None)
+            rest = sorted(
+                (a for a in where if a is not columns), key=lambda a: (a.family != columns.family, not a.is_width)
+            )
+            rows = rest[0] if rest else None
             seen = telling(cases(mask, rows, columns))
+            if seen or leaves:
+                where = tuple(a for a in (rows, columns) if a is not None)
         note = italic(", ".join(spaced(leaf.name) for leaf in named))
         if not where or not fits:
             other = self.tensor(frame, mask)
             out = Tensor(tuple(dict.fromkeys((*x.axes, *other.axes))), x.name)
             self.add(Step(Kind.JOIN, "sign", [x, other], [out], frame.section, text=roman("where"), tip="where"))
             return out
-        tip = "mask over " + ", ".join(a.name for a in where)
+        tip = "mask over " + ", ".join(a.name for a in dict.fromkeys((*where, *mask.axes)) if a in x.axes)
         drawn = [self.along(frame, leaf, where, x.axes) for leaf in leaves]
         if any(not set(leaf.axes) <= set(x.axes) for leaf in drawn):
             other = self.tensor(frame, mask)

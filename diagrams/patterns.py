@@ -5,18 +5,19 @@ differs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import product
 
 from ..compiler.axes import Axis
-from .formula import Formula, number
+from .formula import Formula, index, number
 from .passes import said
-from .text import Rich, roman
+from .text import Rich, axis_label, joined, roman
 
 GRID = 8  # a pattern is drawn as GRID x GRID cells
 LEFT_OUT, KEPT, BY_DATA = 0, 1, 2  # what a cell can be: data may keep an item that the indices alone would not
 _MOST = 20_000  # passes looked at
+_ITEMS = 256  # items of further axes looked at
 _SHOWN = 3  # patterns side by side, at most
 
 Pattern = tuple[tuple[int, ...], ...]  # rows, columns
@@ -24,7 +25,8 @@ Pattern = tuple[tuple[int, ...], ...]  # rows, columns
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A pattern, and in which passes it holds: nothing where it always does. No pattern: those between are left out."""
+    """A pattern, and in which passes of a repeat, or for which items of a further axis (heads), it holds: nothing where
+    it always does. No pattern: those between are left out."""
 
     when: Rich
     pattern: Pattern | None
@@ -32,9 +34,16 @@ class Case:
 
 def cases(formula: Formula, rows: Axis | None, columns: Axis) -> tuple[Case, ...]:
     """What the predicate keeps, case by case; nothing where it cannot be said."""
+    others = {a: None for p in _parts(formula) if p.op == "position" and (a := p.axis) not in (rows, columns, None)}
+    if math.prod(a.extent or _MOST for a in others) > _ITEMS:
+        return ()
+    labels = {f"{a.label} {a.id}": axis_label(a.label, is_width=a.is_width) for a in others}
+    formula = itemised(formula, dict(zip(others, labels, strict=True)))
     symbols = {s.text: s.values for s in _parts(formula) if s.op == "symbol" and s.values}
+    if math.prod(map(len, symbols.values())) > _MOST:
+        return ()
     told: dict[str, tuple[Formula, list[tuple[int, ...]]]] = {}  # by what is left of it
-    for values in islice(product(*symbols.values()), _MOST):
+    for values in product(*symbols.values()):
         folded = fold(formula, dict(zip(symbols, values, strict=True)))
         told.setdefault(_key(folded), (folded, []))[1].append(values)
     scale = _scale([folded for folded, _ in told.values()])
@@ -43,7 +52,7 @@ def cases(formula: Formula, rows: Axis | None, columns: Axis) -> tuple[Case, ...
         seen = pattern(folded, rows, columns, scale)
         same = seen if scale == 1.0 else key  # what looks the same at a smaller scale need not be
         found.setdefault(same, (seen, []))[1].extend(passes)
-    out = [Case(roman(_when(symbols, sorted(passes))), seen) for seen, passes in found.values()]
+    out = [Case(_when(symbols, sorted(passes), labels), seen) for seen, passes in found.values()]
     if any(case.pattern is None for case in out):
         return ()
     if len(out) == 1:
@@ -56,14 +65,33 @@ def telling(found: tuple[Case, ...]) -> tuple[Case, ...]:
     return found if any(case.pattern is None or not all(map(all, case.pattern)) for case in found) else ()
 
 
-def _when(symbols: Mapping[str, Sequence[int]], chosen: Sequence[tuple[int, ...]]) -> str:
+def itemised(formula: Formula, others: Mapping[Axis, str]) -> Formula:
+    """The position along each of these axes as a symbol of this name, with one value for each item."""
+    axis = formula.axis
+    if formula.op in ("position", "size") and axis in others and axis is not None and axis.extent is not None:
+        return number(axis.extent) if formula.op == "size" else index(others[axis], range(axis.extent))
+    return replace(formula, args=tuple(itemised(arg, others) for arg in formula.args)) if others else formula
+
+
+def constant(formula: Formula) -> int | None:
+    """Its number, where the sizes in it are known."""
+    sizes = {p.axis: "" for p in _parts(formula) if p.op == "size" and p.axis is not None}
+    folded = fold(itemised(formula, sizes), {})
+    return int(folded.number) if folded.op == "number" else None
+
+
+def _when(symbols: Mapping[str, Sequence[int]], chosen: Sequence[tuple[int, ...]], labels: Mapping[str, Rich]) -> Rich:
     """`i even`, for one symbol or for several that vary by themselves; else the first values."""
+
+    def together(parts: Iterable[tuple[str, str]]) -> Rich:
+        told = [(*labels.get(name, roman(name)), *roman(text)) for name, text in parts if text]
+        return joined(run for k, part in enumerate(told) for run in (*roman(", " if k else ""), *part))
+
     sides = [sorted(set(values)) for values in zip(*chosen, strict=True)]
     if math.prod(map(len, sides)) == len(chosen):
-        parts = [said(name, side, symbols[name]) for name, side in zip(symbols, sides, strict=True)]
-        return ", ".join(part for part in parts if part)
-    first = ", ".join(f"{name} = {value}" for name, value in zip(symbols, chosen[0], strict=True))
-    return first + ", …"
+        return together((name, said("", side, symbols[name])) for name, side in zip(symbols, sides, strict=True))
+    first = together((name, f" = {value}") for name, value in zip(symbols, chosen[0], strict=True))
+    return (*first, *roman(", …"))
 
 
 def _parts(formula: Formula) -> list[Formula]:

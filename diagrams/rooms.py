@@ -210,7 +210,7 @@ def learned_width(step: Step) -> float:
 
 
 def mask_side(wires: int) -> float:
-    return theme.PITCH * (wires - 1) + 17 if wires > 1 else 22.0
+    return theme.PITCH * (min(wires, 3) - 1) + 17 if wires > 1 else 22.0
 
 
 def pill_width(step: Step) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import attnc
+from attnc.diagrams.scene import Step
+from attnc.diagrams.text import plain
 
 SPEC = """
 width q
@@ -33,3 +35,62 @@ def test_pattern(predicate: str) -> None:
     sheet = attnc.loads(SPEC.replace("PREDICATE", predicate)).block("f").draw()._sheet
     mask = next(s for column in sheet.columns for s in column.steps if s.mark == "mask")
     assert ["".join("#" if kept else "." for kept in row) for row in mask.cases[0].pattern] == ROWS[predicate]
+
+
+HEADS = """
+width q
+width k like q
+depth h = 6
+block f(x: [h, q, k]) -> [h, q, k] {
+    return softmax[k](x where PREDICATE)
+}
+"""
+
+
+def masked(text: str) -> Step:
+    sheet = attnc.loads(text).block("f").draw()._sheet
+    return next(s for column in sheet.columns for s in column.steps if s.mark == "mask")
+
+
+@pytest.mark.parametrize(
+    ("predicate", "kinds"),
+    [
+        ("h % 2 == 0 and q - k < 3 or h % 2 == 1 and k <= q", ["h even", "h odd"]),
+        ("h < |h| / 2 or k <= q", ["h ≤ 2", "h ≥ 3"]),
+        ("h == 1 and k <= q or h != 1 and q <= k", ["h ≠ 1", "h = 1"]),
+    ],
+)
+def test_a_square_for_each_kind_of_head(predicate: str, kinds: list[str]) -> None:
+    mask = masked(HEADS.replace("PREDICATE", predicate))
+    assert [plain(case.when) for case in mask.cases] == kinds
+    assert [axis.name for axis in mask.on] == ["q", "k"]
+    assert len({case.pattern for case in mask.cases}) == 2
+
+
+def test_a_mask_past_telling_lies_over_all_its_axes() -> None:
+    """A width of unknown size besides the two: no pattern is made up."""
+    text = HEADS.replace("depth h = 6", "width h").replace("PREDICATE", "k <= q or h % 2 == 0")
+    mask = masked(text)
+    assert mask.cases == ()
+    assert {axis.name for axis in mask.on} == {"q", "k", "h"}
+
+
+@pytest.mark.parametrize(
+    ("taps", "pad", "text"),
+    [
+        (3, "|t| - 1", "window −2…0"),
+        (3, "floor(|t| / 2)", "window −1…+1"),
+        (2, "0", "window 0…+1"),
+        (1, "0", "window 0"),
+    ],
+)
+def test_window_says_where_it_looks(taps: int, pad: str, text: str) -> None:
+    spec = f"""
+width s
+depth d = 4, t = {taps}
+block f(x: [s, d]) -> [s, t, d] {{
+    return window[s -> s, t](x, pad = {pad})
+}}
+"""
+    sheet = attnc.loads(spec).block("f").draw()._sheet
+    assert text in [plain(s.text) for column in sheet.columns for s in column.steps]
