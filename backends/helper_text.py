@@ -24,7 +24,7 @@ def helpers(module: str) -> dict[str, str]:
 
 
 TORCH = ("torch_helpers", "span_helpers", "torch_masks", "torch_decoding")
-NUMPY = ("numpy_helpers", "span_helpers", "numpy_masks", "numpy_decoding")
+NUMPY = ("numpy_helpers", "numpy_pointwise", "span_helpers", "numpy_masks", "numpy_decoding")
 
 
 def helper_names(modules: tuple[str, ...]) -> frozenset[str]:

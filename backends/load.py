@@ -54,7 +54,7 @@ def run_source(source: str, name: str) -> ModuleType:
     module.__file__ = file
     # No modification time: linecache keeps the entry, as doctest does for its examples.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec"), module.__dict__)
+    exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
     sys.modules[module_name] = module
     return module
 

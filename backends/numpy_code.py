@@ -194,7 +194,7 @@ class NumpyBody(Body):
             return Code(f"np.where({codes[0].text}, {codes[1].text}, {codes[2].text}).astype({dtype})")
         template = OPS[op].numpy
         for name in re.findall(r"\b[a-z_]+\b(?=\()", template):
-            if name in helpers("numpy_helpers"):
+            if name in helpers("numpy_pointwise"):
                 self.helper(name)
         return Code(template.format(*(code.text for code in codes)), ATOM if template.endswith(")") else TERM)
 

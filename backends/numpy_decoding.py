@@ -1,7 +1,5 @@
 """Decoding in generated NumPy code: the cache, and `generate`. The text is copied: keep it free of us."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -62,7 +60,7 @@ class Cache:
     The step at hand treats the items `start` to `end - 1`. `room` is how many there will be, where that is known.
     """
 
-    def __init__(self, room: int = 0, whole: Cache | None = None) -> None:
+    def __init__(self, room: int = 0, whole: "Cache | None" = None) -> None:
         self.whole = whole or self
         self.room, self.first, self.next = room, 0, 0
         self.sizes: dict[str, int] = {}  # of widths that no step changes
@@ -80,7 +78,7 @@ class Cache:
     def end(self) -> int:
         return self.whole.next
 
-    def at(self, name: str) -> Cache:
+    def at(self, name: str) -> "Cache":
         """The part of a block."""
         if name not in self.parts:
             self.parts[name] = Cache(whole=self.whole)

@@ -109,8 +109,10 @@ def captured(value: Array, batch: tuple[int, ...], dims: tuple[str, ...], kept: 
 
 def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     """x [..., in] times weight [out, in] transposed, plus bias: one matrix product, whatever the leading dimensions."""
-    y: Array = (x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) @ weight.T).reshape(*x.shape[:-1], weight.shape[0])
-    return y if bias is None else y + bias
+    y: Array = x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) @ weight.T
+    if bias is not None:
+        y += bias
+    return y.reshape(*x.shape[:-1], weight.shape[0])
 
 
 def unflatten(x: Array, axis: int, *sizes: int) -> Array:
@@ -140,16 +142,21 @@ def grouped_linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
 def layernorm(x: Array, axes: int, eps: float, weight: Array | None = None, bias: Array | None = None) -> Array:
     """x minus its mean, over its standard deviation, over the last `axes` dimensions (Ba et al. 2016)."""
     over = tuple(range(-axes, 0))
-    x = x - x.mean(over, keepdims=True)
-    x = x / np.sqrt((x * x).mean(over, keepdims=True) + eps)
-    x = x if weight is None else x * weight
-    return x if bias is None else x + bias
+    y: Array = x - x.mean(over, keepdims=True)
+    y /= np.sqrt(np.square(y).mean(over, keepdims=True) + eps)
+    if weight is not None:
+        y *= weight
+    if bias is not None:
+        y += bias
+    return y
 
 
 def rmsnorm(x: Array, axes: int, eps: float, weight: Array | None = None) -> Array:
     """x over its root mean square over the last `axes` dimensions (Zhang and Sennrich 2019)."""
-    x = x / np.sqrt((x * x).mean(tuple(range(-axes, 0)), keepdims=True) + eps)
-    return x if weight is None else x * weight
+    y: Array = x / np.sqrt(np.square(x).mean(tuple(range(-axes, 0)), keepdims=True) + eps)
+    if weight is not None:
+        y *= weight
+    return y
 
 
 def l2norm(x: Array, axis: int | tuple[int, ...], eps: float) -> Array:
@@ -233,107 +240,6 @@ def take_along(x: Array, index: Array, axis: int) -> Array:
     rank = max(x.ndim, index.ndim)
     x, index = x[(None,) * (rank - x.ndim)], index[(None,) * (rank - index.ndim)]
     return np.take_along_axis(x, index, axis)
-
-
-def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)), without overflow."""
-    e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
-
-
-def silu(x: Array) -> Array:
-    """x sigmoid(x), also called swish."""
-    return x * sigmoid(x)
-
-
-def gelu(x: Array) -> Array:
-    """x times the normal distribution function of x (Hendrycks and Gimpel 2016)."""
-    y: Array = x * (erf(x * math.sqrt(0.5)) + 1) * 0.5
-    return y
-
-
-def gelu_tanh(x: Array) -> Array:
-    """GELU by its tanh approximation (Hendrycks and Gimpel 2016)."""
-    y: Array = x * (np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)) + 1) * 0.5
-    return y
-
-
-ERF_SMALL = (
-    (
-        1.85777706184603153e-1,
-        3.16112374387056560e0,
-        1.13864154151050156e2,
-        3.77485237685302021e2,
-        3.20937758913846947e3,
-    ),
-    (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3),
-)
-ERF_MIDDLE = (
-    (
-        2.15311535474403846e-8,
-        5.64188496988670089e-1,
-        8.88314979438837594e0,
-        6.61191906371416295e1,
-        2.98635138197400131e2,
-        8.81952221241769090e2,
-        1.71204761263407058e3,
-        2.05107837782607147e3,
-        1.23033935479799725e3,
-    ),
-    (
-        1.0,
-        1.57449261107098347e1,
-        1.17693950891312499e2,
-        5.37181101862009858e2,
-        1.62138957456669019e3,
-        3.29079923573345963e3,
-        4.36261909014324716e3,
-        3.43936767414372164e3,
-        1.23033935480374942e3,
-    ),
-)
-ERF_LARGE = (
-    (
-        1.63153871373020978e-2,
-        3.05326634961232344e-1,
-        3.60344899949804439e-1,
-        1.25781726111229246e-1,
-        1.60837851487422766e-2,
-        6.58749161529837803e-4,
-    ),
-    (
-        1.0,
-        2.56852019228982242e0,
-        1.87295284992346047e0,
-        5.27905102951428412e-1,
-        6.05183413124413191e-2,
-        2.33520497626869185e-3,
-    ),
-)
-
-
-def horner(coefficients: tuple[float, ...], x: Array) -> Array:
-    """A polynomial, the highest power first."""
-    value = np.full_like(x, coefficients[0])
-    for coefficient in coefficients[1:]:
-        value *= x
-        value += coefficient
-    return value
-
-
-def erf(x: Array) -> Array:
-    """The error function, by the rational approximations of W. J. Cody (Math. Comp. 23, 1969)."""
-    y = np.abs(x)
-    square = np.minimum(y, 0.5) ** 2
-    small = x * horner(ERF_SMALL[0], square) / horner(ERF_SMALL[1], square)
-    middle = np.clip(y, 0.5, 4.0)
-    tail = np.exp(-middle * middle) * horner(ERF_MIDDLE[0], middle) / horner(ERF_MIDDLE[1], middle)
-    large = np.clip(y, 4.0, 6.0)  # beyond 6 it is 1 to the last digit
-    inverse = 1 / (large * large)
-    rest = inverse * horner(ERF_LARGE[0], inverse) / horner(ERF_LARGE[1], inverse)
-    far = np.exp(-large * large) / large * (math.sqrt(1 / math.pi) - rest)
-    found = np.where(y <= 0.5, small, np.copysign(1 - np.where(y <= 4.0, tail, far), x))
-    return np.where(np.isnan(x), x, found)
 
 
 def taps(x: Array, axis: int, places: int, size: int, left: int) -> Array:

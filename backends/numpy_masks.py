@@ -7,7 +7,7 @@ products alone, causal: 1.4; online softmax over tiles (Milakov and Gimelshein 2
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -47,68 +47,105 @@ def masked_attention(
     given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
     lead = np.broadcast_shapes((1,), *(x.shape[:-2] for x in given))
     n, m = Q.shape[-2], K.shape[-2]
-    out = np.zeros((*lead, n, V.shape[-1]), np.result_type(Q, K, V))
+    dtype = np.result_type(Q, K, V)
+    # In memory the leading dimension next to them lies behind the queries: so a map behind takes all heads uncopied.
+    out = np.zeros((*lead[:-1], n, lead[-1], V.shape[-1]), dtype).swapaxes(-3, -2)
+    Q = Q * dtype.type(scale)
     Q, K, V = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (Q, K, V))
     tilt = None if bias is None else np.broadcast_to(bias, (*lead, n, m))
-    for q0 in range(0, n, 64):
-        q1 = min(q0 + 64, n)
-        known = partial(block_data, data, q0, q1)
-        runs = in_sight(seen, q0, q1, m, 64, known)
-        masks = [None if every else block_mask(seen, q0, q1, a, b, data, lead) for a, b, every in runs]
-        heads = max(2**18 // max(64 * sum(b - a for a, b, _ in runs), 1), 1)  # at once: scores of 1 MB
+    room = np.empty(0, dtype)  # for scores: fresh memory for each block would cost more than the softmax
+    for q0, q1, spans, hidden in block_sights(seen, n, m, data):
+        keys = sum(b - a for a, b in spans)
+        heads = max(min(2**18 // max(64 * keys, 1), lead[-1]), 1)  # at once: scores of 1 MB
+        if room.size < heads * (q1 - q0) * keys:
+            room = np.empty(heads * (q1 - q0) * keys, dtype)
+        masks = [(a, b, x if x.ndim == 2 else np.broadcast_to(x, (*lead, *x.shape[-2:]))) for a, b, x in hidden]
         for at in np.ndindex(*lead[:-1]):
             for h in range(0, lead[-1], heads):
                 some = (*at, slice(h, h + heads))
-                parts = [(a, b, x if x is None else x[some]) for (a, b, _), x in zip(runs, masks, strict=True)]
-                q = Q[some][:, q0:q1] * out.dtype.type(scale)
-                left = None if tilt is None else tilt[some][:, q0:q1]
-                out[some][:, q0:q1] = attend_block(q, K[some], V[some], parts, left, cap)
+                q, left = Q[some][:, q0:q1], None if tilt is None else tilt[some][:, q0:q1]
+                scores = room[: q.shape[0] * (q1 - q0) * keys].reshape(q.shape[0], q1 - q0, keys)
+                parts = [(a, b, x if x.ndim == 2 else x[some]) for a, b, x in masks]
+                attend_block(q, K[some], V[some], spans, parts, left, cap, scores, out[some][:, q0:q1])
     return out if any(x.ndim > 2 for x in given) else out[0]
+
+
+SIGHTS: dict[object, list[tuple[Any, ...]]] = {}  # of masks of positions alone, by mask and widths: layers share them
+
+
+def block_sights(seen: Callable[..., Any], n: int, m: int, data: tuple[Array, ...]) -> Iterator[tuple[Any, ...]]:
+    """For each block of queries q0 .. q1 - 1: (q0, q1, the spans of keys in its sight, what is hidden there)."""
+
+    def blocks() -> Iterator[tuple[Any, ...]]:
+        for q0 in range(0, n, 64):
+            q1 = min(q0 + 64, n)
+            runs = in_sight(seen, q0, q1, m, 64, partial(block_data, data, q0, q1))
+            yield q0, q1, joined(runs), [(a, b, hidden(seen, q0, q1, a, b, data)) for a, b, every in runs if not every]
+
+    if data or n * m > 2**22:  # too large to keep
+        return blocks()
+    key = (seen.__code__, seen.__defaults__, n, m)
+    found = SIGHTS.get(key)
+    if found is None:
+        if len(SIGHTS) >= 8:
+            SIGHTS.clear()
+        found = SIGHTS[key] = list(blocks())
+    return iter(found)
+
+
+def joined(runs: list[tuple[int, int, bool]]) -> list[tuple[int, int]]:
+    """Runs of keys, those that meet joined into one: a product each."""
+    spans: list[tuple[int, int]] = []
+    for a, b, _ in runs:
+        if spans and spans[-1][1] == a:
+            a, _ = spans.pop()
+        spans.append((a, b))
+    return spans
 
 
 def attend_block(
     q: Array,
     K: Array,
     V: Array,
-    runs: list[tuple[int, int, Array | None]],
+    spans: list[tuple[int, int]],
+    hidden: list[tuple[int, int, Array]],
     bias: Array | None,
     cap: float | None,
-) -> Array:
-    """Queries [h, q, d], scaled already, to the runs of keys in their sight, each with its mask where one is needed."""
-    scores = np.empty((*q.shape[:-1], sum(b - a for a, b, _ in runs)), q.dtype)
-    least, place, kept = np.finfo(q.dtype).min, 0, []
-    for a, b, mask in runs:
-        part = scores[..., place : place + b - a]
-        np.matmul(q, K[:, a:b].swapaxes(-1, -2), out=part)
-        if cap is not None:
-            part /= cap
-            np.tanh(part, out=part)
-            part *= cap
-        if bias is not None:
-            part += bias[..., a:b]
-        if mask is not None:
-            np.copyto(part, least, where=~mask)
-            kept.append((part, mask))
-        place += b - a
-    scores -= scores.max(-1, keepdims=True, initial=least)
+    scores: Array,
+    out: Array,
+) -> None:
+    """Into `out`, which is zeros: queries [h, q, d], scaled already, to the spans of keys in their sight.
+
+    hidden: what of them is not seen after all, by runs of keys. scores: room for [h, q, all keys of the spans].
+    """
+    shift, at = {}, 0  # from a key to its column of the scores, by spans
+    for a, b in spans:
+        np.matmul(q, K[:, a:b].swapaxes(-1, -2), out=scores[..., at : at + b - a])
+        shift[a, b] = at - a
+        at += b - a
+    if cap is not None:
+        scores /= cap
+        np.tanh(scores, out=scores)
+        scores *= cap
+    if bias is not None:
+        for (a, b), by in shift.items():
+            scores[..., a + by : b + by] += bias[..., a:b]
+    for a, b, mask in hidden:
+        by = next(by for (first, last), by in shift.items() if first <= a < last)
+        np.copyto(scores[..., a + by : b + by], -np.inf, where=mask)
+    scores -= scores.max(-1, keepdims=True, initial=np.finfo(q.dtype).min)  # which is finite: nothing at all weighs 0
     np.exp(scores, out=scores)
-    for part, mask in kept:  # where nothing is seen at all, exp gave ones
-        part *= mask
     total = scores.sum(-1, keepdims=True)
-    out, place = np.zeros((*q.shape[:-1], V.shape[-1]), q.dtype), 0
-    for a, b, _ in runs:
-        out += scores[..., place : place + b - a] @ V[:, a:b]
-        place += b - a
-    out /= np.where(total == 0, 1, total)
-    return out
+    for (a, b), by in shift.items():
+        out += scores[..., a + by : b + by] @ V[:, a:b]
+    out /= np.maximum(total, 1)  # the greatest score alone adds 1, unless there is none
 
 
-def block_mask(
-    seen: Callable[..., Any], q0: int, q1: int, k0: int, k1: int, data: tuple[Array, ...], lead: tuple[int, ...]
-) -> Array:
-    """The mask [..., q, k] of one tile; q and k are of size 1 where it does not vary along them."""
+def hidden(seen: Callable[..., Any], q0: int, q1: int, k0: int, k1: int, data: tuple[Array, ...]) -> Array:
+    """What a mask leaves out of one tile [..., q, k]; q and k are of size 1 where it does not vary along them."""
     mask = seen(np.arange(q0, q1)[:, None], np.arange(k0, k1)[None], *(cut(x, q0, q1, k0, k1) for x in data))
-    return np.broadcast_to(mask, (*lead, *mask.shape[-2:]))
+    left_out: Array = np.logical_not(mask)
+    return left_out
 
 
 def block_data(data: tuple[Array, ...], q0: int, q1: int, k0: int, k1: int) -> list[Any]:
