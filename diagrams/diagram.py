@@ -16,7 +16,7 @@ from .unfold import scene_of
 
 __all__ = ["Diagram", "TooLarge", "UnknownBlock", "draw"]
 
-MOST = 1000
+MOST = 2000
 """Steps, inputs and results of a figure: nobody reads more, and laying them out would take minutes."""
 
 

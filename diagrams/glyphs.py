@@ -140,11 +140,12 @@ def _arrow(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
     lane = next(s for s in sheet.columns[spot.column].right if isinstance(s, Lane) and s.step is step)
     y = sheet.y(lane, spot.column)
     half = width(step.text, theme.BLOCK) / 2 + 2
+    called = f"block-{step.block}" if step.block else ""
     mid = spot.middle
     sheet.point(spot.id, (mid, y))
     sheet.arrow(f"{spot.id}_a", spot.id, (spot.x0 + 3, y), (mid - half, y), step.tip, at_start=True)
     sheet.arrow(spot.id, f"{spot.id}_b", (mid + half, y), (spot.x1 - 3, y), step.tip)
-    sheet.write(mid, y - 0.5, step.text, theme.BLOCK, cls="op elementwise")
+    sheet.write(mid, y - 0.5, step.text, theme.BLOCK, cls=f"op elementwise {called}".strip())
 
 
 def _source(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:

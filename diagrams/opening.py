@@ -1,7 +1,8 @@
 """Which calls are drawn open, and how: in line (no more than their contents) or as a tinted region with a title.
 
 Unless told, a figure opens what is structure (a block that holds a repeat) and what is glue (a few glyphs, hardly
-anything learned), both in line; and a small figure opens its smallest blocks as regions while it stays small.
+anything learned), both in line; and a small figure opens its smallest blocks as regions while it stays small. A
+function of each element that would copy all wires of its tensor stays a name between arrowheads.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum
 
-from ..compiler.graph import Apply, Call, Graph, Repeat, Role, Scalar, Scan, Value
+from ..compiler.graph import Apply, Call, Constant, Graph, Repeat, Role, Scalar, Scan, Value
 from .table import is_silent
 
 GLUE = 4  # glyphs at most, and
@@ -89,6 +90,8 @@ class Opening:
             return How.INLINE if self._structure(call.graph) or self._glue(call.graph) else How.REGION
         if self.depth is not None:
             return How.REGION if level < self.depth else How.CLOSED
+        if pointwise(call.graph):
+            return How.CLOSED
         tiny = self._size(call.graph)[0] <= TINY
         if self._structure(call.graph) or self._glue(call.graph):
             return How.REGION if id(call) in self.grown and not tiny else How.INLINE
@@ -162,6 +165,8 @@ class Opening:
             front.sort(key=lambda call: self._size(call.graph)[0])
             call = front.pop(0)
             size = self._size(call.graph)[0]
+            if pointwise(call.graph):
+                continue
             if total - 1 + size > SMALL:
                 return
             total += size - 1
@@ -175,6 +180,17 @@ def is_drawn(node: Apply) -> bool:
         return False
     scalar_operand = node.op in ("*", "/") and any(v.role is Role.CONSTANT for v in node.operands)
     return node.out.type.element is not Scalar.BOOL and not scalar_operand
+
+
+def pointwise(graph: Graph) -> bool:
+    """Whether a block is a function of each element of its one tensor, and reads a value more than once."""
+    within = all(
+        isinstance(node, Constant)
+        or (isinstance(node, Apply) and not (node.axes or node.made or node.weights or node.mask))
+        for node in graph.nodes
+    )
+    single = len(graph.inputs) == len(graph.outputs) == 1 and graph.kind != "op"
+    return single and within and max(uses(graph).values(), default=0) > 1
 
 
 def _bodies(node: object) -> tuple[Graph, ...]:

@@ -20,7 +20,7 @@ from ..compiler.graph import (
 from ..compiler.static import Static, evaluate
 from .copies import prune, split_copies
 from .formula import Formula, index, of_static, written
-from .opening import How, Opening, uses
+from .opening import How, Opening, pointwise, uses
 from .opsteps import Frame, Item, Steps, leaf_of, spaced, tail
 from .passes import Body, Part, plan, said
 from .patterns import cases, telling
@@ -394,6 +394,8 @@ class _Unfolding(Steps):
             step.mark, step.block = "plain", ""
         if not step.ins:
             step.kind, step.late = Kind.SOURCE, True
+        elif pointwise(node.graph) and [set(t.axes) for t in step.ins] == [set(t.axes) for t in outs]:
+            step.kind, step.mark = Kind.LANE, "arrow"  # it touches no wire
         self.add(step)
 
     def once(self, ins: Sequence[Tensor]) -> list[Tensor]:
@@ -420,7 +422,7 @@ def _elements(type: Type) -> tuple[bool, bool]:
 
 
 def block_title(node: Call | Scan) -> str:
-    """`multihead.self` is called "self multihead"; a label that is the block's own name is not said twice."""
+    """`multihead.self` is called "multihead (self)"; a label that is the block's own name is not said twice."""
     block = spaced(node.graph.name)
     label = spaced(tail(node.name))
-    return block if not label or label == block else f"{label} {block}"
+    return block if not label or label == block else f"{block} ({label})"

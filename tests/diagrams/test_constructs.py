@@ -195,3 +195,22 @@ def test_the_transformer_of_the_examples_is_calm() -> None:
         first = {step.kind for j in sheet.rows[0] for step in sheet.columns[j].steps}
         assert {Kind.ENTER, Kind.EXIT} <= first
         assert faults(sheet) == []
+
+
+def test_a_function_of_each_element_is_a_name_until_it_is_opened() -> None:
+    """It would copy every wire of its tensor; with `open` it does."""
+    spec = attnc.loads("""
+width s
+depth d = 4
+block phi(x: []) -> [] {
+    return select(x > 0, x + 1, exp(min(x, 0)))
+}
+model f(x: [s, d]) -> [s, d] {
+    return phi(x)
+}
+""")
+    shut, opened = spec.model("f").draw(), spec.model("f").draw(open=["phi"])
+    assert "op elementwise block-phi" in shut.dot
+    assert "op copy" not in shut.dot
+    assert "op copy" in opened.dot
+    assert faults(shut._sheet) == faults(opened._sheet) == []

@@ -118,8 +118,8 @@ def test_opening() -> None:
     assert "softmax" not in closed.dot
     assert "softmax" in named.dot
     assert named.dot.count("<feed") == draw(graph).dot.count("<feed") > 0
-    assert "cross<BR/>multihead" in named.dot
-    assert "cross<BR/>multihead" not in draw(graph, open=["multihead"]).dot
+    assert "multihead<BR/>(cross)" in named.dot
+    assert "multihead<BR/>(cross)" not in draw(graph, open=["multihead"]).dot
     with pytest.raises(UnknownBlock, match=r"no block `selfs` to open; this diagram has .*multihead"):
         draw(graph, open=["selfs"])
 
