@@ -1,13 +1,19 @@
-"""Looking inside: paths of values that the code returns besides its result (`decode.layers.1.cross.weights`)."""
+"""Looking inside: paths of values that the code returns besides its result (`decode.layers.1.cross.weights`).
+
+A path names blocks and repeats from the outside in, then a value; blocks without weights may be left out. A value without
+a name is called as its op is (`softmax`). Of several values of one name in a block the name alone is the last, and
+`name:1` the first; calls of a block without weights that nothing tells apart are `attend:1`, `attend:2`.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Scan, Value
+from ..compiler.graph import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Value
 from ..compiler.static import evaluate
 from .plan import results
 
@@ -29,6 +35,7 @@ class Found:
     graph: Graph
     value: Value
     skipped: int  # segments of blocks without weights that the path leaves out
+    node: Node | None = None  # what makes the value
 
 
 @dataclass(slots=True)
@@ -38,6 +45,13 @@ class Captures:
     wanted: dict[str, Found] = field(default_factory=dict)
     marks: dict[int, frozenset[int]] = field(default_factory=dict)
     lowered: Mapping[int, Graph] = field(default_factory=dict)  # from the graphs of `wanted`
+
+    def label(self, lowered: Graph, value: Value) -> str:
+        """What a recorded value is called in its block."""
+        for found in self.wanted.values():
+            if found.value.id == value.id and self.lowered[id(found.graph)] is lowered:
+                return found.path.rpartition(".")[2]
+        raise AssertionError(f"%{value.id} of {lowered.name} is not captured")
 
     def entries(
         self, program: Program, bodies: Mapping[str, Body]
@@ -82,14 +96,81 @@ def resolve(root: Graph, paths: tuple[str, ...]) -> dict[str, Found]:
     wanted = {}
     for path in paths:
         found = sorted(_search(root, path.split("."), (), (), 0, weightless), key=lambda one: one.skipped)
-        exact = [one for one in found if one.skipped == found[0].skipped]
         if not found:
             raise CaptureError(_unknown(root, path))
+        exact = [one for one in found if one.skipped == found[0].skipped]
         if len(exact) > 1:
             shown = ", ".join(f"`{one.path}`" for one in exact)
-            raise CaptureError(f"capture: `{path}` could be any of {shown}: label the calls apart")
+            raise CaptureError(f"capture: `{path}` could be any of {shown}")
         wanted[path] = exact[0]
     return wanted
+
+
+def everything(root: Graph) -> Iterator[Found]:
+    """Every value that can be captured, in the order of the spec: not what a `scan` makes item by item.
+
+    Of a shared repeat and of calls that share weights, it is what the last pass or call makes.
+    """
+    yield from _inside(root, (), (), {})
+
+
+def _inside(
+    graph: Graph, steps: tuple[tuple[Graph, int], ...], names: tuple[str, ...], weightless: dict[int, bool]
+) -> Iterator[Found]:
+    labels = _labels(graph)
+    for place, node in enumerate(graph.nodes):
+        for value in results(node):
+            if value.id in labels:
+                yield Found(".".join([*names, labels[value.id]]), steps, graph, value, 0, node)
+        here = (*steps, (graph, place))
+        match node:
+            case Call() if node.name == "":
+                yield from _inside(node.graph, here, names, weightless)
+            case Call() if _reached(graph, node, weightless):
+                yield from _inside(node.graph, here, (*names, segment(graph, node, weightless)), weightless)
+            case Repeat():
+                for number in _passes(node):
+                    body = node.bodies[node.variant[int(number)] if number and len(node.bodies) > 1 else 0]
+                    yield from _inside(body, here, (*names, node.name, *([number] if number else [])), weightless)
+            case _:
+                pass
+
+
+def _labels(graph: Graph) -> dict[int, str]:
+    """What each value that a graph makes is called in a path, by its id."""
+    named: dict[str, list[int]] = {}
+    for node in graph.nodes:
+        for value in results(node):
+            name = value.name or (node.op if isinstance(node, Apply) else None)
+            if name is not None:
+                named.setdefault(name, []).append(value.id)
+    return {
+        number: name if place == len(numbers) else f"{name}:{place}"
+        for name, numbers in named.items()
+        for place, number in enumerate(numbers, 1)
+    }
+
+
+def segment(graph: Graph, call: Call, weightless: dict[int, bool] | None = None) -> str:
+    """What a call adds to the paths of what is made in it."""
+    alike = _alike(graph, call)
+    if len(alike) == 1 or not _without_weights(call.graph, {} if weightless is None else weightless):
+        return call.name
+    return f"{call.name}:{1 + next(place for place, one in enumerate(alike) if one is call)}"
+
+
+def _alike(graph: Graph, call: Call) -> list[Call]:
+    return [node for node in graph.nodes if isinstance(node, Call) and node.name == call.name]
+
+
+def _reached(graph: Graph, call: Call, weightless: dict[int, bool]) -> bool:
+    """Of calls that share weights only the last is: what the others make is overwritten."""
+    return _without_weights(call.graph, weightless) or _alike(graph, call)[-1] is call
+
+
+def _passes(node: Repeat) -> list[str]:
+    """What stands in a path for each pass of a repeat; nothing where the passes share their weights."""
+    return [""] if node.shared else [str(number) for number in range(_count(node))]
 
 
 def _search(
@@ -103,30 +184,39 @@ def _search(
     if not segments:
         return
     if len(segments) == 1:
-        values = [value for node in graph.nodes for value in results(node) if value.name == segments[0]]
-        if values:  # rebound names: the last
-            yield Found(".".join([*names, segments[0]]), steps, graph, values[-1], skipped)
+        labels = _labels(graph)
+        for node in graph.nodes:
+            for value in results(node):
+                # the last of several may be written with its number, too
+                if value.id in labels and segments[0] in (labels[value.id], _numbered(labels, value.id)):
+                    yield Found(".".join([*names, labels[value.id]]), steps, graph, value, skipped, node)
     for place, node in enumerate(graph.nodes):
         here = (*steps, (graph, place))
         match node:
-            case Call():
-                if node.name == "":
-                    yield from _search(node.graph, segments, here, names, skipped, weightless)
-                    continue
-                inner = (*names, node.name)
-                if node.name == segments[0]:
+            case Call() if node.name == "":
+                yield from _search(node.graph, segments, here, names, skipped, weightless)
+            case Call() if _reached(graph, node, weightless):
+                own = segment(graph, node, weightless)
+                inner = (*names, own)
+                if segments[0] in (node.name, own):
                     yield from _search(node.graph, segments[1:], here, inner, skipped, weightless)
                 if _without_weights(node.graph, weightless):
                     yield from _search(node.graph, segments, here, inner, skipped + 1, weightless)
             case Repeat() if node.name == segments[0]:
-                if node.shared:
-                    yield from _search(node.bodies[0], segments[1:], here, (*names, node.name), skipped, weightless)
-                elif len(segments) > 1 and segments[1].isdecimal() and int(segments[1]) < _count(node):
-                    number = int(segments[1])
-                    body = node.bodies[node.variant[number] if len(node.bodies) > 1 else 0]
-                    yield from _search(body, segments[2:], here, (*names, node.name, str(number)), skipped, weightless)
+                for number in _passes(node):
+                    rest = segments[2:] if number else segments[1:]
+                    if not number or segments[1:2] == [number]:
+                        body = node.bodies[node.variant[int(number)] if number and len(node.bodies) > 1 else 0]
+                        own_names = (*names, node.name, *([number] if number else []))
+                        yield from _search(body, rest, here, own_names, skipped, weightless)
             case _:
                 pass
+
+
+def _numbered(labels: Mapping[int, str], number: int) -> str:
+    name = labels[number].partition(":")[0]
+    alike = [one for one, label in labels.items() if label.partition(":")[0] == name]
+    return f"{name}:{1 + alike.index(number)}"
 
 
 def _count(node: Repeat) -> int:
@@ -153,33 +243,9 @@ def _without_weights(graph: Graph, memo: dict[int, bool]) -> bool:
 
 
 def capturable(graph: Graph, limit: int = 10_000) -> list[str]:
-    """Paths of all named values, of repeats only the first pass; at most `limit`."""
-    found: dict[str, None] = {}
-
-    def walk(graph: Graph, prefix: str) -> None:
-        for node in graph.nodes:
-            if len(found) >= limit:
-                return
-            for value in results(node):
-                if value.name is not None:
-                    found[prefix + value.name] = None
-            match node:
-                case Call():
-                    walk(node.graph, f"{prefix}{node.name}." if node.name else prefix)
-                case Repeat():
-                    if node.shared:
-                        walk(node.bodies[0], f"{prefix}{node.name}.")
-                    else:
-                        for number in range(_count(node)):
-                            walk(
-                                node.bodies[node.variant[number] if len(node.bodies) > 1 else 0],
-                                f"{prefix}{node.name}.{number}.",
-                            )
-                case _:
-                    pass
-
-    walk(graph, "")
-    return list(found)
+    """Paths of all values that have names of their own; at most `limit`."""
+    named = (found.path for found in everything(graph) if found.value.name is not None)
+    return list(islice(dict.fromkeys(named), limit))
 
 
 def _unknown(root: Graph, path: str) -> str:

@@ -15,7 +15,7 @@ from ..compiler.static import Const, Static
 from . import numpy_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
-from .capture import Captures
+from .capture import Captures, segment
 from .decoder import DOCS, NAMES, begin_decoding, decoder_functions
 from .helper_text import NUMPY, helper_names, helpers, used_helpers
 from .names import Namer
@@ -224,9 +224,8 @@ class NumpyBody(Body):
 
     def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
         cache = f'cache.at("{node.graph.stepped.segment}")' if node.graph.stepped is not None else ""
-        return self.call_text(
-            plan, node.graph, dict(node.axes), dict(node.consts), self.path(node.name), args, keywords, cache
-        )
+        at = self.path(segment(self.graph, node) if isinstance(node, Call) else node.name)
+        return self.call_text(plan, node.graph, dict(node.axes), dict(node.consts), at, args, keywords, cache)
 
     def loop(
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
@@ -266,7 +265,8 @@ class NumpyBody(Body):
 
     def record(self, out: Value, val: Val) -> None:
         self.note(out, val)
-        self.line(f'found[{self.prefix}"{out.name}"] = {val.text}')
+        label = self.numpy.captures.label(self.graph, out)
+        self.line(f'found[{self.prefix}"{label}"] = {val.text}')
 
     def begin(self) -> None:
         if self.plan.is_root and self.plan.owner is not None:

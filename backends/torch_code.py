@@ -15,7 +15,7 @@ from ..compiler.static import Const, Static
 from . import torch_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
-from .capture import Captures
+from .capture import Captures, segment
 from .decoder import DOCS, begin_decoding, decoder_lines
 from .helper_text import TORCH, helper_names, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
@@ -395,9 +395,9 @@ class TorchBody(Body):
             return self._step(node, plan, args, keywords)
         made = self.made(plan, node.graph, dict(node.axes), dict(node.consts))
         name = self.submodule(node.name, made, self.torch.owns(node.graph))
-        segment = node.name
+        at = segment(self.graph, node) if isinstance(node, Call) else node.name
         cache = [f'cache.at("{node.graph.stepped.segment}")'] if plan.cached and node.graph.stepped is not None else []
-        return f"{name}({', '.join([*args, *cache, *keywords, *self.traced(plan, segment)])})"
+        return f"{name}({', '.join([*args, *cache, *keywords, *self.traced(plan, at)])})"
 
     def _step(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
         """The call of another class's method of decoding."""
@@ -524,7 +524,8 @@ class TorchBody(Body):
 
     def record(self, out: Value, val: Val) -> None:
         self.note(out, val)
-        key = f'"{out.name}"' if self.graph.kind == "model" else f'f"{{at}}{out.name}"'
+        label = self.torch.captures.label(self.graph, out)
+        key = f'"{label}"' if self.graph.kind == "model" else f'f"{{at}}{label}"'
         self.line(f"found[{key}] = {val.text}")
 
     # -- a model's border ---------------------------------------------------------------------------------------
