@@ -1,0 +1,21 @@
+"""Looking inside a compiled model: what its attention weighs, read by the names of the spec.
+
+    import attnc.inspect
+
+    look = attnc.inspect.look(model, {"x": x}, weights)        # every attention map: {path: Map}
+    look["layers.0.multihead.weights"].entropy()               # in nats, for each head and query
+    look.html()                                                # one page to explore them
+
+Which axis is the keys' and which the queries' comes from the spec: a `softmax` normalises over the keys, and the widths
+that are left are the queries'. NumPy does the figures; only pictures need matplotlib (`pip install attnc[inspect]`).
+"""
+
+from __future__ import annotations
+
+from .find import Spot, spots
+from .given import inputs
+from .look import Look, Map, look
+from .measure import carried, entropy, spectrum
+from .problem import InspectError
+
+__all__ = ["InspectError", "Look", "Map", "Spot", "carried", "entropy", "inputs", "look", "spectrum", "spots"]

@@ -1,0 +1,70 @@
+"""What was seen, as files: each written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .problem import InspectError
+
+if TYPE_CHECKING:
+    from .look import Look
+
+ENDINGS = ("html", "png", "svg", "pdf", "npz")
+DOTS = 150  # per inch
+
+
+def save(look: Look, out: Path, item: int) -> None:
+    """By the ending of `out`; a folder gets all of it: index.html, a picture for each path, and values.npz."""
+    if item not in range(look.batch):
+        raise InspectError(f"there is no item {item}: the batch has {look.batch}, counted from 0")
+    if out.is_dir():
+        _html(look, out / "index.html", item)
+        _arrays(look, out / "values.npz")
+        for path in look:
+            one = type(look)(look.model, {path: look[path]}, look.result)
+            _picture(one, out / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', path)}.png", item)
+        return
+    match out.suffix.lower():
+        case ".html":
+            _html(look, out, item)
+        case ".png" | ".svg" | ".pdf":
+            _picture(look, out, item)
+        case ".npz":
+            _arrays(look, out)
+        case _:
+            raise InspectError(f"cannot write {out}: its name must end in one of {', '.join('.' + e for e in ENDINGS)}")
+
+
+def _html(look: Look, out: Path, item: int) -> None:
+    text = look.html(item)
+    _whole(out, lambda path: path.write_text(text, encoding="utf-8", newline=""))
+
+
+def _arrays(look: Look, out: Path) -> None:
+    arrays: dict[str, Any] = {path: one.array for path, one in look.maps.items()}
+    _whole(out, lambda path: np.savez(path, **arrays))
+
+
+def _picture(look: Look, out: Path, item: int) -> None:
+    import matplotlib as mpl
+
+    figure = look.figure(item)
+    about = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(out.suffix.lower()[1:])
+    with mpl.rc_context({"svg.hashsalt": "attnc"}):
+        _whole(out, lambda path: figure.savefig(path, dpi=DOTS, metadata=about))
+
+
+def _whole(out: Path, write: Callable[[Path], Any]) -> None:
+    """Through a file beside it, then renamed; the ending stays, as matplotlib and NumPy go by it."""
+    beside = out.with_name(f".{os.getpid()}.{out.name}")
+    try:
+        write(beside)
+        beside.replace(out)
+    finally:
+        beside.unlink(missing_ok=True)
