@@ -1,8 +1,8 @@
 """Looking inside: paths of values that the code returns besides its result (`decode.layers.1.cross.weights`).
 
-A path names blocks and repeats from the outside in, then a value; blocks without weights may be left out. A value without
-a name is called as its op is (`softmax`). Of several values of one name in a block the name alone is the last, and
-`name:1` the first; calls of a block without weights that nothing tells apart are `attend:1`, `attend:2`.
+A path names blocks and repeats from the outside in, then a value; blocks without weights may be left out. A value
+without a name is called as its op is (`softmax`). Of several values of one name in a block the name alone is the last,
+and `name:1` the first; calls of a block without weights that nothing tells apart are `attend:1`, `attend:2`.
 """
 
 from __future__ import annotations

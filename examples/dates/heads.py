@@ -2,11 +2,11 @@
 
     python examples/dates/heads.py [--out out/dates] [--dates N] [--train STEPS]
 
-Of the weights that run.py left in `--out`, each head is removed in turn; then, in each attention, all but one; then all.
-A head is removed by zeroing its columns of the map `O`, so that nothing of it is passed on. With `--train`, models with 1,
-2, 4, 8 and 16 heads of the same depth in all are trained from the start, too. Exact match of the held-out dates goes into
-a table and heads.json. After Michel, Levy and Neubig 2019, "Are Sixteen Heads Really Better than One?", whose tables 1 and
-3 ask the same of translation.
+Of the weights that run.py left in `--out`, each head is removed in turn; then, in each attention, all but one; then
+all. A head is removed by zeroing its columns of the map `O`, so that nothing of it is passed on. With `--train`, models
+with 1, 2, 4, 8 and 16 heads of the same depth in all are trained from the start, too. Exact match of the held-out dates
+goes into a table and heads.json. After Michel, Levy and Neubig 2019, "Are Sixteen Heads Really Better than One?", whose
+tables 1 and 3 ask the same of translation.
 """
 
 import argparse
@@ -21,7 +21,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # examples/: run from anywhere, nothing to install
 
 import torch
-from rich.table import Table
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 from torch import nn
@@ -108,21 +107,20 @@ def trained(dates: data.Dates, heads: int, *, steps: int, seed: int) -> float:
     return evaluate.judge(train.from_torch(module), dates).exact_match
 
 
-def table(whole_model: float, results: Sequence[Result], heads: int) -> Table:
+def table(whole_model: float, results: Sequence[Result], heads: int) -> str:
     """A line for each attention: exact match without head 0, 1, ..., with head 0, 1, ... alone, without any."""
-    columns = [f"-{head}" for head in range(heads)] + [f"only {head}" for head in range(heads)] + ["none"]
-    shown = Table("attention", *columns, title=f"exact match without heads; {whole_model:.1%} with all")
-    for column in shown.columns[1:]:
-        column.justify = "right"
+    everyone = tuple(range(heads))
+    alone = [tuple(other for other in everyone if other != head) for head in everyone]
+    removed = [*((head,) for head in everyone), *alone, everyone] if heads > 1 else [everyone]
+    names = [f"-{head}" for head in everyone] + [f"only {head}" for head in everyone] + ["none"]
+    rows = [["", *(names if heads > 1 else ["none"])]]
     by_site: dict[str, dict[tuple[int, ...], float]] = {}
     for result in results:
         by_site.setdefault(result.attention, {})[result.removed] = result.exact_match
-    everyone = tuple(range(heads))
-    for path, found in by_site.items():
-        kept_one = [found[tuple(other for other in everyone if other != head)] for head in everyone] if heads > 1 else []
-        alone = kept_one or [whole_model]
-        shown.add_row(path, *(f"{x:.1%}" for x in (*(found[(head,)] for head in everyone), *alone, found[everyone])))
-    return shown
+    rows += [[path, *(f"{found[which]:.1%}" for which in removed)] for path, found in by_site.items()]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join([f"exact match without heads; {whole_model:.1%} with all", *lines])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -177,8 +175,12 @@ def failed(message: str, *, status: int = 2) -> int:
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("out/dates"), help="folder with weights.safetensors (%(default)s)")
-    parser.add_argument("--dates", type=positive, default=data.HELD_OUT, help="held-out dates to judge by (%(default)s)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out/dates"), help="folder with weights.safetensors (%(default)s)"
+    )
+    parser.add_argument(
+        "--dates", type=positive, default=data.HELD_OUT, help="held-out dates to judge by (%(default)s)"
+    )
     parser.add_argument("--train", type=positive, metavar="STEPS", help="train models with 1, 2, ..., 16 heads, too")
     parser.add_argument("--seed", type=int, default=0, help="of that training (%(default)s)")
     return parser.parse_args(arguments)

@@ -66,6 +66,18 @@ def find_weights() -> Path | None:
 
 def embedder(folder: Path, backend: str) -> Embed:
     """A function from texts to vectors [text, model] of length 1: their products are cosines."""
+    model, ours = load_model(folder)
+    tokenize = WordPiece(folder / "vocab.txt")
+    run = runner(model, ours, backend)
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        return run(*batch([tokenize(text) for text in texts]))
+
+    return embed
+
+
+def load_model(folder: Path) -> tuple[attnc.Model, Any]:
+    """The model of the zoo, in the sizes of the weights in a folder, and these weights under its names."""
     config = json.loads((folder / "config.json").read_text())
     sizes = {
         "vocab": config["vocab_size"],
@@ -78,14 +90,7 @@ def embedder(folder: Path, backend: str) -> Embed:
         "eps": config["layer_norm_eps"],
     }
     model = attnc.load(ZOO / "bert.attn", sizes=sizes).model("sentence")
-    ours = weights.convert(weights.load(folder / "model.safetensors"), ZOO / "bert.map", model)
-    tokenize = WordPiece(folder / "vocab.txt")
-    run = runner(model, ours, backend)
-
-    def embed(texts: Sequence[str]) -> np.ndarray:
-        return run(*batch([tokenize(text) for text in texts]))
-
-    return embed
+    return model, weights.convert(weights.load(folder / "model.safetensors"), ZOO / "bert.map", model)
 
 
 def runner(model: attnc.Model, ours: Any, backend: str) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:

@@ -23,9 +23,9 @@ __all__ = ["AttnError", "Diagnostic", "Model", "Port", "Severity", "Spec", "chec
 
 
 def __getattr__(name: str) -> Any:
-    """`attnc.weights` without an import of its own: it loads NumPy."""
-    if name == "weights":
+    """`attnc.weights` and `attnc.inspect` without an import of their own: they load NumPy."""
+    if name in ("inspect", "weights"):
         from importlib import import_module
 
-        return import_module(".weights", __name__)
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

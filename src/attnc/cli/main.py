@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..dsl.diagnostic import AttnError
-from . import check, compile, convert, cost, draw, explain, fmt, lsp, show, summary
+from . import check, compile, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
 from .arguments import Parser
 from .output import COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
 
@@ -21,6 +21,7 @@ COMMANDS = {
     "compile": compile,
     "summary": summary,
     "cost": cost,
+    "inspect": inspect,
     "convert": convert,
     "explain": explain,
     "lsp": lsp,

@@ -38,7 +38,8 @@ def inputs(
     wanted = [port for name, port in ports.items() if name not in made and not port.optional]
     if wanted and random is None:
         listed = ", ".join(f"`{port}`" for port in wanted)
-        raise InspectError(f"{model.name} needs {'an input' if len(wanted) == 1 else 'inputs'} that it is not given: {listed}")
+        needs = "an input that it is not given" if len(wanted) == 1 else "inputs that it is not given"
+        raise InspectError(f"{model.name} needs {needs}: {listed} (--input gives them, --random draws them)")
     if random is not None:
         sizes = _sizes(model, made, random)
         batch = _batch(model, made)
@@ -53,7 +54,9 @@ def _as(port: Port, value: Any) -> Array:
     array = np.asarray(value)
     shown = f"`{port}`"
     if array.ndim < len(port.axes):
-        raise InspectError(f"{shown} has {_dims(len(port.axes))}, but it is given {_dims(array.ndim)}: {list(array.shape)}")
+        raise InspectError(
+            f"{shown} has {_dims(len(port.axes))}, but it is given {_dims(array.ndim)}: {list(array.shape)}"
+        )
     match port.element:
         case "real":
             if array.dtype.kind not in "fiu":
@@ -98,7 +101,7 @@ def _batch(model: Model, made: Mapping[str, Array]) -> tuple[int, ...]:
     for port in model.inputs:
         if str(port.name) in made:
             shape = made[str(port.name)].shape
-            return shape[: len(shape) - len(port.axes)]
+            return tuple(shape[: len(shape) - len(port.axes)])
     return ()
 
 
@@ -123,7 +126,9 @@ def _drawn(
             into = axes[name]
             size = into.extent if into.extent is not None else sizes.get(into.family)
             if size is None:
-                raise InspectError(f"how large is the width `{name}` that `{port}` indexes? draw it with --random {name}=12")
+                raise InspectError(
+                    f"how large is the width `{name}` that `{port}` indexes? draw it with --random {name}=12"
+                )
             return numbers.integers(0, size, shape)
 
 

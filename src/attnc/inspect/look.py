@@ -58,7 +58,8 @@ class Map:
 
     def flat(self, item: int = 0) -> Array:
         """The maps of one item of the batch: [head, row, column]."""
-        return self.array[item].reshape(-1, *self.array.shape[-2:])
+        maps: Array = self.array[item].reshape(-1, *self.array.shape[-2:])
+        return maps
 
     def counted(self) -> Array:
         """bool [item, *heads, row]: the queries that count in means.
@@ -69,8 +70,10 @@ class Map:
         if self.seen is None:
             return everyone
         seen = np.broadcast_to(self.seen, self.array.shape)
-        counts = seen.any(axis=-1)
-        if [side.family for side in self.rows] == [side.family for side in self.columns] and seen.shape[-1] == seen.shape[-2]:
+        counts: Array = np.asarray(seen.any(axis=-1))
+        if [side.family for side in self.rows] == [side.family for side in self.columns] and seen.shape[
+            -1
+        ] == seen.shape[-2]:
             counts = counts & seen.any(axis=-2)
         return counts
 
@@ -180,7 +183,12 @@ def look(
 
 
 def _run(
-    model: Model, given: Mapping[str, Array], weights: Mapping[str, Any] | None, paths: Sequence[str], backend: str, seed: int
+    model: Model,
+    given: Mapping[str, Array],
+    weights: Mapping[str, Any] | None,
+    paths: Sequence[str],
+    backend: str,
+    seed: int,
 ) -> tuple[Any, dict[str, tuple[Array, tuple[str, ...]]]]:
     """The result, and each captured value with the names of its dimensions behind those of the batch."""
     if backend == "numpy":
@@ -198,7 +206,7 @@ def _batch(model: Model, given: Mapping[str, Array]) -> tuple[int, ...]:
     for port in model.inputs:
         if str(port.name) in given:
             shape = given[str(port.name)].shape
-            return shape[: len(shape) - len(port.axes)]
+            return tuple(shape[: len(shape) - len(port.axes)])
     return ()
 
 
@@ -237,8 +245,18 @@ def _sides(
         left = [tuple(side for side in widths if side not in other) for other in reversed(asked)]
         return asked[0] or left[0], asked[1] or left[1]
     if len(widths) != 2:
-        has = f"the widths {_named(widths)}" if len(widths) > 1 else f"the width {_named(widths)}" if widths else "no width"
-        example = f"; say which axes it has, such as --rows {sides[0].name} --columns {sides[-1].name}" if len(sides) > 1 else ""
+        has = (
+            f"the widths {_named(widths)}"
+            if len(widths) > 1
+            else f"the width {_named(widths)}"
+            if widths
+            else "no width"
+        )
+        example = (
+            f"; say which axes it has, such as --rows {sides[0].name} --columns {sides[-1].name}"
+            if len(sides) > 1
+            else ""
+        )
         raise InspectError(f"a map needs two widths, and `{spot}` has {has}{example}")
     return (widths[0],), (widths[1],)
 
@@ -264,7 +282,7 @@ def _with_mask(
     """The map, with what its queries may see."""
     if mask.path is not None:
         value, axes = found[mask.path]
-    elif mask.input in given:
+    elif mask.input is not None and mask.input in given:
         value = given[mask.input]
         axes = next(port.axes for port in model.inputs if port.name == mask.input)
     else:

@@ -42,9 +42,7 @@ def carried(values: Array) -> Array:
     is zero throughout.
     """
     total = values.sum(axis=-1, keepdims=True)
-    share: Array = np.divide(
-        np.cumsum(values, axis=-1), total, out=np.full(values.shape, np.nan), where=total > 0
-    )
+    share: Array = np.divide(np.cumsum(values, axis=-1), total, out=np.full(values.shape, np.nan), where=total > 0)
     return share
 
 

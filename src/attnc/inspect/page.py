@@ -55,9 +55,7 @@ def _entry(one: Map, item: int) -> dict[str, Any]:
     }
     if one.is_attention:
         nats, share = one.entropy()
-        entry["entropy"] = [
-            [_mean(figure) for figure in each[item].reshape(len(values), -1)] for each in (nats, share)
-        ]
+        entry["entropy"] = [[_mean(figure) for figure in each[item].reshape(len(values), -1)] for each in (nats, share)]
     return entry
 
 

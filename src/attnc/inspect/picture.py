@@ -28,6 +28,7 @@ def figure(maps: Sequence[Map], item: int = 0, *, title: str = "") -> Figure:
     """The maps of one item of the batch. Raises InspectError for more than a page can show."""
     try:
         from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError:
         raise InspectError(NEEDS) from None
     _check_size(maps)
@@ -37,8 +38,7 @@ def figure(maps: Sequence[Map], item: int = 0, *, title: str = "") -> Figure:
     across = math.ceil(heads / math.ceil(heads / fit))  # lines of about one length
     lines = [math.ceil(len(one.names()) / across) for one in maps]
     size = (max(panel[0] * across + 1.2, 4.5), panel[1] * sum(lines) + 0.5 * len(maps) + 0.3)
-    drawn = Figure(figsize=size, layout="constrained", facecolor="white")
-    drawn.get_layout_engine().set(w_pad=0.05, h_pad=0.05)  # type: ignore[union-attr]
+    drawn = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.05, h_pad=0.05), facecolor="white")
     if title:
         shaded = any(one.seen is not None and not one.seen.all() for one in maps)
         drawn.suptitle(title + (" (grey: hidden by the mask)" if shaded else ""), fontsize=11)
@@ -52,7 +52,8 @@ def _check_size(maps: Sequence[Map]) -> None:
     panels = sum(len(one.names()) for one in maps)
     if panels > MOST_PANELS:
         raise InspectError(
-            f"{panels:,} maps are too many for one picture (at most {MOST_PANELS}): name some with --capture, or write .html"
+            f"{panels:,} maps are too many for one picture (at most {MOST_PANELS}): name some with --capture, "
+            "or write .html"
         )
     for one in maps:
         longest = max(one.array.shape[-2:])
@@ -94,7 +95,9 @@ def _band(band: Any, one: Map, item: int, across: int, lines: int) -> None:
         if place >= len(values):
             axes.set_axis_off()
             continue
-        drawn = axes.imshow(np.ma.array(values[place], mask=hidden[place]), aspect="auto", interpolation="nearest", **shade)
+        drawn = axes.imshow(
+            np.ma.array(values[place], mask=hidden[place]), aspect="auto", interpolation="nearest", **shade
+        )
         axes.set_facecolor(HIDDEN)
         used.append(axes)
         if one.names()[place]:

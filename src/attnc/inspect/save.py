@@ -13,6 +13,8 @@ import numpy as np
 from .problem import InspectError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .look import Look
 
 ENDINGS = ("html", "png", "svg", "pdf", "npz")
@@ -52,10 +54,21 @@ def _arrays(look: Look, out: Path) -> None:
 
 
 def _picture(look: Look, out: Path, item: int) -> None:
+    _drawn(look.figure(item), out)
+
+
+def save_curves(look: Look, out: Path, mark: int) -> None:
+    """The spectra as curves; `mark` is a rank to point out. Raises InspectError without matplotlib."""
+    from .curves import curves
+    from .text import carried
+
+    _drawn(curves(carried(look), title=look.model, mark=mark), out)
+
+
+def _drawn(figure: Figure, out: Path) -> None:
     import matplotlib as mpl
 
-    figure = look.figure(item)
-    about = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(out.suffix.lower()[1:])
+    about = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(out.suffix.lower())
     with mpl.rc_context({"svg.hashsalt": "attnc"}):
         _whole(out, lambda path: figure.savefig(path, dpi=DOTS, metadata=about))
 
