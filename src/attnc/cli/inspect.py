@@ -125,7 +125,9 @@ def listed(model: Model, args: argparse.Namespace) -> list[str]:
 def looked(model: Model, args: argparse.Namespace) -> Look:
     """Run the model as the command line says."""
     from ..inspect import inputs, look
+    from ..inspect.find import chosen
 
+    chosen(model, args.capture)  # what is wrong with these is said first
     given: dict[str, Any] = dict(arrays(args.input)) if args.input else {}
     labels = {name: label_list(name, text) for name, text in args.labels}
     for name, values in args.ids:
@@ -188,14 +190,15 @@ def arrays(file: str) -> dict[str, Any]:
     import numpy as np
 
     try:
-        with np.load(file, allow_pickle=False) as found:
-            if not isinstance(found, np.lib.npyio.NpzFile):
-                raise CannotRun(f"{file} holds one array without a name; write it with numpy.savez(file, name=array)")
-            return {name: found[name] for name in found.files}
+        found = np.load(file, allow_pickle=False)
+        if isinstance(found, np.lib.npyio.NpzFile):
+            with found:
+                return {name: found[name] for name in found.files}
     except OSError as problem:
         raise CannotRun(f"cannot read {file}: {problem.strerror or problem}") from None
     except (ValueError, zipfile.BadZipFile, EOFError):
         raise CannotRun(f"{file} is not a readable .npz file of plain arrays") from None
+    raise CannotRun(f"{file} holds one array without a name; write it with numpy.savez(file, name=array)")
 
 
 def label_list(name: str, text: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..compiler.static import evaluate
 from ..spec import Model, suggestion
 from . import measure
 from .find import Mask, Side, Spot, chosen, families
@@ -162,14 +163,11 @@ def look(
     Raises InspectError for a path that names nothing, inputs and labels that do not fit and a value that is no map;
     `attnc.backends.WeightsError` for weights that do not fit. Both are ValueErrors.
     """
-    given = checked(model, inputs)
     spots = chosen(model, capture)
+    given = checked(model, inputs)
     masks = {spot.mask.path: None for spot in spots if spot.mask is not None and spot.mask.path is not None}
     wanted = list(dict.fromkeys([*(spot.full for spot in spots), *masks]))
-    try:
-        result, found = _run(model, given, weights, wanted, backend, seed)
-    except (IndexError, TypeError) as problem:
-        raise InspectError(f"{model.name} cannot run on this input: {problem}") from None
+    result, found = _run(model, given, weights, wanted, backend, seed)
     batch = _batch(model, given)
     maps = {}
     for spot in spots:
@@ -191,15 +189,24 @@ def _run(
     seed: int,
 ) -> tuple[Any, dict[str, tuple[Array, tuple[str, ...]]]]:
     """The result, and each captured value with the names of its dimensions behind those of the batch."""
+    net: Any
     if backend == "numpy":
-        result, found = model.numpy(weights, seed=seed, capture=paths)(**given)
-        return result, {path: (np.asarray(one.value), one.axes) for path, one in found.items()}
-    import torch
+        net = model.numpy(weights, seed=seed, capture=paths)
+        ready: dict[str, Any] = dict(given)
+        quiet: Any = np.errstate()
+    else:
+        import torch
 
-    net = model.torch(weights=weights, seed=seed, capture=paths).eval()
-    with torch.inference_mode():
-        result, found = net(**{name: torch.from_numpy(array) for name, array in given.items()})
-    return result, {path: (one.value.cpu().numpy(), one.axes) for path, one in found.items()}
+        net = model.torch(weights=weights, seed=seed, capture=paths).eval()
+        ready = {name: torch.from_numpy(array) for name, array in given.items()}
+        quiet = torch.inference_mode()
+    try:
+        with quiet:
+            result, found = net(**ready)
+    except (ValueError, IndexError, TypeError) as problem:
+        raise InspectError(f"{model.name} cannot run on this input: {problem}") from None
+    plain = {path: (getattr(one.value, "numpy", lambda one=one: one.value)(), one.axes) for path, one in found.items()}
+    return result, plain
 
 
 def _batch(model: Model, given: Mapping[str, Array]) -> tuple[int, ...]:
@@ -286,7 +293,7 @@ def _with_mask(
         value = given[mask.input]
         axes = next(port.axes for port in model.inputs if port.name == mask.input)
     else:
-        return made
+        value, axes = _default(model, mask.input), ()
     names = [mask.axes.get(name, name) for name in axes]
     heads = [name for name, _ in made.heads]
     order = [*heads, *(side.name for side in (*made.rows, *made.columns))]
@@ -305,6 +312,13 @@ def _with_mask(
             return made  # it varies along a part of a side only
         shape.append(math.prod(sizes.get(name, 1) for name in own))
     return replace(made, seen=value.reshape(shape).astype(bool))
+
+
+def _default(model: Model, name: str | None) -> Array:
+    """The truth value that stands in for a mask that is not given."""
+    default = next(item.default for item in model._sized.inputs if item.name == name)
+    assert default is not None  # or it would have been asked for
+    return np.array([bool(evaluate(default))])
 
 
 def _labelled(made: Map, model: Model, labels: Mapping[str, Sequence[str]]) -> Map:

@@ -1,0 +1,1 @@
+"""Looking inside: attnc.inspect and `attnc inspect`."""
