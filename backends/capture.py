@@ -8,6 +8,7 @@ and `name:1` the first; calls of a block without weights that nothing tells apar
 from __future__ import annotations
 
 import difflib
+import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -249,11 +250,20 @@ def capturable(graph: Graph, limit: int = 10_000) -> list[str]:
 
 
 def _unknown(root: Graph, path: str) -> str:
-    names = capturable(root)
-    near = difflib.get_close_matches(path, names, 3, 0.5)
-    tail = [name for name in names if name.split(".")[-1] == path.split(".")[-1] and name not in near]
-    shown = [*near, *tail][:4] or names[:8]
+    names = capturable(root, 2_000)
+    scores = {name: _likeness(path, name) for name in names}
+    near = [name for name in heapq.nlargest(3, names, key=scores.__getitem__) if scores[name] >= 1.1]
+    shown = near or names[:8]
     text = f"capture: there is no value `{path}`"
     if shown:
-        text += "; did you mean " + " or ".join(f"`{name}`" for name in shown) + "?"
+        text += ("; did you mean " if near else "; there are ") + (" or " if near else ", ").join(
+            f"`{name}`" for name in shown
+        )
+        text += "?" if near else ""
     return text
+
+
+def _likeness(path: str, name: str) -> float:
+    """From 0 to 2: of the whole, and of the last name, which blocks that are left out do not blur."""
+    pairs = ((path, name), (path.rpartition(".")[2], name.rpartition(".")[2]))
+    return sum(difflib.SequenceMatcher(None, a, b).ratio() for a, b in pairs)

@@ -192,6 +192,7 @@ SEEDED = (NET, "--seed", "0")
         ((NET, "--weights", "net.attn", "--random", "seq=3"), "not a readable safetensors file"),
         ((NET, "--weights", "few.safetensors", "--random", "seq=3"), "missing: layers.1.self.O.weight"),
         ((*SEEDED, "--random", "seq=3", "--capture", "layers.0.self.wieghts"), "did you mean `layers.0.self"),
+        ((*SEEDED, "--random", "seq=3", "--capture", "zzz"), "there is no value `zzz`; there are `x:1`, `x`, "),
         ((*SEEDED, "--random", "seq=3", "--capture", "layers.0.self.Q"), "a map needs two widths"),
         ((*SEEDED, "--random", "seq=3", "--labels", "seq=a,b"), "2 labels for `seq`, which has 3 items"),
         ((*SEEDED, "--random", "seq=3", "--item", "1", "-o", "out.html"), "there is no item 1: the batch has 1"),
