@@ -195,6 +195,11 @@ class Steps:
         self.add(step)
         return out
 
+    def told(self, index: Formula) -> Rich:
+        """An index that is known, by its formula; by its name where that is too long."""
+        short = written(index, 40)
+        return italic(spaced(index.text)) if index.text and plain(short) == "…" else short
+
     def window(self, frame: Frame, node: Apply) -> Rich:
         """`window −2…0`: the first and the last item that it sees, from the one where it stands."""
         given = {name: of_static(option, frame.axis, frame.consts) for name, option in node.options.items()}
@@ -281,7 +286,7 @@ class Steps:
             return out
         x = self.tensor(frame, table)
         if isinstance(index, Formula) and not index.leaves:
-            at = joined((*roman("= "), *written(index)))
+            at = joined((*roman("= "), *self.told(index)))
             gone = tuple(a for a in x.axes if a in eaten)
             born = tuple(a for a in axes if a not in x.axes or a in gone)
             kind = Kind.ON if gone == born else Kind.THROUGH

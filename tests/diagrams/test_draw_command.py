@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import attnc
 from attnc.cli import main
 from attnc.cli.output import COULD_NOT_RUN
 
+LIBRARY = sorted((Path(__file__).parents[2] / "compiler" / "std").glob("*.attn"))
 SPEC = """
 use std.attention: multihead, model, heads
 width t
@@ -88,6 +90,17 @@ def test_gallery(capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(p.name for p in Path("out").iterdir()) == ["index.html", "net.svg", "part.svg"]
     assert '<img src="net.svg"' in Path("out/index.html").read_text(encoding="utf-8")
     assert main(["draw", "a.attn", "--gallery", "no/such"]) == COULD_NOT_RUN
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_gallery_of_the_library() -> None:
+    """Every block of the standard library is drawn."""
+    for file in LIBRARY:
+        assert main(["draw", str(file), "--gallery", file.stem]) == 0
+        drawn = [picture.stem for picture in Path(file.stem).glob("*.svg")]
+        page = Path(file.stem, "index.html").read_text(encoding="utf-8")
+        assert all(f'<img src="{name}.svg"' in page for name in drawn)
+        assert set(drawn) == set(attnc.load(file).blocks)
 
 
 def test_show_says_how(capsys: pytest.CaptureFixture[str]) -> None:
