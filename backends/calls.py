@@ -358,6 +358,10 @@ class Calls(Layout):
             if place in states:
                 args.append(val)  # once the shape of a step is known
             elif place in node.steps:
+                if val.number:  # each step has the same one
+                    shape, dtype = f"({self.extent(axis).text},)", self.float64() if table else self.dtype
+                    text = self.filled(shape, val.text, kind, dtype if kind == "real" else "")
+                    val = Val(Code(text), (axis,), kind=kind, table=table)
                 val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
                 args.append(self.named(self.align(val, (*spread, axis, *formal))))
             elif item.value.role is Role.CONSTANT:

@@ -107,7 +107,8 @@ class ScanCall(BlockCall):
                 type = self._outward(replace(result.type, axes=(*result.type.axes,)))
                 if type is None:
                     continue
-                axes = (*(a for a in type.axes if a not in wire.type.axes), *wire.type.axes)
+                varies = (a for a in type.axes if a not in type.thin and a not in wire.type.axes)
+                axes = (*varies, *wire.type.axes)
                 role = max(wire.role, result.role)
                 if set(axes) != set(wire.type.axes) or role != wire.role:
                     changed = True
@@ -126,13 +127,13 @@ class ScanCall(BlockCall):
         return replace(wire, type=Type(wire.element, axes, wire.type.thin), mark=mark, static=None, range=None)
 
     def _state(self, frame: Frame, name: str, wire: Wire) -> Wire:
-        """A state has the type that the block declares for it, whatever its first value is."""
+        """A state has the type that the block declares for it, and the axes that lift its first value."""
         formal = next(f for f in self.block.decl.formals if f.name.text == name)
         wanted = Body(self.checker, frame, Builder(), {}).type(formal.type)
         outward = None if wanted is None else self._outward(wanted)
         if outward is None or (set(wire.axes) - set(outward.axes) and set(outward.axes) - set(wire.axes)):
             return wire  # that it does not fit is said where arguments are checked
-        axes = (*(axis for axis in wire.type.axes if axis not in outward.axes), *outward.axes)
+        axes = (*(axis for axis in wire.axes if axis not in outward.axes), *outward.axes)
         element = outward.element if wire.element is Scalar.INT and wire.static is not None else wire.element
         role = max(wire.role, Role.TABLE)  # a number has no axes, and is no value that changes
         return replace(wire, type=Type(element, axes), role=role, static=None, range=None, mark=frozenset())

@@ -432,6 +432,7 @@ def bind_axes(s: Scope, unit: Unit, without: Axis | None = None) -> Bound | None
             actual[name] = s.pick(options)
             shown.append(f"{name} = {actual[name].name}")
             s.tag("file axis rebound at a call")
+    s.pin(*(axis for name, axis in actual.items() if name in unit.pinned))
     return Bound(actual, f"[{', '.join(shown)}]" if shown else "")
 
 

@@ -6,12 +6,14 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 from .blocks import fill, new_block
 from .program import Axis, Program, Result, Unit, Val
 from .scope import Draft, Gen, Scope
 
 WIDTHS = ["seq", "target", "source", "frame", "query"]
+RAGGED = 0.12  # of the widths that may be
 DEPTHS = ["model", "inner", "vocab", "state", "channel", "bucket"]
 
 
@@ -19,7 +21,7 @@ def declare(gen: Gen) -> None:
     """The file's axes and consts."""
     rng = gen.rng
 
-    def add(text: str, name: str, width: bool, size: int, family: str = "", **more: bool) -> Axis:
+    def add(text: str, name: str, width: bool, size: int, family: str = "", **more: Any) -> Axis:
         axis = Axis(name, width, size, family or name, **{"fixed": not width, **more})
         gen.axes.append(axis)
         gen.header.append(f"{'width' if width else 'depth'} {text}")
@@ -28,18 +30,22 @@ def declare(gen: Gen) -> None:
     for place, name in enumerate(rng.sample(WIDTHS, rng.randint(1, 2))):
         size = rng.randint(1, 4)
         kind = rng.randrange(8)
+        ragged = (name, 1, 0) if kind and rng.random() < RAGGED else None
+        word = " ragged" if ragged else ""
+        size = max(size, 2) if ragged else size
         if kind == 0:
             axis = add(f"{name} = {size}", name, True, size, fixed=True)
             gen.tags.add("fixed width")
         elif kind <= 2:
             room = size + rng.randint(0, 2)
-            axis = add(f"{name} <= {room}", name, True, size, bounded=True)
+            axis = add(f"{name} <= {room}{word}", name, True, size, bounded=True, ragged=ragged)
             gen.capacity[name] = room
             gen.tags.add("bounded width")
         else:
-            axis = add(name, name, True, size)
+            axis = add(f"{name}{word}", name, True, size, ragged=ragged)
         for copy in [f"past_{name}", f"other_{name}"][: rng.randint(0 if place else 1, 2)]:
-            made = add(f"{copy} like {name}", copy, True, size, name, fixed=axis.fixed, bounded=axis.bounded)
+            more = {"fixed": axis.fixed, "bounded": axis.bounded, "ragged": ragged}
+            made = add(f"{copy} like {name}", copy, True, size, name, **more)
             if axis.bounded:
                 gen.capacity[made.name] = gen.capacity[name]
         if axis.fixed or axis.bounded:
@@ -47,13 +53,17 @@ def declare(gen: Gen) -> None:
         if rng.random() < 0.3:  # a width of two others, held at run time
             extra = add(f"extra_{name} = {rng.randint(1, 2)}", f"extra_{name}", False, 0)
             gen.axes[-1] = extra = replace(extra, size=int(gen.header[-1].split()[-1]))
-            longer = add(f"long_{name} = {name} + {extra.name}", f"long_{name}", True, size + extra.size, derived=True)
+            follows = (name, 1, extra.size) if ragged else None
+            text = f"long_{name} = {name} + {extra.name}"
+            longer = add(text, f"long_{name}", True, size + extra.size, derived=True, ragged=follows)
             gen.sums.append((axis, extra, longer))
             gen.tags.add("derived width")
         elif rng.random() < 0.4:
             part = add(f"part_{name} = 2", f"part_{name}", False, 2)
-            whole = add(f"whole_{name}", f"whole_{name}", True, size * 2)
-            chunks = add(f"chunks_{name} = whole_{name} / part_{name}", f"chunks_{name}", True, size, derived=True)
+            of_all, of_chunks = ((f"whole_{name}", 1, 0), (f"whole_{name}", 2, 0)) if ragged else (None, None)
+            whole = add(f"whole_{name}{word}", f"whole_{name}", True, size * 2, ragged=of_all)
+            text = f"chunks_{name} = whole_{name} / part_{name}"
+            chunks = add(text, f"chunks_{name}", True, size, derived=True, ragged=of_chunks)
             gen.chunks.append((whole, chunks, part))
             gen.tags.add("derived width")
     heads, key = rng.randint(1, 3), rng.randint(1, 3)
@@ -116,8 +126,10 @@ def write(gen: Gen, seed: int) -> Program | None:
     unit = Unit("model", "net", tuple(s.draft.formals), tuple(results), tuple(s.stmts))
     config = configured(gen)
     batch = tuple(rng.randint(1, 3) for _ in range(rng.choice([0, 1, 1, 1, 2])))
+    if any(axis.ragged for axis in gen.axes):
+        batch = (*batch[:-1], rng.randint(2, 3))
     axes = tuple(gen.axes)
-    free = sorted({a.family for a in axes if a.width and not a.fixed} - gen.filled)
+    free = sorted({a.family for a in axes if a.width and not a.fixed and not a.ragged} - gen.filled)
     related = {axis.family for group in (*gen.sums, *gen.chunks) for axis in group}
     free = [family for family in free if family not in related]
     if free and rng.random() < 0.2:
@@ -129,6 +141,8 @@ def write(gen: Gen, seed: int) -> Program | None:
         seed, tuple(gen.header), uses, (*gen.units, unit), axes, gen.capacity, batch, config, gen.sizes,
         tags=frozenset(gen.tags), ops=gen.ops, wrongs=tuple(gen.wrongs),
     ).pruned()  # fmt: skip
+    if any(line.endswith(" ragged") for line in program.header):
+        program = replace(program, tags=program.tags | {"ragged width"})
     if empty_axes := {axis for axis in axes if not axis.size}:
         program = replaced_sizes(program, {axis.name for axis in empty_axes})
     return omitting(elsewhere(program, rng), rng)

@@ -45,21 +45,27 @@ class Report:
     ill: int = 0
 
 
-def load(text: str, program: Program) -> attnc.Model:
+def load(text: str, program: Program) -> attnc.Spec:
     with tempfile.TemporaryDirectory() as folder:
         for name, content in program.files.items():
             (Path(folder) / name).write_text(content)
-        return attnc.loads(text, base=folder, config=program.config, sizes=program.sizes).model("net")
+        return attnc.loads(text, base=folder, config=program.config, sizes=program.sizes)
 
 
 def accepted(program: Program) -> attnc.Model:
     try:
-        return load(program.text, program)
+        spec = load(program.text, program)
     except attnc.AttnError as error:
         codes = [d.code for d in error.diagnostics if d.code.startswith("E")]
         raise Fault("refused", str(error), str(sorted(set(codes)))) from None
     except Exception as error:
         raise Fault("checker raised", repr(error), repr(type(error))) from error
+    _warned(spec, program)
+    return spec.model("net")
+
+
+def _warned(spec: attnc.Spec, program: Program) -> None:
+    pass
 
 
 def arrays(result: Any) -> list[Array]:
@@ -70,6 +76,15 @@ def arrays(result: Any) -> list[Array]:
 def data(inputs: Mapping[str, Arr], program: Program, dtype: type) -> dict[str, Array]:
     given = {name: arr.data for name, arr in inputs.items() if name not in program.omitted}
     return {name: x.astype(dtype) if x.dtype.kind == "f" else x for name, x in given.items()}
+
+
+def lengths(model: attnc.Model, program: Program) -> dict[str, Arr]:
+    """The inputs that say how long each example is; they go by whichever axis of the family was declared first."""
+    families = {f"{axis.name}_lengths": axis.family for axis in program.axes if axis.ragged}
+    found = program.lengths()
+    batch = tuple(f"#{i}" for i in range(len(program.batch)))
+    extra = [port.name for port in model.inputs if port.name not in {formal.name for formal in program.model.formals}]
+    return {name: Arr(found[families[name]], batch) for name in extra}
 
 
 def on_torch(module: torch.nn.Module, values: Mapping[str, Array]) -> list[Array]:
@@ -106,7 +121,7 @@ def judge(program: Program, report: Report | None = None) -> Report:
     report = report or Report()
     model = accepted(program)
     weights = Weights(program.seed)
-    inputs = program.inputs()
+    inputs = program.inputs() | lengths(model, program)
     with np.errstate(all="ignore"):
         meant = program.evaluate(inputs, weights)
     spec = {path: tuple(weight.shape) for path, weight in model.weights.items()}
@@ -137,7 +152,7 @@ def judge(program: Program, report: Report | None = None) -> Report:
 
 
 def _deterministic(model: attnc.Model, program: Program) -> None:
-    again = load(program.text, program)
+    again = load(program.text, program).model("net")
     for backend in ("torch", "numpy"):
         if running(backend, model.source, backend) != again.source(backend):  # type: ignore[arg-type]
             raise Fault("deterministic", f"the {backend} source differs from run to run")
@@ -305,7 +320,7 @@ def _future(
                     shape = [1] * arr.data.ndim
                     shape[place] = -1
                     keep &= (np.arange(arr.data.shape[place]) <= last).reshape(shape)
-            changed[name] = Arr(np.where(keep, arr.data, other[name].data), arr.axes)
+            changed[name] = Arr(np.where(keep, arr.data, other.get(name, arr).data), arr.axes)
         after = run(changed)
         for place, (a, b) in enumerate(zip(before, after, strict=True)):
             if not held[place]:

@@ -949,6 +949,8 @@ def concat(s: Scope) -> Val | None:
     if not options:
         return None
     a, b, c = s.pick(options)
+    if a.ragged:  # its padding may only come last
+        a, b = b, a
     x = s.find(lambda val: val.element == "real" and val.has(a) and not val.has(c) and (a == b or not val.has(b)))
     y = s.find(lambda val: val.element == "real" and val.has(b) and not val.has(c) and (a == b or not val.has(a)))
     x = x or s.input([a, *s.random_axes(0, 1, lambda axis: axis not in (a, b, c))])
@@ -1194,7 +1196,7 @@ def cross_entropy(s: Scope) -> Val | None:
     s.require(x, vocab)
     for axis in ids.axes:
         s.require(ids, axis)
-    smoothing = s.pick([0, 0.1])
+    smoothing = 0 if vocab.ragged else s.pick([0, 0.1])
     option = f", smoothing = {smoothing}" if smoothing else ""
     return s.make(
         f"cross_entropy[{vocab.name}]({x.text}, {ids.text}{option})", [x, ids],

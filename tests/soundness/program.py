@@ -23,7 +23,10 @@ Uses = frozenset[object]
 
 @dataclass(frozen=True)
 class Axis:
-    """size: its extent here; in a block, that of the call it was written for. fixed: weights may be learned over it."""
+    """size: its extent here; in a block, that of the call it was written for. fixed: weights may be learned over it.
+
+    ragged: (family, divisor, more): of an example whose length along the family is n it has n / divisor + more items.
+    """
 
     name: str
     width: bool
@@ -33,6 +36,7 @@ class Axis:
     bounded: bool = False
     derived: bool = False
     own: bool = False  # declared in a block
+    ragged: tuple[str, int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -301,20 +305,82 @@ class Program:
                     assert val.into is not None
                     data = draw.integers(0, max(val.into.size, 1), shape)
             found[formal.name] = Arr(np.asarray(data), (*batch, *(axis.name for axis in val.axes)))
+        return {name: self._padded(arr, self._into(name)) for name, arr in found.items()}
+
+    def lengths(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Of each example along each ragged family. An example alone is as long as its array."""
+        found = {}
+        for axis in self.axes:
+            if axis.ragged is not None and axis.ragged[0] not in found:
+                family = axis.ragged[0]
+                whole = max(a.size for a in self.axes if a.family == family)
+                step = math.lcm(*(a.ragged[1] for a in self.axes if a.ragged is not None and a.ragged[0] == family))
+                draw = np.random.default_rng([self.seed, len(found)])
+                short = draw.integers(1, max(whole // step, 1) + 1, self.batch) * step
+                found[family] = short if self.batch else np.asarray(whole)
         return found
+
+    def _sizes(self, example: tuple[int, ...]) -> dict[str, int]:
+        """The extents that one example of the batch has by itself."""
+        lengths = self.lengths()
+        sizes = self.extents
+        for axis in self.axes:
+            if axis.ragged is not None:
+                family, divisor, more = axis.ragged
+                sizes[axis.name] = int(lengths[family][example]) // divisor + more
+        return sizes
+
+    def _into(self, name: str) -> str | None:
+        into = next(formal.val.into for formal in self.model.formals if formal.name == name)
+        return None if into is None else into.name
+
+    def _padded(self, arr: Arr, into: str | None) -> Arr:
+        """What stands in the padding has no meaning: no number, no index. Indices of an example lie within it."""
+        if not any(axis.ragged for axis in self.axes):
+            return arr
+        rank = len(self.batch)
+        data = np.full_like(arr.data, {"f": np.nan, "i": -100, "b": True}[arr.data.dtype.kind])
+        for example in np.ndindex(*self.batch):
+            sizes = self._sizes(example)
+            items = tuple(slice(sizes[axis]) for axis in arr.axes[rank:])
+            own = arr.data[(*example, *items)]
+            data[(*example, *items)] = own if into is None else own % max(sizes[into], 1)
+        return replace(arr, data=data)
 
     def evaluate(self, inputs: Mapping[str, Arr], weights: Weights) -> list[np.ndarray[Any, Any]]:
         """What the model means, results in declared order under the batch axes."""
+        if not any(axis.ragged for axis in self.axes):
+            return self._evaluate(inputs, weights, self.extents, self.batch)
+        rank = len(self.batch)
+        found = {example: self._sizes(example) for example in np.ndindex(*self.batch)}
+        alone = {
+            example: self._evaluate({
+                name: Arr(arr.data[example][tuple(slice(sizes[axis]) for axis in arr.axes[rank:])], arr.axes[rank:])
+                for name, arr in inputs.items()
+            }, weights, sizes, ())
+            for example, sizes in found.items()
+        }  # fmt: skip
+        out = []
+        for place, result in enumerate(self.model.results):
+            first = next(iter(alone.values()))[place]
+            whole = np.zeros((*self.batch, *(axis.size for axis in result.axes)), first.dtype)
+            for example, values in alone.items():
+                whole[(*example, *map(slice, values[place].shape))] = values[place]
+            out.append(whole)
+        return out
+
+    def _evaluate(
+        self, inputs: Mapping[str, Arr], weights: Weights, sizes: dict[str, int], batch_sizes: tuple[int, ...]
+    ) -> list[np.ndarray[Any, Any]]:
         given = {f.name: f.default for f in self.model.formals if f.name in self.omitted and f.default is not None}
-        sizes = self.extents
         names = {f.name: [axis.name for axis in f.val.axes] for f in self.model.formals}
         formals = {**inputs, **{name: number(value).full(names[name], sizes) for name, value in given.items()}}
-        env = Env(dict(self.extents), weights, formals=formals)
-        batch = tuple(f"#{i}" for i in range(len(self.batch)))
+        env = Env(dict(sizes), weights, formals=formals)
+        batch = tuple(f"#{i}" for i in range(len(batch_sizes)))
         out = []
         for result, arr in zip(self.model.results, self.model.run(env), strict=True):
             names = (*batch, *(axis.name for axis in result.axes))
-            shape = (*self.batch, *(axis.size for axis in result.axes))
+            shape = (*batch_sizes, *(sizes[axis.name] for axis in result.axes))
             out.append(np.broadcast_to(arr.along(names), shape))
         return out
 

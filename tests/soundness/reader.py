@@ -253,7 +253,10 @@ class Reader:
             return AxisText(line, kind, name, "like", like=self.name())
         for relation in ("=", "<="):
             if self.may(relation):
-                return AxisText(line, kind, name, relation, self.sum())
+                bound = self.sum()
+                self.may("ragged")
+                return AxisText(line, kind, name, relation, bound)
+        self.may("ragged")
         return AxisText(line, kind, name)
 
     def consts(self, line: int) -> list[tuple[int, str, Expr]]:

@@ -32,7 +32,7 @@ def extents(program: Program) -> dict[str, int]:
     """Room enough: what is wrong at some size is wrong, so free widths get a size where it shows."""
     sizes = program.extents
     for line in program.header:
-        words = line.split()
+        words = line.removesuffix(" ragged").split()
         if words[0] == "width" and len(words) == 2:
             sizes[words[1]] = 4
         elif words[0] == "width" and "<=" in words:

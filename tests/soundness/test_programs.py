@@ -25,7 +25,7 @@ TAGS = {
     "mask of other axes", "softmax of several axes", "raw for D6", "linear with a colon", "init",
     "norm without weights", "weights named by binding", "rebinding", "typed assignment", "fixed width",
     "bounded width", "derived width", "empty width", "config", "sizes from outside", "several files", "library",
-    "op of the user's own", "causal", "pipe",
+    "op of the user's own", "causal", "pipe", "ragged width",
 }  # fmt: skip
 
 

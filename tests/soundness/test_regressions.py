@@ -176,6 +176,24 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "    repeat.r 2 shared {\n        x = tanh(x + s)\n    }\n    return x + mean[w](y)\n}\n",
         {"x": (3,), "y": (4,)},
     ),
+    # A state that a call had left thin was lifted in earnest, and refused beside one that was not (50844).
+    "thin axis of a first state": (
+        "width t, w\ndepth d = 3\n"
+        "block half(x: [w] = 0.5) -> [w] {\n    return x\n}\n"
+        "block cell(h: [], g: [d], x: []) -> (h: [], g: [d]) {\n    return tanh(h + x), tanh(g + h)\n}\n"
+        "model net(x: [t], y: [w]) -> (h: [t], g: [t, d]) {\n"
+        "    h, g = scan[t] cell(h = 0, g = broadcast[d](half()), x = x)\n    return h + broadcast[t](mean[w](y)), g\n}\n",
+        {"x": (4,), "y": (2,)},
+    ),
+    # ... and so was a state that meets a thin item; a number given to each step had no items to take.
+    "number that is the item of each step": (
+        "width t, w\ndepth d = 3\n"
+        "block half(x: [w] = 0.5) -> [w] {\n    return x\n}\n"
+        "block cell(h: [], g: [d], x: [], y: []) -> (h: [], g: [d]) {\n    return tanh(h + y), tanh(g + h + x)\n}\n"
+        "model net(x: [t], y: [w]) -> (h: [t], g: [t, d]) {\n"
+        "    h, g = scan[t] cell(h = 0, g = 0, x = x, y = broadcast[t](half()))\n    return h + broadcast[t](mean[w](y)), g\n}\n",
+        {"x": (4,), "y": (2,)},
+    ),
     "index left to its default": (
         "width q\ndepth kinds = 2, d = 3\n"
         "block f(kind: kinds[q] = 1) -> [q, d] {\n    return embed.E[kinds -> d](kind)\n}\n"
@@ -231,3 +249,30 @@ def test_values_that_are_spread_in_one_call_alone_keep_their_axis_in_another() -
     wanted = a + attend(a.mean(1), np.repeat((a + b).mean(0)[None], 5, 0))
     model = attnc.loads(text).model("net")
     np.testing.assert_allclose(model.numpy(dtype=np.float64)(x, y, z), wanted, rtol=1e-10)
+
+
+def test_the_first_value_of_a_state_may_have_a_thin_axis() -> None:
+    """By hand: it lifts nothing (seed 50844)."""
+    text, _ = CASES["number that is the item of each step"]
+    x, y = np.array([0.3, -0.2]), np.array([1.0, 3.0])
+    h, g = 0.0, np.zeros(3)
+    found = attnc.loads(text).model("net").numpy(dtype=np.float64)(x, y)
+    for at, item in enumerate(x):
+        h, g = np.tanh(h + 0.5), np.tanh(g + h + item)
+        np.testing.assert_allclose(found[0][at], h + 2)
+        np.testing.assert_allclose(found[1][at], g)
+
+
+def test_a_call_passes_on_that_a_size_is_as_written() -> None:
+    """`topk[g -> joined]` in a block that another calls: the generator bound `g` to a smaller axis (seed 50750)."""
+    from random import Random
+
+    from .blocks import bind_axes
+    from .program import Axis, Generic, Unit
+    from .scope import Draft, Gen, Scope
+
+    mine, theirs = (Axis(name, False, 4, name, True) for name in ("mine", "theirs"))
+    unit = Unit("block", "callee", (), (), (), (Generic(theirs),), pinned=frozenset({"theirs"}))
+    caller = Scope(Gen(Random(0)), [mine], Draft())
+    assert bind_axes(caller, unit) is not None
+    assert caller.draft.pinned == {"mine"}
