@@ -30,7 +30,7 @@ from ..compiler.graph import (
     Weight,
 )
 from ..compiler.masks import Index, Leaf, Number, Op, Term
-from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, evaluate, exact
+from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, evaluate, exact
 from .names import Namer, camel
 
 
@@ -51,9 +51,15 @@ def results(node: Node) -> tuple[Value, ...]:
 
 
 def padded(graph: Graph, item: Input) -> bool:
-    """Whether an input of a model has padding: it runs along a ragged width."""
-    ragged = {entry.length_of.family for entry in graph.inputs if entry.length_of is not None}
-    return any(axis.family in ragged for axis in item.value.type.axes)
+    """Whether an input of a model has padding: it runs along a ragged width, or along one that derives from it."""
+    families = {entry.length_of.family for entry in graph.inputs if entry.length_of is not None}
+
+    def ragged(axis: Axis) -> bool:
+        if axis.family in families:
+            return True
+        return axis.extent is None and axis.size is not None and any(map(ragged, axes_in(axis.size)))
+
+    return any(map(ragged, item.value.type.axes))
 
 
 def children(node: Node) -> tuple[Graph, ...]:

@@ -139,7 +139,7 @@ def write(gen: Gen, seed: int) -> Program | None:
     uses = tuple(f"use {path}: {', '.join(names)}" for path, names in sorted(gen.uses.items()))
     program = Program(
         seed, tuple(gen.header), uses, (*gen.units, unit), axes, gen.capacity, batch, config, gen.sizes,
-        tags=frozenset(gen.tags), ops=gen.ops, wrongs=tuple(gen.wrongs),
+        tags=frozenset(gen.tags), ops=gen.ops, wrongs=tuple(gen.wrongs), slips=tuple(gen.slips),
     ).pruned()  # fmt: skip
     if any(line.endswith(" ragged") for line in program.header):
         program = replace(program, tags=program.tags | {"ragged width"})

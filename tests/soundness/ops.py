@@ -1203,3 +1203,32 @@ def cross_entropy(s: Scope) -> Val | None:
         lambda env, xs: named.cross_entropy(xs[0].full([vocab.name], env.sizes), xs[1], vocab.name, smoothing),
         axes=[a for a in dict.fromkeys((*x.axes, *ids.axes)) if a != vocab], big=x.big + 3,
     )  # fmt: skip
+
+
+@row("slip", 1)
+def slip(s: Scope) -> Val | None:
+    """What is right and looks wrong, and is warned of: an index compared with itself, ids added to features, and a
+    mask by hand over a ragged width.
+    """
+    if not s.model or s.outer:
+        return None
+    axis = s.pick([axis for axis in s.axes if axis.width])
+    x = s.input([axis])
+    if x is None:
+        return None
+    if axis.ragged and s.chance(0.6):
+        mask = s.input([axis], "bool")
+        code, val = "W0505", None if mask is None else s.make(
+            f"sum[{axis.name}]({x.text} where {mask.text})", [x, mask],
+            lambda env, xs: named.reduce("sum", xs[0], xs[1], [axis.name], env.sizes), axes=[], acted=[axis], big=9,
+            reach=None,
+        )  # fmt: skip
+    elif s.chance(0.5):
+        code, val = "W0506", binary(s, "<=", s.position(axis), s.position(axis), 1, "bool")
+    else:
+        ids = s.input([axis], "index", s.pick([other for other in s.axes if not other.width]))
+        code, val = "W0509", None if ids is None else binary(s, "+", x, ids, 9)
+    if val is not None:
+        s.gen.slips.append((code, val.text))
+        s.tag(f"warning {code}")
+    return val

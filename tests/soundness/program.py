@@ -246,7 +246,10 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Program:
-    """files: the other files that it uses. omitted: inputs left to their default. tags: constructs that it shows."""
+    """files: the other files that it uses. omitted: inputs left to their default. tags: constructs that it shows.
+
+    slips: what is right and looks wrong: the code of the warning that is due, and how it is written in the model.
+    """
 
     seed: int
     header: tuple[str, ...]  # declarations, one to a line
@@ -262,6 +265,7 @@ class Program:
     elsewhere: frozenset[str] = frozenset()  # names of blocks that live in the file `parts`
     ops: int = 0
     wrongs: tuple[Wrong, ...] = ()
+    slips: tuple[tuple[str, str], ...] = ()
 
     @property
     def model(self) -> Unit:

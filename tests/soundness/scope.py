@@ -37,6 +37,7 @@ class Gen:
     sums: list[tuple[Axis, Axis, Axis]] = field(default_factory=list)
     chunks: list[tuple[Axis, Axis, Axis]] = field(default_factory=list)
     wrongs: list[Wrong] = field(default_factory=list)
+    slips: list[tuple[str, str]] = field(default_factory=list)
     promised: list[tuple[Val, Axis]] = field(default_factory=list)  # results that are claimed causal
     ids: Any = field(default_factory=count)
     ops: int = 0

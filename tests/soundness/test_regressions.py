@@ -182,7 +182,8 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "block half(x: [w] = 0.5) -> [w] {\n    return x\n}\n"
         "block cell(h: [], g: [d], x: []) -> (h: [], g: [d]) {\n    return tanh(h + x), tanh(g + h)\n}\n"
         "model net(x: [t], y: [w]) -> (h: [t], g: [t, d]) {\n"
-        "    h, g = scan[t] cell(h = 0, g = broadcast[d](half()), x = x)\n    return h + broadcast[t](mean[w](y)), g\n}\n",
+        "    h, g = scan[t] cell(h = 0, g = broadcast[d](half()), x = x)\n"
+        "    return h + broadcast[t](mean[w](y)), g\n}\n",
         {"x": (4,), "y": (2,)},
     ),
     # ... and so was a state that meets a thin item; a number given to each step had no items to take.
@@ -191,7 +192,8 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "block half(x: [w] = 0.5) -> [w] {\n    return x\n}\n"
         "block cell(h: [], g: [d], x: [], y: []) -> (h: [], g: [d]) {\n    return tanh(h + y), tanh(g + h + x)\n}\n"
         "model net(x: [t], y: [w]) -> (h: [t], g: [t, d]) {\n"
-        "    h, g = scan[t] cell(h = 0, g = 0, x = x, y = broadcast[t](half()))\n    return h + broadcast[t](mean[w](y)), g\n}\n",
+        "    h, g = scan[t] cell(h = 0, g = 0, x = x, y = broadcast[t](half()))\n"
+        "    return h + broadcast[t](mean[w](y)), g\n}\n",
         {"x": (4,), "y": (2,)},
     ),
     "index left to its default": (
@@ -276,3 +278,18 @@ def test_a_call_passes_on_that_a_size_is_as_written() -> None:
     caller = Scope(Gen(Random(0)), [mine], Draft())
     assert bind_axes(caller, unit) is not None
     assert caller.draft.pinned == {"mine"}
+
+
+def test_an_index_in_the_padding_of_a_derived_width_is_not_checked() -> None:
+    """Only along declared ragged widths it was not (seeds 61167, 61342)."""
+    model = attnc.loads(
+        "depth size = 2, d = 3\nwidth s ragged\nwidth chunk = s / size\n"
+        "model net(x: [d], y: [s], ids: d[chunk]) -> [] {\n    return sum[chunk](x[d = ids]) + mean[s](y)\n}\n"
+    ).model("net")
+    x, y = np.array([[1.0, 2.0, 4.0]] * 2), np.zeros((2, 4))
+    ids, lengths = np.array([[2, 1], [2, -100]]), np.array([4, 2])
+    np.testing.assert_allclose(model.numpy(dtype=np.float64)(x, y, ids, lengths), [6, 4])
+    found = model.torch(dtype=torch.float64)(*map(torch.as_tensor, (x, y, ids, lengths)))
+    np.testing.assert_allclose(found.numpy(), [6, 4])
+    with pytest.raises(IndexError, match="-100"):
+        model.numpy(dtype=np.float64)(x, y, ids, np.array([4, 4]))
