@@ -23,7 +23,7 @@ def helpers(module: str) -> dict[str, str]:
     return found
 
 
-TORCH = ("torch_helpers", "span_helpers", "torch_masks", "torch_decoding")
+TORCH = ("torch_helpers", "torch_losses", "span_helpers", "torch_masks", "torch_decoding")
 NUMPY = ("numpy_helpers", "numpy_pointwise", "span_helpers", "numpy_masks", "numpy_decoding")
 
 

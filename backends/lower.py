@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..compiler.decode import Decoding, decoding
 from ..compiler.graph import Graph
-from ..compiler.rewrites import fold_truths, fuse_attention, place_masks, split_passes
+from ..compiler.rewrites import fold_truths, fuse_attention, place_masks, spend_logits, split_passes
 from .capture import Captures, resolve
 from .decoder import reserved
 from .plan import Program
@@ -18,6 +18,7 @@ PASSES: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("fold_truths", lambda graph: fold_truths(graph)[0]),
     ("fuse_attention", lambda graph: fuse_attention(graph, capped=True)[0]),
     ("place_masks", lambda graph: place_masks(graph)),
+    ("spend_logits", spend_logits),
 )
 
 

@@ -51,12 +51,15 @@ def _told(name: str, before: Graph, after: Graph) -> str:
         case "place_masks":
             seen = sum(isinstance(n, Apply) and n.seen is not None for n in nodes)
             return f"{_many(seen, 'mask')} of positions kept as predicates, never made as a whole"
+        case "spend_logits":
+            count = sum(isinstance(n, Apply) and "spend" in n.options for n in nodes)
+            return f"{_many(count, 'loss', 'losses')} computed in the memory of the logits (PyTorch)"
         case _:
             return "changed"
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _many(count: int, what: str, more: str = "") -> str:
+    return f"{count} {what if count == 1 else more or what + 's'}"
 
 
 def _all(graph: Graph, path: str) -> Iterator[tuple[Graph, str]]:

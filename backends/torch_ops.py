@@ -306,6 +306,10 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
     x = body.align(x, (*order, vocab))
     smooth = "" if smoothing in ZERO else f", label_smoothing={body.static(smoothing).text}"
     if same:
+        if "spend" in node.options:  # rewrites/spend_logits.py
+            body.helper("cross_entropy")
+            smooth = smooth.replace("label_smoothing", "smoothing")
+            return body.combine([x, ids], Code(f"cross_entropy({x.text}, {ids.text}{smooth})"), order, out)
         x, ids = body.named(x, "logits"), body.named(ids, "ids")
         size = body.extent(vocab).text
         text = f'F.cross_entropy({x.text}.reshape(-1, {size}), {ids.text}.reshape(-1), reduction="none"{smooth})'

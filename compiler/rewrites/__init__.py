@@ -5,6 +5,7 @@ constants     truth values known at build time are put into the blocks that they
 split_passes  a repeat gets a body for each kind of pass where truths hang on the pass's number
 attention     softmax(Q K' ..) V becomes one op, which PyTorch has a fused kernel for
 place_masks   masks of positions go to the attention that they belong to, and are never made
+spend_logits  a cross-entropy computes in the memory of its logits, where nothing else reads them
 dead          nodes that nothing reads go
 """
 
@@ -14,6 +15,7 @@ from .attention import fuse_attention
 from .constants import fold_truths
 from .place_masks import place_masks
 from .ragged import pad_ragged
+from .spend_logits import spend_logits
 from .split_passes import split_passes
 
-__all__ = ["fold_truths", "fuse_attention", "pad_ragged", "place_masks", "split_passes"]
+__all__ = ["fold_truths", "fuse_attention", "pad_ragged", "place_masks", "spend_logits", "split_passes"]
