@@ -81,6 +81,18 @@ def test_a_mask_that_is_not_given_is_its_default() -> None:
     assert one.seen.all()
 
 
+def test_each_pass_has_its_own_mask() -> None:
+    text = HEADS.replace("repeat layers", "repeat i in layers").replace(
+        "mask = past <= target", "mask = past <= target and (i % 2 == 1 or target - past < 2)"
+    )
+    found = look(net(text), given(), seed=0)
+    near = np.tri(5, dtype=bool) & ~np.tri(5, k=-2, dtype=bool)
+    for path, expected in (("layers.0.self.weights", near), ("layers.1.self.weights", np.tri(5, dtype=bool))):
+        assert found[path].seen is not None
+        assert (np.broadcast_to(found[path].seen, found[path].array.shape) == expected).all()
+        np.testing.assert_array_equal(found[path].array > 0, np.broadcast_to(expected, found[path].array.shape))
+
+
 def test_padded_queries_do_not_count() -> None:
     text = HEADS.replace("mask = past <= target", "mask = known[target as past]").replace(
         "real: bool[source] = true) -> [target, model] causal target",

@@ -139,7 +139,7 @@ class _Paths:
 
     def __init__(self, root: Graph) -> None:
         self.root = root
-        self.known = {(_key(found.steps), found.value.id): found.path for found in everything(root)}
+        self.known = {(_place(found), _key(found.steps), found.value.id): found.path for found in everything(root)}
 
     def spot(self, found: Found) -> Spot:
         node, value = found.node, found.value
@@ -183,10 +183,10 @@ class _Paths:
         if value is None:
             return None
         names = {axis: axis for axis in (*found.value.type.axes, *value.type.axes)}  # of the softmax's block -> here
-        graph = found.graph
+        graph, around = found.graph, _place(found)
         while True:
             back = {here.name: inner.name for inner, here in names.items()}
-            path = self.known.get((_key(steps), value.id))
+            path = self.known.get((around, _key(steps), value.id))
             if path is not None:
                 return Mask(path, None, back)
             place = next((i for i, item in enumerate(graph.inputs) if item.value.id == value.id), None)
@@ -199,13 +199,19 @@ class _Paths:
             outer = graph.nodes[at]
             match outer:
                 case Call():
+                    around = around[: len(around) - bool(outer.name)]
                     moved = dict(outer.axes)
                     names = {inner: moved.get(here, here) for inner, here in names.items()}
                 case Repeat() if place >= outer.carried:
-                    pass
+                    around = around[: -1 if outer.shared else -2]
                 case _:
                     return None
             value = outer.args[place]
+
+
+def _place(found: Found) -> tuple[str, ...]:
+    """The blocks, repeats and passes around a value."""
+    return tuple(found.path.split(".")[:-1])
 
 
 def _key(steps: Steps) -> tuple[tuple[int, int], ...]:
