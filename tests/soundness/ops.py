@@ -624,7 +624,7 @@ def dot(s: Scope) -> Val | None:
     x, axes = found
     marked = [axis for axis in x.axes if axis in x.mark]
     plain = [axis for axis in x.axes if axis not in x.mark]
-    axes = marked if marked and (not plain or s.chance(0.5)) else s.some(plain or axes, 1, 2)
+    axes = marked if marked and (not plain or s.chance(0.3)) else s.some(plain or axes, 1, 2)
     vals = [x]
     for _ in range(s.pick([0, 1, 1, 1, 1, 2])):
         other = s.find(lambda val: val.element == "real" and all(map(val.has, axes)) and s.fits({*x.axes, *val.axes}))
