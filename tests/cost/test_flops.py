@@ -30,7 +30,8 @@ def models() -> list[Any]:
     found = []
     for path in SPECS:
         spec = attnc.load(path)
-        found += [pytest.param(path, name, id=f"{path.stem}-{name}") for name in spec.models]
+        marks = [pytest.mark.slow] if path.parent.name == "right" else []  # small: the others have all that they have
+        found += [pytest.param(path, name, id=f"{path.stem}-{name}", marks=marks) for name in spec.models]
     return found
 
 
