@@ -1,10 +1,12 @@
-"""What checking costs: `python bench/check.py [rounds]`.
+"""What checking and compiling cost: `python bench/check.py [rounds]`.
 
-Three figures, each a ratio or a time over several rounds, of which the median counts:
+Five figures, each a ratio or a time over several rounds, of which the median counts:
 
 1. `attnc check examples/transformer.attn` as a whole process, against `python -c "import numpy"`, in turn;
 2. a spec of 10,000 lines, as a whole process;
-3. a repeated block of 1,000 passes against one of 1: the cost must not grow with the count.
+3. a repeated block of 1,000 passes against one of 1: the cost must not grow with the count;
+4. code written for 100 layers against 2, in this process;
+5. `attnc compile examples/transformer.attn --to torch` as a whole process.
 """
 
 from __future__ import annotations
@@ -72,6 +74,20 @@ def main(rounds: int) -> None:
             into.append(seconds(*attnc, "check", "examples/transformer.attn", "--set", f"layers={layers}"))
     ratios = [b / a for a, b in zip(once, often, strict=True)]
     print(f"1,000 layers against 1                  {spread(ratios)}   (target: about 1)")
+
+    import attnc as package
+
+    few, many = [], []
+    for _ in range(rounds):
+        for layers, spent in ((2, few), (100, many)):
+            start = time.process_time()
+            spec = package.load(ROOT / "examples/transformer.attn", sizes={"layers": layers})
+            spec.model("transformer").source("torch")
+            spent.append(time.process_time() - start)
+    ratios = [b / a for a, b in zip(few, many, strict=True)]
+    print(f"code of 100 layers against 2            {spread(ratios)}   (target: at most 1.5)")
+    times = [seconds(*attnc, "compile", "examples/transformer.attn", "--to", "torch") for _ in range(rounds)]
+    print(f"attnc compile --to torch                {spread(times)} s   (target: at most 1)")
 
 
 def spread(values: list[float]) -> str:

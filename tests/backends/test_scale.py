@@ -1,0 +1,36 @@
+"""What compiling costs does not grow with the depth of a model, and needs no library that runs one."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import attnc
+
+SPEC = Path(__file__).parents[2] / "examples" / "transformer.attn"
+
+
+@pytest.mark.parametrize("backend", ["torch", "numpy"])
+def test_the_source_of_100_layers_is_that_of_2(backend: str) -> None:
+    few, many = (
+        attnc.load(SPEC, sizes={"layers": layers}).model("transformer").source(backend)  # type: ignore[arg-type]
+        for layers in (2, 100)
+    )
+    few, many = (re.sub(r"(?m)^# .*$", "", text) for text in (few, many))  # the head tells the sizes
+    assert re.sub(r"(?<=layers: int = )2\b", "100", few) == many
+
+
+@pytest.mark.parametrize("backend", ["torch", "numpy"])
+def test_compiling_imports_neither(backend: str) -> None:
+    code = (
+        "import sys; from attnc.cli.main import main; main(); "
+        "sys.exit(sorted({'torch', 'numpy', 'jaxtyping'} & set(sys.modules)) or 0)"
+    )
+    call = [sys.executable, "-c", code, "compile", str(SPEC), "--to", backend]
+    found = subprocess.run(call, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    assert "def forward" in found.stdout or "def transformer" in found.stdout
