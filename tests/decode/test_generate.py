@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import torch
 
+import attnc
+
 from .models import small
 from .steps import Array
 
@@ -187,3 +189,26 @@ def test_steps_know_their_limits(net: Any) -> None:
         net.step(array([[1] * 4]), cache)
     assert net.step(array([[1] * 3]), cache, last=1).shape == (1, 1, 37)
     assert net.generate([1], 0).tolist() == []
+
+
+def test_sizes_keep_clear_of_the_weights_of_a_called_model() -> None:
+    """The repeat of the called model is named `layers`, as is the number that a shared repeat around it counts to."""
+    text = """
+width seq
+depth model = 4
+const layers = 2
+model inner(x: [seq, model]) -> [seq, model] {
+    repeat layers { x = x + linear.a[model -> model](x) }
+    return x
+}
+model outer(x: [seq, model]) -> [seq, model] causal seq {
+    x = inner(x)
+    repeat.more layers shared { x = x + linear.b[model -> model](x) }
+    return x
+}
+"""
+
+    model = attnc.loads(text).model("outer")
+    x = np.random.default_rng(0).standard_normal((2, 3, 4))
+    deep = model.torch(seed=0, dtype=torch.float64)(torch.from_numpy(x)).detach().numpy()
+    np.testing.assert_allclose(deep, model.numpy(seed=0, dtype="float64")(x), rtol=1e-10)
