@@ -65,11 +65,11 @@ class TorchBody(Body):
         if plan.owner is not None:
             self._move_in(file, plan.owner)
             return
-        self._reserve_weights(plan.graph)
+        self._reserve_weights(file, plan.graph)
         self._attribute: dict[str, str] = {}
         self._first_weight = self._find_weight()
 
-    def _reserve_weights(self, graph: Graph) -> None:
+    def _reserve_weights(self, file: TorchEmitter, graph: Graph) -> None:
         """Weight paths come first: they are what the spec says. Those of a model that is called are inherited."""
         for node in graph.nodes:
             if isinstance(node, Apply) and node.name is not None:
@@ -77,8 +77,8 @@ class TorchBody(Body):
             elif isinstance(node, Parameter):
                 self.attributes.reserve(node.weight.name.split(".")[0])
             elif isinstance(node, Call) and not node.name:
-                self._reserve_weights(node.graph)
-            elif isinstance(node, Repeat) or (isinstance(node, Call | Scan) and self.file.owns(node.graph)):
+                self._reserve_weights(file, node.graph)
+            elif isinstance(node, Repeat) or (isinstance(node, Call | Scan) and file.owns(node.graph)):
                 self.attributes.reserve(node.name)
 
     def _move_in(self, file: TorchEmitter, owner: Plan) -> None:
