@@ -76,7 +76,16 @@ def predicate(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
     x0 = spot.x1 - mask_width(step)
     right = Spot(spot.id, spot.column, x0, spot.x1)
     top, bottom = squares(sheet, step, wires, right, upright(step, wires, spot.column))
-    sheet.write(x0 - 5 - width(step.text, theme.WORD) / 2, (top + bottom) / 2, step.text, theme.WORD, cls="op table")
+    wide, high = width(step.text, theme.WORD), theme.WORD
+    ends = (max(top, bottom), 1), (min(top, bottom), -1)
+    # A box in this column may reach past the place beside it: then over or under it, as near as may be.
+    places = [(x0 - 5 - wide / 2, (top + bottom) / 2)] + [
+        (x, end + way * far * high)
+        for far in (0.8, 1.4, 2.0, 2.6, 3.2)
+        for end, way in ends
+        for x in ((x0 + spot.x1) / 2, x0 + wide / 2)
+    ]
+    sheet.notes.append((step.text, theme.WORD, places, wide, 0.0))
     for wire in wires:
         sheet.begin(wire, spot.id, spot.x1)
 

@@ -21,7 +21,7 @@ def check(seed: int) -> tuple[int, int, bool]:
     Torch counts less where an argument is a broadcast, not repeated, and where an einsum sums a single item.
     """
     program = generate(seed)
-    model = load(program.text, program)
+    model = load(program.text, program).model("net")
     first = {axis.family: axis.name for axis in reversed(model.graph.axes)}
     free = [axis for axis in model.graph.axes if axis.is_width and axis.extent is None and axis.size is None]
     sizes = {axis.name: program.extents[axis.name] for axis in free if first[axis.family] == axis.name}
@@ -35,7 +35,10 @@ def check(seed: int) -> tuple[int, int, bool]:
 
 def judge(seeds: range) -> int:
     """How many were equal, and not 0."""
-    found = {seed: check(seed) for seed in seeds if 0 not in generate(seed).batch}
+    programs = {seed: generate(seed) for seed in seeds}
+    found = {  # of ragged widths torch counts the padding too
+        seed: check(seed) for seed, program in programs.items() if 0 not in program.batch and "ragged" not in program.text
+    }
     assert {seed: row for seed, row in found.items() if row[0] < row[1] or (row[2] and row[0] != row[1])} == {}
     return sum(ours == theirs > 0 for ours, theirs, _ in found.values())
 
