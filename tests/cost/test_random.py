@@ -37,7 +37,9 @@ def judge(seeds: range) -> int:
     """How many were equal, and not 0."""
     programs = {seed: generate(seed) for seed in seeds}
     found = {  # of ragged widths torch counts the padding too
-        seed: check(seed) for seed, program in programs.items() if 0 not in program.batch and "ragged" not in program.text
+        seed: check(seed)
+        for seed, program in programs.items()
+        if 0 not in program.batch and "ragged" not in program.text
     }
     assert {seed: row for seed, row in found.items() if row[0] < row[1] or (row[2] and row[0] != row[1])} == {}
     return sum(ours == theirs > 0 for ours, theirs, _ in found.values())
