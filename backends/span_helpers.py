@@ -86,6 +86,7 @@ class Span:
     def __gt__(self, other: "Span | float") -> Truth:
         return (self <= other) ^ True
 
+    # Like that of arrays, this comparison has many answers, which no bool can be: not what `object` promises.
     def __eq__(self, other: object) -> Truth:  # type: ignore[override]
         assert isinstance(other, Span | int | float)
         return (self <= other) & (self >= other)

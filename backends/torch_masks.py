@@ -7,6 +7,8 @@ of pieces would cost a gradient of the whole width for each block.
 
 from __future__ import annotations
 
+# torch gives `torch.broadcast_shapes` no types: hence `no-untyped-call` below. (Such comments are left out of generated code.)
+
 import math
 from collections.abc import Callable
 from functools import cache, partial

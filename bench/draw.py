@@ -42,7 +42,7 @@ def main(rounds: int) -> None:
         model, times = make(), []
         for _ in range(rounds):
             start = time.perf_counter()
-            diagram = model.draw(**options)  # type: ignore[arg-type]
+            diagram = model.draw(**options)
             times.append(time.perf_counter() - start)
         start = time.perf_counter()
         try:

@@ -57,7 +57,8 @@ class Recorder(Body):
         if isinstance(found, list) and len(found) > 1 and self.checker.facts is not None:
             self.checker.facts.results[call.span] = found
         else:
-            self._noted(call.span, found[0] if isinstance(found, list) and found else found)  # type: ignore[arg-type]
+            first = found if not isinstance(found, list) else found[0] if found else None
+            self._noted(call.span, first)
         return found
 
     def bind(self, name: s.Ident, wire: Wire | None) -> None:

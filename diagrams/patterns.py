@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from ..compiler.axes import Axis
+from ..compiler.static import OPERATIONS
 from .formula import Formula, index, number
 from .passes import said
 from .text import Rich, axis_label, joined, roman
@@ -162,30 +163,10 @@ def _scale(formulas: Sequence[Formula]) -> float:
     return 1.0 if largest <= GRID / 2 or (len(formulas) > 1 and largest < GRID) else GRID / (3 * largest)
 
 
+# What formulas are made of: the arithmetic of static numbers, under the names of the graph's ops too.
 _FUNCTIONS: dict[str, Callable[..., float | bool]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "^": lambda a, b: a**b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "and": lambda a, b: a and b,
-    "or": lambda a, b: a or b,
-    "not": lambda a: not a,
-    "neg": lambda a: -a,
-    "abs": abs,
-    "floor": math.floor,
-    "ceil": math.ceil,
+    **OPERATIONS,
     "int": lambda a: a,
-    "max": max,
-    "min": min,
     "maximum": max,
     "minimum": min,
     "rename": lambda a: a,

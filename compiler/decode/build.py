@@ -15,7 +15,7 @@ tail       the last of the new items, as many as are wanted
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -512,12 +512,12 @@ def several(site: Site) -> bool:
     return site.repeat is not None and len(site.repeat.bodies) > 1
 
 
-def by_pass(keep: Sequence[int | None], index: Static, number: object) -> Static:
+def by_pass(keep: Sequence[int | None], index: Static, number: Callable[[int | None], Static]) -> Static:
     """A number for each pass as one expression: by the pass's remainder where that is enough."""
     period = next(p for p in range(1, len(keep) + 1) if all(k == keep[i % p] for i, k in enumerate(keep)))
     place = Arith("%", (index, Literal(period))) if period < len(keep) else index
-    found: Static = number(keep[period - 1])  # type: ignore[operator]
+    found: Static = number(keep[period - 1])
     for i in reversed(range(period - 1)):
         if keep[i] != keep[period - 1]:
-            found = Arith("select", (Arith("==", (place, Literal(i))), number(keep[i]), found))  # type: ignore[operator]
+            found = Arith("select", (Arith("==", (place, Literal(i))), number(keep[i]), found))
     return found

@@ -6,7 +6,7 @@ pass, for each pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..axes import Axis
@@ -156,9 +156,9 @@ class Facts:
 
         return self._passes(site, back)
 
-    def _passes(self, site: Site, ask: object) -> tuple[Need, Repeat | None]:
+    def _passes(self, site: Site, ask: Callable[[dict[int, Info]], int | None]) -> tuple[Need, Repeat | None]:
         where = self.where[site]
-        answers = [ask(infos) for infos in self.infos[site]]  # type: ignore[operator]
+        answers = [ask(infos) for infos in self.infos[site]]
         if where.repeat is None:
             return (answers[-1],), None
         return tuple(0 if place is None else answers[place] for place in where.chosen), where.repeat

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..graph import IndexInto, Role, Scalar, Type
 from ..wires import show, union
-from .table import Brackets, Cost, Op, Option
+from .table import Brackets, Cost, Op, Option, Rule
 
 if TYPE_CHECKING:
     from ..axes import Axis
@@ -155,15 +155,15 @@ def normalise(call: OpCall) -> Wire | None:
 
 
 def _row(
-    name: str, group: str, usage: str, doc: str, example: str, wrong: str, rule: object, glyph: str, **more: object
+    name: str, group: str, usage: str, doc: str, example: str, wrong: str, rule: Rule, glyph: str, **more: Any
 ) -> Op:
-    return Op(name, group, usage, doc, example, wrong, rule, brackets=Brackets.ACTS, glyph=glyph, **more)  # type: ignore[arg-type]
+    return Op(name, group, usage, doc, example, wrong, rule, brackets=Brackets.ACTS, glyph=glyph, **more)
 
 
 def _reduction(
     name: str,
     doc: str,
-    rule: object = reduce,
+    rule: Rule = reduce,
     kind: str = "",
     result: str = "[q]",
     masked: bool = True,

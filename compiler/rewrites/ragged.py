@@ -201,10 +201,19 @@ class Body:
         self._next += 1
         return Value(self._next, type, role, name, span)
 
-    def apply(self, op: str, operands: tuple[Value, ...], type: Type, name: str | None = None, **more: object) -> Value:
+    def apply(
+        self,
+        op: str,
+        operands: tuple[Value, ...],
+        type: Type,
+        name: str | None = None,
+        *,
+        axes: tuple[Axis, ...] = (),
+        mask: Value | None = None,
+    ) -> Value:
         role = max(value.role for value in operands)
         out = self._value(type, role, None, name)
-        self.nodes.append(Apply(op, operands, out, **more))  # type: ignore[arg-type]
+        self.nodes.append(Apply(op, operands, out, axes=axes, mask=mask))
         return out
 
     def constant(self, static: Static) -> Value:
