@@ -3,11 +3,11 @@
 What was measured, and led here (CPU, forward and backward): blocks of 64 queries are fastest for narrow masks, of 256
 for wide ones; more than four dimensions keep PyTorch from its fused kernels (a factor of 3.6); slices of keys in place
 of pieces would cost a gradient of the whole width for each block.
+
+PyTorch gives `broadcast_shapes` no types: hence the ignores.
 """
 
 from __future__ import annotations
-
-# torch gives `torch.broadcast_shapes` no types: hence `no-untyped-call` below. (Such comments are left out of generated code.)
 
 import math
 from collections.abc import Callable
