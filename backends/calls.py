@@ -16,8 +16,8 @@ from ..compiler.graph import (
     Scan,
     Value,
 )
-from ..compiler.static import Const, ConstOf, Static
-from .layout import Layout, consts_of, plan_axes, scope_of
+from ..compiler.static import Const, ConstOf, Static, consts_in
+from .layout import Layout, plan_axes, scope_of
 from .plan import OutputState, Plan
 from .ranges import ANY
 from .static_code import Code, number, static_code
@@ -174,7 +174,7 @@ class Calls(Layout):
         own_consts = self.program.bindings[id(graph)][1]
         for const in plan.consts:
             theirs = own_consts[const]
-            if set(consts_of(consts.get(theirs, ConstOf(theirs)))) & set(self.plan.late):
+            if set(consts_in(consts.get(theirs, ConstOf(theirs)))) & set(self.plan.late):
                 plan.late[const] = None
 
     def _call(self, node: Call) -> None:

@@ -27,7 +27,8 @@ from ..compiler.graph import (
     Value,
     Weight,
 )
-from ..compiler.static import Arith, Const, ConstOf, SizeOf, Static
+from ..compiler.sizes import solved
+from ..compiler.static import Arith, Const, Static, axes_in
 from . import ranges
 from .names import Namer
 from .plan import Plan, padded
@@ -93,6 +94,7 @@ class Layout(ABC):
         ] = {}  # place of a call -> the axes over which it lifts, outermost first
         self.recorded: dict[int, tuple[Axis, ...]] = {}  # captured value (canonical number) -> its dimensions
         self._extents: dict[Axis, Code] = {}
+        self._computing: set[Axis] = set()
         self._device: str | None = None
         self._dtype: str | None = None
         self._readers: dict[int, Reader] = {}
@@ -305,24 +307,45 @@ class Layout(ABC):
                 if not val.number and val.has(copy):
                     return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.prologue)
         if axis.size is not None and self.plan.follows_formula(axis):
-            parts = [self._find_extent(part) for part in _sizes(axis.size)]
-            if all(part is not None for part in parts):
-
-                def sizes(part: Axis) -> str:
-                    return (self._find_extent(part) or Code("")).at(ATOM)
-
-                code = static_code(axis.size, sizes, self.const_code, exact=True)
-                where = self.prologue if self._early(axis.size) else self.lines
-                for pair in _quotients(axis.size):
-                    above, below = (static_code(part, sizes, self.const_code, exact=True) for part in pair)
-                    shown = (static_code(part, lambda a: a.name, lambda c: c.name).at(ATOM) for part in pair)
-                    self._check_division(f"{axis.name} = {' / '.join(shown)}", above, below, where)
-                return self._read_extent(axis, code.text, where)
+            found = self._compute_extent(axis, axis.size)
+            if found is not None:
+                return found
         for copy in copies:
             for val in self.env.values():
                 if not val.number and val.has(copy) and is_path(val.text) and self._alive(val):
                     return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.lines)
+        for whole in self.plan.axes:
+            turned = solved(whole, axis) if self._given(whole) and self.plan.follows_formula(whole) else None
+            if turned is not None:
+                found = self._compute_extent(axis, turned)
+                if found is not None:
+                    return found
         return self._step_extent(axis)
+
+    def _given(self, axis: Axis) -> bool:
+        """Whether an argument has the axis."""
+        return any(not val.number and val.has(axis) for val in self.inputs)
+
+    def _compute_extent(self, axis: Axis, formula: Static) -> Code | None:
+        """The extent of an axis from others; None where one of these is not known."""
+        if axis in self._computing:  # by way of itself
+            return None
+        self._computing.add(axis)
+        parts = [self._find_extent(part) for part in axes_in(formula)]
+        self._computing.remove(axis)
+        if any(part is None for part in parts):
+            return None
+
+        def sizes(part: Axis) -> str:
+            return (self._find_extent(part) or Code("")).at(ATOM)
+
+        code = static_code(formula, sizes, self.const_code, exact=True)
+        where = self.prologue if self._early(formula) else self.lines
+        for pair in _quotients(formula):
+            above, below = (static_code(part, sizes, self.const_code, exact=True) for part in pair)
+            shown = (static_code(part, lambda a: a.name, lambda c: c.name).at(ATOM) for part in pair)
+            self._check_division(f"{axis.name} = {' / '.join(shown)}", above, below, where)
+        return self._read_extent(axis, code.text, where)
 
     def is_new(self, axis: Axis) -> bool:
         """Whether the axis is one of the new items of a step."""
@@ -362,7 +385,7 @@ class Layout(ABC):
     def _early(self, size: Static) -> bool:
         """Whether a derived extent can be computed at the top of the body."""
         lines = "\n".join(self.lines)
-        names = [code.text for code in (self._find_extent(part) for part in _sizes(size)) if code is not None]
+        names = [code.text for code in (self._find_extent(part) for part in axes_in(size)) if code is not None]
         return not any(f"{name} = " in lines for name in names)
 
     def _alive(self, val: Val) -> bool:
@@ -572,16 +595,6 @@ def plan_axes(plan: Plan, place: int) -> tuple[Axis, ...]:
     return tuple(axis for axis in plan.graph.inputs[place].value.type.axes if axis not in plan.lifted)
 
 
-def _sizes(static: Static) -> list[Axis]:
-    match static:
-        case SizeOf(axis):
-            return [axis]
-        case Arith(_, args):
-            return [axis for arg in args for axis in _sizes(arg)]
-        case _:
-            return []
-
-
 def _quotients(static: Static) -> list[tuple[Static, Static]]:
     """Numerator and denominator of each division that must be exact."""
     match static:
@@ -589,15 +602,5 @@ def _quotients(static: Static) -> list[tuple[Static, Static]]:
             return [(args[0], args[1]), *(pair for arg in args for pair in _quotients(arg))]
         case Arith(op, args) if op not in ("floor", "ceil"):
             return [pair for arg in args for pair in _quotients(arg)]
-        case _:
-            return []
-
-
-def consts_of(static: Static) -> list[Const]:
-    match static:
-        case ConstOf(const):
-            return [const]
-        case Arith(_, args):
-            return [const for arg in args for const in consts_of(arg)]
         case _:
             return []

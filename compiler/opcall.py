@@ -206,13 +206,17 @@ class OpCall:
             declaration = f"`{second.name}: {second.kind.value} like {first.name}` among the parameters"
         else:
             declaration = f"`{second.kind.value} {second.name} like {first.name}`"
+        fixed = [axis for axis in (a, b) if not axis.is_width or axis.extent is not None]
+        if len(fixed) == 1:  # a place among items was compared with a number of them
+            meant = f"if the size of `{fixed[0].name}` is meant, write `|{fixed[0].name}|`"
+        else:
+            meant = f"if they are two copies of one axis, declare it: {declaration}"
         return self.fail(
             "E0306",
             f"`{a.name}` and `{b.name}` are not copies of one axis: their indices do not compare",
             self.span,
             related=[(a.span, f"`{a.name}` is declared here"), (b.span, f"`{b.name}` is declared here")],
-            help=f"if they are two copies of one axis, declare it: {declaration}; "
-            f"`int({a.name})` forgets the axis on purpose",
+            help=f"{meant}; `int({a.name})` forgets the axis on purpose",
         )
 
     def wrong_table(self, ids: Wire, vocab: Axis, span: Span) -> Wire | None:

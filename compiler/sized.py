@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..dsl.diagnostic import AttnError, Diagnostic, error
 from .axes import Axis
 from .graph import Apply, Call, Graph, Parameter, Repeat, Scan, Weight, values_of
+from .sizes import solved
 from .static import axes_in
 
 
@@ -71,9 +72,18 @@ def _untold(graph: Graph) -> list[Axis]:
     told = {
         axis.family for entry in graph.inputs for axis in entry.value.type.axes if axis not in entry.value.type.thin
     }
-    told |= {part.family for axis in graph.axes if axis.family in told and axis.size for part in axes_in(axis.size)}
     open = [axis for axis in graph.axes if axis.is_width and axis.extent is None and axis.size is None]
+    given = [axis for axis in graph.axes if axis.family in told and axis.size is not None]
+    while new := {axis.family for axis in open for whole in given if _tells(whole, axis, open, told)} - told:
+        told |= new
     return [axis for axis in open if axis.family not in told and _carried(graph, axis)]
+
+
+def _tells(whole: Axis, axis: Axis, open: list[Axis], told: set[int]) -> bool:
+    """Whether the size of a derived width tells that of one in its formula: nothing else there is unknown."""
+    assert whole.size is not None
+    others = {part.family for part in axes_in(whole.size)} & {each.family for each in open} - {axis.family}
+    return others <= told and solved(whole, axis) is not None
 
 
 def _carried(graph: Graph, axis: Axis) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .axes import Axis
-from .static import Arith, Const, ConstOf, Literal, SizeOf, Static, evaluate, known
+from .static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, evaluate, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,35 @@ def mentions(static: Static) -> tuple[set[int], set[int]]:
                 axes |= a
                 consts |= c
             return axes, consts
+
+
+def solved(whole: Axis, part: Axis) -> Static | None:
+    """The size of `part` from that of `whole`, whose formula mentions it once: of `seq = short * k`, `short` is
+    `seq / k`. None for a formula that cannot be turned round. Copies of `part` count as it (D4).
+    """
+    formula = whole.size
+    turned: Static = SizeOf(whole)
+    while formula is not None:
+        match formula:
+            case SizeOf(axis) if axis.family == part.family:
+                return turned
+            case Arith("+" | "-" | "*" | "/" | "//" as op, (a, b)):
+                left, right = (any(each.family == part.family for each in axes_in(side)) for side in (a, b))
+                if left == right:
+                    return None
+                match op:
+                    case "+":
+                        turned = Arith("-", (turned, b if left else a))
+                    case "-":
+                        turned = Arith("+", (turned, b)) if left else Arith("-", (a, turned))
+                    case "*":
+                        turned = Arith("//", (turned, b if left else a))
+                    case _:
+                        turned = Arith("*", (turned, b)) if left else Arith("//", (a, turned))
+                formula = a if left else b
+            case _:
+                return None
+    return None
 
 
 Monomial = tuple[object, ...]

@@ -190,6 +190,14 @@ def cross_entropy(call: OpCall) -> Wire | None:
         )
     if ids.element.axis.family != vocab.family:
         return call.wrong_table(ids, vocab, call.spans[1])
+    if ids.has(vocab):
+        return call.fail(
+            "E0322",
+            f"`cross_entropy` takes one target from `{vocab.name}`, but there is one for each `{vocab.name}` here",
+            call.spans[1],
+            f"this is {show(ids)}",
+            help=f"leave `{vocab.name}` out of the axes of the targets: what they are indices into is no axis of theirs",
+        )
     if not call.may_broadcast(ignore=frozenset({vocab}), always=True):
         return None
     axes, thin = union(call.operands)

@@ -27,7 +27,7 @@ from attnc.compiler.graph import (
     Value,
     Weight,
 )
-from attnc.compiler.static import OPERATIONS, Arith, Const, ConstOf, Literal, Number, SizeOf, Static
+from attnc.compiler.static import OPERATIONS, Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Label = Axis | str  # a string is a batch axis
@@ -84,8 +84,12 @@ class Oracle:
         for other, extent in extents.items():
             if other.family == axis.family:
                 return extent
-        assert axis.size is not None, axis
-        return int(self.static(axis.size, extents, {}))
+        if axis.size is not None:
+            return int(self.static(axis.size, extents, {}))
+        for whole, extent in extents.items():  # a width that others derive from: whichever extent fits
+            if whole.size is not None and any(part.family == axis.family for part in axes_in(whole.size)):
+                return next(n for n in range(extent + 1) if self.static(whole.size, {**extents, axis: n}, {}) == extent)
+        raise AssertionError(axis)
 
     def static(self, static: Static, extents: dict[Axis, int], consts: Mapping[Const, Number]) -> Number:
         match static:

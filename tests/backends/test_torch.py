@@ -16,6 +16,8 @@ from torch import nn
 
 from attnc.backends import build_numpy, build_torch, numpy_source, torch_source
 from attnc.compiler.inventory import inventory
+from attnc.compiler.program import build
+from attnc.dsl.source import Source
 
 from .agreement import graph_of
 
@@ -251,6 +253,19 @@ model f(x: [seq]) -> [chunk] {
     named = build_torch(graph_of(text.replace("seq / 2", "seq / c")))
     with pytest.raises(ValueError, match="chunk = seq / c does not divide: 5 / 2"):  # the spec's words, not the code's
         named(torch.ones(5))
+
+
+def test_a_width_is_told_by_one_that_derives_from_it() -> None:
+    module = build_torch(graph_of(
+        "width short\nwidth seq = 3 * short + 1\n"
+        "model f(x: [seq]) -> [short] {\n    return broadcast[short](sum[seq](x)) * short\n}\n"
+    ))  # fmt: skip
+    assert module(torch.ones(7)).tolist() == [0, 7]
+    with pytest.raises(ValueError, match=r"short = \(seq - 1\) / 3 does not divide: 7 / 3"):
+        module(torch.ones(8))
+    both = "width a, b\nwidth seq = a + b\nmodel f(x: [seq]) -> [a, seq] {\n    return broadcast[a](x)\n}\n"
+    (unknown,) = build(Source("main.attn", both)).errors  # either may be of any size
+    assert unknown.code == "E0409" and "along the width `a`" in unknown.message
 
 
 def test_computed_indices_are_checked_unless_proved() -> None:
