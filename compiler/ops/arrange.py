@@ -196,7 +196,7 @@ def cross_entropy(call: OpCall) -> Wire | None:
             f"`cross_entropy` takes one target from `{vocab.name}`, but there is one for each `{vocab.name}` here",
             call.spans[1],
             f"this is {show(ids)}",
-            help=f"leave `{vocab.name}` out of the axes of the targets: what they are indices into is no axis of theirs",
+            help=f"leave `{vocab.name}` out of the axes of the targets: what they index is no axis of theirs",
         )
     if not call.may_broadcast(ignore=frozenset({vocab}), always=True):
         return None
