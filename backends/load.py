@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from ..compiler.graph import Graph
 from ..compiler.inventory import WeightSpec, inventory
+from ..compiler.rewrites import PASSES, Pass
 from .init import initial_weights
 from .numpy_code import numpy_source
 from .torch_code import torch_source
@@ -68,6 +69,7 @@ def build_torch(
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
     capture: tuple[str, ...] = (),
+    passes: Sequence[Pass] = PASSES,
 ) -> torch.nn.Module:
     """The model as an `nn.Module` on `device`, its reals of `dtype` (float32 if None).
 
@@ -79,7 +81,7 @@ def build_torch(
     specs = inventory(graph)
     if weights is not None:
         check_weights(specs, weights)
-    module = run_source(torch_source(graph, header=header, capture=capture), graph.name)
+    module = run_source(torch_source(graph, header=header, capture=capture, passes=passes), graph.name)
     made: type[torch.nn.Module] = next(
         value for value in reversed(list(module.__dict__.values()))
         if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == module.__name__
@@ -136,6 +138,7 @@ def build_numpy(
     seed: int | None = None,
     dtype: Any = None,
     capture: tuple[str, ...] = (),
+    passes: Sequence[Pass] = PASSES,
 ) -> Callable[..., Any]:
     """The model as a function of arrays, named as in the spec. Its weights are in `.weights`, its module in `.module`.
 
@@ -145,7 +148,7 @@ def build_numpy(
     specs = inventory(graph)
     if weights is not None:
         check_weights(specs, weights)
-    module = run_source(numpy_source(graph, header=header, capture=capture), graph.name)
+    module = run_source(numpy_source(graph, header=header, capture=capture, passes=passes), graph.name)
     given = initial_weights(specs, seed or 0) if weights is None else weights
     wanted = np.dtype(np.float32 if dtype is None else dtype)
     if wanted.kind not in "fV":  # V: bfloat16 and its like

@@ -1,69 +1,66 @@
-"""The rewrites that code generation wants, in order, and what they do to captured values."""
+"""The model as the backends emit it: the passes done, and what they do to captured values; its steps likewise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..compiler.decode import Decoding, decoding
 from ..compiler.graph import Graph
-from ..compiler.rewrites import fold_truths, fuse_attention, place_masks, spend_logits, split_passes
+from ..compiler.rewrites import PASSES, Pass, fold_truths, fuse_attention, rewritten
+from ..compiler.rewrites.passes import PREPARE, STEP
+from ..compiler.rewrites.walk import Walk
 from .capture import Captures, resolve
 from .decoder import reserved
 from .plan import Program
 from .values import CannotEmit
 
-PASSES: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
-    ("split_passes", split_passes),
-    ("fold_truths", lambda graph: fold_truths(graph)[0]),
-    ("fuse_attention", lambda graph: fuse_attention(graph, capped=True)[0]),
-    ("place_masks", lambda graph: place_masks(graph)),
-    ("spend_logits", spend_logits),
-)
+STRUCTURE = ("split_passes", "fold_truths")  # what a step is derived from has these, and no fused ops
 
 
-def lower(graph: Graph, capture: tuple[str, ...] = ()) -> tuple[Graph, Captures]:
+def lower(graph: Graph, capture: tuple[str, ...] = (), passes: Sequence[Pass] = PASSES) -> tuple[Graph, Captures]:
     """The graph as the backends emit it.
 
     What is captured stays visible: no fused op swallows it, and its paths stay as the spec has them, so that masks are
     made and passed on.
     """
     if not capture:
-        for _, rewrite in PASSES:
-            graph = rewrite(graph)
-        return graph, Captures()
-    graph, _ = fold_truths(graph)
+        return rewritten(graph, passes), Captures()
+    on = {one.name for one in passes}
+    if "fold_truths" in on:
+        graph, _ = fold_truths(graph)
     wanted = resolve(graph, capture)
     keep: dict[int, set[int]] = {}
     for found in wanted.values():
         keep.setdefault(id(found.graph), set()).add(found.value.id)
     frozen = {key: frozenset(values) for key, values in keep.items()}
-    graph, replaced = fuse_attention(graph, frozen)
+    if "fuse_attention" in on:
+        graph, replaced = fuse_attention(graph, frozen)
+    else:
+        walk = Walk(lambda _, new: new)
+        graph, replaced = walk(graph), walk.replaced
     marks = {id(replaced[key]): values for key, values in frozen.items()}
     return graph, Captures(wanted, marks, replaced)
 
 
-def stepping(graph: Graph, lowered: Graph) -> Decoding:
+def stepping(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
     """How the model decodes, its graphs lowered as the model is; `lowered` is the model as it is emitted."""
-    folded, _ = fold_truths(split_passes(graph))
-    found = decoding(folded, lowered)
+    found = decoding(rewritten(graph, [one for one in passes if one.name in STRUCTURE]), lowered)
     if found.step is None or found.prepare is None:
         return found
     name = reserved(lowered)
     if name is not None:
         reason = f"`{graph.name}` has no step: a part of it is called `{name}`, as a function would be: label it"
         return replace(found, prepare=None, step=None, caches=(), reason=reason)
-    prepare, _ = fuse_attention(found.prepare)
-    step, _ = fuse_attention(found.step)
-    return replace(found, prepare=place_masks(prepare), step=step)
+    return replace(found, prepare=rewritten(found.prepare, passes, PREPARE), step=rewritten(found.step, passes, STEP))
 
 
-def described(graph: Graph) -> Decoding:
+def described(graph: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
     """How the model decodes, if its steps can be written too."""
     from .torch_code import TorchEmitter
 
-    lowered, captures = lower(graph)
-    found = stepping(graph, lowered)
+    lowered, captures = lower(graph, passes=passes)
+    found = stepping(graph, lowered, passes)
     if found.step is None or found.prepare is None:
         return found
     try:

@@ -26,7 +26,8 @@ def define(body: Body, predicate: Predicate, data: list[Val]) -> str:
     bound: dict[str, str] = {}
     found = leaves(predicate.term)
     for leaf, val in zip(found, data, strict=True):
-        names[leaf.value.id] = namer.give(leaf.name or leaf.value.name or ("number" if val.number else "data"))
+        known = leaf.name if leaf.name.isidentifier() else leaf.value.name  # a formula has no name of its own
+        names[leaf.value.id] = namer.give(known or ("number" if val.number else "data"))
         if val.number:
             bound[names[leaf.value.id]] = val.text
         else:

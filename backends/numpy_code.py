@@ -11,6 +11,7 @@ from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.inventory import inventory
 from ..compiler.ops import OPS
+from ..compiler.rewrites import PASSES, Pass
 from ..compiler.static import Const, Static
 from . import numpy_ops
 from .body import Body, Emitter
@@ -437,16 +438,19 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def numpy_source(graph: Graph, *, header: str = "", capture: tuple[str, ...] = ()) -> str:
+def numpy_source(
+    graph: Graph, *, header: str = "", capture: tuple[str, ...] = (), passes: Sequence[Pass] = PASSES
+) -> str:
     """A model (or a block on its own) as functions of NumPy arrays: a file that depends on NumPy and jaxtyping alone.
 
     header: lines put first, as comments. capture: paths of values that the call returns besides its result.
+    passes: the rewrites to do.
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
     from .lower import lower, stepping
 
-    lowered, captures = lower(graph, capture)
-    decoding = None if capture else stepping(graph, lowered)
+    lowered, captures = lower(graph, capture, passes)
+    decoding = None if capture else stepping(graph, lowered, passes)
     if decoding is not None and decoding.step is not None and decoding.prepare is not None:
         program = Program(lowered, captures.marks, (decoding.prepare, decoding.step))
         with suppress(CannotEmit):  # a model whose steps cannot be written has none

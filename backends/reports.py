@@ -2,85 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..compiler.graph import Apply, Call, Graph, Input, Repeat, Scan
+from ..compiler.graph import Apply, Graph, Input
 from ..compiler.masks import Predicate, classify, is_causal, leaves
 from ..compiler.masks.read import Reader
 from ..compiler.masks.term import plain
 from ..compiler.report import Attended, Change, Report, Unread
+from ..compiler.rewrites import PASSES, Pass
+from ..compiler.rewrites.passes import FORWARD
 from ..compiler.static import Literal
-from .lower import PASSES
-from .plan import children
-from .writing import passes
+from .changes import change, instances
+from .lower import described
 
 ZERO = (Literal(0), Literal(0.0))
 WHOLE = "the whole matrix of scores"
 UNFUSED = "not fused: the weights are read elsewhere, or the scores are more than a product, scaled, and a bias"
 
 
-def explain(graph: Graph) -> Report:
-    """The report of a model whose sizes are known."""
+def explain(graph: Graph, passes: Sequence[Pass] = PASSES) -> Report:
+    """The report of a model whose sizes are known, compiled with these passes."""
+    model, on = graph, frozenset(one.name for one in passes)
     changes = []
-    for name, rewrite in PASSES:
-        new = rewrite(graph)
-        if new is not graph:
-            changes.append(Change(name, _told(name, graph, new)))
-        graph = new
+    for one in PASSES:
+        if one not in passes:
+            changes.append(Change(one.name, "left out"))
+        elif FORWARD in one.kinds:
+            new = one.run(graph, on)
+            if new is not graph:
+                changes.append(Change(one.name, change(one.name, graph, new)))
+            graph = new
     found: dict[object, Attended] = {}
-    for one in _attended(graph, ""):
-        key = (one.span, one.sees, one.unread, tuple(one.how.items()))
-        paths = (*found[key].paths, *one.paths) if key in found else one.paths
-        found[key] = replace(one, paths=tuple(dict.fromkeys(paths)))
-    return Report(graph.name, tuple(changes), tuple(found.values()))
+    for attended in _attended(graph):
+        key = (attended.span, attended.sees, attended.unread, tuple(attended.how.items()))
+        paths = (*found[key].paths, *attended.paths) if key in found else attended.paths
+        found[key] = replace(attended, paths=tuple(dict.fromkeys(paths)))
+    decoding = str(described(model, passes)).splitlines()
+    return Report(graph.name, tuple(changes), tuple(found.values()), tuple(decoding))
 
 
-def _told(name: str, before: Graph, after: Graph) -> str:
-    """What a rewrite did, in words."""
-    graphs = [graph for graph, _ in _all(after, "")]
-    nodes = [node for graph in graphs for node in graph.nodes]
-    match name:
-        case "split_passes":
-            kinds = [f"{node.name} of {len(node.bodies)} kinds" for node in nodes if isinstance(node, Repeat)]
-            return f"repeats by kinds of passes: {', '.join(dict.fromkeys(kinds))}"
-        case "fold_truths":
-            return "truths known now are put in, and masks that keep everything are gone"
-        case "fuse_attention":
-            return f"{_many(sum(isinstance(n, Apply) and n.op == 'attention' for n in nodes), 'attention')} fused"
-        case "place_masks":
-            seen = sum(isinstance(n, Apply) and n.seen is not None for n in nodes)
-            return f"{_many(seen, 'mask')} of positions kept as predicates, never made as a whole"
-        case "spend_logits":
-            count = sum(isinstance(n, Apply) and "spend" in n.options for n in nodes)
-            return f"{_many(count, 'loss', 'losses')} computed in the memory of the logits (PyTorch)"
-        case _:
-            return "changed"
-
-
-def _many(count: int, what: str, more: str = "") -> str:
-    return f"{count} {what if count == 1 else more or what + 's'}"
-
-
-def _all(graph: Graph, path: str) -> Iterator[tuple[Graph, str]]:
-    """A graph and all that are nested in it, with their paths; passes of a repeat that are alike count once."""
-    yield graph, path
-    for node in graph.nodes:
-        for place, child in enumerate(children(node)):
-            match node:
-                case Repeat():
-                    these = [number for number, kind in enumerate(node.variant) if kind == place]
-                    which = "*" if len(node.bodies) == 1 else passes(these).strip("(),").replace(", ", ",")
-                    name = node.name if node.shared else f"{node.name}.{which}"
-                case Call() | Scan():
-                    name = node.name
-                case _:
-                    name = ""
-            yield from _all(child, f"{path}.{name}".strip("."))
-
-
-def _attended(root: Graph, path: str) -> Iterator[Attended]:
-    for graph, where in _all(root, path):
+def _attended(root: Graph) -> Iterator[Attended]:
+    for graph, where in instances(root):
         reader = Reader(graph)
         inputs = {item.value.id: item for item in graph.inputs}
         for node in graph.nodes:

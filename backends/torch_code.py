@@ -11,6 +11,7 @@ from ..compiler.axes import Axis
 from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.ops import OPS
+from ..compiler.rewrites import PASSES, Pass
 from ..compiler.static import Const, Static
 from . import torch_ops
 from .body import Body, Emitter
@@ -763,16 +764,19 @@ class TorchEmitter(Emitter):
         ]
 
 
-def torch_source(graph: Graph, *, header: str = "", capture: tuple[str, ...] = ()) -> str:
+def torch_source(
+    graph: Graph, *, header: str = "", capture: tuple[str, ...] = (), passes: Sequence[Pass] = PASSES
+) -> str:
     """The PyTorch module of a model (or of a block alone): a file that depends on torch and jaxtyping alone.
 
     header: lines put first, as comments. capture: paths of values that the call returns besides its result.
+    passes: the rewrites to do.
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
     from .lower import lower, stepping
 
-    lowered, captures = lower(graph, capture)
-    decoding = None if capture else stepping(graph, lowered)
+    lowered, captures = lower(graph, capture, passes)
+    decoding = None if capture else stepping(graph, lowered, passes)
     if decoding is not None and decoding.step is not None and decoding.prepare is not None:
         program = Program(lowered, captures.marks, (decoding.prepare, decoding.step))
         with suppress(CannotEmit):  # a model whose steps cannot be written has none

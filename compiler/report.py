@@ -1,4 +1,4 @@
-"""What compiling made of a model, as data: the rewrites that changed it, and how each attention is computed."""
+"""What compiling made of a model, as data: what rewrites changed, how attention is computed, what decoding keeps."""
 
 from __future__ import annotations
 
@@ -46,11 +46,15 @@ class Attended:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What compiling made of a model. As text: `str(report)`."""
+    """What compiling made of a model. As text: `str(report)`.
+
+    decoding: what its steps keep, a line each, or why there are none.
+    """
 
     model: str
     changes: tuple[Change, ...]
     attended: tuple[Attended, ...]
+    decoding: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.model}"]
@@ -64,7 +68,9 @@ class Report:
                 lines += [f"        not read: {part.what}, {place(part.span)}: {part.why}"]
             lines += [f"        {backend}: {text}" for backend, text in one.how.items()]
             lines += [f"        {one.note}"] if one.note else []
-        return "\n".join(lines if self.attended else [*lines, "    none"]) + "\n"
+        lines += [] if self.attended else ["    none"]
+        lines += ["", "decoding", *(f"    {line}" for line in self.decoding)]
+        return "\n".join(lines) + "\n"
 
 
 def place(span: Span | None) -> str:

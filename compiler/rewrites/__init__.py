@@ -1,5 +1,7 @@
 """Rewrites: pure functions graph -> graph, one per file. The graph is valid before and after each.
 
+passes        those between the checked graph and code, in order; each can be left out
+
 ragged        each example of a batch has its own length: what is padding is left out
 constants     truth values known at build time are put into the blocks that they are passed to; masks `true` vanish
 split_passes  a repeat gets a body for each kind of pass where truths hang on the pass's number
@@ -13,9 +15,21 @@ from __future__ import annotations
 
 from .attention import fuse_attention
 from .constants import fold_truths
+from .passes import PASSES, Pass, passes_without, rewritten
 from .place_masks import place_masks
 from .ragged import pad_ragged
 from .spend_logits import spend_logits
 from .split_passes import split_passes
 
-__all__ = ["fold_truths", "fuse_attention", "pad_ragged", "place_masks", "spend_logits", "split_passes"]
+__all__ = [
+    "PASSES",
+    "Pass",
+    "fold_truths",
+    "fuse_attention",
+    "pad_ragged",
+    "passes_without",
+    "place_masks",
+    "rewritten",
+    "spend_logits",
+    "split_passes",
+]

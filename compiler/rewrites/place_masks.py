@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from ...dsl.source import Span
 from ..axes import Axis
+from ..dump import show_static
 from ..graph import (
     Apply,
     Call,
@@ -247,8 +248,9 @@ class _Entry:
     value: Value | None
     type: Type
     role: Role
-    name: str
+    name: str  # of the new input
     known: int | float | bool | None
+    spelled: str  # what a report calls it
 
 
 def _entries(term: Term) -> list[_Entry]:
@@ -258,11 +260,15 @@ def _entries(term: Term) -> list[_Entry]:
     def one(part: Index | Number | Leaf) -> Term | None:
         if isinstance(part, Leaf) and part not in found:
             value = part.value
-            found[part] = _Entry(part, value, value.type, value.role, part.name or value.name or "data", part.known)
+            name = part.name or value.name or "data"
+            wish = name if name.isidentifier() else "number"
+            found[part] = _Entry(part, value, value.type, value.role, wish, part.known, name)
         elif isinstance(part, Number) and not isinstance(part.static, Literal) and part not in found:
             name = part.static.const.name if isinstance(part.static, ConstOf) else "number"
             kind = Type(static_element(part.static), ())
-            found[part] = _Entry(part, None, kind, Role.CONSTANT, name, known(part.static))
+            text = show_static(part.static)
+            spelled = text[1:-1] if text.startswith("(") else text
+            found[part] = _Entry(part, None, kind, Role.CONSTANT, name, known(part.static), spelled)
         return part
 
     change(term, one)
@@ -276,7 +282,7 @@ def _given(place: int, term: Term, entries: list[_Entry], fresh: _Fresh) -> tupl
         span = entry.value.span if entry.value is not None else None
         value = fresh.value(entry.type, entry.role, entry.name, span)
         inside[entry.part] = Leaf(
-            value, entry.name, entry.part.why if isinstance(entry.part, Leaf) else "", entry.known
+            value, entry.spelled, entry.part.why if isinstance(entry.part, Leaf) else "", entry.known
         )
     found = change(term, lambda part: part if isinstance(part, Index) else inside.get(part, part))
     assert found is not None

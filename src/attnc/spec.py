@@ -322,31 +322,37 @@ class Model:
 
         return described(self._sized)
 
-    def source(self, backend: Literal["torch", "numpy"]) -> str:
+    def source(self, backend: Literal["torch", "numpy"], *, without: Sequence[str] = ()) -> str:
         """Stand-alone Python source: needs torch (or NumPy) and jaxtyping, not attnc.
 
-        Writing it needs neither. Raises ValueError for another backend.
+        without: names of rewrites to leave out (`attnc compile -h` and docs/speed.md list them): the code computes the
+                 same, and shows what each is good for. Everything that compiles takes it.
+
+        Writing it needs neither. Raises ValueError for another backend, or a rewrite that is not there.
         """
         from . import backends
         from .compiler.limits import deep
+        from .compiler.rewrites import passes_without
 
+        passes = passes_without(without)
         with deep():
             match backend:
                 case "torch":
-                    return backends.torch_source(self._sized, header=self._header)
+                    return backends.torch_source(self._sized, header=self._header, passes=passes)
                 case "numpy":
-                    return backends.numpy_source(self._sized, header=self._header)
+                    return backends.numpy_source(self._sized, header=self._header, passes=passes)
                 case _:
                     raise ValueError(f"no backend {backend!r}: there are 'torch' and 'numpy'")
 
-    def explain(self) -> Report:
-        """What compiling makes of the model: the rewrites that changed it, and for each attention what its queries see,
-        how each backend computes it, and which part of a mask could not be read, and why. `str(...)` is the text that
-        `attnc compile --explain` prints.
+    def explain(self, *, without: Sequence[str] = ()) -> Report:
+        """What compiling makes of the model: what each rewrite changed, and where; for each attention what its queries
+        see, how each backend computes it, and which part of a mask could not be read, and why; and what decoding keeps.
+        `str(...)` is the text that `attnc compile --explain` prints. without: as in `source`.
         """
         from . import backends
+        from .compiler.rewrites import passes_without
 
-        return backends.explain(self._sized)
+        return backends.explain(self._sized, passes_without(without))
 
     def torch(
         self,
@@ -356,6 +362,7 @@ class Model:
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
         capture: Sequence[str] = (),
+        without: Sequence[str] = (),
     ) -> torch.nn.Module:
         """The model as an `nn.Module`, whose `state_dict` keys are the paths in `weights`.
 
@@ -363,16 +370,19 @@ class Model:
         seed:    of that drawing. The same seed gives the same weights in torch and NumPy; None: a fresh one.
         capture: paths of values (`"decode.layers.1.cross.weights"`): the call then gives
                  `(result, {path: Captured(value, axes)})`.
+        without: names of rewrites to leave out, as in `source`.
 
         The module takes the inputs by position or name, each with the same leading batch axes (0 or more); one
         result is a tensor, several are a NamedTuple. Raises ImportError if torch is not installed; ValueError for a
-        weight that is missing, unknown or of another shape, and for a path that captures nothing.
+        weight that is missing, unknown or of another shape, for a path that captures nothing, and for a rewrite that is
+        not there.
         """
         try:
             import torch  # noqa: F401
         except ImportError:
             raise ImportError("running a model in PyTorch needs torch: pip install attnc[torch]") from None
         from . import backends
+        from .compiler.rewrites import passes_without
 
         _fitting(weights, seed, capture)
         return backends.build_torch(
@@ -383,6 +393,7 @@ class Model:
             device=device,
             dtype=dtype,
             capture=tuple(capture),
+            passes=passes_without(without),
         )
 
     def numpy(
@@ -392,13 +403,21 @@ class Model:
         seed: int | None = None,
         dtype: DTypeLike | None = None,
         capture: Sequence[str] = (),
+        without: Sequence[str] = (),
     ) -> Callable[..., Any]:
         """The model as a function of NumPy arrays; everything as in `torch`, without gradients and dropout."""
         from . import backends
+        from .compiler.rewrites import passes_without
 
         _fitting(weights, seed, capture)
         return backends.build_numpy(
-            self._sized, header=self._header, weights=weights, seed=seed, dtype=dtype, capture=tuple(capture)
+            self._sized,
+            header=self._header,
+            weights=weights,
+            seed=seed,
+            dtype=dtype,
+            capture=tuple(capture),
+            passes=passes_without(without),
         )
 
     def draw(

@@ -1,0 +1,82 @@
+"""What each rewrite did to a graph, in words, and where: a line of `attnc compile --explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..compiler.graph import Apply, Call, Graph, Repeat, Scan
+from .plan import children
+from .writing import passes
+
+MOST = 6  # places named in a line
+
+
+def instances(graph: Graph, path: str = "") -> Iterator[tuple[Graph, str]]:
+    """A graph and all that are nested in it, with their paths; passes of a repeat that are alike count once."""
+    yield graph, path
+    for node in graph.nodes:
+        for place, child in enumerate(children(node)):
+            match node:
+                case Repeat():
+                    these = [number for number, kind in enumerate(node.variant) if kind == place]
+                    which = "*" if len(node.bodies) == 1 else passes(these).strip("(),").replace(", ", ",")
+                    name = node.name if node.shared else f"{node.name}.{which}"
+                case Call() | Scan():
+                    name = node.name
+                case _:
+                    name = ""
+            yield from instances(child, f"{path}.{name}".strip("."))
+
+
+def change(name: str, before: Graph, after: Graph) -> str:
+    """What the rewrite of that name made of a graph."""
+    words, count = COUNTED[name]
+    old = {path: graph for graph, path in instances(before)}
+    found: dict[str, int] = {}
+    for graph, path in instances(after):
+        number = count(old.get(path, graph), graph)
+        if number > 0:
+            found[path or graph.name] = number
+    places = list(found)[:MOST] + ([f"{len(found) - MOST} more"] if len(found) > MOST else [])
+    return words(sum(found.values())) + (f": {', '.join(places)}" if places else "")
+
+
+def many(count: int, what: str, more: str = "") -> str:
+    return f"{count} {what if count == 1 else more or what + 's'}"
+
+
+def _ops(graph: Graph, chosen: Callable[[Apply], bool]) -> int:
+    return sum(isinstance(node, Apply) and chosen(node) for node in graph.nodes)
+
+
+def _bodies(graph: Graph) -> int:
+    return sum(len(node.bodies) > 1 for node in graph.nodes if isinstance(node, Repeat))
+
+
+def _size(graph: Graph) -> int:
+    return len(graph.inputs) + len(graph.nodes) + _ops(graph, lambda node: node.mask is not None)
+
+
+# For each rewrite: its words for so many changes, and how many one graph has, from what it was and what it is.
+COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] = {
+    "split_passes": (
+        lambda count: f"{many(count, 'repeat')} with a body for each kind of pass",
+        lambda before, after: _bodies(after) - _bodies(before),
+    ),
+    "fold_truths": (
+        lambda count: "truths known now are put in, and masks that keep everything are gone",
+        lambda before, after: _size(before) - _size(after),
+    ),
+    "fuse_attention": (
+        lambda count: f"{many(count, 'attention')} fused",
+        lambda before, after: _ops(after, lambda node: node.op == "attention"),
+    ),
+    "place_masks": (
+        lambda count: f"{many(count, 'mask')} of positions kept as predicates, never made as a whole",
+        lambda before, after: _ops(after, lambda node: node.seen is not None),
+    ),
+    "spend_logits": (
+        lambda count: f"{many(count, 'loss', 'losses')} computed in the memory of the logits (PyTorch)",
+        lambda before, after: _ops(after, lambda node: "spend" in node.options),
+    ),
+}

@@ -1,0 +1,44 @@
+"""Random programs compute the same with every pass on, with each off in turn, and with all off."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.soundness.generate import generate
+from tests.soundness.judge import data, lengths, load
+from tests.soundness.program import Weights
+
+from .numbers import check_same
+
+GROUPS, EACH = 5, 8
+
+
+def check_seeds(seeds: range) -> int:
+    changed = 0
+    for seed in seeds:
+        program = generate(seed)
+        model = load(program.text, program).model("net")
+        weights = Weights(program.seed)
+        inputs = program.inputs() | lengths(model, program)
+        with np.errstate(all="ignore"):
+            meant = program.evaluate(inputs, weights)  # which draws the weights
+        if not all(np.isfinite(x.astype(float)).all() for x in meant):
+            continue
+        try:
+            changed += check_same(model, weights.arrays, data(inputs, program, np.float64))
+        except Exception as error:
+            error.add_note(f"seed {seed}\n{program.text}")
+            raise
+    return changed
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_same_numbers(group: int) -> None:
+    assert check_seeds(range(group * EACH, (group + 1) * EACH)) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", range(40))
+def test_same_numbers_more(group: int) -> None:
+    check_seeds(range(5000 + group * 25, 5000 + (group + 1) * 25))

@@ -1,0 +1,116 @@
+"""The table of passes: names, order, and the ways to leave one out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import attnc
+from attnc.cli.main import main
+from attnc.compiler.rewrites import PASSES, passes_without
+from attnc.compiler.rewrites.passes import NAMES
+
+SPEC = """\
+use std.attention: multihead, model, heads
+width seq
+width past like seq
+depth model = 8, heads = 2, vocab = 5
+const layers = 2
+model net(ids: vocab[seq], next: vocab[seq]) -> [] {
+    param E: [vocab, model]
+    x = E[vocab = ids]
+    repeat i in layers {
+        x = x + multihead.self[seq, past](x, x[seq as past], past <= seq and (i % 2 == 1 or seq - past < 3))
+    }
+    return mean[seq](cross_entropy[vocab](dot[model](x, E), next))
+}
+"""
+
+
+def test_each_pass_changes_this_model_and_says_where() -> None:
+    model = attnc.loads(SPEC).model("net")
+    report = model.explain()
+    assert [change.rewrite for change in report.changes] == list(NAMES)
+    for change in report.changes:
+        assert change.what.partition(": ")[2], f"{change.rewrite} does not say where"
+    usual = model.source("torch")
+    for name in NAMES:
+        assert model.source("torch", without=[name]) != usual, name
+        (left_out,) = (change for change in model.explain(without=[name]).changes if change.rewrite == name)
+        assert left_out.what == "left out"
+
+
+def test_names_are_distinct_and_described() -> None:
+    assert len(set(NAMES)) == len(PASSES)
+    assert all(one.about and one.about[0].islower() and not one.about.endswith(".") for one in PASSES)
+
+
+def test_unknown_names() -> None:
+    model = attnc.loads(SPEC).model("net")
+    for call in (lambda: model.source("torch", without=["spend_logit"]), lambda: passes_without(["spend_logit"])):
+        with pytest.raises(ValueError, match=r"no pass `spend_logit` \(did you mean `spend_logits`\?\); .* split_"):
+            call()
+    with pytest.raises(ValueError, match="no pass `zzz`; the passes are split_passes"):
+        model.numpy(without=["zzz"])
+    with pytest.raises(TypeError, match=r"such as \['spend_logits'\], not one"):
+        model.torch(without="spend_logits")
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "net.attn"
+    file.write_text(SPEC)
+    assert main(["compile", str(file), "--to", "torch", "--without", "spend_logits", "--without", "place_masks"]) == 0
+    code = capsys.readouterr().out
+    assert "F.cross_entropy" in code
+    assert "masked_attention" not in code
+    assert main(["compile", str(file), "--explain", "--without", "spend_logits"]) == 0
+    assert "spend_logits: left out" in capsys.readouterr().out
+    assert main(["compile", str(file), "--to", "numpy", "--without", "logits"]) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert all(name in message for name in NAMES)
+    assert main(["compile", "-h"]) == 0
+    help = " ".join(capsys.readouterr().out.split())
+    assert all(name in help for name in NAMES)
+
+
+def test_a_number_of_a_mask_is_shown_as_the_spec_has_it() -> None:
+    text = """\
+width q
+width k like q
+depth h = 2, d = 4, m = 8
+block att(x: [q, m], mask: bool[q, k]) -> [q, m] {
+    Q = linear[m -> h, d](x)
+    K = linear[m -> h, d](x)
+    return linear.O[h, d -> m](dot[k](softmax[k](dot[d](Q, K[q as k]) where mask), K[q as k]))
+}
+const layers = 4
+model f(x: [q, m]) -> [q, m] {
+    repeat i in layers shared {
+        x = x + att(x, k <= q and (i % 2 == 1 or q - k < 3))
+    }
+    return x
+}
+"""
+    (one,) = attnc.loads(text).model("f").explain().attended
+    assert one.sees == "causal and (switch `(i % 2) == 1` or band .. 2)"
+
+
+def test_decoding_is_told() -> None:
+    text = (
+        SPEC[: SPEC.index("model net")]
+        + """\
+model net(ids: vocab[seq]) -> [seq, vocab] causal seq {
+    param E: [vocab, model]
+    x = E[vocab = ids]
+    x = x + multihead.self[seq, past](x, x[seq as past], past <= seq)
+    return dot[model](x, E)
+}
+"""
+    )
+    decoding = attnc.loads(text).model("net").explain().decoding
+    assert decoding[0] == "net decodes along seq; `generate` takes `ids`"
+    assert all("all items" in line for line in decoding[1:])
+    assert len(decoding) > 1
+    assert "not declared causal" in attnc.loads(SPEC).model("net").explain().decoding[0]
