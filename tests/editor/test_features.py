@@ -142,6 +142,12 @@ def test_hover_knows_the_axes_of_a_dot() -> None:
     assert "a parameter of `attend`" in found.text
 
 
+def test_hover_tells_of_the_other_name_of_an_axis() -> None:
+    text = "depth model as m = 8\nblock f(x: [model]) -> [model] {\n    return x\n}\n"
+    found = hover(checked(Path("/nowhere/x.attn"), text), text.index("m = 8"))
+    assert found is not None and "diagrams, equations and tables of sizes call `model`" in found.text
+
+
 def test_hover_tells_how_long_a_width_is() -> None:
     text = "width a ragged, b <= 9, c = 4, d = b / 3\nblock f(x: [a, b, c, d]) -> [a, b, c, d] {\n    return x\n}\n"
     analysis = checked(Path("/nowhere/x.attn"), text)

@@ -23,5 +23,4 @@ def run(args: argparse.Namespace) -> int:
         raise CannotRun("the language server needs pygls: pip install attnc[lsp]") from None
     from ..editor.server import serve
 
-    serve()
-    return CLEAN
+    return CLEAN if serve() else 1  # as the protocol has it

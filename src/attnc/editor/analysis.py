@@ -6,7 +6,7 @@ last text that parsed answers, at the place that the cursor had in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,22 @@ from ..dsl.source import Source, Span
 from .names import Names, Owner, Symbol
 from .project import Project
 from .shift import Shift
+
+
+class Outdated(Exception):
+    """What is being found out is not wanted any more."""
+
+
+@dataclass(eq=False)
+class Watched(Facts):
+    """Facts that are found as long as they are wanted."""
+
+    wanted: Callable[[], bool] = lambda: True
+
+    def note(self, span: Span, wire: Wire | None) -> None:
+        if not self.wanted():
+            raise Outdated
+        super().note(span, wire)
 
 
 @dataclass(eq=False)
@@ -50,7 +66,7 @@ class Analysis:
         """What `attnc check` says of the text: nothing is reported only because a broken line is missing."""
         if not any(self.project.tree(source)[1] for source in dict.fromkeys(self.files)):
             return self.lenient
-        return build(self.source, base=_folder(self.path), facts=Facts(self.facts.read))
+        return build(self.source, base=_folder(self.path), facts=Watched(self.facts.read, wanted=self.project.wanted))
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -124,7 +140,9 @@ def _in_used_file(errors: list[Diagnostic], source: Source, at: Span) -> Diagnos
 
 
 def analyse(project: Project, path: str, last: Analysis | None = None) -> Analysis:
-    """Check a text. `last` is the analysis before it. Raises FileProblem for a file that cannot be read."""
+    """Check a text. `last` is the analysis before it. Raises FileProblem for a file that cannot be read, and Outdated
+    if `project.wanted` says so meanwhile.
+    """
     source = project.source(path)
     read: list[Source] = [source]
 
@@ -133,7 +151,7 @@ def analyse(project: Project, path: str, last: Analysis | None = None) -> Analys
         read.append(found)
         return found
 
-    facts = Facts(reader, project.tree)
+    facts = Watched(reader, project.tree, wanted=project.wanted)
     program = build(source, base=_folder(path), facts=facts)
     names = project.names(path)
     assert names is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..compiler.expressions import INITS
+from ..compiler.mentions import walk
 from ..compiler.modules import size_static
 from ..compiler.session import Session
 from ..compiler.static import ConstOf, SizeOf, Static, known
@@ -61,12 +62,27 @@ def _code(view: Analysis, offset: int) -> Hover | None:
         option = _option(call, offset)
         if option is not None:
             return option
+    shown = _display(view, offset)
+    if shown is not None:
+        return shown
     word = word_at(view.text, offset)
     if word is not None and word.text in WORDS:
         inner = _expression(view, expressions, offset) if word.text in _INSIDE else None
         span = Span(view.source, word.start, word.end)
         return inner or Hover(f"**{word.text}**: {WORDS[word.text]}", span)
     return _expression(view, expressions, offset)
+
+
+def _display(view: Analysis, offset: int) -> Hover | None:
+    """The other name of an axis, `depth model as m`."""
+    for node in walk(view.file):
+        if isinstance(node, s.AxisDecl) and node.display is not None:
+            name = node.display
+            if name.span.start <= offset <= name.span.end:
+                return Hover(
+                    f"`{name.text}`: how diagrams, equations and tables of sizes call `{node.name.text}`", name.span
+                )
+    return None
 
 
 # -- expressions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -28,7 +28,8 @@ Parsed = tuple[s.File, list[Diagnostic]]
 class Project:
     """All texts that a server knows, by path: absolute, or the name of a buffer that is no file (`untitled:1`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: Callable[[], bool] = lambda: True) -> None:
+        self.wanted = wanted  # whether anyone waits for what is being found out
         self.folders: list[str] = []
         self._open: dict[str, Source] = {}
         self._kept: dict[str, tuple[tuple[int, int], Source]] = {}  # what was read from disk, and when it was changed

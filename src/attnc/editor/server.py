@@ -1,7 +1,7 @@
 """The language server: the protocol's requests answered by the functions of this folder. Nothing here thinks.
 
-Texts are sent whole (a spec is a page or two), so that client and server cannot drift apart. A text is checked a moment
-after its last change; a request checks it at once. Whatever goes wrong in an answer is logged, and the answer is empty.
+A text is checked a moment after its last change; a request checks it at once. Whatever goes wrong in an answer is
+logged, and the answer is empty.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import redirect_stdout
 from typing import Any
 
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from ..dsl.diagnostic import AttnError
 from ..dsl.files import FileProblem
@@ -57,38 +57,35 @@ def _initialized(params: lsp.InitializedParams) -> None:
         server.client_register_capability(lsp.RegistrationParams([wish]))
 
 
-@answers(lsp.TEXT_DOCUMENT_DID_OPEN)
-def _opened(params: lsp.DidOpenTextDocumentParams) -> None:
-    path = path_of(params.text_document.uri)
-    server.converter.opened[path] = params.text_document.uri
-    server.project.open(path, params.text_document.text)
-    server.check(path)
+# Each says to the event loop what came in, and has the other thread take it in, in turn.
 
 
-@answers(lsp.TEXT_DOCUMENT_DID_CHANGE)
-def _changed(params: lsp.DidChangeTextDocumentParams) -> None:
-    uri = params.text_document.uri
-    server.changed(path_of(uri), server.workspace.get_text_document(uri).source)
+@server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+async def _opened(params: lsp.DidOpenTextDocumentParams) -> None:
+    await server.do(lambda: server.opened(params.text_document))
 
 
-@answers(lsp.TEXT_DOCUMENT_DID_SAVE)
-def _saved(params: lsp.DidSaveTextDocumentParams) -> None:
+@server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+async def _changed(params: lsp.DidChangeTextDocumentParams) -> None:
+    server.came(path_of(params.text_document.uri))
+    await server.do(lambda: server.changed(params))
+
+
+@server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+async def _saved(params: lsp.DidSaveTextDocumentParams) -> None:
     server.later(path_of(params.text_document.uri))
 
 
-@answers(lsp.TEXT_DOCUMENT_DID_CLOSE)
-def _closed(params: lsp.DidCloseTextDocumentParams) -> None:
-    path = path_of(params.text_document.uri)
-    server.project.close(path)
-    server.converter.opened.pop(path, None)
-    server.analyses.pop(path, None)
-    server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(params.text_document.uri, []))
-    server.check_all()
+@server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+async def _closed(params: lsp.DidCloseTextDocumentParams) -> None:
+    server.came(path_of(params.text_document.uri))
+    await server.do(lambda: server.closed(params.text_document.uri))
 
 
-@answers(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-def _watched(params: lsp.DidChangeWatchedFilesParams) -> None:
-    server.check_all()
+@server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+async def _watched(params: lsp.DidChangeWatchedFilesParams) -> None:
+    server.later("")
+    await server.do(server.analyses.clear)
 
 
 @answers(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
@@ -275,10 +272,12 @@ def _hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
 async def _diagram(params: Any) -> dict[str, str]:
     """`{textDocument, position}` -> `{name, svg, message}`: the block at the cursor, drawn; or why it is not."""
     try:
-        uri, place = params.textDocument.uri, params.position
-        analysis = server.analysis(uri)
-        offset = server.converter.offset(analysis.source, lsp.Position(int(place.line), int(place.character)))
-        chosen = picture.subject(analysis, offset)
+        uri, place = params.textDocument.uri, lsp.Position(int(params.position.line), int(params.position.character))
+    except (AttributeError, TypeError, ValueError):
+        raise JsonRpcInvalidParams("`attnc/diagram` wants a textDocument and a position") from None
+    chosen = picture.Subject("", None)
+    try:
+        chosen = await server.do(lambda: _subject(uri, place))
         if chosen.graph is None:
             return {"name": chosen.name, "svg": "", "message": chosen.message}
         if server.drawn[0] is not chosen.graph:  # drawing takes its time, so it must not keep others waiting
@@ -288,7 +287,12 @@ async def _diagram(params: Any) -> dict[str, str]:
         return {"name": "", "svg": "", "message": str(problem)}
     except Exception as bug:
         failed("attnc/diagram")
-        return {"name": "", "svg": "", "message": f"cannot be drawn: {bug}"}
+        return {"name": chosen.name, "svg": "", "message": f"cannot be drawn: {bug}"}
+
+
+def _subject(uri: str, place: lsp.Position) -> picture.Subject:
+    analysis = server.analysis(uri)
+    return picture.subject(analysis, server.converter.offset(analysis.source, place))
 
 
 @server.feature("attnc/explain")
@@ -297,9 +301,10 @@ def _explain(params: Any) -> dict[str, str]:
     return {"text": describe.error_page(str(getattr(params, "code", "")))}
 
 
-def serve() -> None:
-    """Answer on stdin and stdout until the client says `exit`."""
+def serve() -> bool:
+    """Answer on stdin and stdout until the client says `exit`, or is gone. Whether it went as the protocol wants it."""
     logging.getLogger("pygls").setLevel(logging.DEBUG if os.environ.get("ATTNC_DEBUG") == "1" else logging.CRITICAL)
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")  # pygls closes it
     with redirect_stdout(sys.stderr):  # nothing else may speak on this pipe
         server.start_io(sys.stdin.buffer, out)
+    return not server.protocol.hasty
