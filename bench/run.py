@@ -1,63 +1,97 @@
-"""attnc beside what others write by hand: `python bench/run.py [--only NAME ...] [--rounds N] [--nanogpt CHECKOUT]`.
+"""attnc beside what others write by hand: `python bench/run.py [--only NAME ...] [--set NAME=NUMBER ...]`.
 
 Each piece of work is done by every contender in turn, in shuffled rounds of one process on one thread, after it was
 checked that they compute the same. Printed are the time as a multiple of the floor (the matrix products alone, into
 outputs allocated once), ours as a multiple of each peer's with the interval of 90 %, and the peak of memory. Results go
 to out/bench/speed.json and speed.svg. A machine with other work disturbs: quote what several runs agree on.
+
+Other sizes: `--set layers=12 --set width=1024`. Each piece of work takes what it has of them; `--list` tells.
 """
 
 from __future__ import annotations
 
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch and NumPy are loaded
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ["OMP_NUM_THREADS"] = "1"  # before torch and NumPy are loaded
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import argparse
 import json
-import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import numpy
 import torch
-from speed import gpt, memory, plot, seq2seq
-from speed.peers import Sizes
+from speed import attention, gpt, gpt_peers, memory, plot, seq2seq, seq2seq_peers
 from speed.timing import FLOOR, OURS, Case, Result, run
 
 torch.set_num_threads(1)
-Maker = Callable[[argparse.Namespace], Sequence[Case]]
-
-# In the order of docs/speed.md, whose targets these are.
-WORK: dict[str, Maker] = {
-    "gpt_train": lambda o: [gpt.training(sizes(o), nanogpt=o.nanogpt, target=1.12)],
-    "gpt_train_large_vocab": lambda o: [gpt.training(sizes(o, vocab=50_304), nanogpt=o.nanogpt, target=1.35)],
-    "gpt_decode": lambda o: gpt.decoding(sizes(o), tokens=16 if o.small else 64, targets=(1.4, 1.25)),
-    "seq2seq_train": lambda o: [seq2seq.training(seq2seq.sizes(o.small), target=1.10)],
-    "seq2seq_decode": lambda o: [seq2seq.decoding(seq2seq.sizes(o.small), tokens=8 if o.small else 64, target=1.65)],
-    "numpy_gpt": lambda o: [gpt.numpy_forward(sizes(o, batch=1), target=1.25)],
-}
 
 
-def sizes(options: argparse.Namespace, **other: int) -> Sizes:
-    small = {"layers": 2, "model": 96, "heads": 3, "width": 64, "vocab": 512} if options.small else {}
-    return Sizes(**({"vocab": 8192} | other | small))
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A row of the table. target: of ours over the floor, at its own sizes. small: sizes to see that it works."""
+
+    sizes: Any
+    target: float | None
+    make: Callable[..., list[Case]]
+    small: Mapping[str, int]
+
+
+GPT, SMALL_GPT = gpt_peers.Sizes(), {"layers": 2, "model": 48, "heads": 3, "width": 24, "vocab": 96, "tokens": 5}
+PAIR = seq2seq_peers.Sizes()
+SMALL_PAIR = {"layers": 1, "model": 32, "heads": 2, "source": 12, "target": 10, "vocab": 96, "batch": 2, "tokens": 5}
+ALONE, SMALL = attention.Sizes(), {"width": 160, "heads": 2, "head": 16, "window": 20}
+
+
+def works(nanogpt: Path | None) -> dict[str, Work]:
+    """In the order of docs/speed.md, whose targets these are."""
+    gpt_train, gpt_decode = (partial(make, nanogpt=nanogpt) for make in (gpt.training, gpt.decoding))
+    one, masked = replace(GPT, batch=1), partial(partial, attention.training)
+    padded, small_padded = replace(PAIR, source=128, padding=64), SMALL_PAIR | {"padding": 4}
+    return {
+        "gpt_train": Work(GPT, 1.12, gpt_train, SMALL_GPT),
+        "gpt_train_large_vocab": Work(replace(GPT, vocab=50_304), 1.35, gpt_train, SMALL_GPT),
+        "gpt_decode": Work(one, 1.4, gpt_decode, SMALL_GPT),
+        "gpt_decode_numpy": Work(one, 1.25, gpt.numpy_decoding, SMALL_GPT),
+        "seq2seq_train": Work(PAIR, 1.10, seq2seq.training, SMALL_PAIR),
+        "seq2seq_train_padded": Work(padded, None, seq2seq.training, small_padded),
+        "seq2seq_decode": Work(replace(PAIR, batch=1), 1.65, seq2seq.decoding, SMALL_PAIR),
+        "numpy_attention": Work(replace(ALONE, width=2048), 1.9, attention.numpy_causal, SMALL),
+        "numpy_gpt": Work(one, 1.25, gpt.numpy_forward, SMALL_GPT),
+        "window": Work(ALONE, 1.5, masked(mask_of=attention.window), SMALL),
+        "padding": Work(replace(ALONE, batch=2), None, masked(mask_of=attention.padding), SMALL),
+        "strided": Work(replace(ALONE, width=2048, window=64), None, masked(mask_of=attention.strided), SMALL),
+    }  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(WORK), help="this work alone; may be repeated")
-    parser.add_argument("--rounds", type=int, default=15, help="of each (%(default)s)")
-    parser.add_argument("--small", action="store_true", help="small sizes, to see that it works")
-    parser.add_argument("--nanogpt", type=Path, metavar="CHECKOUT", help="a checkout of nanoGPT to run beside")
-    parser.add_argument("--out", type=Path, default=Path("out/bench"), help="folder for results (%(default)s)")
-    options = parser.parse_args(arguments)
+    options = parse(arguments)
+    table = works(options.nanogpt)
+    if options.list:
+        for name, work in table.items():
+            print(f"{name:22} {' '.join(f'{size}={value}' for size, value in asdict(work.sizes).items())}")
+        return 0
+    chosen = options.only or list(table)
+    known = {field.name for name in chosen for field in fields(table[name].sizes)}
+    for size in set(options.set) - known:
+        raise SystemExit(f"--set {size}: none of these has such a size; they have {', '.join(sorted(known))}")
     options.out.mkdir(parents=True, exist_ok=True)
-    results = []
-    for name in options.only or WORK:
-        for case in WORK[name](options):
+    results: list[Result] = []
+    told: list[dict[str, object]] = []
+    for name in chosen:
+        work = table[name]
+        other = {field.name: options.set[field.name] for field in fields(work.sizes) if field.name in options.set}
+        other = {**work.small, **other} if options.small else other
+        sizes = replace(work.sizes, **other)
+        for case in work.make(name, sizes, None if other else work.target):
             case.check()
             result = run(case, options.rounds)
             for contender, call in case.contenders.items():
@@ -66,25 +100,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     result.memory[contender] = peak
             show(result)
             results.append(result)
-    told = {
-        "machine": platform.processor() or platform.machine(),
-        "torch": torch.__version__,
-        "work": [*map(data, results)],
-    }
-    (options.out / "speed.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+            told.append({**data(result), "sizes": asdict(sizes)})
+            save(told, options.out / "speed.json")
     plot.save(results, options.out / "speed.svg")
     return 0
 
 
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="the pieces of work and their sizes")
+    parser.add_argument("--only", action="append", choices=list(works(None)), help="this work alone; may be repeated")
+    parser.add_argument("--set", action="append", type=given, default=[], metavar="NAME=NUMBER", help="another size")
+    parser.add_argument("--rounds", type=int, default=15, help="of each (%(default)s)")
+    parser.add_argument("--small", action="store_true", help="small sizes, to see that it works")
+    parser.add_argument("--nanogpt", type=Path, metavar="CHECKOUT", help="a checkout of nanoGPT to run beside")
+    parser.add_argument("--out", type=Path, default=Path("out/bench"), help="folder for results (%(default)s)")
+    options = parser.parse_args(arguments)
+    options.set = dict(options.set)
+    return options
+
+
+def given(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    return name, int(number)
+
+
 def show(result: Result) -> None:
     case = result.case
-    print(f"\n{case.prints}   (target: {case.target} x floor)")
+    print(f"\n{case.name}: {case.prints}" + (f"   (target: {case.target} x floor)" if case.target else ""))
     for name in sorted(case.contenders, key=lambda name: result.ratio(name, FLOOR).median):
         if name == FLOOR:
             continue
         used = f"{result.memory[name] / 2**20:8.0f} MiB" if name in result.memory else ""
         beside = "" if name == OURS else f"   ours / theirs {result.ratio(OURS, name)}"
-        print(f"  {name:16} {result.ratio(name, FLOOR).median:6.2f} x floor {used}{beside}", flush=True)
+        print(f"  {name:18} {result.ratio(name, FLOOR)!s:22} x floor {used}{beside}", flush=True)
+
+
+def save(told: Sequence[Mapping[str, object]], path: Path) -> None:
+    machine = {"processor": processor(), "torch": torch.__version__, "numpy": numpy.__version__}
+    path.write_text(json.dumps({**machine, "work": told}, indent=2) + "\n", encoding="utf-8")
+
+
+def processor() -> str:
+    """Its name where Linux tells it."""
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return next((line.split(": ", 1)[1] for line in lines if line.startswith("model name")), "")
 
 
 def data(result: Result) -> dict[str, object]:
@@ -94,15 +155,16 @@ def data(result: Result) -> dict[str, object]:
         "what": case.prints,
         "target": case.target,
         "seconds": result.seconds,
-        "over_floor": {name: result.ratio(name, FLOOR).median for name in case.contenders if name != FLOOR},
-        "ours_over": {
-            name: [spread.median, spread.low, spread.high]
-            for name in case.contenders
-            if name not in (OURS, FLOOR)
-            for spread in [result.ratio(OURS, name)]
-        },
+        "over_floor": over(result, [name for name in case.contenders if name != FLOOR], FLOOR),
+        "ours_over": over(result, [name for name in case.contenders if name not in (OURS, FLOOR)], None),
         "peak_bytes": result.memory,
     }
+
+
+def over(result: Result, names: Sequence[str], under: str | None) -> dict[str, list[float]]:
+    """For each its ratio to `under`, or ours to it: median and interval."""
+    found = {name: result.ratio(name, under) if under else result.ratio(OURS, name) for name in names}
+    return {name: [spread.median, spread.low, spread.high] for name, spread in found.items()}
 
 
 if __name__ == "__main__":

@@ -1,81 +1,61 @@
-"""What others write by hand, at the sizes of a benchmark."""
+"""What contenders need whoever wrote them: those that are installed, a training step, whether they do the same."""
 
 from __future__ import annotations
 
-import importlib.util
-import warnings
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Of a GPT: layers, depth of the stream, heads, width, vocabulary, examples in a batch."""
-
-    layers: int = 6
-    model: int = 384
-    heads: int = 6
-    width: int = 256
-    vocab: int = 8192
-    batch: int = 4
+T = TypeVar("T")
+Loss = tuple[nn.Module, Callable[[], Tensor]]  # a model, and its loss on the data at hand
 
 
-def hugging_face(sizes: Sizes) -> nn.Module:
-    """GPT-2 of transformers, with the attention that it takes by itself (SDPA)."""
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    config = GPT2Config(
-        vocab_size=sizes.vocab, n_positions=1024, n_embd=sizes.model, n_layer=sizes.layers, n_head=sizes.heads,
-        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, activation_function="gelu",
-    )  # fmt: skip
-    return GPT2LMHeadModel(config)
-
-
-def x_transformers(sizes: Sizes) -> nn.Module:
-    from x_transformers import Decoder, TransformerWrapper
-
-    return TransformerWrapper(
-        num_tokens=sizes.vocab, max_seq_len=1024, tie_embedding=True,
-        attn_layers=Decoder(dim=sizes.model, depth=sizes.layers, heads=sizes.heads,
-                            attn_dim_head=sizes.model // sizes.heads, attn_flash=True, ff_mult=4),
-    )  # fmt: skip
+def installed(makers: Mapping[str, Callable[[], T]]) -> dict[str, T]:
+    """What each of them makes; one whose package is missing is left out, with a line that says so."""
+    found = {}
+    for name, make in makers.items():
+        try:
+            found[name] = make()
+        except ImportError as error:
+            print(f"{name} is left out: {error}", flush=True)
+    return found
 
 
-class TorchLayers(nn.Module):
-    """torch.nn's encoder layers under a causal mask: what its tutorial writes."""
+def step(module: nn.Module, loss: Callable[[], Tensor]) -> Callable[[], None]:
+    """Forward and backward; what an optimiser would do is the same for all, and left out."""
 
-    def __init__(self, sizes: Sizes) -> None:
-        super().__init__()
-        self.E = nn.Embedding(sizes.vocab, sizes.model)
-        self.P = nn.Embedding(1024, sizes.model)
-        layer = nn.TransformerEncoderLayer(
-            sizes.model, sizes.heads, 4 * sizes.model, 0.0, F.gelu, batch_first=True, norm_first=True
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.layers = nn.TransformerEncoder(layer, sizes.layers, nn.LayerNorm(sizes.model))
+    def call() -> None:
+        module.zero_grad(set_to_none=True)
+        loss().backward()
 
-    def forward(self, ids: Tensor) -> Tensor:
-        width = ids.shape[-1]
-        x = self.E(ids) + self.P(torch.arange(width, device=ids.device))
-        mask = nn.Transformer.generate_square_subsequent_mask(width, device=ids.device)
-        return self.layers(x, mask=mask, is_causal=True) @ self.E.weight.mT
+    return call
 
 
-def nano_gpt(checkout: Path, sizes: Sizes) -> nn.Module:
-    """`model.py` of a checkout of nanoGPT that the user names. Raises FileNotFoundError if it has none."""
-    file = checkout / "model.py"
-    found = importlib.util.spec_from_file_location("nanogpt_model", file)
-    if not file.is_file() or found is None or found.loader is None:
-        raise FileNotFoundError(f"{file} is not there: --nanogpt names a checkout of nanoGPT")
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    config = module.GPTConfig(
-        block_size=1024, vocab_size=sizes.vocab, n_layer=sizes.layers, n_head=sizes.heads, n_embd=sizes.model,
-        dropout=0.0, bias=True,
-    )  # fmt: skip
-    return module.GPT(config)
+def cross_entropy(found: object, following: Tensor) -> Tensor:
+    """Mean loss of logits [batch, width, vocab], or of what holds them, as everybody writes it."""
+    logits = getattr(found, "logits", found)
+    return F.cross_entropy(logits.flatten(0, 1), following.flatten())
+
+
+def same_training(losses: Mapping[str, Loss], embeddings: Mapping[str, Tensor]) -> None:
+    """Whoever has the same weights has the same loss and gradient of the embeddings as the first; all have a loss."""
+    found = {}
+    for name, (module, loss) in losses.items():
+        step(module, loss)()
+        found[name] = loss().detach()
+        assert bool(found[name].isfinite()), name
+    first, *others = embeddings
+    for name in others:
+        torch.testing.assert_close(found[name], found[first], rtol=1e-4, atol=1e-5, msg=lambda m, n=name: f"{n}: {m}")
+        mine, theirs = embeddings[first].grad, embeddings[name].grad
+        assert mine is not None and theirs is not None
+        assert float((mine - theirs).abs().max() / theirs.std()) < 1e-3, name
+
+
+def greedy(tokens: Tensor, logits: Tensor, who: str) -> None:
+    """Each token [n] is the likeliest by the logits [n, vocab] before it, or as good as: rounding may break a tie."""
+    lost = logits.amax(-1) - logits.gather(-1, tokens[:, None])[:, 0]
+    assert float(lost.max() / logits.std()) < 1e-4, f"{who} does not take the likeliest token"

@@ -26,8 +26,9 @@ def save(results: Sequence[Result], path: Path) -> None:
             ratio = result.ratio(name, FLOOR)
             axes.plot(ratio.median, row, "o", color="#0072B2" if ours else "#999999", zorder=2 if ours else 1)
             axes.annotate(name, (ratio.median, row), xytext=(0, 6), textcoords="offset points", fontsize=6, ha="center")
-        axes.plot(result.case.target, row, "|", color="#B34700", markersize=14)
-    axes.set_yticks(range(len(results)), [result.case.prints for result in reversed(results)], fontsize=7)
+        if result.case.target is not None:
+            axes.plot(result.case.target, row, "|", color="#B34700", markersize=14)
+    axes.set_yticks(range(len(results)), [result.case.name for result in reversed(results)], fontsize=7)
     axes.set_xscale("log")
     axes.set_xlabel("time / floor (the matrix products alone); the bar is our target")
     axes.axvline(1, color="#1A1A1A", linewidth=0.5)
