@@ -162,7 +162,7 @@ class Body(Calls):
             return {"softmax": "weights", "Positions": "index"}.get(node.op, "x")
         return f"{node.axis.name}_index" if isinstance(node, Positions) else "x"
 
-    def _spread_number(self, val: Val, operand: Value) -> Val:
+    def spread_number(self, val: Val, operand: Value) -> Val:
         """A number that is spread over axes, as an array: the op acts on one of them."""
         axes = self.core(operand.type.axes)
         if not val.number or not axes:
@@ -183,7 +183,7 @@ class Body(Calls):
             return
         vals = [self.env[operand.id] for operand in node.operands]
         if node.axes and node.op not in ("rename", "gather"):
-            vals = [self._spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
+            vals = [self.spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
         # What it makes, an operand may have in name only.
         made = [axis for axis in node.made if axis not in node.axes and node.op not in ("index", "attention")]
         vals = [self.without(val, [a for a in made if a in val.axes and a in val.thin]) for val in vals]
@@ -375,6 +375,10 @@ class Body(Calls):
 
     @abstractmethod
     def batch(self) -> str: ...
+
+    @abstractmethod
+    def learned(self, maps: list[Apply]) -> str:
+        """The arguments of `cache.map` or `cache.maps` that say which maps."""
 
 
 class Emitter(ABC):

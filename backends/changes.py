@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..compiler.graph import Apply, Call, Graph, Repeat, Scan
+from ..compiler.rewrites.join_maps import joined
 from .plan import children
 from .writing import passes
 
@@ -78,5 +79,9 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
     "spend_logits": (
         lambda count: f"{many(count, 'loss', 'losses')} computed in the memory of the logits (PyTorch)",
         lambda before, after: _ops(after, lambda node: "spend" in node.options),
+    ),
+    "join_maps": (
+        lambda count: f"{many(count, 'product')} of several maps in a step",
+        lambda before, after: _ops(after, lambda node: node.op == "map" and joined(after, node)[1:2] == [node]),
     ),
 }

@@ -25,8 +25,8 @@ def helpers(module: str) -> dict[str, str]:
     return found
 
 
-TORCH = ("torch_helpers", "torch_losses", "span_helpers", "torch_masks", "torch_decoding")
-NUMPY = ("numpy_helpers", "numpy_pointwise", "span_helpers", "numpy_masks", "numpy_decoding")
+TORCH = ("torch_helpers", "torch_losses", "span_helpers", "torch_masks", "torch_maps", "torch_decoding")
+NUMPY = ("numpy_helpers", "numpy_pointwise", "span_helpers", "numpy_masks", "numpy_maps", "numpy_decoding")
 
 
 def helper_names(modules: tuple[str, ...]) -> frozenset[str]:

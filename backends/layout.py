@@ -93,6 +93,7 @@ class Layout(ABC):
             int, tuple[Axis, ...]
         ] = {}  # place of a call -> the axes over which it lifts, outermost first
         self.recorded: dict[int, tuple[Axis, ...]] = {}  # captured value (canonical number) -> its dimensions
+        self.joined: dict[int, str] = {}  # result of a map that is done with others -> the variable that holds it
         self._extents: dict[Axis, Code] = {}
         self._computing: set[Axis] = set()
         self._device: str | None = None
@@ -236,6 +237,10 @@ class Layout(ABC):
     def note(self, out: Value, val: Val) -> None:
         """Remembers the dimensions of a recorded value."""
         self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
+
+    def order_wanted(self, value: Value) -> tuple[Axis, ...] | None:
+        """In which order its readers would like the axes of a value, if they say so."""
+        return self._hints.get(value.id)
 
     def reads_left(self, value: Value) -> int:
         reader = self._readers.get(value.id)

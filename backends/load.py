@@ -17,7 +17,7 @@ from ..compiler.graph import Graph
 from ..compiler.inventory import WeightSpec, inventory
 from ..compiler.rewrites import PASSES, Pass
 from .init import initial_weights
-from .numpy_code import numpy_source
+from .numpy_code import numpy_code
 from .torch_code import torch_source
 
 if TYPE_CHECKING:
@@ -148,7 +148,8 @@ def build_numpy(
     specs = inventory(graph)
     if weights is not None:
         check_weights(specs, weights)
-    module = run_source(numpy_source(graph, header=header, capture=capture, passes=passes), graph.name)
+    source, together = numpy_code(graph, header=header, capture=capture, passes=passes)
+    module = run_source(source, graph.name)
     given = initial_weights(specs, seed or 0) if weights is None else weights
     wanted = np.dtype(np.float32 if dtype is None else dtype)
     if wanted.kind not in "fV":  # V: bfloat16 and its like
@@ -157,12 +158,32 @@ def build_numpy(
         path: np.array(_array(array), wanted, order="C").reshape(specs[path].shape)  # the caller's own stay theirs
         for path, array in given.items()
     }
+    lay_out(arrays, together)
     function = module.__dict__[function_name(module)]
     parameters = list(inspect.signature(function).parameters)
     called = parameters[1 : 1 + len(graph.inputs)]  # the inputs, behind the weights: not all keep their names
     if "dtype" in parameters and "dtype" not in called:
         function = functools.partial(function, dtype=wanted)  # a model without weights or real inputs
     return Compiled(function, arrays, module, [item.name for item in graph.inputs], called, wanted)
+
+
+def lay_out(arrays: dict[str, Array], together: list[tuple[str, ...]]) -> None:
+    """Puts weights [out, in] that a step's product reads together side by side, where it reads them fastest.
+
+    They keep their shapes and values. Fewer results than operands are best made of [out, in] in memory, else of
+    [in, out].
+    """
+    for paths in together:
+        if len(set(paths)) < len(paths):
+            continue
+        found = [arrays[path] for path in paths]
+        inner, out = found[0].shape[1], sum(len(x) for x in found)
+        memory = np.empty((inner, out), found[0].dtype) if out >= inner else np.empty((out, inner), found[0].dtype).T
+        start = 0
+        for path, x in zip(paths, found, strict=True):
+            arrays[path] = memory[:, start : start + len(x)].T
+            arrays[path][...] = x
+            start += len(x)
 
 
 def function_name(module: ModuleType) -> str:

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from ..compiler.axes import Axis
 from ..compiler.decode import Decoding
+from ..compiler.rewrites.join_maps import weights_together
 from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.inventory import inventory
 from ..compiler.ops import OPS
@@ -51,6 +52,12 @@ class NumpyBody(Body):
 
     def parameter(self, weight: Weight) -> str:
         return self.weight(weight)
+
+    def learned(self, maps: list[Apply]) -> str:
+        parts = [", ".join(map(self.weight, node.weights)) for node in maps]
+        return (
+            parts[0] if len(parts) == 1 else ", ".join(f"({part})" if ", " in part else f"({part},)" for part in parts)
+        )
 
     def first_weight(self) -> str | None:
         for node in self.graph.nodes:
@@ -447,6 +454,13 @@ def numpy_source(
     passes: the rewrites to do.
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
+    return numpy_code(graph, header=header, capture=capture, passes=passes)[0]
+
+
+def numpy_code(
+    graph: Graph, *, header: str = "", capture: tuple[str, ...] = (), passes: Sequence[Pass] = PASSES
+) -> tuple[str, list[tuple[str, ...]]]:
+    """`numpy_source`, and the paths of the weights that the products of steps read together."""
     from .lower import lower, stepping
 
     lowered, captures = lower(graph, capture, passes)
@@ -454,5 +468,5 @@ def numpy_source(
     if decoding is not None and decoding.step is not None and decoding.prepare is not None:
         program = Program(lowered, captures.marks, (decoding.prepare, decoding.step))
         with suppress(CannotEmit):  # a model whose steps cannot be written has none
-            return NumpyEmitter(program, captures, decoding).source(header)
-    return NumpyEmitter(Program(lowered, captures.marks), captures).source(header)
+            return NumpyEmitter(program, captures, decoding).source(header), weights_together(decoding.step)
+    return NumpyEmitter(Program(lowered, captures.marks), captures).source(header), []

@@ -1,12 +1,14 @@
 """Decoding in generated NumPy code: the cache, and `generate`. The text is copied: keep it free of us."""
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .numpy_helpers import Array
+from .numpy_helpers import Array, linear
+from .numpy_maps import FEW, Joint, joint, map_rows
 
 
 class History:
@@ -69,6 +71,7 @@ class Cache:
         self.states: dict[str, Array] = {}
         self.by_row: set[str] = set()
         self.once: dict[str, Array] = {}
+        self.joint: dict[tuple[int, ...], Joint | None] = {}
 
     @property
     def start(self) -> int:
@@ -101,6 +104,21 @@ class Cache:
         if name not in self.grown:
             self.grown[name] = History(dim)
         return self.grown[name].extend(x, size, self.whole.room)
+
+    def maps(self, x: Array, *parts: tuple[Array, ...]) -> list[Array]:
+        """x through several learned maps, each with a weight and perhaps a bias: of few rows as one product."""
+        rows = math.prod(x.shape[:-1])
+        if rows <= FEW:
+            key = tuple(id(part[0]) for part in parts)
+            if key not in self.joint:
+                self.joint[key] = joint(parts)
+            to = self.joint[key]
+            if to is not None:
+                return map_rows(x, rows, to)
+        return [linear(x, *part) for part in parts]
+
+    def map(self, x: Array, *part: Array) -> Array:
+        return linear(x, *part)
 
     def store(self, name: str, x: Array) -> None:
         """Keeps what no step changes."""

@@ -139,11 +139,20 @@ def grouped_linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     return y if bias is None else y + bias
 
 
+def average(x: Array, axes: int) -> Array:
+    """The mean over the last `axes` dimensions, kept as 1. Of few items, `x.mean` takes three times as long."""
+    over = tuple(range(-axes, 0))
+    if x.dtype.itemsize < 4:  # a sum of half precision would overflow
+        return np.asarray(x.mean(over, keepdims=True))
+    total: Array = np.add.reduce(x, over, keepdims=True)
+    total /= math.prod(x.shape[-axes:])
+    return total
+
+
 def layernorm(x: Array, axes: int, eps: float, weight: Array | None = None, bias: Array | None = None) -> Array:
     """x minus its mean, over its standard deviation, over the last `axes` dimensions (Ba et al. 2016)."""
-    over = tuple(range(-axes, 0))
-    y: Array = x - x.mean(over, keepdims=True)
-    y /= np.sqrt(np.square(y).mean(over, keepdims=True) + eps)
+    y: Array = x - average(x, axes)
+    y /= np.sqrt(average(y * y, axes) + eps)
     if weight is not None:
         y *= weight
     if bias is not None:
@@ -153,7 +162,7 @@ def layernorm(x: Array, axes: int, eps: float, weight: Array | None = None, bias
 
 def rmsnorm(x: Array, axes: int, eps: float, weight: Array | None = None) -> Array:
     """x over its root mean square over the last `axes` dimensions (Zhang and Sennrich 2019)."""
-    y: Array = x / np.sqrt(np.square(x).mean(tuple(range(-axes, 0)), keepdims=True) + eps)
+    y: Array = x / np.sqrt(average(x * x, axes) + eps)
     if weight is not None:
         y *= weight
     return y

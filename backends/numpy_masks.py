@@ -24,9 +24,25 @@ def attention(
 
     Q [..., q, d], K [..., k, d] and V [..., k, v] give [..., q, v].
     """
+    if Q.shape[-2] <= 4:
+        return attend_few(Q, K, V, mask, bias, scale)
     if mask is None:
         return masked_attention(lambda q, k: True, Q, K, V, bias=bias, scale=scale)
     return masked_attention(lambda q, k, mask: mask, Q, K, V, mask, bias=bias, scale=scale)
+
+
+def attend_few(Q: Array, K: Array, V: Array, mask: Array | None, bias: Array | None, scale: float) -> Array:
+    """`attention` of so few queries that no block of scores needs to be kept in the cache."""
+    scores = (Q * Q.dtype.type(scale)) @ K.swapaxes(-1, -2)
+    if bias is not None:
+        scores = scores + bias
+    if mask is not None:
+        scores = np.where(mask, scores, scores.dtype.type(-np.inf))
+    scores -= scores.max(-1, keepdims=True, initial=np.finfo(scores.dtype).min)
+    np.exp(scores, out=scores)
+    out: Array = scores @ V
+    out /= np.maximum(np.add.reduce(scores, -1, keepdims=True), 1)  # the greatest score adds 1, unless there is none
+    return out
 
 
 def masked_attention(

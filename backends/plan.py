@@ -86,7 +86,7 @@ def static_axes(static: Static) -> Iterator[Axis]:
 
 
 # Ops of decoding that need the cache (compiler/decode/build.py)
-CACHED = frozenset({"remember", "store", "recall", "resume", "leave", "positions", "slice", "since"})
+CACHED = frozenset({"remember", "store", "recall", "resume", "leave", "positions", "slice", "since", "map"})
 
 
 @dataclass(slots=True)

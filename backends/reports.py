@@ -11,7 +11,7 @@ from ..compiler.masks.read import Reader
 from ..compiler.masks.term import plain
 from ..compiler.report import Attended, Change, Report, Unread
 from ..compiler.rewrites import PASSES, Pass
-from ..compiler.rewrites.passes import FORWARD
+from ..compiler.rewrites.passes import FORWARD, STEP
 from ..compiler.static import Literal
 from .changes import change, instances
 from .lower import described
@@ -38,8 +38,11 @@ def explain(graph: Graph, passes: Sequence[Pass] = PASSES) -> Report:
         key = (attended.span, attended.sees, attended.unread, tuple(attended.how.items()))
         paths = (*found[key].paths, *attended.paths) if key in found else attended.paths
         found[key] = replace(attended, paths=tuple(dict.fromkeys(paths)))
-    decoding = str(described(model, passes)).splitlines()
-    return Report(graph.name, tuple(changes), tuple(found.values()), tuple(decoding))
+    decoding = described(model, passes)
+    for one in passes:
+        if one.kinds == (STEP,) and decoding.step is not None:
+            changes.append(Change(one.name, change(one.name, decoding.step, decoding.step)))
+    return Report(graph.name, tuple(changes), tuple(found.values()), tuple(str(decoding).splitlines()))
 
 
 def _attended(root: Graph) -> Iterator[Attended]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply
 from ..compiler.static import Literal
+from .maps import mapped
 from .ranges import ANY
 from .static_code import SUM, TERM, Code
 from .values import NONE, SOME, CannotEmit, Val, is_table, kind_of
@@ -52,6 +53,9 @@ def remember(body: Body, node: Apply, vals: list[Val]) -> Val:
     """The new items behind the earlier ones; of a span that has a bound, what it reaches."""
     new, made = node.axes[0], node.made[0]
     x = body.full(_plain(body, node, vals[0]), [new])
+    order = body.order_wanted(node.out)  # it is laid down as those who read it want it
+    if order is not None and set(order) == {made if axis == new else axis for axis in x.axes}:
+        x = body.permute(x, [new if axis == made else axis for axis in order])
     size = "" if body.endless(made) else f", {body.extent(made).text}"
     text = f'cache.extend("{node.name}", {x.text}, {x.dim(new)}{size})'
     axes = tuple(made if axis == new else axis for axis in x.axes)
@@ -170,4 +174,5 @@ STEPS: dict[str, Emit] = {
     "since": since,
     "taps": taps,
     "tail": tail,
+    "map": mapped,
 }

@@ -228,6 +228,12 @@ class TorchBody(Body):
                     self.init.append(f"{self.weight(weight)}.requires_grad_(False)")
         return attribute(node.name)
 
+    def learned(self, maps: list[Apply]) -> str:
+        for node in maps:
+            if node.name is not None:
+                torch_ops.linear_module(self, node)
+        return ", ".join(attribute(node.name) if node.name else self.parameter(node.weights[0]) for node in maps)
+
     # -- spelling -----------------------------------------------------------------------------------------------
 
     def permuted(self, x: Val, source: tuple[int, ...], target: tuple[int, ...]) -> str:

@@ -1,11 +1,14 @@
 """Decoding in generated PyTorch code: the cache, and `generate`. The text is copied: keep it free of us."""
 
+import math
 import random
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from .torch_maps import FEW, Laid, laid_out, map_each, map_rows
 
 
 class History:
@@ -62,6 +65,7 @@ class Cache:
         self.states: dict[str, Tensor] = {}
         self.by_row: set[str] = set()
         self.once: dict[str, Tensor] = {}
+        self.laid: dict[tuple[nn.Module | Tensor, ...], Laid | None] = {}
 
     @property
     def start(self) -> int:
@@ -94,6 +98,19 @@ class Cache:
         if name not in self.grown:
             self.grown[name] = History(dim)
         return self.grown[name].extend(x, size, self.whole.room)
+
+    def maps(self, x: Tensor, *parts: nn.Module | Tensor) -> tuple[Tensor, ...]:
+        """x through several learned maps: of few rows as one product, with the weights laid out for it."""
+        if math.prod(x.shape[:-1]) <= FEW and x.device.type == "cpu" and not torch.compiler.is_compiling():
+            if parts not in self.laid:
+                self.laid[parts] = laid_out(parts)
+            laid = self.laid[parts]
+            if laid is not None:
+                return map_rows(x, laid)
+        return tuple(map_each(x, part) for part in parts)
+
+    def map(self, x: Tensor, part: nn.Module | Tensor) -> Tensor:
+        return self.maps(x, part)[0]
 
     def store(self, name: str, x: Tensor) -> None:
         """Keeps what no step changes."""

@@ -89,28 +89,33 @@ def _letters(axes: Sequence[Axis]) -> dict[Axis, str]:
     return found
 
 
-def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """`nn.Linear` on the eaten axes, flattened; or, with weights of their own for each group, GroupedLinear."""
-    x = body.last(body.real(vals[0], False), node.axes)
+def linear_module(body: TorchBody, node: Apply) -> str:
+    """The `nn.Linear` of a map; or, with weights of their own for each group, its GroupedLinear."""
     bias = "" if len(node.weights) > 1 else ", bias=False"
     fan_in, fan_out = body.dim_size(node.axes), body.dim_size(node.made)
-    init = Init("default")
-    natural = {"weight": init, "bias": init}
+    made = f"nn.Linear({fan_in}, {fan_out}{bias})"
     if node.each:
         body.helper("GroupedLinear")
         groups = ", ".join(body.built_size(axis) for axis in node.each)
         made = f"GroupedLinear(({groups},), {fan_in}, {fan_out}{bias})"
+    init = Init("default")
+    return body.module(node, made, {"weight": init, "bias": init})
+
+
+def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """The map applied to the eaten axes, flattened."""
+    x = body.last(body.real(vals[0], False), node.axes)
+    if node.each:
         rest = [axis for axis in x.axes if axis not in node.axes and axis not in node.each]
         x = body.align(x, [*rest, *node.each, *node.axes])
         kept: tuple[Axis, ...] = (*rest, *node.each)
     else:
-        made = f"nn.Linear({fan_in}, {fan_out}{bias})"
         kept = without(x, node.axes)
     if len(node.axes) > 1:
         x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
     elif not node.axes:
         x = replace(x, code=Code(f"{x.atom}[..., None]"))
-    text = f"{body.module(node, made, natural)}({x.text})"
+    text = f"{linear_module(body, node)}({x.text})"
     if len(node.made) > 1:
         text = body.unflatten(Val(Code(text)), -1, node.made)
     elif not node.made:

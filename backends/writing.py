@@ -35,7 +35,7 @@ def standard_imports(code: str) -> list[str]:
     for name, home in homes.items():
         if re.search(rf"@{name}\b" if name == "cache" else rf"\b{name}\b", code):
             found.setdefault(home, []).append(name)
-    imports = ["import random"] if "random.Random(" in code else []
+    imports = [f"import {name}" for name, use in [("random", "random.Random("), ("weakref", "weakref.")] if use in code]
     return imports + [f"from {home} import {', '.join(names)}" for home, names in found.items()]
 
 

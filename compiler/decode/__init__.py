@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from ...dsl.source import Span as Text
 from ..axes import Axis
 from ..graph import Constant, Graph, IndexInto, Repeat, Scalar, Value
-from ..rewrites import fold_truths
+from ..rewrites.constants import fold_truths
 from ..static import Literal, Static, known
 from .build import Axes, Kept, Step
 from .cut import remembered

@@ -170,7 +170,7 @@ class Sites:
         if len(found) == number:
             node = site.graph.nodes[place]
             assert isinstance(node, Call | Repeat | Scan)
-            origin = _same(site.graph, place, site.origin)
+            origin = same_node(site.graph, place, site.origin)
             repeat = node if isinstance(node, Repeat) else None
             passes = site.passes
             if repeat is not None:
@@ -179,7 +179,7 @@ class Sites:
             nested = None
             if origin is not None:
                 nested = origin.bodies[number] if isinstance(origin, Repeat) else origin.graph
-            found.append(Site(graph, nested, families, site, place, _segment(site.graph, place), repeat, passes))
+            found.append(Site(graph, nested, families, site, place, segment(site.graph, place), repeat, passes))
         return found[number]
 
     def _run(self, site: Site, kinds: list[int]) -> list[int]:
@@ -278,7 +278,7 @@ def costly(value: Value) -> bool:
     return value.role is Role.DATA or any(axis.extent is None for axis in value.type.axes)
 
 
-def _same(graph: Graph, place: int, other: Graph | None) -> Call | Repeat | Scan | None:
+def same_node(graph: Graph, place: int, other: Graph | None) -> Call | Repeat | Scan | None:
     """The node of `other` that this one became: of as many of its name. None: what it did is done otherwise there."""
     node = graph.nodes[place]
     if other is None or not isinstance(node, Call | Repeat | Scan):
@@ -296,7 +296,7 @@ def named(one: Call | Repeat | Scan) -> str:
     return one.name if isinstance(one, Repeat) else one.name or one.graph.name
 
 
-def _segment(graph: Graph, place: int) -> str:
+def segment(graph: Graph, place: int) -> str:
     """What a node adds to the path of a cache: its name, with a number where an earlier one has it too."""
     node = graph.nodes[place]
     assert isinstance(node, Call | Repeat | Scan)

@@ -8,6 +8,7 @@ split_passes  a repeat gets a body for each kind of pass where truths hang on th
 attention     softmax(Q K' ..) V becomes one op, which PyTorch has a fused kernel for
 place_masks   masks of positions go to the attention that they belong to, and are never made
 spend_logits  a cross-entropy computes in the memory of its logits, where nothing else reads them
+join_maps     a step does the learned maps of one value as one product, with weights laid out for few rows
 dead          nodes that nothing reads go
 """
 

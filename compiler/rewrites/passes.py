@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..graph import Graph
 from .attention import fuse_attention
 from .constants import fold_truths
+from .join_maps import join_maps
 from .place_masks import place_masks
 from .spend_logits import spend_logits
 from .split_passes import split_passes
@@ -64,6 +65,12 @@ PASSES = (
         "a cross-entropy computes in the memory of its logits, where nothing else reads them (PyTorch)",
         lambda graph, on: spend_logits(graph),
         (FORWARD,),
+    ),
+    Pass(
+        "join_maps",
+        "a step does the learned maps of one value as one product, with weights laid out for few rows",
+        lambda graph, on: join_maps(graph),
+        (STEP,),
     ),
 )
 NAMES = tuple(one.name for one in PASSES)

@@ -1,0 +1,37 @@
+"""Code of `map` (compiler/rewrites/join_maps.py), alike in both backends: learned maps whose weights the cache lays out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..compiler.rewrites.join_maps import joined
+from ..compiler.graph import Apply
+from .static_code import Code
+from .values import Val
+
+if TYPE_CHECKING:
+    from .body import Body
+
+
+def mapped(body: Body, node: Apply, vals: list[Val]) -> Val:
+    """`cache.map(x, ...)`; of maps that are done together, the first has the line `Q, K, V = cache.maps(x, ...)`."""
+    x = body.last(body.real(body.spread_number(vals[0], node.operands[0]), False), node.axes)
+    kept = tuple(axis for axis in x.axes if axis not in node.axes)
+    flat = x if len(node.axes) == 1 else replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
+    group = joined(body.graph, node)
+    if len(group) == 1:
+        code, names = Code(f"cache.map({flat.text}, {body.learned([node])})"), x.names
+    else:
+        if node is group[0]:
+            given = [body.namer.give(one.out.name or one.name or "x") for one in group]
+            body.joined |= {one.out.id: name for one, name in zip(group, given, strict=True)}
+            body.line(f"{', '.join(given)} = cache.maps({flat.text}, {body.learned(group)})")
+        name = body.joined.pop(node.out.id)
+        body.namer.free(name)  # what is made of it may have its name
+        code, names = Code(name), frozenset({name})
+    val = body.combine([x], code, (*kept, *node.made), node.out, thin=x.thin & set(kept), names=names)
+    if len(node.made) != 1:
+        text = body.unflatten(val, -1, node.made) if node.made else f"{val.atom}[..., 0]"
+        val = replace(val, code=Code(text))
+    return val

@@ -1,0 +1,92 @@
+"""Learned maps of few rows in generated PyTorch code. The text is copied: keep it free of us."""
+
+import math
+import weakref
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+FEW = 16  # rows up to which weights so laid out are faster, on a CPU
+
+
+class Laid(NamedTuple):
+    """The weights of some maps side by side, [in, out] in memory, with their biases and how many results each has."""
+
+    weight: Tensor
+    bias: Tensor | None
+    sizes: list[int]
+
+
+class Layouts:
+    """Weights laid out once and used until they change, whichever way: the copies live as long as the weights do."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, ...], tuple[list[tuple[int, int, int]], Laid]] = {}
+
+    def of(self, weights: list[Tensor], biases: list[Tensor | None]) -> Laid:
+        given = [*weights, *(bias for bias in biases if bias is not None)]
+        key = tuple(map(id, given))
+        marks = [mark(x) for x in given]
+        if key not in self.known or self.known[key][0] != marks:
+            if key not in self.known:
+                for x in given:
+                    weakref.finalize(x, self.known.pop, key, None)
+            self.known[key] = marks, lay_out(weights, biases)
+        return self.known[key][1]
+
+
+LAYOUTS = Layouts()
+
+
+def mark(x: Tensor) -> tuple[int, int, int]:
+    """What tells whether a weight is still the same: where it lies, how often it was changed, and the sum of its bits.
+
+    A change by way of `x.data` is not counted.
+    """
+    whole = {2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()]
+    changes = 0 if x.is_inference() else x._version
+    return x.data_ptr(), changes, int(x.detach().view(whole).sum(dtype=whole))
+
+
+def lay_out(weights: list[Tensor], biases: list[Tensor | None]) -> Laid:
+    """Fewer results than operands are best made of [out, in]: a row of this is a sum of products as it stands."""
+    weight = weights[0].detach() if len(weights) == 1 else torch.cat([w.detach() for w in weights])
+    weight = weight.T if weight.shape[0] < weight.shape[1] else weight.T.contiguous()
+    sizes = [w.shape[0] for w in weights]
+    if all(bias is None for bias in biases):
+        return Laid(weight, None, sizes)
+    bias = torch.cat(
+        [w.new_zeros(w.shape[0]) if b is None else b.detach() for w, b in zip(weights, biases, strict=True)]
+    )
+    return Laid(weight, bias, sizes)
+
+
+def laid_out(parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
+    """The weights of maps laid out; None where one of them is not what it was: it has hooks, or other code."""
+    weights: list[Tensor] = []
+    biases: list[Tensor | None] = []
+    for part in parts:
+        if isinstance(part, Tensor):
+            weights.append(part)
+            biases.append(None)
+        elif type(part) is nn.Linear and not part._forward_hooks and not part._forward_pre_hooks:
+            weights.append(part.weight)
+            biases.append(part.bias)
+        else:
+            return None
+    return LAYOUTS.of(weights, biases)
+
+
+def map_rows(x: Tensor, laid: Laid) -> tuple[Tensor, ...]:
+    """x [..., in] through each of the maps: [..., out]."""
+    rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+    y = rows @ laid.weight if laid.bias is None else torch.addmm(laid.bias, rows, laid.weight)
+    y = y.view(*x.shape[:-1], y.shape[-1])
+    return (y,) if len(laid.sizes) == 1 else torch.split(y, laid.sizes, -1)
+
+
+def map_each(x: Tensor, part: nn.Module | Tensor) -> Tensor:
+    y: Tensor = F.linear(x, part) if isinstance(part, Tensor) else part(x)
+    return y

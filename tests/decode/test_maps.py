@@ -1,0 +1,179 @@
+"""Learned maps of a step: done together, with weights laid out that follow every change of the model's own."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import re
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import attnc
+
+SPEC = """
+use std.attention: multihead, model, heads
+use std.feed_forward: swiglu, inner, model
+
+const layers = 2
+width seq
+width past like seq
+depth model as m = 12, heads as h = 3, inner as f = 20, vocab as n = 9
+
+model lm(ids: vocab[seq]) -> [seq, vocab] causal seq {
+    param E: [vocab, model] ~ normal(0.5)
+    x = E[vocab = ids]
+    repeat layers {
+        y = layernorm.see[model](x)
+        x = x + multihead.self[seq, past, bias = true](y, y[seq as past], past <= seq)
+        x = x + swiglu.fed(layernorm.feed[model](x))
+    }
+    return dot[model](x, E)
+}
+"""
+
+
+@pytest.fixture
+def model() -> attnc.Model:
+    return attnc.loads(SPEC).model("lm")
+
+
+def step_of(source: str) -> str:
+    return source[source.index("class Multihead") :]
+
+
+def test_maps_of_one_value_are_one_product(model: attnc.Model) -> None:
+    code = step_of(model.source("torch"))
+    assert "Q, K, V = cache.maps(base, self.Q, self.K, self.V)" in code
+    assert re.search(r"gate, \w+ = cache\.maps\(x, self\.gate, self\.up\)", code)
+    assert "cache.map(x, self.E)" in code
+
+
+def test_maps_of_different_values_are_not() -> None:
+    text = """
+use std.attention: multihead, model, heads
+const layers = 2
+width seq
+width past like seq
+depth model as m = 12, heads as h = 3
+model two(x: [seq, model], y: [seq, model]) -> [seq, model] causal seq {
+    return multihead.self[seq, past, bias = true](x, y[seq as past], past <= seq)
+}
+"""
+    code = step_of(attnc.loads(text).model("two").source("torch"))
+    assert "K, V = cache.maps(injected, self.K, self.V)" in code
+    assert "cache.map(base, self.Q)" in code
+
+
+IDS = np.random.default_rng(0).integers(0, 9, (2, 7))
+
+
+def steps_equal_whole(net: nn.Module) -> None:
+    ids = torch.from_numpy(IDS)
+    with torch.inference_mode():
+        whole = net(ids)
+    cache = net.prepare()  # type: ignore[operator]
+    found = torch.cat([net.step(ids[:, i : i + 1], cache) for i in range(ids.shape[1])], 1)  # type: ignore[operator]
+    torch.testing.assert_close(found, whole, rtol=1e-9, atol=1e-9)
+
+
+def in_place(net: nn.Module) -> None:
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight.mul_(1.5)
+
+
+def by_data(net: nn.Module) -> None:
+    for weight in net.parameters():
+        weight.data.copy_(weight.data * 0.5)
+
+
+def replaced(net: nn.Module) -> None:
+    for part in net.modules():
+        if isinstance(part, nn.Linear):
+            part.weight = nn.Parameter(part.weight.detach() * 2)
+
+
+def loaded(net: nn.Module) -> None:
+    net.load_state_dict({key: x * 1.25 for key, x in net.state_dict().items()})
+
+
+class Doubled(nn.Module):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 2 * self.inner(x)
+
+
+def wrapped(net: nn.Module) -> None:
+    net.layers[0].self.Q = Doubled(net.layers[0].self.Q)  # type: ignore[index, union-attr]
+
+
+def hooked(net: nn.Module) -> None:
+    net.layers[1].fed.gate.register_forward_hook(lambda module, given, result: result + 1)  # type: ignore[index, union-attr]
+
+
+def parametrized(net: nn.Module) -> None:
+    class Half(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x / 2
+
+    nn.utils.parametrize.register_parametrization(net.layers[0].self.O, "weight", Half())  # type: ignore[index, union-attr]
+
+
+@pytest.mark.parametrize("change", [in_place, by_data, replaced, loaded, wrapped, hooked, parametrized])
+def test_steps_follow_every_change_of_the_weights(model: attnc.Model, change: object) -> None:
+    net = model.torch(seed=0, dtype=torch.float64).eval()
+    steps_equal_whole(net)
+    change(net)  # type: ignore[operator]
+    steps_equal_whole(net)
+    twin = copy.deepcopy(net)
+    in_place(twin)
+    steps_equal_whole(twin)
+    steps_equal_whole(net)
+
+
+def test_what_is_laid_out_goes_with_the_weights(model: attnc.Model) -> None:
+    net = model.torch(seed=0).eval()
+    layouts = type(net).step.__wrapped__.__globals__["LAYOUTS"]
+    gc.collect()  # models of other tests
+    before = len(layouts.known)
+    net.generate(torch.from_numpy(IDS), 3)  # type: ignore[operator]
+    assert len(layouts.known) > before
+    del net
+    gc.collect()
+    assert len(layouts.known) == before
+
+
+def test_the_state_dict_is_what_the_spec_says(model: attnc.Model) -> None:
+    net = model.torch(seed=0).eval()
+    before = {key: x.clone() for key, x in net.state_dict().items()}
+    net.generate(torch.from_numpy(IDS), 3)  # type: ignore[operator]
+    after = net.state_dict()
+    assert list(after) == list(before)
+    for key, x in after.items():
+        assert x.is_contiguous() and torch.equal(x, before[key])
+
+
+def test_numpy_weights_lie_side_by_side_and_may_change(model: attnc.Model) -> None:
+    net = model.numpy(seed=0, dtype=np.float64)
+    Q, K = (net.weights[f"layers.0.self.{part}.weight"] for part in "QK")
+    assert Q.base is K.base and Q.shape == K.shape == (12, 12)
+
+    def check() -> None:
+        cache = net.prepare()
+        found = np.concatenate([net.step(IDS[:, i : i + 1], cache) for i in range(IDS.shape[1])], 1)
+        np.testing.assert_allclose(found, net(IDS), rtol=1e-9, atol=1e-9)
+
+    check()
+    for x in net.weights.values():
+        x *= 1.5  # in place
+    check()
+    net.weights["layers.0.self.K.weight"] = net.weights["layers.0.self.K.weight"] * 2  # another array
+    check()
+    net.weights["layers.1.self.K.weight"] = net.weights["layers.1.self.V.weight"]  # a neighbour, but the wrong one
+    check()
