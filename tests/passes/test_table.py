@@ -65,13 +65,15 @@ def test_unknown_names() -> None:
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "net.attn"
     file.write_text(SPEC)
-    assert main(["compile", str(file), "--to", "torch", "--without", "spend_logits", "--without", "place_masks"]) == 0
+    assert (
+        main(["compile", f"{file}:net", "--to", "torch", "--without", "spend_logits", "--without", "place_masks"]) == 0
+    )
     code = capsys.readouterr().out
     assert "F.cross_entropy" in code
     assert "masked_attention" not in code
-    assert main(["compile", str(file), "--explain", "--without", "spend_logits"]) == 0
+    assert main(["compile", f"{file}:net", "--explain", "--without", "spend_logits"]) == 0
     assert "spend_logits: left out" in capsys.readouterr().out
-    assert main(["compile", str(file), "--to", "numpy", "--without", "logits"]) == 2
+    assert main(["compile", f"{file}:net", "--to", "numpy", "--without", "logits"]) == 2
     message = capsys.readouterr().err
     assert message.count("\n") == 1
     assert all(name in message for name in NAMES)
