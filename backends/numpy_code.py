@@ -8,11 +8,11 @@ from contextlib import suppress
 
 from ..compiler.axes import Axis
 from ..compiler.decode import Decoding
-from ..compiler.rewrites.join_maps import weights_together
 from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.inventory import inventory
 from ..compiler.ops import OPS
 from ..compiler.rewrites import PASSES, Pass
+from ..compiler.rewrites.join_maps import weights_together
 from ..compiler.static import Const, Static
 from . import numpy_ops
 from .body import Body, Emitter

@@ -39,9 +39,8 @@ def explain(graph: Graph, passes: Sequence[Pass] = PASSES) -> Report:
         paths = (*found[key].paths, *attended.paths) if key in found else attended.paths
         found[key] = replace(attended, paths=tuple(dict.fromkeys(paths)))
     decoding = described(model, passes)
-    for one in passes:
-        if one.kinds == (STEP,) and decoding.step is not None:
-            changes.append(Change(one.name, change(one.name, decoding.step, decoding.step)))
+    if (step := decoding.step) is not None:
+        changes += [Change(one.name, change(one.name, step, step)) for one in passes if one.kinds == (STEP,)]
     return Report(graph.name, tuple(changes), tuple(found.values()), tuple(str(decoding).splitlines()))
 
 
