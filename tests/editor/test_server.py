@@ -299,6 +299,10 @@ def test_completion(editor: Editor) -> None:
     assert {"bias =", "init ="} <= set(offered("    z = linear[model -> model](x, @)"))
     assert list(offered("    z = linear[model -> model](x, init = @)"))[:2] == ["constant", "normal"]
     assert {"up", "down", "self"} & set(offered("    z = linear.@"))
+    assert list(offered("    z = x / |@|")) == ["heads", "model", "past", "seq"]
+    assert set(offered("    z = scan[seq] @(x, h = 0)")) == {"feed_forward", "multihead", "small"}
+    assert list(offered("    repeat @ {"))[:1] == ["deep"] and "x" not in offered("    repeat @ {")
+    assert {"bool", "int", "seq"} <= set(offered("    z: @")) and {"bool", "seq"} <= set(offered("    expect x: @"))
     assert offered("    # not in a com@ment") == {}
     snippet = offered("    z = soft@")["softmax"]
     assert snippet.text_edit is not None and snippet.text_edit.new_text == "softmax[${1:axis}](${2:x})"

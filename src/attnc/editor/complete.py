@@ -44,6 +44,10 @@ class _Completion:
             yield from self._labels()
         elif place.previous == "like":
             yield from offers.axes(self.view, self._with_parameters(), kind=self._kind(first))
+        elif place.previous == "|" and self._texts().count("|") % 2:  # `|a|`, a size
+            yield from offers.axes(self.view, self._with_parameters())
+        elif self._scans():
+            yield from offers.blocks(self.visible)
         elif place.inner is None:
             yield from self._top(first)
         elif place.inner.bracket == "{":
@@ -163,10 +167,21 @@ class _Completion:
         elif first in ("param", "expect") and "~" in self._texts():
             yield from offers.inits()
             yield from offers.words(["frozen"])
+        elif first == "repeat" and place.previous in ("repeat", "in"):
+            yield from self._sizes()
         elif place.previous in _OPERATORS:
             yield from self._expression()
+        elif place.previous == ":" and first in ("expect", "param"):
+            yield from self._elements()
+        elif self._texts()[1:] == [":"]:  # `x: [..] = ...`
+            yield from self._elements()
         elif place.previous and (place.line[-1].is_name or place.previous in (")", "]")):
             yield from offers.words(["where", "and", "or"] if first != "repeat" else ["in", "shared"])
+
+    def _scans(self) -> bool:
+        """Whether the block of a `scan[a]` is to follow."""
+        last = self._texts()[-4:]
+        return last[:2] == ["scan", "["] and last[3:] == ["]"]
 
     def _brace_head(self) -> str:
         """The word that the item of the innermost brace begins with."""
