@@ -74,7 +74,7 @@ def error(
         tuple(Label(at, text) for at, text in related if at is not None),
         tuple(notes),
         help,
-        Fix(tuple(Edit(at, text) for at, text in fix)) if fix else None,
+        Fix(tuple(Edit(at, text.replace("\n", at.source.newline)) for at, text in fix)) if fix else None,
     )
 
 

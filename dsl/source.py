@@ -37,6 +37,12 @@ class Source:
     def lines(self) -> int:
         return len(self._starts)
 
+    @property
+    def newline(self) -> str:
+        """What ends a line: as the first one does."""
+        first = self.text.find("\n")
+        return "\r\n" if first > 0 and self.text[first - 1] == "\r" else "\n"
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

@@ -458,6 +458,22 @@ def test_fmt_writes_what_changes(capsys: pytest.CaptureFixture[str], place: Path
     assert capsys.readouterr() == ("", "")
 
 
+def test_fmt_and_fix_leave_what_may_not_be_written(
+    capsys: pytest.CaptureFixture[str], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in a folder that may be written could be replaced, whatever its own mode is. The others are done."""
+    for name in ("a.attn", "b.attn"):
+        (place / name).write_text(UGLY)
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "a.attn")
+    assert main(["fmt", "a.attn", "b.attn"]) == COULD_NOT_RUN
+    assert capsys.readouterr().err == "attnc: cannot write a.attn: Permission denied\nb.attn: formatted\n"
+    (place / "a.attn").write_text("width seq\nblock f(x: [seq]) -> [seq] {\n    return rleu(x)\n}\n")
+    assert main(["check", "--fix", "a.attn", "good.attn"]) == COULD_NOT_RUN
+    assert capsys.readouterr().err == "attnc: cannot write a.attn: Permission denied\ngood.attn: ok\n"
+    assert "rleu" in (place / "a.attn").read_text()
+    assert files(place) == {"a.attn", "b.attn", "good.attn"}
+
+
 def test_fmt_check_and_diff_write_nothing(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     (place / "a.attn").write_text(UGLY)
     assert main(["fmt", "--check", "a.attn", "good.attn"]) == WRONG

@@ -52,12 +52,7 @@ def format_source(source: Source, width: int = WIDTH) -> str:
     again, problems = parse(Source(source.name, text))
     if problems or not same(file.items, again.items) or len(file.comments) != len(again.comments):
         raise AssertionError(f"{source.name}: formatting would change what the spec says")
-    return text.replace("\n", "\r\n") if _crlf(source.text) else text
-
-
-def _crlf(text: str) -> bool:
-    first = text.find("\n")
-    return first > 0 and text[first - 1] == "\r"
+    return text.replace("\n", source.newline)
 
 
 def _statements(items: Items, remarks: Remarks) -> list[Statement]:

@@ -87,15 +87,16 @@ def test_what_is_printed(path: Path, golden: Callable[[Path, str], None]) -> Non
 FIXED = [case for case in CASES if any(found.fix for found in check(case.text)[0].diagnostics)]
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("case", FIXED, ids=lambda case: f"{case.file}: {case.title}")
-def test_a_fix_removes_its_mistake(case: Case) -> None:
+def test_a_fix_removes_its_mistake(case: Case, newline: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         files, sizes = written(case.text, Path(name))
 
         def judge(source: Source) -> tuple[Diagnostic, ...]:
             return build(source, sizes=sizes).diagnostics
 
-        source = Source(str(Path(name) / "main.attn"), files["main.attn"])
+        source = Source(str(Path(name) / "main.attn"), files["main.attn"].replace("\n", newline))
         before = judge(source)
         done = repair(source, judge)
         fixable = [found for found in before if found.fix]
@@ -103,6 +104,7 @@ def test_a_fix_removes_its_mistake(case: Case) -> None:
         left = {(found.code, found.message) for found in done.left}
         assert not left & {(found.code, found.message) for found in fixable}
         assert repair(done.source, judge).source.text == done.source.text
+        assert done.source.text.count("\n") == done.source.text.count(newline)
 
 
 def test_many_mistakes_have_fixes() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.files import decode, read_bytes
 from ..dsl.fixes import Repaired, repair
-from .output import CLEAN, COULD_NOT_RUN, WRONG, complain, report, say, write
+from .output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say, write
 from .target import diagnose, difference, specs
 
 
@@ -23,17 +23,17 @@ def run(args: argparse.Namespace) -> int:
             content = read_bytes(file)
             source = decode(file, content)
             done = repair(source, lambda text: diagnose(text, args))
-        except OSError as problem:
+            changed = done.source.text != source.text
+            if args.diff:
+                sys.stdout.write(difference(source.text, done.source.text, file))
+            elif changed:
+                mark = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
+                write(str(Path(file)), mark + done.source.text)
+        except (OSError, CannotRun) as problem:
             complain(str(problem))
             status = COULD_NOT_RUN
             continue
         everything.append((file, done))
-        changed = done.source.text != source.text
-        if args.diff:
-            sys.stdout.write(difference(source.text, done.source.text, file))
-        elif changed:
-            mark = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
-            write(str(Path(file)), mark + done.source.text)
         wrong = any(found.severity is Severity.ERROR for found in done.left)
         status = max(status, WRONG if wrong or (args.diff and changed) else CLEAN)
     if args.json:

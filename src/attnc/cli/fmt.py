@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     for file in specs(args.files):
         try:
             status = max(status, form(file, read_bytes(file), args))
-        except OSError as problem:
+        except (OSError, CannotRun) as problem:
             complain(str(problem))
             status = COULD_NOT_RUN
     return status

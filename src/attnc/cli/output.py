@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -56,6 +57,8 @@ def write(out: str, text: str) -> None:
             path.write_text(text, encoding="utf-8", newline="")
             return
         path = path.resolve()  # a link stays a link
+        if path.exists() and not os.access(path, os.W_OK):  # renaming would not mind
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         beside = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             beside.write_text(text, encoding="utf-8", newline="")

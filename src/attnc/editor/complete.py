@@ -171,9 +171,7 @@ class _Completion:
             yield from self._sizes()
         elif place.previous in _OPERATORS:
             yield from self._expression()
-        elif place.previous == ":" and first in ("expect", "param"):
-            yield from self._elements()
-        elif self._texts()[1:] == [":"]:  # `x: [..] = ...`
+        elif place.previous == ":" and (first in ("expect", "param") or len(place.line) == 2):  # `x: [..] = ...`
             yield from self._elements()
         elif place.previous and (place.line[-1].is_name or place.previous in (")", "]")):
             yield from offers.words(["where", "and", "or"] if first != "repeat" else ["in", "shared"])

@@ -125,7 +125,7 @@ class Converter:
         more = None
         if offer.edit is not None:
             at, added = offer.edit
-            more = [lsp.TextEdit(self.range(Span(source, at, at)), added)]
+            more = [lsp.TextEdit(self.range(Span(source, at, at)), added.replace("\n", source.newline))]
         return lsp.CompletionItem(
             label=offer.label,
             kind=_OFFERS.get(offer.kind, lsp.CompletionItemKind.Text),
