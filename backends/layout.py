@@ -217,6 +217,8 @@ class Layout(ABC):
         self._keep(value, val)
 
     def _keep(self, value: Value, val: Val) -> None:
+        # A call, a scan or a repeat spreads all its results alike: also those that do not hang on what is spread.
+        val = self.without(val, [axis for axis in val.axes if axis not in value.type.axes])
         self.env[value.id] = val
         for name in val.names:
             self._holders[name] = self._holders.get(name, 0) + 1
@@ -445,9 +447,8 @@ class Layout(ABC):
                 else:
                     self.plan.wants_dtype = True
                     return "dtype"
-            name = self.namer.give("dtype")
-            self.prologue.append(f"{name} = {self._dtype}")
-            self._dtype = name
+            self.prologue.append(f"dtype = {self._dtype}")
+            self._dtype = "dtype"  # which nothing else is called
         return self._dtype
 
     # -- layout -------------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def build_torch(
         reason = str(problem).partition("\n")[0]
         raise ValueError(f"device {str(device)!r} cannot be used here: {reason}") from None
     with torch.device("meta" if weights is not None or seed is not None else "cpu"):
-        model = made()
+        model = _called(made, graph)()
     if weights is not None or seed is not None:
         model.to_empty(device="cpu")
     model = model.to(device=device, dtype=wanted)
@@ -105,23 +105,23 @@ def build_torch(
         with torch.no_grad():
             for path, parameter in model.state_dict(keep_vars=True).items():
                 parameter.copy_(_tensor(weights[path]))  # one at a time: they may be mapped from a file
-    called = list(inspect.signature(made.forward).parameters)[1 : 1 + len(graph.inputs)]
-    renamed = {item.name: name for item, name in zip(graph.inputs, called, strict=True) if item.name != name}
-    if renamed:  # Python, or the code, needs a name of the spec for itself
-        model.register_forward_pre_hook(_Renamed(renamed), with_kwargs=True)
     return model
 
 
-class _Renamed:
-    """Inputs under the spec's names become the arguments that stand for them."""
+def _called(made: type[torch.nn.Module], graph: Graph) -> type[torch.nn.Module]:
+    """The class, its methods called by the spec's names also where Python, or the code, needs one for itself."""
+    arguments = list(inspect.signature(made.forward).parameters)[1 : 1 + len(graph.inputs)]
+    names = {item.name: name for item, name in zip(graph.inputs, arguments, strict=True) if item.name != name}
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self.names = dict(names)
+    def renaming(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def call(self: Any, /, *inputs: Any, **named: Any) -> Any:
+            return method(self, *inputs, **{names.get(name, name): value for name, value in named.items()})
 
-    def __call__(
-        self, module: torch.nn.Module, args: tuple[Any, ...], named: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return args, {self.names.get(name, name): value for name, value in named.items()}
+        return call
+
+    methods = [name for name in ("__call__", "prepare", "step", "generate", "stream") if hasattr(made, name)]
+    return type(made.__name__, (made,), {name: renaming(getattr(made, name)) for name in methods}) if names else made
 
 
 def _tensor(array: Any) -> torch.Tensor:
@@ -162,7 +162,7 @@ def build_numpy(
     function = module.__dict__[function_name(module)]
     parameters = list(inspect.signature(function).parameters)
     called = parameters[1 : 1 + len(graph.inputs)]  # the inputs, behind the weights: not all keep their names
-    if "dtype" in parameters and "dtype" not in called:
+    if "dtype" in parameters:
         function = functools.partial(function, dtype=wanted)  # a model without weights or real inputs
     return Compiled(function, arrays, module, [item.name for item in graph.inputs], called, wanted)
 
@@ -224,7 +224,7 @@ class Compiled:
         self._dtype = dtype
         self._decodes = "prepare" in module.__dict__ and "Cache" in module.__dict__
 
-    def __call__(self, *inputs: Any, **named: Any) -> Any:
+    def __call__(self, /, *inputs: Any, **named: Any) -> Any:  # an input may be called `self`
         return self._function(self.weights, *inputs, **self._named(named))
 
     def _named(self, named: dict[str, Any]) -> dict[str, Any]:

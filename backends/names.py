@@ -29,7 +29,7 @@ _RESERVED = (
         """ValueError TypeError IndexError abs all any bool dict enumerate float int isinstance len list max min next
         range str sum super tuple zip print property"""
     )
-    | _words("self cls torch np math F nn w at found batch Tensor Array Float Int Bool Captured NamedTuple Any")
+    | _words("self cls torch np math F nn w at found batch dtype Tensor Array Float Int Bool Captured NamedTuple Any")
 )
 
 

@@ -44,8 +44,12 @@ def attention(
     dropout_p: float = 0.0,
     scale: float | None = None,
 ) -> Tensor:
-    """F.scaled_dot_product_attention of Q [..., q, d], K [..., k, d] and V [..., k, v] whose leading axes broadcast."""
-    lead = torch.broadcast_shapes(*(x.shape[:-2] for x in (Q, K, V)))  # type: ignore[no-untyped-call]
+    """F.scaled_dot_product_attention of Q [..., q, d], K [..., k, d], V [..., k, v], whose leading axes broadcast.
+
+    attn_mask: [..., q, k]; its leading axes broadcast too.
+    """
+    given = (Q, K, V) if attn_mask is None else (Q, K, V, attn_mask)
+    lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
     Q, K, V = (fold(x.expand(*lead, *x.shape[-2:]), lead) for x in (Q, K, V))
     mask = None if attn_mask is None else fold(attn_mask, lead)
     out = F.scaled_dot_product_attention(Q, K, V, mask, dropout_p, is_causal, scale=scale)

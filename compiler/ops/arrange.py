@@ -117,9 +117,18 @@ def concat(call: OpCall) -> Wire | None:
             return call.fail(
                 "E0304", f"`concat` joins {show(call.operands[0])} and {show(wire)}: different kinds of elements", place
             )
-        for other in call.operands:
+        for other, joined, where in zip(call.operands, call.axes, call.spans, strict=True):
             if other.has(made) and made not in call.axes:
                 return call.fail("E0302", f"the result would have `{made.name}` twice", call.made_spans[0])
+            if joined != axis and other.has(axis):
+                return call.fail(
+                    "E0302",
+                    f"`{axis.name}` of one operand becomes a part of `{made.name}`, but another one has it too",
+                    where,
+                    f"this is {show(other)}",
+                    related=[(place, f"joined along `{axis.name}`")],
+                    help=f"rename it to a copy, `x[{axis.name} as ...]`, or take one item of it, `x[{axis.name} = 0]`",
+                )
     total: Static = SizeOf(call.axes[0])
     for axis in call.axes[1:]:
         total = Arith("+", (total, SizeOf(axis)))
@@ -128,12 +137,12 @@ def concat(call: OpCall) -> Wire | None:
     if not call.may_broadcast(ignore=frozenset(call.axes)):
         return None
     axes, thin = union(call.operands)
-    joined = set(call.axes)
-    first = next(i for i, axis in enumerate(axes) if axis in joined)
-    kept = [axis for axis in axes if axis not in joined]
-    kept.insert(sum(axis not in joined for axis in axes[:first]), made)
+    gone = set(call.axes)
+    first = next(i for i, axis in enumerate(axes) if axis in gone)
+    kept = [axis for axis in axes if axis not in gone]
+    kept.insert(sum(axis not in gone for axis in axes[:first]), made)
     element = Scalar.REAL if any(wire.element is Scalar.REAL for wire in call.operands) else call.operands[0].element
-    return call.make(Type(element, tuple(kept), thin - joined))
+    return call.make(Type(element, tuple(kept), thin - gone))
 
 
 def dropout(call: OpCall) -> Wire | None:

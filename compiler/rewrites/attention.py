@@ -150,7 +150,8 @@ class _Match:
         if k not in self.core(K):
             Q, K = K, Q
         axes = self._axes(Q, K, values, dot.axes[0], k)
-        if axes is None:
+        more = set[Axis]().union(*(self.core(value) for value in (softmax.mask, bias) if value is not None))
+        if axes is None or more & {dot.axes[0], axes[1]}:  # the weights themselves would vary along these
             return None
         options: dict[str, Static] = {"scale": scale}
         if p is not None:

@@ -25,6 +25,7 @@ from ..graph import (
     Input,
     Node,
     Parameter,
+    Positions,
     Repeat,
     Role,
     Scalar,
@@ -104,9 +105,9 @@ class _Placer:
         for node in graph.nodes:
             match node:
                 case Apply(op="attention", mask=Value() as mask):
-                    nodes.append(_settle(node, reader.term(mask)))
+                    nodes += _settle(node, reader.term(mask), fresh)
                 case Apply(op="attention") if "cap" in node.options:
-                    nodes.append(_settle(node, Number(Literal(True))))
+                    nodes += _settle(node, Number(Literal(True)), fresh)
                 case Call() if node.graph.kind == "op":
                     nodes.append(node)
                 case Call():
@@ -204,16 +205,29 @@ def _structured(term: Term, axes: set[Axis]) -> bool:
 # -- one mask ---------------------------------------------------------------------------------------------------------
 
 
-def _settle(node: Apply, term: Term) -> Apply:
+def _settle(node: Apply, term: Term, fresh: _Fresh) -> list[Node]:
     """The attention with its mask as a term, if that is worth it: it says something of positions, or of unlike data.
 
-    Always where scores are capped, which no kernel does but that for masks of positions.
+    Always where scores are capped, which no kernel does but that for masks of positions. The predicate is one of a
+    query's and a key's position: those along other axes (heads that see unlike spans) are made, and read as data.
     """
-    predicate = Predicate(node.made[0], node.axes[1], plain(term))
-    if not _structured(term, {predicate.q, predicate.k}) and "cap" not in node.options:
-        return node
-    data = tuple(leaf.value for leaf in leaves(term))
-    return replace(node, operands=(*node.operands, *data), mask=None, seen=predicate)
+    q, k = node.made[0], node.axes[1]
+    made: dict[Axis, Positions] = {}
+
+    def data(part: Index | Number | Leaf) -> Term:
+        if not isinstance(part, Index) or part.axis in (q, k):
+            return part
+        if part.axis not in made:
+            out = fresh.value(Type(IndexInto(part.axis), (part.axis,)), Role.TABLE, part.axis.name)
+            made[part.axis] = Positions(part.axis, out)
+        return Leaf(made[part.axis].out, part.axis.name)
+
+    found = change(term, data)
+    assert found is not None
+    if not _structured(found, {q, k}) and "cap" not in node.options:
+        return [node]
+    operands = (*node.operands, *(leaf.value for leaf in leaves(found)))
+    return [*made.values(), replace(node, operands=operands, mask=None, seen=Predicate(q, k, plain(found)))]
 
 
 def _transported(term: Term, back: Mapping[Axis, Axis], lifted: set[Axis]) -> Term | None:

@@ -202,6 +202,29 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "model net(x: [q, d], kind: kinds[q] = 0) -> [q, d] {\n    return x + f.a(kind) + f.b()\n}\n",
         {"x": (4, 3)},
     ),
+    # A state had the axes that its cell is lifted over, though it does not hang on what has them.
+    "state that does not hang on what is lifted": (
+        "width t\ndepth d = 3, e = 2\n"
+        "block cell(x: [], h: [e]) -> (h: [e], o: []) {\n    return tanh(h + 1), x * 2\n}\n"
+        "model net(x: [t, d]) -> (h: [t, e], o: [t, d]) {\n"
+        "    h, o = scan[t] cell(x, h = 0)\n    return h, o\n}\n",
+        {"x": (4, 3)},
+    ),
+    # ... and so had what a repeat carries beside it.
+    "carried value that does not hang on what is lifted": (
+        "width t\ndepth d = 3\n"
+        "block f(x: [], y: []) -> (x: [], y: []) {\n    repeat.r 2 {\n        y = tanh(y * x)\n        x = x + 1\n    }\n"
+        "    return x, y\n}\n"
+        "model net(x: [t], y: [t, d]) -> (x: [t], y: [t, d]) {\n    a, b = f(x, y)\n    return a, b\n}\n",
+        {"x": (4,), "y": (4, 3)},
+    ),
+    # Names that generated code, or Python, has for itself.
+    "names of the generated code": (
+        "width last\ndepth dtype = 2, device = 3\n"
+        "model net(self: [last, dtype], cls: [last, dtype], np: [last, device], cache: [last, dtype]) -> [last, dtype] {\n"
+        "    return self + cls * sin(dtype / 3) + sum[device](np) + cache\n}\n",
+        {"self": (4, 2), "cls": (4, 2), "np": (4, 3), "cache": (4, 2)},
+    ),
 }  # fmt: skip
 
 
