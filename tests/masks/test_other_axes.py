@@ -19,7 +19,8 @@ MASKS = {
 SPELLINGS = {  # the attention itself, one behind a block, one behind a block and a repeat
     "plain": "    return dot[past](softmax[past](dot[d](x, y) where MASK), y)\n",
     "block": "    return attend(x, y, MASK)\n",
-    "repeat": "    z = 0 * broadcast[OTHER](x)\n    repeat.r 1 {\n        z = z + attend(x, y, MASK)\n    }\n    return z\n",
+    "repeat": "    z = 0 * broadcast[OTHER](x)\n"
+    "    repeat.r 1 {\n        z = z + attend(x, y, MASK)\n    }\n    return z\n",
 }
 ATTEND = (
     "block attend(x: [seq, d], y: [past, d], mask: bool[seq, past]) -> [seq, d] {\n"

@@ -213,15 +213,16 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
     # ... and so had what a repeat carries beside it.
     "carried value that does not hang on what is lifted": (
         "width t\ndepth d = 3\n"
-        "block f(x: [], y: []) -> (x: [], y: []) {\n    repeat.r 2 {\n        y = tanh(y * x)\n        x = x + 1\n    }\n"
-        "    return x, y\n}\n"
+        "block f(x: [], y: []) -> (x: [], y: []) {\n"
+        "    repeat.r 2 {\n        y = tanh(y * x)\n        x = x + 1\n    }\n    return x, y\n}\n"
         "model net(x: [t], y: [t, d]) -> (x: [t], y: [t, d]) {\n    a, b = f(x, y)\n    return a, b\n}\n",
         {"x": (4,), "y": (4, 3)},
     ),
     # Names that generated code, or Python, has for itself.
     "names of the generated code": (
         "width last\ndepth dtype = 2, device = 3\n"
-        "model net(self: [last, dtype], cls: [last, dtype], np: [last, device], cache: [last, dtype]) -> [last, dtype] {\n"
+        "model net(self: [last, dtype], cls: [last, dtype], np: [last, device], cache: [last, dtype])"
+        " -> [last, dtype] {\n"
         "    return self + cls * sin(dtype / 3) + sum[device](np) + cache\n}\n",
         {"self": (4, 2), "cls": (4, 2), "np": (4, 3), "cache": (4, 2)},
     ),
