@@ -57,10 +57,10 @@ def _graph(graph: Graph, scope: Scope, values: Values, real: int, graded: Sequen
         meter = Meter(scope, real, values)
         results = tuple(Result(meter.bytes(o.value), None, any(graded), False) for o in graph.outputs)
         return Memory(total(r.bytes for r in results), ZERO, frozenset(), results)
-    frame = _Frame(graph, Meter(scope, real, values))
+    frame = _Frame(graph, Meter(scope, real, values), _ends(graph))
     for place, entry in enumerate(graph.inputs):
         frame.enter(entry.value, place, graded[place])
-    ends, alive = _ends(graph), needed(graph)
+    alive = needed(graph)
     frame.read = frozenset(value.id for node in graph.nodes for value in reads(node))
     frame.read |= {output.value.id for output in graph.outputs}
     for number, node in enumerate(graph.nodes):
@@ -69,7 +69,7 @@ def _graph(graph: Graph, scope: Scope, values: Values, real: int, graded: Sequen
             frame.visit(node)
         else:
             frame.skip(node)
-        frame.leave(ends, number)
+        frame.leave()
     return frame.memory()
 
 
@@ -97,12 +97,18 @@ def _ends(graph: Graph) -> dict[int, int]:
     return last | ends | {key: max(ends[key], last.get(key, 0)) for key in ends}
 
 
+def _handed_on(made: tuple[Result, ...], taken: frozenset[int]) -> Poly:
+    """What one pass of a repeat gives to the next, and either of them saves."""
+    return total(r.bytes for place, r in enumerate(made) if r.input is None and (r.saved or place in taken))
+
+
 @dataclass
 class _Frame:
     """One graph being run. A root is an array; views share theirs."""
 
     graph: Graph
     meter: Meter
+    ends: dict[int, int]
     root: dict[int, Root] = field(default_factory=dict)
     holders: dict[Root, set[int]] = field(default_factory=dict)
     alive: dict[Root, Poly] = field(default_factory=dict)
@@ -128,9 +134,10 @@ class _Frame:
     def note(self, more: Poly = ZERO) -> None:
         self.peaks.append(total(self.alive.values()) + more)
 
-    def leave(self, ends: dict[int, int], number: int) -> None:
-        for root in list(self.alive):
-            if all(ends.get(holder, -1) <= number for holder in self.holders[root]):
+    def leave(self, but: frozenset[Root] = frozenset()) -> None:
+        """Arrays that no name holds any more are gone."""
+        for root in self.alive.keys() - but:
+            if all(self.ends.get(holder, -1) <= self.place for holder in self.holders[root]):
                 del self.alive[root]
 
     def visit(self, node: Node) -> None:
@@ -245,26 +252,31 @@ class _Frame:
         graded = [self.graded[arg.id] for arg in node.args]
         values, real = self.meter.values, self.meter.real
         saved, found = ZERO, None
+        made: tuple[Result, ...] = ()
+        stays = frozenset(self.root[arg.id] for arg in node.args[node.carried :])  # the others: bound anew by each pass
         for number in range(passes):
             body = node.bodies[node.variant[number] if len(node.bodies) > 1 else 0]
             scope = self.meter.scope.turn(node.index, Poly.of(number))
             found = _graph(body, scope, values, real, graded)
+            if number == 1:
+                self.leave(stays)
             going = ZERO if number == 0 else total(r.bytes for r in found.results if r.input is None)
             self.note(found.peak + going)
-            between = total(  # what a pass hands on, and the next or this one saves
-                r.bytes for place, r in enumerate(found.results)
-                if r.input is None and (r.saved or place in found.inputs)
-            )  # fmt: skip
-            after = [result.graded for result in found.results]
+            saved = saved + _handed_on(made, found.inputs)
+            made = found.results
+            after = [result.graded for result in made]
             settled = [a or b for a, b in zip(after, graded, strict=False)] == graded[: node.carried]
             for place in found.inputs:
                 if number == 0 or place >= node.carried:
                     self.keep(node.args[place])
             if node.index is None and len(node.bodies) == 1 and settled:
-                saved = saved + found.saved * (count - number) + between * (count - number - 1)
-                self.note(found.peak + (total(r.bytes for r in found.results if r.input is None) if passes > 1 else 0))
+                more = count - number
+                saved = saved + found.saved * more + _handed_on(made, found.inputs) * (more - 1)
+                if passes > number + 1:
+                    self.leave(stays)
+                    self.note(found.peak + total(r.bytes for r in made if r.input is None))
                 break
-            saved = saved + found.saved + (between if number < passes - 1 else ZERO)
+            saved = saved + found.saved
             graded = [a or b for a, b in zip(after, graded, strict=False)] + graded[node.carried :]
         if found is None:
             self._results(node.outs, [Result(ZERO, place, graded[place], False) for place in range(node.carried)],

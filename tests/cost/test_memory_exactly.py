@@ -1,0 +1,198 @@
+"""Peak and saved bytes of small programs, to the byte what torch holds: each shows one rule of `compiler/cost`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import attnc
+
+pytest.importorskip("torch")
+
+from tests.cost.measured import compiled, inputs, peak, saved
+from tests.cost.test_flops import widths
+
+UNIT = 3 * 16 * 8 * 4  # bytes of an array [n, d]
+HEAD = "width n\nwidth m like n\ndepth d = 8, e = 6, a = 4, b = 2\nconst layers = 3\n"
+CALLED = """
+block squash(x: [n, d]) -> [n, d] {
+    h = linear.a[d -> d](x)
+    return tanh(h)
+}
+block reads_twice(x: [n, d]) -> [n, d] {
+    return exp(x) * linear.a[d -> d](x)
+}
+block without_weights(x: [n, d]) -> [n, d] {
+    return tanh(x)
+}
+block hands_on(x: [n, d], y: [n, d]) -> (same: [n, d], other: [n, d]) {
+    h = linear.a[d -> d](x)
+    return x, h * y
+}
+block cell(x: [d], h: [d]) -> (h: [d]) {
+    z = sigmoid(linear.z[d -> d](x))
+    return z * h
+}
+block sum_up(x: [d], h: [d]) -> (h: [d]) {
+    return h + x
+}
+"""
+PROGRAMS = {
+    "a product": "return linear.w[d -> d](x)",
+    "names live on": """
+        p = linear.a[d -> d](x)
+        q = relu(p)
+        r = linear.b[d -> d](q)
+        return r * p
+    """,
+    "a name bound again lets go": """
+        h = linear.a[d -> d](x)
+        h = tanh(h)
+        h = linear.b[d -> d](h)
+        h = sigmoid(h)
+        return h
+    """,
+    "a name that is not read again lives on": """
+        p = linear.a[d -> d](x)
+        q = tanh(p)
+        r = linear.b[d -> d](q)
+        return r + exp(q)
+    """,
+    "inputs are not counted": "return linear.a[d -> d](x) * x",
+    "inputs have no gradient": "return exp(x) + linear.a[d -> d](x)",
+    "a product of weights saves its operand": "return linear.a[d -> d](exp(x))",
+    "a weight of the spec": """
+        param scale: [d] ~ ones
+        return exp(x * scale) * scale
+    """,
+    "what nothing reads does not run": """
+        u = linear.u[d -> d](x)
+        y = tanh(linear.y[d -> d](x))
+        return y
+    """,
+    "views share their array": """
+        y = linear.a[d -> d](x)
+        z = split[d -> a, b](y)
+        return y + exp(merge[a, b -> d](z))
+    """,
+    "truth is a byte": """
+        y = linear.a[d -> d](x)
+        return select(y > 0, y * 2, y)
+    """,
+    "a softmax": """
+        q = linear.q[d -> d](x)
+        k = linear.k[d -> d](x)
+        w = softmax[m](dot[d](q, k[n as m]))
+        return dot[m](w, x[n as m])
+    """,
+    "a call": """
+        y = squash.a(x)
+        z = squash.b(y)
+        return y * z
+    """,
+    "a call saves its argument": """
+        y = linear.z[d -> d](x)
+        return reads_twice(y)
+    """,
+    "a call of the input": """
+        y = without_weights(x)
+        return linear.z[d -> d](y)
+    """,
+    "a call saves what it gives": """
+        y = without_weights(linear.z[d -> d](x))
+        return y + x
+    """,
+    "a call hands on its argument": """
+        u = linear.u[d -> d](x)
+        same, other = hands_on(u, u)
+        return same * other
+    """,
+    "a repeat": """
+        repeat.layers 3 {
+            x = x + squash(x)
+        }
+        return x
+    """,
+    "a repeat of one pass": """
+        repeat.layers 1 {
+            x = tanh(linear.a[d -> d](x))
+        }
+        return x
+    """,
+    "a repeat reads what stays": """
+        k = linear.k[d -> d](x)
+        repeat.layers 3 {
+            x = tanh(linear.a[d -> d](x)) * k
+        }
+        return x
+    """,
+    "a repeat that becomes graded": """
+        repeat.layers 3 {
+            x = exp(x) + linear.a[d -> d](sin(x))
+        }
+        return x
+    """,
+    "a repeat in a repeat": """
+        repeat.outer 2 {
+            x = linear.a[d -> d](x)
+            repeat.inner 3 {
+                x = exp(linear.b[d -> d](x))
+            }
+        }
+        return x
+    """,
+    "a repeat with an index": """
+        repeat i in layers {
+            x = tanh(linear.a[d -> d](x) * (i + 1))
+        }
+        return x
+    """,
+    "a repeat of several bodies": """
+        repeat i in layers {
+            if i == 0 {
+                x = tanh(linear.a[d -> d](x))
+            } else {
+                x = exp(linear.b[d -> d](linear.c[d -> d](x)))
+            }
+        }
+        return x
+    """,
+}
+SCANS = {
+    "a gate": """
+        u = linear.u[d -> d](x)
+        h = scan[n] cell(u, h = 0)
+        return linear.o[d -> d](h)
+    """,
+    "a sum": """
+        h = scan[n] sum_up(linear.u[d -> d](x), h = 0)
+        return exp(h)
+    """,
+}
+
+
+def costs(inside: str, gives: str = "[n, d]") -> tuple[Any, Any, Any]:
+    """What is said of the model, and the module with its inputs."""
+    model = attnc.loads(f"{HEAD}{CALLED}model net(x: [n, d]) -> {gives} {{\n{inside}\n}}\n").model("net")
+    cost = model.cost(dict.fromkeys(widths(model), 16), batch=3)
+    return cost, compiled(model, "cpu"), inputs(model, dict(cost.sizes), (3,), "cpu")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_byte(name: str) -> None:
+    cost, net, given = costs(PROGRAMS[name])
+    assert cost.peak.value / UNIT == peak(lambda: net(*given)) / UNIT
+    assert cost.saved.value / UNIT == saved(net, given) / UNIT
+
+
+def test_one_item_is_a_view() -> None:
+    cost, net, given = costs("y = linear.a[d -> d](x)\nreturn y[n = 0]", "[d]")
+    assert cost.peak.value == peak(lambda: net(*given)) == UNIT
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_what_a_scan_saves(name: str) -> None:
+    """But for the state that it begins with. (What stacking takes for a moment depends on torch.)"""
+    cost, net, given = costs(SCANS[name])
+    assert cost.saved.value / UNIT == pytest.approx(saved(net, given) / UNIT, abs=1 / 16)
