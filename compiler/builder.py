@@ -82,13 +82,15 @@ class Builder:
     def own(self, name: str, span: Span, body: Scope) -> None:
         """Something named `name` owns weights here: a second one is an error (D11)."""
         if name in self.names:
+            callee, *rest = re.split(r"([^A-Za-z0-9_])", span.text)
+            another = "another" if rest[:1] == ["."] else "a"
             body.report(
                 "E0217",
                 f"two things here own weights under the name `{name}`",
                 span,
                 "the second",
                 related=[(self.names[name], "the first")],
-                help=f"give one of them a label: `{re.split(r'[^A-Za-z0-9_]', span.text)[0]}.other ...`",
+                help=f"give one of them {another} label: `{callee}.other ...`",
             )
         self.names[name] = span
 

@@ -767,7 +767,7 @@ class Expressions(Scope):
             "E0216",
             f"weights cannot be named `{name}`: it is reserved",
             span,
-            notes=["names of weights become attributes of a torch module, which keeps some names for itself"],
+            notes=["names of weights become attributes of a torch module: Python and torch keep some for themselves"],
             help=f"give it another label, such as `{name.strip('_')}_`",
             fix=[(span, f"{name.strip('_')}_")] if span.source.text[: span.start].endswith(".") else [],
         )

@@ -189,6 +189,11 @@ class OpCall:
         elif isinstance(wire.element, IndexInto) and wire.element.axis.family == axis.family:
             name = axis.name
             help = f"these are indices into `{name}`: look them up, `E[{name} = ids]` or `embed[{name} -> ...](ids)`"
+        elif (same := next((other for other in wire.axes if axis.size == SizeOf(other)), None)) is not None:
+            help = (
+                f"`{axis.name}` is as long as `{same.name}`, but another axis: if it is to be a copy, declare it, "
+                f"`{axis.kind.value} {axis.name} like {same.name}`, and rename: `x[{same.name} as {axis.name}]`"
+            )
         elif wire.axes:
             help = f"it has {listed(other.name for other in wire.axes)}"
         related = [(operand_span, f"this is {show(wire)}")]
