@@ -28,7 +28,7 @@ class DiagramPanel {
       this.panel.onDidDispose(() => this.closed());
       this.listeners = [
         vscode.workspace.onDidChangeTextDocument((event) => {
-          if (this.editor && event.document === this.editor.document) this.later();
+          if (this.editor && event.document.languageId === "attn") this.later(); // or of a text that it uses
         }),
         vscode.window.onDidChangeTextEditorSelection((event) => this.follow(event.textEditor)),
         vscode.window.onDidChangeActiveTextEditor((found) => this.follow(found)),
@@ -53,6 +53,7 @@ class DiagramPanel {
     const client = this.client();
     const editor = this.editor;
     if (!this.panel || !editor) return;
+    const turn = (this.turn = (this.turn || 0) + 1);
     let drawn = { name: "", svg: "", message: "the language server is not running" };
     if (client) {
       const { line, character } = editor.selection.active;
@@ -61,7 +62,7 @@ class DiagramPanel {
         .sendRequest("attnc/diagram", { textDocument, position: { line, character } })
         .catch((problem) => ({ name: "", svg: "", message: String(problem.message || problem) }));
     }
-    if (!this.panel || editor !== this.editor) return;
+    if (!this.panel || editor !== this.editor || turn !== this.turn) return; // a later one is under way
     if (drawn.name) this.panel.title = drawn.name;
     await this.panel.webview.postMessage(drawn);
   }
