@@ -18,8 +18,10 @@ from .static_code import BITAND, BITOR, UNARY, Code, binary, number
 from .values import Val
 
 
-def define(body: Body, predicate: Predicate, data: list[Val]) -> str:
-    """Defines the function of a predicate whose leaves are `data`, in order, and gives its name."""
+def define(body: Body, predicate: Predicate, data: list[Val]) -> tuple[str, list[str]]:
+    """Defines the function of a predicate whose leaves are `data`, in order; gives its name, and its numbers that
+    come with the call, not with the model.
+    """
     namer = Namer(frozenset({"q", "k"}))
     names: dict[int, str] = {}
     params: list[str] = []
@@ -59,7 +61,7 @@ def define(body: Body, predicate: Predicate, data: list[Val]) -> str:
     name = body.namer.give("seen")
     body.line(f"def {name}({', '.join(['q', 'k', *given])}):", "of positions")
     body.line(f"    return {text}")
-    return name
+    return name, [text for text in bound.values() if not (text.startswith("self.") or text in ("True", "False"))]
 
 
 def operation(op: str, codes: list[Code]) -> Code:

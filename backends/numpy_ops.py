@@ -306,7 +306,7 @@ def attention(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -
     laid = attention_operands(body, node, vals, mask)
     args = [val.text for val in laid.args]
     if node.seen is not None:
-        seen = define(body, node.seen, laid.data)
+        seen, _ = define(body, node.seen, laid.data)
         args = [seen, *args, *(val.text for val in laid.data if not val.number)]
     elif laid.where is not None:
         args.append(laid.where.text)

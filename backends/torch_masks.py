@@ -64,6 +64,7 @@ def masked_attention(
     *data: Tensor,
     bias: Tensor | None = None,
     causal: bool = False,
+    numbers: tuple[float, ...] = (),
     dropout_p: float = 0.0,
     scale: float | None = None,
     cap: float | None = None,
@@ -73,9 +74,11 @@ def masked_attention(
     seen(q, k, *data): which of the keys k the queries q see, of positions and of the mask's data [..., q, k] there.
     cap: scores s become cap tanh(s / cap).
     causal: where all data is true, nothing is left of the mask but `k <= q`, which the kernel itself knows.
+    numbers: what the mask is made with besides, which a graph may leave open.
 
     Blocks of queries attend to the keys in their sight alone, under a mask of that block, or under none where each of
-    its queries sees all of these keys. So memory is O(width x block). On CUDA this is FlexAttention's work.
+    its queries sees all of these keys. So memory is O(width x block). On CUDA this is FlexAttention's work. In a graph
+    for all widths there is one block.
     """
     if causal and all(look(x).every for x in data):
         return attention(Q, K, V, is_causal=True, dropout_p=dropout_p, scale=scale)
@@ -84,12 +87,32 @@ def masked_attention(
     Q, K, V = (fold(x.expand(*lead, *x.shape[-2:]), lead) for x in (Q, K, V))
     data = tuple(fold(x, lead) for x in data)
     n, m = Q.shape[-2], K.shape[-2]
-    if Q.is_cuda and bias is None and not dropout_p and Q.shape[-1] >= 16 and V.shape[-1] >= 16:
+    bias = None if bias is None else fold(bias, lead).expand(-1, -1, n, m)
+    if is_open(n, m, *numbers):
+        mask = block_mask(seen, 0, n, [(0, m, False)], data, Q.device)
+        out = attend_block(Q, [K], [V], bias, mask, dropout_p, scale, cap)
+    elif Q.is_cuda and bias is None and not dropout_p and Q.shape[-1] >= 16 and V.shape[-1] >= 16:
         out = flexible_attention(seen, Q, K, V, *data, scale=scale, cap=cap)
     else:
-        bias = None if bias is None else fold(bias, lead).expand(-1, -1, n, m)
         out = blocked_attention(seen, Q, K, V, data, bias, dropout_p, scale, cap)
     return out.reshape(*lead, n, V.shape[-1])
+
+
+def is_open(*numbers: Any) -> bool:
+    """Whether a graph is being made that leaves one of these numbers open: what follows from it cannot be told."""
+    if torch.compiler.is_exporting():
+        return True
+    if not torch.compiler.is_compiling():
+        return False
+    from torch.fx.experimental.symbolic_shapes import has_static_value
+
+    return not all(has_static_value(number) for number in numbers)
+
+
+def constant(function: Any) -> Any:
+    """What torch.compiler.assume_constant_result does, without loading the compiler: graphs hold what it gives."""
+    function.__dict__["_dynamo_marked_constant"] = True
+    return function
 
 
 def blocked_attention(
@@ -105,13 +128,10 @@ def blocked_attention(
 ) -> Tensor:
     """`masked_attention` of [batch, heads, width, depth]. What is wide is computed once more for its gradient."""
     n, m = Q.shape[-2], K.shape[-2]
-    if torch.compiler.is_exporting():  # the width may be open, and so the number of blocks
-        return attend_block(
-            Q, [K], [V], bias, block_mask(seen, 0, n, [(0, m, False)], data, Q.device), dropout_p, scale, cap
-        )
-    size, sights = 64, block_sights(seen, n, m, 64, data)
-    if any(sum(b - a for a, b, _ in runs) > 512 for runs in sights):
-        size, sights = 256, block_sights(seen, n, m, 256, data)
+    if torch.compiler.is_compiling():
+        size, sights = unseen_sights(seen, n, m, tuple(x.dtype == torch.bool for x in data))
+    else:
+        size, sights = block_sights(seen, n, m, partial(block_data, data))
     keys, values = torch.split(K, 64, -2), torch.split(V, 64, -2)
     biases = [None] * len(sights) if bias is None else torch.split(bias, size, -2)
     blocks = []
@@ -156,14 +176,31 @@ def attend_block(
 
 
 def block_sights(
-    seen: Callable[..., Any], n: int, m: int, size: int, data: tuple[Tensor, ...]
-) -> list[list[tuple[int, int, bool]]]:
-    """For each block of `size` queries the runs of keys in its sight, and whether it surely sees all of the run."""
-    found = []
-    for q0 in range(0, n, size):
-        q1 = min(q0 + size, n)
-        found.append(in_sight(seen, q0, q1, m, 64, partial(block_data, data, q0, q1)))
-    return found
+    seen: Callable[..., Any], n: int, m: int, look: Callable[..., list[Any]]
+) -> tuple[int, list[list[tuple[int, int, bool]]]]:
+    """The size of a block of queries, and for each the runs of keys in its sight, and whether it surely sees all.
+
+    look(q0, q1, k0, k1): what is known of the data of the mask on a tile.
+    """
+    for size in (64, 256):
+        starts = range(0, n, size)
+        found = [in_sight(seen, q, min(q + size, n), m, 64, partial(look, q, min(q + size, n))) for q in starts]
+        if all(sum(b - a for a, b, _ in runs) <= 512 for runs in found):
+            break
+    return size, found
+
+
+@constant
+def unseen_sights(
+    seen: Callable[..., Any], n: int, m: int, truths: tuple[bool, ...]
+) -> tuple[int, list[list[tuple[int, int, bool]]]]:
+    """`block_sights` in a graph, which knows nothing of the data but which are truth values."""
+    return block_sights(seen, n, m, lambda *tile: [unknown(truth) for truth in truths])
+
+
+def unknown(truth: bool) -> Truth | Span:
+    """What is known of data that nobody looked at."""
+    return Truth(False, True) if truth else Span(-(2**62), 2**62)
 
 
 def block_data(data: tuple[Tensor, ...], q0: int, q1: int, k0: int, k1: int) -> list[Any]:
@@ -200,11 +237,8 @@ def look(x: Tensor) -> Any:
     """What is known of all of this data. To look would break a graph, and make a GPU wait: there nothing is known."""
     truth = x.dtype == torch.bool
     if torch.compiler.is_compiling() or x.device.type != "cpu" or not x.numel():
-        return Truth(False, True) if truth else Span(-(2**62), 2**62)
+        return unknown(truth)
     return Truth(bool(x.all()), bool(x.any())) if truth else Span(int(x.min()), int(x.max()))
-
-
-TILES: dict[object, tuple[Tensor, ...]] = {}  # which tiles a mask of positions has, by mask, widths and device
 
 
 def flexible_attention(
@@ -222,20 +256,20 @@ def flexible_attention(
     batch, heads, n, m = *Q.shape[:-1], K.shape[-2]
     if not n or not m:
         return V.sum(-2, keepdim=True).expand(-1, -1, n, -1)
+    if torch.is_autocast_enabled(Q.device.type):  # as PyTorch's own attention does
+        Q, K, V = (x.to(torch.get_autocast_dtype(Q.device.type)) for x in (Q, K, V))
     spread = tuple(x.expand(batch, heads, n, m) for x in data)
 
     def mask_mod(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
         mask: Tensor = seen(q, k, *(x[b, h, q, k] for x in spread))
         return mask
 
-    key = (seen.__code__, seen.__defaults__, n, m, tuple(x.dtype for x in data), Q.device)
-    tiles = TILES.get(key)
-    if tiles is None:
-        tiles = mask_tiles(seen, n, m, data, Q.device)
-        if not torch.compiler.is_compiling():
-            TILES[key] = tiles
-    some, at, full, full_at = tiles
-    blocks = BlockMask.from_kv_blocks(some, at, full, full_at, BLOCK_SIZE=128, mask_mod=mask_mod, seq_lengths=(n, m))
+    part, part_at, whole, whole_at, back, back_at, whole_back, whole_back_at = mask_tiles(
+        seen, n, m, tuple(x.dtype == torch.bool for x in data), Q.device
+    )
+    blocks = BlockMask(
+        (n, m), part, part_at, whole, whole_at, back, back_at, whole_back, whole_back_at, (128, 128), mask_mod
+    )
     flex = flex_attention if torch.compiler.is_compiling() or not Q.is_cuda else compiled_flex()
 
     def score_mod(score: Tensor, b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
@@ -253,23 +287,37 @@ def compiled_flex() -> Any:
     return torch.compile(flex_attention, dynamic=False)
 
 
+TILES: dict[object, tuple[Tensor, ...]] = {}  # by mask, widths and device: made once, for all layers and calls
+
+
+@constant
 def mask_tiles(
-    seen: Callable[..., Any], n: int, m: int, data: tuple[Tensor, ...], device: torch.device
+    seen: Callable[..., Any], n: int, m: int, truths: tuple[bool, ...], device: torch.device
 ) -> tuple[Tensor, ...]:
-    """For each 128 queries, how many tiles of 128 keys are seen in part, and which; likewise those seen as a whole."""
-    unknown = [Truth(False, True) if x.dtype == torch.bool else Span(-(2**62), 2**62) for x in data]
-    part: list[list[int]] = []
-    whole: list[list[int]] = []
+    """For each 128 queries, how many tiles of 128 keys are seen in part, and which; likewise those seen as a whole.
+
+    Then the same for each 128 keys and the queries that see them, which the gradient asks for.
+    """
+    key = (seen.__code__, seen.__defaults__, n, m, truths, device)
+    if key in TILES:
+        return TILES[key]
+    kinds: list[list[tuple[int, int]]] = [[], []]  # (queries, keys) of tiles seen in part, and as a whole
     for q0 in range(0, n, 128):
-        runs = in_sight(seen, q0, min(q0 + 128, n), m, 128, lambda a, b: unknown)
-        tiles = [(k0 // 128, every and k0 + 128 <= m and q0 + 128 <= n)
-                 for a, b, every in runs for k0 in range(a, b, 128)]  # fmt: skip
-        part.append([tile for tile, every in tiles if not every])
-        whole.append([tile for tile, every in tiles if every])
-    width = -(-m // 128)
+        runs = in_sight(seen, q0, min(q0 + 128, n), m, 128, lambda a, b: [unknown(truth) for truth in truths])
+        for a, b, every in runs:
+            for k0 in range(a, b, 128):
+                whole = every and k0 + 128 <= m and q0 + 128 <= n
+                kinds[whole].append((q0 // 128, k0 // 128))
+    rows, columns = -(-n // 128), -(-m // 128)
     found = []
-    for rows in (part, whole):
-        found.append(torch.tensor([[[len(row) for row in rows]]], dtype=torch.int32, device=device))
-        padded = [row + [0] * (width - len(row)) for row in rows]
-        found.append(torch.tensor([[padded]], dtype=torch.int32, device=device))
-    return tuple(found)
+    with torch.inference_mode(False):  # a later call may ask for gradients
+        for turned, (lines, width) in ((False, (rows, columns)), (True, (columns, rows))):
+            for tiles in kinds:
+                listed: list[list[int]] = [[] for _ in range(lines)]
+                for tile in tiles:
+                    listed[tile[turned]].append(tile[not turned])
+                padded = [line + [0] * (width - len(line)) for line in listed]
+                found.append(torch.tensor([[[len(line) for line in listed]]], dtype=torch.int32, device=device))
+                found.append(torch.tensor([[padded]], dtype=torch.int32, device=device))
+    TILES[key] = tuple(found)
+    return TILES[key]

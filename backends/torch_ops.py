@@ -346,12 +346,14 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
     if cap is not None:
         options.append(f"cap={body.static(cap).text}")
     if node.seen is not None and (laid.bias is not None or cap is not None or not is_causal(node.seen)):
-        seen = define(body, node.seen, laid.data)
+        seen, numbers = define(body, node.seen, laid.data)
         args = [seen, *args, *(val.text for val in laid.data if not val.number)]
         if laid.bias is not None:
             args.append(f"bias={laid.bias.text}")
         elif cap is None and is_causal_but_for_data(node.seen):
             args.append("causal=True")
+        if numbers:
+            args.append(f"numbers=({', '.join(numbers)},)")
         function = "masked_attention"
     else:
         if node.seen is not None:
