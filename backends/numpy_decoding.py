@@ -20,17 +20,16 @@ class History:
 
     def extend(self, x: Array, size: int | None, room: int) -> Array:
         """The kept items and those of x behind them, at most the last `size`: what is before these is forgotten."""
-        last = self.last + x.shape[self.dim]
+        new = x.shape[self.dim]
         if size is not None:
-            self.first = max(self.first, last - size)
+            self.first = max(self.first, self.last + new - size)
         free = 0 if self.buffer is None else self.buffer.shape[self.dim]
-        if self.buffer is None or last > free or (size is not None and free > 2 * (size + 32)):
-            self._move(x, last - self.first, size, room)
-            last = self.last + x.shape[self.dim]
+        if self.buffer is None or self.last + new > free or (size is not None and free > 2 * (size + 32)):
+            self._move(x, self.last + new - self.first, size, room)
         assert self.buffer is not None
-        self._part(self.buffer, self.last, last)[...] = x
-        self.last = last
-        return self._part(self.buffer, self.first, last)
+        self._part(self.buffer, self.last, self.last + new)[...] = x
+        self.last += new
+        return self._part(self.buffer, self.first, self.last)
 
     def _move(self, x: Array, used: int, size: int | None, room: int) -> None:
         """To the front of a new buffer: of a window a little longer than it, else twice as long as now."""

@@ -18,6 +18,10 @@ BLOCK = 2**15
 
 def in_blocks(function: Callable[[Array, Array], None], x: Array) -> Array:
     """The results of function(part, out), which fills `out`, for one part of x after the other."""
+    if np.size(x) <= BLOCK:
+        out = np.empty_like(x)
+        function(x, out)
+        return out
     flat = np.reshape(x, -1)
     out = np.empty_like(flat)
     for at in range(0, flat.size, BLOCK):
@@ -160,8 +164,9 @@ ERF_LARGE = (
 
 def horner(coefficients: tuple[float, ...], x: Array) -> Array:
     """A polynomial, the highest power first."""
-    value = np.full_like(x, coefficients[0])
-    for coefficient in coefficients[1:]:
+    value: Array = x * coefficients[0]
+    value += coefficients[1]
+    for coefficient in coefficients[2:]:
         value *= x
         value += coefficient
     return value

@@ -1,14 +1,14 @@
 """Decoding in generated PyTorch code: the cache, and `generate`. The text is copied: keep it free of us."""
 
-import math
 import random
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .torch_maps import FEW, Laid, laid_out, map_each, map_rows
+from .torch_maps import FEW, Laid, laid_out, map_each
 
 
 class History:
@@ -20,17 +20,16 @@ class History:
 
     def extend(self, x: Tensor, size: int | None, room: int) -> Tensor:
         """The kept items and those of x behind them, at most the last `size`: what is before these is forgotten."""
-        last = self.last + x.shape[self.dim]
+        new = x.shape[self.dim]
         if size is not None:
-            self.first = max(self.first, last - size)
+            self.first = max(self.first, self.last + new - size)
         free = 0 if self.buffer is None else self.buffer.shape[self.dim]
-        if self.buffer is None or last > free or (size is not None and free > 2 * (size + 32)):
-            self._move(x, last - self.first, size, room)
-            last = self.last + x.shape[self.dim]
+        if self.buffer is None or self.last + new > free or (size is not None and free > 2 * (size + 32)):
+            self._move(x, self.last + new - self.first, size, room)
         assert self.buffer is not None
-        self.buffer.narrow(self.dim, self.last, x.shape[self.dim]).copy_(x)
-        self.last = last
-        return self.buffer.narrow(self.dim, self.first, last - self.first)
+        self.buffer.narrow(self.dim, self.last, new).copy_(x)
+        self.last += new
+        return self.buffer.narrow(self.dim, self.first, self.last - self.first)
 
     def _move(self, x: Tensor, used: int, size: int | None, room: int) -> None:
         """To the front of a new buffer: of a window a little longer than it, else twice as long as now."""
@@ -101,16 +100,21 @@ class Cache:
 
     def maps(self, x: Tensor, *parts: nn.Module | Tensor) -> tuple[Tensor, ...]:
         """x through several learned maps: of few rows as one product, with the weights laid out for it."""
-        if math.prod(x.shape[:-1]) <= FEW and x.device.type == "cpu" and not torch.compiler.is_compiling():
-            if parts not in self.laid:
-                self.laid[parts] = laid_out(parts)
-            laid = self.laid[parts]
-            if laid is not None:
-                return map_rows(x, laid)
-        return tuple(map_each(x, part) for part in parts)
+        laid = self._laid(x, parts)
+        if laid is None:
+            return tuple(map_each(x, part) for part in parts)
+        return torch.split(F.linear(x, laid.weight, laid.bias), laid.sizes, -1)
 
     def map(self, x: Tensor, part: nn.Module | Tensor) -> Tensor:
-        return self.maps(x, part)[0]
+        laid = self._laid(x, (part,))
+        return map_each(x, part) if laid is None else F.linear(x, laid.weight, laid.bias)
+
+    def _laid(self, x: Tensor, parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
+        if not x.is_cpu or x.numel() > FEW * x.shape[-1] or torch.compiler.is_compiling():
+            return None
+        if parts not in self.laid:
+            self.laid[parts] = laid_out(parts)
+        return self.laid[parts]
 
     def store(self, name: str, x: Tensor) -> None:
         """Keeps what no step changes."""

@@ -1,6 +1,5 @@
 """Learned maps of few rows in generated PyTorch code. The text is copied: keep it free of us."""
 
-import math
 import weakref
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ FEW = 16  # rows up to which weights so laid out are faster, on a CPU
 
 
 class Laid(NamedTuple):
-    """The weights of some maps side by side, [in, out] in memory, with their biases and how many results each has."""
+    """The weights of some maps side by side, [out, in] by shape, with their biases and how many results each has."""
 
     weight: Tensor
     bias: Tensor | None
@@ -51,16 +50,15 @@ def mark(x: Tensor) -> tuple[int, int, int]:
 
 
 def lay_out(weights: list[Tensor], biases: list[Tensor | None]) -> Laid:
-    """Fewer results than operands are best made of [out, in]: a row of this is a sum of products as it stands."""
+    """Fewer results than operands are best made of [out, in] in memory, else of [in, out]."""
     weight = weights[0].detach() if len(weights) == 1 else torch.cat([w.detach() for w in weights])
-    weight = weight.T if weight.shape[0] < weight.shape[1] else weight.T.contiguous()
-    sizes = [w.shape[0] for w in weights]
-    if all(bias is None for bias in biases):
-        return Laid(weight, None, sizes)
-    bias = torch.cat(
-        [w.new_zeros(w.shape[0]) if b is None else b.detach() for w, b in zip(weights, biases, strict=True)]
-    )
-    return Laid(weight, bias, sizes)
+    if weight.shape[0] >= weight.shape[1]:
+        weight = weight.T.contiguous().T
+    bias = None
+    if any(b is not None for b in biases):
+        pairs = zip(weights, biases, strict=True)
+        bias = torch.cat([w.new_zeros(len(w)) if b is None else b.detach() for w, b in pairs])
+    return Laid(weight, bias, [len(w) for w in weights])
 
 
 def laid_out(parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
@@ -77,14 +75,6 @@ def laid_out(parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
         else:
             return None
     return LAYOUTS.of(weights, biases)
-
-
-def map_rows(x: Tensor, laid: Laid) -> tuple[Tensor, ...]:
-    """x [..., in] through each of the maps: [..., out]."""
-    rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
-    y = rows @ laid.weight if laid.bias is None else torch.addmm(laid.bias, rows, laid.weight)
-    y = y.view(*x.shape[:-1], y.shape[-1])
-    return (y,) if len(laid.sizes) == 1 else torch.split(y, laid.sizes, -1)
 
 
 def map_each(x: Tensor, part: nn.Module | Tensor) -> Tensor:
