@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Scan
 from ..compiler.inventory import inventory
+from .values import Val
+from .writing import wrap
 
 if TYPE_CHECKING:
     from .body import Body
@@ -41,14 +43,23 @@ def begin_decoding(body: Body, decoding: Decoding | None) -> list[str]:
     """The first lines of `prepare` and `step` of a model."""
     if body.plan.method == "prepare":
         asked = {axis.name: axis for val in body.inputs for axis in val.axes if axis.name in body.file.asked}
-        return ["cache = Cache()", *(f'cache.sizes["{n}"] = {body.extent(a).text}' for n, a in asked.items())]
+        given = [val for val, item in zip(body.inputs, body.graph.inputs, strict=True) if item.default is None]
+        batch = f", {given[0].text}.shape[{_before(given[0])}]" if given else ""
+        sizes = [f'cache.sizes["{name}"] = {body.extent(axis).text}' for name, axis in asked.items()]
+        return [f'cache = Cache("{body.graph.name}"{batch})', *sizes]
     assert decoding is not None and decoding.time is not None
     axis = decoding.time
-    new = next(val for val in body.inputs if any(body.is_new(a) for a in val.axes))
-    place = next(a for a in new.axes if body.is_new(a))
+    place, new = next((place, val) for place, val in enumerate(body.inputs) if any(body.is_new(a) for a in val.axes))
+    count = next(f"{new.text}.shape[{new.dim(a)}]" for a in new.axes if body.is_new(a))
     longest = axis.extent if axis.extent is not None else axis.bound
-    limit = "" if longest is None else f", {longest}"
-    return [f'cache.advance({new.text}.shape[{new.dim(place)}], "{body.graph.name}", "{axis.name}"{limit})']
+    body.helper("begin_step")
+    given_ = [f'"{body.graph.name}"', f'"{body.graph.inputs[place].name}"', f"{new.text}.shape[{_before(new)}]", count]
+    return wrap(f'begin_step(cache, {", ".join(given_)}, "{axis.name}", {longest}, last)')
+
+
+def _before(val: Val) -> str:
+    """The batch axes of an input, as a slice of its shape."""
+    return f":-{len(val.axes)}" if val.axes else ":"
 
 
 def decoder_lines(decoding: Decoding | None, graph: Graph) -> list[str]:

@@ -25,8 +25,24 @@ def helpers(module: str) -> dict[str, str]:
     return found
 
 
-TORCH = ("torch_helpers", "torch_losses", "span_helpers", "torch_masks", "torch_maps", "torch_decoding")
-NUMPY = ("numpy_helpers", "numpy_pointwise", "span_helpers", "numpy_masks", "numpy_maps", "numpy_decoding")
+TORCH = (
+    "torch_helpers",
+    "torch_losses",
+    "span_helpers",
+    "torch_masks",
+    "torch_maps",
+    "decoding_helpers",
+    "torch_decoding",
+)
+NUMPY = (
+    "numpy_helpers",
+    "numpy_pointwise",
+    "span_helpers",
+    "numpy_masks",
+    "numpy_maps",
+    "decoding_helpers",
+    "numpy_decoding",
+)
 
 
 def helper_names(modules: tuple[str, ...]) -> frozenset[str]:

@@ -7,6 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .decoding_helpers import (
+    Decodes,
+    check_batch,
+    check_beams,
+    check_call,
+    check_rows,
+    prompt_rows,
+    reordered,
+)
 from .numpy_helpers import Array, linear
 from .numpy_maps import FEW, Joint, joint, map_rows
 
@@ -58,12 +67,13 @@ class History:
 class Cache:
     """What decoding keeps from one step to the next, a part for each block: `cache.at("layers.0").at("self")`.
 
-    The step at hand treats the items `start` to `end - 1`. `room` is how many there will be, where that is known.
+    The step at hand treats the items `start` to `end - 1`. `room` is how many there will be, where that is known;
+    `batch` the extents of the batch axes, known from the first input on.
     """
 
-    def __init__(self, room: int = 0, whole: "Cache | None" = None) -> None:
-        self.whole = whole or self
-        self.room, self.first, self.next = room, 0, 0
+    def __init__(self, model: str, batch: tuple[int, ...] | None = None, whole: "Cache | None" = None) -> None:
+        self.model, self.batch, self.whole = model, batch, whole or self
+        self.room, self.first, self.next = 0, 0, 0
         self.sizes: dict[str, int] = {}  # of widths that no step changes
         self.parts: dict[str, Cache] = {}
         self.grown: dict[str, History] = {}
@@ -83,16 +93,8 @@ class Cache:
     def at(self, name: str) -> "Cache":
         """The part of a block."""
         if name not in self.parts:
-            self.parts[name] = Cache(whole=self.whole)
+            self.parts[name] = Cache(self.model, whole=self.whole)
         return self.parts[name]
-
-    def advance(self, count: int, model: str, axis: str, longest: int | None = None) -> None:
-        """Begins a step of so many items."""
-        if count < 1:
-            raise ValueError(f"{model}: a step takes at least one item of {axis}, but has none")
-        if longest is not None and self.next + count > longest:
-            raise ValueError(f"{model}: {axis} = {self.next + count} after this step, but {axis} is at most {longest}")
-        self.first, self.next = self.next, self.next + count
 
     def span(self, keep: int) -> int:
         """How many items reach back to `keep` before the new ones."""
@@ -152,25 +154,13 @@ class Cache:
 
     def reorder(self, rows: Array) -> None:
         """Puts row `rows[i]` of the batch, the first dimension, in the place of row i."""
+        if self.whole is self:
+            self.batch = reordered(self.model, self.batch, rows)
         for held in self.grown.values():
             held.buffer, held.first, held.last = held.kept[rows], 0, held.kept.shape[held.dim]
         self.states = {name: x[rows] if name in self.by_row else x for name, x in self.states.items()}
         for part in self.parts.values():
             part.reorder(rows)
-
-
-class Decodes(NamedTuple):
-    """What `generate` must know of a model: its name, the input that the items go into, their axis and how many there
-    can be, the axis that they index and its size, the other inputs that it needs, and all that it takes."""
-
-    model: str
-    prompt: str
-    axis: str
-    longest: int | None
-    vocab: str
-    size: int
-    needs: tuple[str, ...]
-    others: tuple[str, ...]
 
 
 class Decoder(NamedTuple):
@@ -205,7 +195,7 @@ class Decoder(NamedTuple):
         check_beams(self.decodes.model, beams, length_penalty, options)
         if beams > 1:
             return beam_rows(self, rows, single, inputs, max_new, beams, length_penalty, options)
-        found = list(decode_items(self, rows, inputs, max_new, options))
+        found = list(decode_items(self, rows, single, inputs, max_new, options))
         new = np.stack(found, -1) if found else np.zeros((len(rows), 0), np.int64)
         return new[0] if single else new
 
@@ -215,84 +205,40 @@ class Decoder(NamedTuple):
         Of prompts of different lengths, a new item comes as soon as all rows have theirs.
         """
         rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
-        found = decode_items(self, rows, inputs, max_new, options)
+        found = decode_items(self, rows, single, inputs, max_new, options)
         return (one[0] for one in found) if single else found
+
+
+def numbers(x: Any) -> Array:
+    """An array of numbers; NumPy would make one of anything."""
+    found = np.asarray(x)
+    if found.dtype.kind not in "iufcb":
+        raise TypeError("no numbers")
+    return found
+
+
+def integral(x: Array) -> bool:
+    return x.dtype.kind in "iu"
 
 
 def check_prompt(
     decodes: Decodes, prompt: Any, max_new: int, given: dict[str, Any]
 ) -> tuple[list[Array], bool, dict[str, Array], dict[str, Any]]:
     """Refuses what cannot be decoded; gives the rows, whether there is one without a batch, the inputs, the options."""
-    model, name, axis, longest, vocab, size, needs, others = decodes
-    options = {"temperature": 0.0, "top_k": None, "top_p": None, "eos": None, "seed": None}
-    unknown = [key for key in given if key not in options and key not in others]
-    if unknown:
-        known = ", ".join([*others, *options, "beams", "length_penalty"])
-        raise TypeError(f"{model}: generate knows no `{unknown[0]}`: it takes {known}")
-    missing = [key for key in needs if key not in given]
-    if missing:
-        raise TypeError(f"{model}: `{missing[0]}` is missing: give it by name")
-    inputs = {key: x for key, x in given.items() if key in others}
-    options |= {key: x for key, x in given.items() if key in options}
-    listed = isinstance(prompt, list | tuple) and len(prompt) and hasattr(prompt[0], "__len__")
-    rows = [np.asarray(row) for row in prompt] if listed else np.asarray(prompt)
-    single = isinstance(rows, np.ndarray) and rows.ndim == 1
-    rows = [rows] if isinstance(rows, np.ndarray) and rows.ndim == 1 else list(rows)
-    if not rows:
-        raise ValueError(f"{model}: there is no prompt")
-    for number, row in enumerate(rows):
-        shown = f"{model}: `{name}`" + ("" if single else f", prompt {number}")
-        if row.ndim and not len(row):
-            raise ValueError(f"{shown} is empty: it needs at least one item of {axis}")
-        if row.dtype.kind not in "iu":
-            raise TypeError(f"{shown} is {row.dtype}, but must hold integers: indices into {vocab}")
-        if row.ndim != 1:
-            raise ValueError(f"{shown} has rank {row.ndim}, but a prompt is [{axis}], or [batch, {axis}]")
-        bad = (row < 0) | (row >= size)
-        if bad.any():
-            raise IndexError(f"{shown}: {int(row[bad][0])} is no index into {vocab} (0..{size - 1})")
-    if isinstance(max_new, bool) or not isinstance(max_new, int) or max_new < 0:
-        raise ValueError(f"{model}: max_new is {max_new!r}, but must be a whole number, 0 or more")
-    total = max(len(row) for row in rows) + max_new - 1
-    if longest is not None and total > longest:
-        raise ValueError(
-            f"{model}: the prompt and {max_new} new items make {axis} = {total}, but {axis} is at most {longest}"
-        )
-    check_options(model, vocab, size, options)
+    inputs, options = check_call(decodes, given, max_new)
+    rows, single = prompt_rows(decodes, prompt, numbers)
+    check_rows(decodes, rows, single, integral, max_new)
     for key, x in inputs.items():
         if isinstance(x, np.ndarray) and single:
             inputs[key] = x[None]
         elif isinstance(x, np.ndarray) and (not x.ndim or x.shape[0] != len(rows)):
             batch = x.shape[0] if x.ndim else "none"
-            raise ValueError(f"{model}: `{key}` has the batch {batch}, but there are {len(rows)} prompts")
+            raise ValueError(f"{decodes.model}: `{key}` has the batch {batch}, but there are {len(rows)} prompts")
     return [row.astype(np.int64) for row in rows], single, inputs, options
 
 
-def check_options(model: str, vocab: str, size: int, options: dict[str, Any]) -> None:
-    """Refuses options of `generate` that make no sense."""
-    temperature, top_k, top_p, eos = (options[key] for key in ("temperature", "top_k", "top_p", "eos"))
-    if not isinstance(temperature, int | float) or not 0 <= temperature < float("inf"):
-        raise ValueError(f"{model}: temperature is {temperature!r}, but must be a number, 0 or more")
-    if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
-        raise ValueError(f"{model}: top_k is {top_k!r}, but must be a whole number, 1 or more")
-    if top_p is not None and not (isinstance(top_p, int | float) and 0 < top_p <= 1):
-        raise ValueError(f"{model}: top_p is {top_p!r}, but must be more than 0 and at most 1")
-    if eos is not None and not (isinstance(eos, int) and 0 <= eos < size):
-        raise ValueError(f"{model}: eos is {eos!r}, but must be an index into {vocab} (0..{size - 1})")
-
-
-def check_beams(model: str, beams: int, penalty: float, options: dict[str, Any]) -> None:
-    """Refuses options of a beam search that make no sense."""
-    if isinstance(beams, bool) or not isinstance(beams, int) or beams < 1:
-        raise ValueError(f"{model}: beams is {beams!r}, but must be a whole number, 1 or more")
-    if not isinstance(penalty, int | float) or not abs(penalty) < float("inf"):
-        raise ValueError(f"{model}: length_penalty is {penalty!r}, but must be a number")
-    if beams > 1 and any(options[key] for key in ("temperature", "top_k", "top_p")):
-        raise ValueError(f"{model}: a beam search draws nothing: leave beams out, or temperature, top_k and top_p")
-
-
 def decode_items(
-    model: Any, rows: list[Array], inputs: dict[str, Array], max_new: int, options: dict[str, Any]
+    model: Any, rows: list[Array], single: bool, inputs: dict[str, Array], max_new: int, options: dict[str, Any]
 ) -> Iterator[Array]:
     """The new items, column by column: [batch]. While longer prompts are still being read, shorter ones go on."""
     eos, seed = options["eos"], options["seed"]
@@ -303,6 +249,7 @@ def decode_items(
     made = np.full((len(rows), max_new), 0 if eos is None else eos)
     gone = np.zeros(len(rows), np.bool_)
     cache = model.prepare(**inputs)
+    check_batch(model.decodes.model, cache, len(rows), single)
     cache.room = long + max_new - 1
     items, shown = given[:, :short], 0
     for place in range(short, long + max_new if max_new else 0):  # where the next items come
@@ -376,6 +323,7 @@ def beam_search(
     Ended continuations are set aside; the search stops when none still running can beat the worst of the best `beams`.
     """
     cache = model.prepare(**inputs)
+    check_batch(model.decodes.model, cache, beams, False)
     cache.room = len(prompt) + max_new - 1
     items = np.repeat(prompt[None], beams, 0)
     made = np.zeros((beams, 0), np.int64)

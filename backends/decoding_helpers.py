@@ -1,0 +1,141 @@
+"""What generated code of both backends checks when it decodes. The text is copied: keep it free of us."""
+
+from typing import Any, NamedTuple
+
+
+class Decodes(NamedTuple):
+    """What `generate` must know of a model: its name, the input that the items go into, their axis and how many there
+    can be, the axis that they index and its size, the other inputs that it needs, and all that it takes."""
+
+    model: str
+    prompt: str
+    axis: str
+    longest: int | None
+    vocab: str
+    size: int
+    needs: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def begin_step(
+    cache: Any, model: str, name: str, batch: tuple[int, ...], count: int, axis: str, longest: int | None, last: int
+) -> None:
+    """The cache goes on by `count` items of the input `name`; a step that cannot be is refused, and changes nothing."""
+    if getattr(cache, "model", "") != model:
+        whose = f"that of `{cache.model}`" if hasattr(cache, "model") else f"a {type(cache).__name__}"
+        raise TypeError(f"{model}: a step goes on from what `prepare` or the step before it left, but got {whose}")
+    if count < 1:
+        raise ValueError(f"{model}: a step takes at least one item of {axis}, but `{name}` has none")
+    if longest is not None and cache.next + count > longest:
+        raise ValueError(f"{model}: {axis} = {cache.next + count} after this step, but {axis} is at most {longest}")
+    if cache.batch is not None and tuple(batch) != tuple(cache.batch):
+        raise ValueError(f"{model}: `{name}` has the batch axes {tuple(batch)}, but its cache has {tuple(cache.batch)}")
+    if isinstance(last, bool) or not isinstance(last, int) or last < 0:
+        raise ValueError(f"{model}: last is {last!r}, but must be a whole number: how many results (0: all)")
+    cache.batch = tuple(batch)
+    cache.first, cache.next = cache.next, cache.next + count
+
+
+def check_call(decodes: Decodes, given: dict[str, Any], max_new: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The model's inputs and the options of `generate`, of what was given by name; refuses what makes no sense."""
+    model, others = decodes.model, decodes.others
+    options: dict[str, Any] = {"temperature": 0.0, "top_k": None, "top_p": None, "eos": None, "seed": None}
+    unknown = [key for key in given if key not in options and key not in others]
+    if unknown:
+        known = ", ".join([*others, *options, "beams", "length_penalty"])
+        raise TypeError(f"{model}: generate knows no `{unknown[0]}`: it takes {known}")
+    missing = [key for key in decodes.needs if key not in given]
+    if missing:
+        raise TypeError(f"{model}: `{missing[0]}` is missing: give it by name")
+    if isinstance(max_new, bool) or not isinstance(max_new, int) or max_new < 0:
+        raise ValueError(f"{model}: max_new is {max_new!r}, but must be a whole number, 0 or more")
+    options |= {key: x for key, x in given.items() if key in options}
+    check_options(model, decodes.vocab, decodes.size, options)
+    return {key: x for key, x in given.items() if key in others}, options
+
+
+def check_options(model: str, vocab: str, size: int, options: dict[str, Any]) -> None:
+    """Refuses options of `generate` that make no sense."""
+    temperature, top_k, top_p, eos = (options[key] for key in ("temperature", "top_k", "top_p", "eos"))
+    if not isinstance(temperature, int | float) or not 0 <= temperature < float("inf"):
+        raise ValueError(f"{model}: temperature is {temperature!r}, but must be a number, 0 or more")
+    if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
+        raise ValueError(f"{model}: top_k is {top_k!r}, but must be a whole number, 1 or more")
+    if top_p is not None and not (isinstance(top_p, int | float) and 0 < top_p <= 1):
+        raise ValueError(f"{model}: top_p is {top_p!r}, but must be more than 0 and at most 1")
+    if not temperature and (top_k is not None or top_p is not None):
+        raise ValueError(f"{model}: with temperature 0 nothing is drawn: give a temperature, or no top_k and top_p")
+    if eos is not None and not (isinstance(eos, int) and 0 <= eos < size):
+        raise ValueError(f"{model}: eos is {eos!r}, but must be an index into {vocab} (0..{size - 1})")
+
+
+def check_beams(model: str, beams: int, penalty: float, options: dict[str, Any]) -> None:
+    """Refuses options of a beam search that make no sense."""
+    if isinstance(beams, bool) or not isinstance(beams, int) or beams < 1:
+        raise ValueError(f"{model}: beams is {beams!r}, but must be a whole number, 1 or more")
+    if not isinstance(penalty, int | float) or not abs(penalty) < float("inf"):
+        raise ValueError(f"{model}: length_penalty is {penalty!r}, but must be a number")
+    if beams > 1 and any(options[key] for key in ("temperature", "top_k", "top_p")):
+        raise ValueError(f"{model}: a beam search draws nothing: leave beams out, or temperature, top_k and top_p")
+
+
+def prompt_rows(decodes: Decodes, prompt: Any, array: Any) -> tuple[list[Any], bool]:
+    """The prompts as arrays of one dimension, and whether there is one alone, without a batch.
+
+    array: makes an array of one of numbers. What comes of no numbers, or of lists that are uneven, is refused.
+    """
+    model, name, axis, vocab = decodes.model, decodes.prompt, decodes.axis, decodes.vocab
+    listed = isinstance(prompt, list | tuple) and len(prompt) and hasattr(prompt[0], "__len__")
+    try:
+        found: Any = [array(row) for row in prompt] if listed else array(prompt)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        wanted = f"[{axis}], [batch, {axis}], or a list of prompts"
+        raise TypeError(f"{model}: `{name}` must hold integers, indices into {vocab}: {wanted}") from None
+    single = not listed and len(found.shape) == 1
+    if not listed and not single and len(found.shape) != 2:
+        raise ValueError(f"{model}: `{name}` has rank {len(found.shape)}, but a prompt is [{axis}], or [batch, {axis}]")
+    rows = [found] if single else list(found)
+    if not rows:
+        raise ValueError(f"{model}: there is no prompt")
+    for number, row in enumerate(rows):
+        if len(row.shape) != 1:
+            shown = f"{model}: `{name}`" + ("" if single else f", prompt {number}")
+            raise ValueError(f"{shown} has rank {len(row.shape)}, but a prompt is [{axis}], or [batch, {axis}]")
+    return rows, single
+
+
+def check_rows(decodes: Decodes, rows: list[Any], single: bool, integral: Any, max_new: int) -> None:
+    """Refuses prompts that are empty, too long, or hold what is no index. integral: whether an array is of integers."""
+    model, name, axis, longest, vocab, size, _, _ = decodes
+    for number, row in enumerate(rows):
+        shown = f"{model}: `{name}`" + ("" if single else f", prompt {number}")
+        if not len(row):
+            raise ValueError(f"{shown} is empty: it needs at least one item of {axis}")
+        if not integral(row):
+            raise TypeError(f"{shown} is {row.dtype}, but must hold integers: indices into {vocab}")
+        bad = (row < 0) | (row >= size)
+        if bad.any():
+            raise IndexError(f"{shown}: {int(row[bad][0])} is no index into {vocab} (0..{size - 1})")
+    total = max(len(row) for row in rows) + max_new - 1
+    if longest is not None and total > longest:
+        raise ValueError(
+            f"{model}: the prompt and {max_new} new items make {axis} = {total}, but {axis} is at most {longest}"
+        )
+
+
+def reordered(model: str, batch: tuple[int, ...] | None, rows: Any) -> tuple[int, ...]:
+    """The batch axes of a cache whose first has been put in another order; refuses rows that are none of it."""
+    if not batch:
+        raise ValueError(f"{model}: reorder: the cache has no batch, or no step yet")
+    wrong = [row for row in rows if not 0 <= int(row) < batch[0]]
+    if wrong:
+        raise IndexError(f"{model}: reorder: {int(wrong[0])} is no row of the batch (0..{batch[0] - 1})")
+    return len(rows), *batch[1:]
+
+
+def check_batch(model: str, cache: Any, rows: int, single: bool) -> None:
+    """Refuses other inputs whose batch is not that of the prompts."""
+    if cache.batch is not None and tuple(cache.batch) != (rows,):
+        found = tuple(cache.batch)[1:] if single else tuple(cache.batch)
+        prompts = "is one prompt, without a batch" if single else f"are {rows} prompts"
+        raise ValueError(f"{model}: the other inputs have the batch axes {found}, but there {prompts}")

@@ -1,0 +1,124 @@
+"""What users get wrong when they decode: one message in their names, and nothing half done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import attnc
+
+SPEC = """
+width seq <= 6
+width past like seq
+width source
+depth model = 4, vocab = 5, word = 7
+
+model lm(ids: vocab[seq]) -> [seq, vocab] causal seq {
+    param E: [vocab, model]
+    x = E[vocab = ids]
+    w = softmax[past](dot[model](x, x[seq as past]) where past <= seq)
+    return dot[model](dot[past](w, x[seq as past]), E)
+}
+
+model two(words: word[source], ids: vocab[seq]) -> [seq, vocab] causal seq {
+    param E: [vocab, model]
+    param W: [word, model]
+    memory = W[word = words]
+    x = E[vocab = ids]
+    return dot[model](x + dot[source](softmax[source](dot[model](x, memory)), memory), E)
+}
+"""
+
+
+class Side:
+    """One backend: its models, and arrays of it."""
+
+    def __init__(self, name: str) -> None:
+        spec = attnc.loads(SPEC)
+        models = [spec.model(which) for which in ("lm", "two")]
+        if name == "torch":
+            self.lm, self.two = (model.torch(seed=0).eval() for model in models)
+        else:
+            self.lm, self.two = (model.numpy(seed=0) for model in models)
+        self.array: Callable[[Any], Any] = torch.tensor if name == "torch" else np.array
+
+
+@pytest.fixture(scope="module", params=["torch", "numpy"])
+def side(request: pytest.FixtureRequest) -> Side:
+    return Side(request.param)
+
+
+def begun(side: Side, rows: int = 2) -> Any:
+    cache = side.lm.prepare()
+    side.lm.step(side.array([[1]] * rows), cache)
+    return cache
+
+
+# How it is got wrong, the error, and what its message says.
+STEPS: list[tuple[Callable[[Side], object], type[Exception], str]] = [
+    (lambda s: s.lm.step(s.array([[1]] * 3), begun(s)), ValueError, r"`ids` has the batch axes \(3,\), .* has \(2,\)"),
+    (
+        lambda s: s.lm.step(s.array([1]), begun(s)),
+        ValueError,
+        r"`ids` has the batch axes \(\), but its cache has \(2,\)",
+    ),
+    (lambda s: s.lm.step(s.array([[1]]), {}), TypeError, "goes on from what `prepare` .* but got a dict"),
+    (lambda s: s.lm.step(s.array([[1]]), s.two.prepare(words=s.array([[1]]))), TypeError, "got that of `two`"),
+    (lambda s: s.lm.step(s.array([[1]] * 2), begun(s), last=-1), ValueError, "last is -1, but must be a whole"),
+    (
+        lambda s: s.lm.step(s.array([[1] * 6] * 2), begun(s)),
+        ValueError,
+        "seq = 7 after this step, but seq is at most 6",
+    ),
+    (lambda s: begun(s).reorder(s.array([0, 2])), IndexError, r"lm: reorder: 2 is no row of the batch \(0\.\.1\)"),
+    (lambda s: begun(s).reorder(s.array([-1])), IndexError, "-1 is no row of the batch"),
+    (lambda s: s.lm.prepare().reorder(s.array([0])), ValueError, "the cache has no batch, or no step yet"),
+    (lambda s: s.lm.generate("abc", 2), TypeError, "`ids` must hold integers, indices into vocab"),
+    (lambda s: s.lm.generate([[1, 2], [[3]]], 2), ValueError, "prompt 1 has rank 2, but a prompt is"),
+    (lambda s: s.lm.generate([1, [2, 3]], 2), TypeError, "`ids` must hold integers"),
+    (lambda s: s.lm.generate([["a"]], 2), TypeError, "must hold integers"),
+    (lambda s: s.lm.generate(None, 2), (TypeError, ValueError), "`ids`"),  # type: ignore[list-item]
+    (lambda s: s.lm.generate(3, 2), ValueError, "`ids` has rank 0, but a prompt is"),
+    (lambda s: s.lm.generate([1], 2, top_k=2), ValueError, "with temperature 0 nothing is drawn"),
+    (
+        lambda s: s.two.generate([1], 2, words=s.array([[1], [2]])),
+        ValueError,
+        r"batch axes \(2,\), but there is one pr",
+    ),
+    (
+        lambda s: s.two.generate([[1], [2]], 2, words=s.array([[1]])),
+        ValueError,
+        "`words` has the batch 1, but there are 2",
+    ),
+    (lambda s: s.two.generate([1], 2, beams=2, words=s.array([[1], [2]])), ValueError, "the batch axes"),
+]
+
+
+@pytest.mark.parametrize("place", range(len(STEPS)))
+def test_misuse(side: Side, place: int) -> None:
+    call, error, message = STEPS[place]
+    with pytest.raises(error, match=message):
+        call(side)
+
+
+def test_a_refused_step_changes_nothing(side: Side) -> None:
+    cache, twin = begun(side), begun(side)
+    for wrong, last in ([[1]] * 3, 0), ([[4]] * 2, -2):
+        with pytest.raises(ValueError, match=r"batch axes|last is"):
+            side.lm.step(side.array(wrong), cache, last=last)
+    ids = side.array([[3]] * 2)
+    assert np.array_equal(np.asarray(side.lm.step(ids, cache)), np.asarray(side.lm.step(ids, twin)))
+
+
+def test_rows_put_in_another_order_go_on(side: Side) -> None:
+    cache = side.lm.prepare()
+    side.lm.step(side.array([[1], [2]]), cache)
+    cache.reorder(side.array([1, 1, 0]))
+    found = np.asarray(side.lm.step(side.array([[3], [3], [3]]), cache))
+    whole = np.asarray(side.lm(side.array([[2, 3], [2, 3], [1, 3]])).detach() if side.array is torch.tensor else
+                       side.lm(side.array([[2, 3], [2, 3], [1, 3]])))  # fmt: skip
+    np.testing.assert_allclose(found[:, 0], whole[:, 1], rtol=1e-5, atol=1e-5)
