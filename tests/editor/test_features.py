@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import attnc
 from attnc.compiler.program import build
 from attnc.dsl.files import read
+from attnc.dsl.fixes import apply
 from attnc.editor import fixes, hints, navigate, picture, rename, tokens
 from attnc.editor.analysis import Analysis, analyse, is_current
 from attnc.editor.complete import complete
@@ -155,6 +157,29 @@ def test_hover_tells_how_long_a_width_is() -> None:
     assert found is not None
     for words in ("of its own length in each example", "at most 9, known at run time", "size 4", "size `b / 3`"):
         assert words in found.text
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_stretch_has_its_canonical_form_and_the_rest_stays(seed: int) -> None:
+    chance = random.Random(seed)
+    path = chance.choice(SPECS)
+    text = path.read_text("utf-8")
+    loose = "".join(c + " " * (c == " " and chance.random() < 0.05) for c in text).replace("\n\n", "\n\n\n")
+    right = attnc.format(loose)
+    analysis = checked(path, loose)
+    whole = fixes.canonical(analysis, 0, len(loose))
+    assert whole is not None and apply(loose, whole) == right
+    if loose != right:
+        assert sum(edit.span.end - edit.span.start for edit in whole) < len(loose)
+    for _ in range(5):
+        start = chance.randrange(len(loose))
+        end = min(len(loose), start + chance.randrange(300))
+        edits = fixes.canonical(analysis, start, end)
+        if edits is not None:
+            assert all(edit.span.start <= end and start <= edit.span.end for edit in edits)
+            assert attnc.format(apply(loose, edits)) == right
+    broken = checked(path, loose + "block\n")
+    assert fixes.canonical(broken, 0, len(loose)) is None
 
 
 def test_shift_finds_its_way_back() -> None:

@@ -434,6 +434,17 @@ def test_formatting_changes_only_what_must_be(editor: Editor) -> None:
     editor.open("main.attn", MAIN)
 
 
+def test_formatting_of_a_selection(editor: Editor) -> None:
+    loose = MAIN.replace("seq, past, model = model", "seq,past,   model=model").replace("return x", "return  x")
+    editor.open("main.attn", loose)
+    line = lsp.Range(editor.at("main.attn", "return"), editor.at("main.attn", "return", 4))
+    options = lsp.FormattingOptions(tab_size=4, insert_spaces=True)
+    asked = lsp.DocumentRangeFormattingParams(editor.document("main.attn"), line, options)
+    edits = editor.run(editor.client.text_document_range_formatting_async(asked))
+    assert edits and applied(loose, list(edits)) == loose.replace("return  x", "return x")
+    editor.open("main.attn", MAIN)
+
+
 def test_colours_tell_width_from_depth(editor: Editor) -> None:
     result = editor.run(editor.client.text_document_semantic_tokens_full_async(
         lsp.SemanticTokensParams(editor.document("main.attn"))))  # fmt: skip

@@ -1,11 +1,15 @@
-"""Quick fixes: what the diagnostics offer, each by itself and all at once."""
+"""Changes that are offered: quick fixes, each by itself and all at once; the canonical form, of a stretch or all."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..dsl.diagnostic import Diagnostic, Edit
+from ..dsl.diagnostic import AttnError, Diagnostic, Edit
+from ..dsl.fixes import apply
+from ..dsl.source import Span
+from ..spec import format as formatted
 from .analysis import Analysis
+from .shift import Shift
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +56,20 @@ def _title(problem: Diagnostic) -> str:
     if len(problem.fix.edits) > 1 or len(old) + len(new) > 60:
         return problem.help or f"Fix {problem.code}"
     return f"Write `{new}` instead of `{old}`" if old and new else f"Insert `{new}`" if new else f"Delete `{old}`"
+
+
+def canonical(analysis: Analysis, start: int, end: int) -> list[Edit] | None:
+    """Edits that bring the lines of a stretch into their canonical form, and touch no others: a cursor elsewhere stays
+    where it is. None for a text that does not parse, or where these lines alone cannot have it.
+    """
+    source = analysis.source
+    try:
+        new = formatted(source.text)
+        edits = [
+            Edit(Span(source, a, b), new[c:d])
+            for a, b, c, d in Shift.between(source.text, new).changes()
+            if a <= end and b >= start
+        ]
+        return edits if formatted(apply(source.text, edits)) == new else None
+    except AttnError:
+        return None

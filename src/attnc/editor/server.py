@@ -16,10 +16,7 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
-from ..dsl.diagnostic import AttnError
 from ..dsl.files import FileProblem
-from ..dsl.source import Span
-from ..spec import format as formatted
 from . import describe, fixes, hints, navigate, picture, tokens
 from . import rename as renaming
 from .analysis import Analysis
@@ -28,7 +25,6 @@ from .convert import Converter, path_of
 from .hover import hover
 from .lexical import around
 from .session import answers, failed, server
-from .shift import Shift
 from .signature import signature
 
 REFUSED = -32803  # the protocol's RequestFailed: a request that is understood, but cannot be done
@@ -182,17 +178,20 @@ def _rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
 
 @answers(lsp.TEXT_DOCUMENT_FORMATTING)
 def _format(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
-    """One edit, of what changes: the cursor elsewhere stays where it is. A text with syntax errors stays as it is."""
     analysis = server.analysis(params.text_document.uri)
-    try:
-        new = formatted(analysis.text)
-    except AttnError:
-        return None
-    shift = Shift.between(analysis.text, new)
-    if analysis.text == new:
-        return []
-    span = Span(analysis.source, shift.before, len(analysis.text) - shift.after)
-    return [lsp.TextEdit(server.converter.range(span), new[shift.before : len(new) - shift.after])]
+    return _canonical(analysis, 0, len(analysis.text))
+
+
+@answers(lsp.TEXT_DOCUMENT_RANGE_FORMATTING)
+def _format_range(params: lsp.DocumentRangeFormattingParams) -> list[lsp.TextEdit] | None:
+    analysis = server.analysis(params.text_document.uri)
+    start, end = (server.converter.offset(analysis.source, at) for at in (params.range.start, params.range.end))
+    return _canonical(analysis, start, end)
+
+
+def _canonical(analysis: Analysis, start: int, end: int) -> list[lsp.TextEdit] | None:
+    edits = fixes.canonical(analysis, start, end)
+    return None if edits is None else [lsp.TextEdit(server.converter.range(each.span), each.text) for each in edits]
 
 
 @answers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
@@ -33,6 +34,14 @@ class Shift:
             for i, j, size in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks():
                 equal.append((at_a[i], at_b[j], at_a[i + size] - at_a[i]))
         return Shift(before, after, (*equal, (len(old) - after, len(new) - after, after)))
+
+    def changes(self) -> Iterator[tuple[int, int, int, int]]:
+        """What differs: from where to where in the old text, and what stands for it in the new one."""
+        a = b = 0
+        for old, new, size in self.equal:
+            if old > a or new > b:
+                yield a, old, b, new
+            a, b = old + size, new + size
 
     def back(self, offset: int) -> int | None:
         """The place in the old text of a place in the new one; None in what is new."""
