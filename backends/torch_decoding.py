@@ -208,9 +208,7 @@ def check_prompt(
     """Refuses what cannot be decoded; gives the rows, whether there is one without a batch, the inputs, the options."""
     inputs, options = check_call(decodes, given, max_new)
     rows, single = prompt_rows(decodes, prompt, torch.as_tensor)
-    check_rows(
-        decodes, rows, single, not any(row.is_floating_point() or row.dtype == torch.bool for row in rows), max_new
-    )
+    check_rows(decodes, rows, single, integral, max_new)
     for key, x in inputs.items():
         if isinstance(x, Tensor) and single:
             inputs[key] = x[None]
