@@ -115,19 +115,20 @@ class BlockCall(Binding):
         checker, block = self.checker, self.block
         frame = Frame.of(block, judge=self.body.frame.judge)
         axes, consts = checker.closure(block)
+        checker.tire(self.call.span, len(axes) + len(consts))
         given, numbers, rebound = self._implicit(bound, axes, consts)
         families: dict[int, int] = {}
 
         def family(axis: Axis) -> int:
             return families.setdefault(axis.family, checker.session.fresh())
 
+        templates = {axis.name: axis for axis in checker.alone[block].frame.params}
         for generic in block.decl.generics:
             if generic.kind == "const":
                 self._explicit_const(frame, generic, bound, given, numbers)
                 continue
             actual = self._explicit_axis(frame, generic, bound, given, numbers)
-            template = next(axis for axis in checker.alone[block].frame.params if axis.name == generic.name.text)
-            axis = checker.parameter(frame, template, actual, family(actual), implicit=False)
+            axis = checker.parameter(frame, templates[generic.name.text], actual, family(actual), implicit=False)
             self.actual.append((axis, actual))
             self._like(frame, generic, axis, actual)
         for axis in axes:
@@ -137,7 +138,8 @@ class BlockCall(Binding):
             formal = checker.const_parameter(frame, const.name, known(numbers[const.id]), const)
             self.const_actual.append((formal, numbers[const.id]))
         checker.derive_sizes(frame, axes, rebound)
-        self.actual = [(_current(frame, f), a) for f, a in self.actual]
+        now = {axis.id: axis for axis in frame.params}  # a derived width got its formula after it was made
+        self.actual = [(now.get(formal.id, formal), actual) for formal, actual in self.actual]
         checker.keep_names_known(frame)
         return frame
 
@@ -848,8 +850,3 @@ def _inside(wire: Wire, formal: s.Formal, wanted: Type, actuals: dict[Axis, Axis
     mark = frozenset(actuals.get(axis, axis) for axis in wire.mark)
     type = Type(wanted.element, (*extra, *wanted.axes), thin)
     return Wire(type, wire.role, formal.name.span, mark=mark, loose=wire.loose)
-
-
-def _current(frame: Frame, axis: Axis) -> Axis:
-    """The axis as the frame has it now: a derived width got its formula after it was made."""
-    return next((param for param in frame.params if param.id == axis.id), axis)

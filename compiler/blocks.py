@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Severity
+from ..dsl.source import Span
 from .axes import Axis, Kind
 from .blockcall import BlockCall
 from .body import Body
@@ -21,7 +22,7 @@ from .expressions import Expressions
 from .facts import Facts, Recorder
 from .frame import Frame, Instance
 from .graph import Element, Graph, IndexInto, Output, Role, Scalar, Type
-from .limits import MISTAKES, TooMuch
+from .limits import MISTAKES, WORK, Exhausted, TooMuch
 from .mentions import walk
 from .modules import BlockDef, size_static
 from .names import did_you_mean, nearest
@@ -49,6 +50,17 @@ class Checker:
     library: dict[str, str] = field(default_factory=dict)  # names that the standard library has, and where
     generic_sizes: Mapping[str, Number] = field(default_factory=dict)  # set from outside, for blocks checked alone
     facts: Facts | None = None  # to be filled
+    patience: int = WORK  # expressions that may still be checked
+
+    def tire(self, span: Span, more: int = 1) -> None:
+        """One more expression is checked, or so many parameters are given."""
+        self.patience -= more
+        if self.patience < 0:
+            raise Exhausted(
+                f"calls for different sizes, and passes that differ, come to more than {WORK:,} expressions to check",
+                "call blocks for fewer different parameters, and let fewer passes of a repeat hang on its index",
+                span,
+            )
 
     # -- what a block mentions -----------------------------------------------------------------------------------
 
@@ -110,11 +122,15 @@ class Checker:
 
     def hangs_on(self, id: int, ids: set[int]) -> bool:
         """Whether a file's axis or const is derived from one of these."""
-        formula = self._formula(id)
-        if formula is None:
-            return False
-        parts = set().union(*mentions(formula))
-        return bool(parts & ids) or any(self.hangs_on(part, ids) for part in parts)
+        seen, left = {id}, [id]
+        while left:
+            formula = self._formula(left.pop())
+            parts = set() if formula is None else set().union(*mentions(formula))
+            if parts & ids:
+                return True
+            left += parts - seen
+            seen |= parts
+        return False
 
     def _add_parts(self, id: int, axes: dict[int, Axis], consts: dict[int, Const]) -> None:
         """What a derived size is derived from is mentioned too."""
@@ -143,6 +159,8 @@ class Checker:
         told = frame.problems
         try:
             results, graph = self._alone(block, frame)
+        except Exhausted:
+            raise
         except TooMuch as much:
             del self.stack[depth:]
             self.given_up.add(block)

@@ -18,6 +18,7 @@ from ..dsl.diagnostic import Diagnostic, error
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Scan, Value
+from .limits import PROOF
 from .ops import OPS
 from .predicates import Facts, Linear, at_most_zero, both, closed, either, over, without
 from .static import Arith, Literal, SizeOf, Static, axes_in, known
@@ -35,6 +36,9 @@ class Digit:
 TOP = Digit(None)
 ZERO = Digit(None, zero=True)
 Bound = tuple[Digit, ...]
+STEPS_TOLD = 20  # of the path of a leak
+UPPERS = 16  # bounds kept of one index
+RIVALS = 8  # bounds kept that differ in the offsets of several digits alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +67,27 @@ class Info:
 
 
 def unite(*reaches: Reach) -> Reach:
-    """All bounds; of two along the same digits only the larger."""
+    """All bounds; of two along the same digits only the larger, and of many one that is as large as they are."""
     out: Reach = {}
+    alike: dict[object, list[Bound]] = {}
     for reach in reaches:
         for bound, trace in reach.items():
-            rivals = [
-                other
-                for other in out
-                if len(other) == len(bound) == 1 and other[0].axis == bound[0].axis and other[0].zero == bound[0].zero
-            ]
-            if any(other[0].offset >= bound[0].offset for other in rivals):
+            rivals = alike.setdefault(tuple((d.axis, d.zero) for d in bound), [])
+            if any(_at_most(bound, other) for other in rivals):
                 continue
-            for other in rivals:
+            if len(rivals) == RIVALS:
+                bound = tuple(max(digits, key=lambda d: d.offset) for digits in zip(bound, *rivals, strict=True))
+            for other in [other for other in rivals if _at_most(other, bound)]:
+                rivals.remove(other)
                 del out[other]
+            rivals.append(bound)
             out[bound] = trace
     return out
+
+
+def _at_most(a: Bound, b: Bound) -> bool:
+    """Of two bounds along the same digits."""
+    return all(x.offset <= y.offset for x, y in zip(a, b, strict=True))
 
 
 def everything(text: str, span: Span | None, *reaches: Reach) -> Reach:
@@ -128,11 +138,13 @@ def _leak(bound: Bound, trace: Trace, graph: Graph, axis: Axis, span: Span, valu
         how = f"the item {digit.offset} after it"
     else:
         how = f"items along `{digit.axis.name}`, which may come after it"
-    notes = [
-        f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "")
-        for number, step in enumerate(steps, 1)
-    ]
-    related = [(step.span, f"{number}. {step.text}") for number, step in enumerate(steps, 1) if step.span is not None]
+    told = list(enumerate(steps, 1))
+    if len(told) > STEPS_TOLD:
+        told = [*told[: STEPS_TOLD // 2], *told[-(STEPS_TOLD // 2) :]]
+    notes = [f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "") for number, step in told]
+    if len(told) < len(steps):
+        notes.insert(STEPS_TOLD // 2, f"... {len(steps) - len(told)} steps more ...")
+    related = [(step.span, f"{number}. {step.text}") for number, step in told if step.span is not None]
     same = [item for item in related if item[0].source is span.source]
     return error(
         "E0701",
@@ -155,6 +167,7 @@ class _Analysis:
     """Runs over graphs, nested ones with the infos of their arguments; kept by graph and infos."""
 
     kept: dict[object, list[Info]]
+    patience: int = PROOF
 
     def run(self, graph: Graph, inputs: list[Info], families: frozenset[int]) -> list[Info]:
         """The infos of a graph's outputs."""
@@ -165,6 +178,10 @@ class _Analysis:
         key = (id(graph), families, tuple(_freeze(info) for info in inputs))
         if key in self.kept:
             return self.kept[key]
+        self.patience -= len(graph.nodes)
+        if self.patience < 0:
+            read = everything(f"`{graph.name}` is too long to follow", graph.span, *(info.reach for info in inputs))
+            return [Info(read) for _ in graph.outputs]
         infos: dict[int, Info] = {entry.value.id: info for entry, info in zip(graph.inputs, inputs, strict=True)}
         for node in graph.nodes:
             match node:
@@ -269,10 +286,16 @@ def over_info(info: Info, names: Mapping[Axis, Axis]) -> Info:
 
 def counts(axis: Axis, families: frozenset[int]) -> bool:
     """Whether the number of an axis's items grows with the input's: who knows it knows how many come after."""
-    if not axis.is_width or axis.extent is not None:
-        return False
-    derived = axis.size is not None and any(counts(part, families) for part in axes_in(axis.size))
-    return axis.family in families or derived
+    seen, left = {axis}, [axis]
+    while left:
+        part = left.pop()
+        if part.is_width and part.extent is None:
+            if part.family in families:
+                return True
+            parts = set() if part.size is None else {*axes_in(part.size)} - seen
+            seen |= parts
+            left += parts
+    return False
 
 
 def _extent(size: Static) -> tuple[Axis, int] | None:
@@ -368,6 +391,7 @@ class Step:
         everything.
         """
         shown = self.node.op
+        kept = closed(support) if support is not None else {}
 
         def digit(d: Digit) -> tuple[Digit, str]:
             if d.axis not in axes:
@@ -375,7 +399,7 @@ class Step:
             name = d.axis.name if d.axis else ""
             if support is None:
                 return ZERO, ""
-            found = [(b, k) for (a, b), k in closed(support).items() if a == d.axis and b not in axes]
+            found = [(b, k) for (a, b), k in kept.items() if a == d.axis and b not in axes]
             if not found:
                 turned = next((b for (b, a) in support if a == d.axis and b not in axes), None)
                 hint = f": its mask keeps `{turned.name} <= {name}`, is it turned round?" if turned else ""
@@ -581,17 +605,26 @@ class Step:
         return parts[0].linear if self.node.op == "abs" else None
 
     def _uppers(self, parts: list[Info]) -> tuple[Linear, ...]:
-        """Upper bounds, for gathers: indices are at least 0."""
+        """Upper bounds, for gathers: indices are at least 0. A number or an index plus a number, the least of each."""
+        least: dict[object, Linear] = {}
+        for upper in self._all_uppers(parts):
+            if (upper.bound is not None or not upper.terms) and (
+                upper.terms not in least or upper.constant < least[upper.terms].constant
+            ):
+                least[upper.terms] = upper
+        return tuple(least.values())[:UPPERS]
+
+    def _all_uppers(self, parts: list[Info]) -> Iterable[Linear]:
         form = self._linear(parts)
         if form is not None:
             return (form,)
         match self.node.op:
             case "minimum":
-                return tuple(upper for part in parts for upper in part.uppers)
+                return (upper for part in parts for upper in part.uppers)
             case "maximum":
-                return tuple(found for a in parts[0].uppers for b in parts[1].uppers if (found := _larger(a, b)))
+                return (found for a in parts[0].uppers for b in parts[1].uppers if (found := _larger(a, b)))
             case "clamp":
-                return tuple(found for a in parts[0].uppers for b in parts[1].uppers if (found := _larger(a, b)))
+                return (found for a in parts[0].uppers for b in parts[1].uppers if (found := _larger(a, b)))
             case "floor" | "int" | "index":
                 return parts[0].uppers
             case "%":
@@ -602,7 +635,7 @@ class Step:
             case "-":
                 return parts[0].uppers if _never_negative(parts[1]) else ()
             case "select":
-                return tuple(found for a in parts[1].uppers for b in parts[2].uppers if (found := _larger(a, b)))
+                return (found for a in parts[1].uppers for b in parts[2].uppers if (found := _larger(a, b)))
             case _:
                 return ()
 

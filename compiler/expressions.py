@@ -44,6 +44,7 @@ class Expressions(Scope):
 
     def expr(self, expr: s.Expr, binding: str | None = None) -> Wire | None:
         """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""
+        self.checker.tire(expr.span)
         match expr:
             case s.Name(text, span):
                 return self.variable(text, span)

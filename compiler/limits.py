@@ -17,9 +17,11 @@ FILES_DEEP = 50  # uses of uses
 FILES = 200
 CALLS_DEEP = 100  # blocks that call blocks
 BODIES = 2_000  # elaborated for distinct sizes, copies and kinds of arguments
+WORK = 40_000  # expressions and parameters checked beyond those of the text: for other bodies, for passes that differ
 STEPS = 200_000  # of a model written out: each op of each call, of each pass
 RANK = 64  # axes of one value; NumPy has no more
 ELEMENTS = 1 << 40  # of one weight: four terabytes
+PROOF = 300_000  # steps of one proof of causality
 TERMS = 5_000  # of a number's formula
 OPERANDS = 500  # of one op
 
@@ -36,6 +38,10 @@ class TooMuch(Exception):
     def at(self, span: Span | None) -> Diagnostic:
         """The diagnostic, at its own place or else at this one."""
         return error("E0220", self.message, self.span or span, help=self.help)
+
+
+class Exhausted(TooMuch):
+    """Too much in all, wherever it is that it became too much: nothing more is checked."""
 
 
 @contextmanager

@@ -246,11 +246,15 @@ class OpCall:
             for wire, span in zip(self.operands[start:], self.spans[start:], strict=True)
             if wire.role is Role.DATA and (wire.is_number or always)
         ]
+        widths: dict[Axis, tuple[Wire, Span]] = {}  # each with the first operand that has it
         for wire, span in carrying:
-            for other, other_span in carrying:
-                for axis in other.axes:
-                    if axis.is_width and not wire.has(axis) and axis not in ignore:
-                        return self._another_width(wire, span, other, other_span, axis)
+            for axis in wire.axes:
+                if axis.is_width and axis not in ignore:
+                    widths.setdefault(axis, (wire, span))
+        for wire, span in carrying:
+            for axis, (other, other_span) in widths.items():
+                if not wire.has(axis):
+                    return self._another_width(wire, span, other, other_span, axis)
         return True
 
     def _another_width(self, wire: Wire, span: Span, other: Wire, other_span: Span, axis: Axis) -> bool:

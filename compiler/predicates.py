@@ -48,6 +48,8 @@ class Linear:
         return (self.terms[0][0], self.constant) if len(self.terms) == 1 and self.terms[0][1] == 1 else None
 
 
+MOST_FACTS = 100
+
 Facts = dict[tuple[Axis, Axis], int] | None
 """None: the value is never true (never other than zero), so everything follows."""
 
@@ -58,6 +60,8 @@ def both(a: Facts, b: Facts) -> Facts:
     """
     if a is None or b is None:
         return None
+    if all(key in a and a[key] <= k for key, k in b.items()):
+        return a
     out = dict(a)
     for key, k in b.items():
         out[key] = min(k, out.get(key, k))
@@ -72,11 +76,14 @@ def either(a: Facts, b: Facts) -> Facts:
 
 
 def closed(facts: dict[tuple[Axis, Axis], int]) -> dict[tuple[Axis, Axis], int]:
-    """With `a <= b + i` and `b <= c + j` also `a <= c + i + j`. Few axes: a fixpoint is cheap."""
+    """With `a <= b + i` and `b <= c + j` also `a <= c + i + j`; of more than a hundred facts none follows."""
     out = dict(facts)
+    after: dict[Axis, list[tuple[Axis, int]]] = {}
+    for (c, d), j in facts.items() if len(facts) <= MOST_FACTS else ():
+        after.setdefault(c, []).append((d, j))
     for (a, b), i in facts.items():
-        for (c, d), j in facts.items():
-            if b == c and a != d and (a, d) not in out:
+        for d, j in after.get(b, ()):
+            if a != d and (a, d) not in out:
                 out[a, d] = i + j
     return out
 

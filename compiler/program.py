@@ -18,7 +18,7 @@ from .expanded import steps
 from .facts import Facts
 from .folders import Folders
 from .graph import Graph
-from .limits import MISTAKES, STEPS, TooMuch, deep
+from .limits import MISTAKES, STEPS, WORK, TooMuch, deep
 from .modules import BlockDef, Loader, Module, called_blocks
 from .names import did_you_mean, listed, nearest
 from .ragged import complaints
@@ -140,6 +140,7 @@ class _Build:
             generic_sizes=self.sizes,
             library=loader.library_names(),
             facts=self.facts,
+            patience=WORK + sum(len(m.source.text) // 2 for m in loader.modules.values()),
         )
         for block in blocks:
             checker.check_alone(block)

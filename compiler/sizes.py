@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from .axes import Axis
-from .static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, evaluate, known
+from .static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, evaluate, known, once
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class Inexact:
     divisor: int
 
 
+@once
 def inexact_division(static: Static) -> Inexact | None:
     """The first exact division (`//`) whose known sides do not divide."""
     if not isinstance(static, Arith):
@@ -33,6 +34,7 @@ def inexact_division(static: Static) -> Inexact | None:
     return None
 
 
+@once
 def divides_by_zero(static: Static) -> bool:
     """Whether a divisor in it is 0, whatever is divided."""
     if not isinstance(static, Arith):
@@ -53,6 +55,7 @@ def substitute(static: Static, axes: dict[int, Axis], consts: dict[int, Static])
             return Arith(op, tuple(substitute(arg, axes, consts) for arg in args))
 
 
+@once
 def mentions(static: Static) -> tuple[set[int], set[int]]:
     """The ids of the axes and of the consts in an expression."""
     match static:
@@ -102,9 +105,37 @@ def solved(whole: Axis, part: Axis) -> Static | None:
 
 
 Monomial = tuple[object, ...]
+"""The unknowns of a monomial: ("axis", its family), ("const", its id), or an Opaque."""
+
 Poly = dict[Monomial, Fraction]
 
+MONOMIALS = 200  # of one polynomial; what has more is opaque, and little is proved of it
 
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """What is not polynomial: an operation on polynomials. They nest as deep as sizes hang on sizes, so that the hash
+    and what it is at least are found once.
+    """
+
+    op: str
+    args: tuple[frozenset[tuple[Monomial, Fraction]], ...]
+    hash: int = field(init=False, compare=False, repr=False)
+    least: int | None = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hash", hash((self.op, self.args)))
+        object.__setattr__(self, "least", _least_of(self.op, [dict(arg) for arg in self.args]))
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    @staticmethod
+    def of(op: str, *args: Poly) -> Poly:
+        return {(Opaque(op, tuple(frozenset(arg.items()) for arg in args)),): Fraction(1)}
+
+
+@once
 def poly(static: Static) -> Poly:
     """A size as a polynomial over the free sizes. Copies of an axis are one unknown; what is not polynomial
     is opaque.
@@ -136,7 +167,7 @@ def poly(static: Static) -> Poly:
     if isinstance(number, int | float) and math.isfinite(number):
         return _constant(Fraction(number))
     assert isinstance(static, Arith)
-    return {((static.op, *(tuple(sorted(poly(arg).items(), key=repr)) for arg in static.args)),): Fraction(1)}
+    return Opaque.of(static.op, *map(poly, static.args))
 
 
 def _constant(value: Fraction) -> Poly:
@@ -155,16 +186,29 @@ def _add(a: Poly, b: Poly, sign: int) -> Poly:
         out[key] = out.get(key, Fraction(0)) + sign * value
         if not out[key]:
             del out[key]
-    return out
+    return out if len(out) <= MONOMIALS else Opaque.of("+" if sign > 0 else "-", a, b)
 
 
 def _multiply(a: Poly, b: Poly) -> Poly:
+    if len(a) * len(b) > MONOMIALS:
+        return Opaque.of("*", a, b)
     out: Poly = {}
     for left, x in a.items():
         for right, y in b.items():
-            key = tuple(sorted(left + right, key=repr))
+            key = tuple(sorted(left + right, key=_rank))
             out[key] = out.get(key, Fraction(0)) + x * y
     return {key: value for key, value in out.items() if value}
+
+
+def _rank(unknown: object) -> tuple[int, int]:
+    """An order of unknowns, so that `a * b` is `b * a`."""
+    match unknown:
+        case ("axis", int(id)):
+            return 0, id
+        case ("const", int(id)):
+            return 1, id
+        case _:
+            return 2, hash(unknown)
 
 
 def as_constant(p: Poly) -> Fraction | None:
@@ -195,19 +239,26 @@ def _least(unknown: object) -> int | None:
 
     A size is at least 1. A const without a value, such as the index of a repeat, may be any number.
     """
-    assert isinstance(unknown, tuple)
-    match unknown:
-        case ("axis", _):
-            return 1
-        case ("floor" | "ceil", inner) if never_negative(dict(inner)):
+    return (
+        unknown.least
+        if isinstance(unknown, Opaque)
+        else 1
+        if isinstance(unknown, tuple) and unknown[0] == "axis"
+        else None
+    )
+
+
+def _least_of(op: str, args: list[Poly]) -> int | None:
+    match op, args:
+        case "floor" | "ceil", [inner] if never_negative(inner):
             return 0
-        case ("%", _, divisor) if never_negative(_add(dict(divisor), _constant(Fraction(1)), -1)):
+        case "%", [_, divisor] if never_negative(_add(divisor, _constant(Fraction(1)), -1)):
             return 0
-        case ("max", *parts) if any(never_negative(dict(part)) for part in parts):
+        case "max", parts if any(map(never_negative, parts)):
             return 0
-        case ("min", *parts) if all(never_negative(dict(part)) for part in parts):
+        case "min", parts if all(map(never_negative, parts)):
             return 0
-        case ("abs", _):
+        case "abs", _:
             return 0
         case _:
             return None
@@ -220,15 +271,27 @@ def difference(a: Static, b: Static) -> Poly:
 
 def at_most(a: Static, b: Static) -> bool:
     """Whether a <= b whatever the sizes, as far as can be seen."""
+    return _at_most(a, b, {})
+
+
+def _at_most(a: Static, b: Static, told: dict[tuple[int, int], bool]) -> bool:
+    """`told`: what was found of parts of the two, which meet again and again."""
+    key = (id(a), id(b))
+    if key not in told:
+        told[key] = _decided(a, b, told)
+    return told[key]
+
+
+def _decided(a: Static, b: Static, told: dict[tuple[int, int], bool]) -> bool:
     match a:
         case Arith("max", parts):
-            return all(at_most(part, b) for part in parts)
-        case Arith("min", parts) if any(at_most(part, b) for part in parts):
+            return all(_at_most(part, b, told) for part in parts)
+        case Arith("min", parts) if any(_at_most(part, b, told) for part in parts):
             return True
     match b:
         case Arith("min", parts):
-            return all(at_most(a, part) for part in parts)
-        case Arith("max", parts) if any(at_most(a, part) for part in parts):
+            return all(_at_most(a, part, told) for part in parts)
+        case Arith("max", parts) if any(_at_most(a, part, told) for part in parts):
             return True
     return never_negative(difference(b, a))
 

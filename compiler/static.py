@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .limits import TERMS, TooMuch
 
@@ -56,6 +57,7 @@ class Arith:
     op: str
     args: tuple[Static, ...]
     terms: int = field(init=False, compare=False, repr=False)  # a formula may hold another many times over
+    found: dict[str, Any] = field(init=False, compare=False, repr=False, default_factory=dict)  # see `once`
 
     def __post_init__(self) -> None:
         terms = 1 + sum(arg.terms if isinstance(arg, Arith) else 1 for arg in self.args)
@@ -65,6 +67,26 @@ class Arith:
 
 
 Static = Literal | SizeOf | ConstOf | Arith
+
+T = TypeVar("T")
+
+
+def once(question: Callable[[Static], T]) -> Callable[[Static], T]:
+    """Answered once for each formula, which keeps the answer: a spec may build a formula up over thousands of lines,
+    and each line asks anew. What raises is asked again.
+    """
+    name = question.__qualname__
+
+    @wraps(question)
+    def answer(static: Static) -> T:
+        if not isinstance(static, Arith):
+            return question(static)
+        if name not in static.found:
+            static.found[name] = question(static)
+        result: T = static.found[name]
+        return result
+
+    return answer
 
 
 def _power(a: Number, b: Number) -> Number:
@@ -106,6 +128,7 @@ OPERATIONS: dict[str, Callable[..., Number]] = {
 }
 
 
+@once
 def evaluate(static: Static) -> Number | None:
     """The number, or None where it hangs on a size or const not known yet.
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Element, IndexInto, Role, Scalar, Type, Value
-from .static import Arith, ConstOf, Literal, SizeOf, Static, known
+from .static import Arith, ConstOf, Literal, SizeOf, Static, known, once
+
+BOUND_TERMS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,12 @@ class Range:
     low: Static
     high: Static
     tight: bool
+
+    @staticmethod
+    def of(low: Static, high: Static, tight: bool) -> Range | None:
+        """None for bounds too long to reason with, as of an index that a long chain of `max(i - 1, 0)` has made."""
+        long = any(isinstance(end, Arith) and end.terms > BOUND_TERMS for end in (low, high))
+        return None if long else Range(low, high, tight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,7 @@ class Wire:
         return self.element is Scalar.BOOL
 
 
+@once
 def static_element(static: Static) -> Scalar:
     """The element kind of a static expression."""
     match static:

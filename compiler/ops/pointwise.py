@@ -162,14 +162,14 @@ def _scaled(op: str, a: Wire, b: Wire) -> frozenset[Axis]:
 def _range(op: str, a: Wire, b: Wire) -> Range | None:
     x, y = a.range, b.range
     if op == "%" and y is not None and y.low == y.high and a.element is not Scalar.REAL and at_most(Literal(1), y.low):
-        return Range(Literal(0), Arith("-", (y.high, Literal(1))), False)
+        return Range.of(Literal(0), Arith("-", (y.high, Literal(1))), False)
     if x is None or y is None:
         return None
     tight = x.tight and y.tight and not set(a.axes) & set(b.axes)
     if op == "+":
-        return Range(Arith("+", (x.low, y.low)), Arith("+", (x.high, y.high)), tight)
+        return Range.of(Arith("+", (x.low, y.low)), Arith("+", (x.high, y.high)), tight)
     if op == "-":
-        return Range(Arith("-", (x.low, y.high)), Arith("-", (x.high, y.low)), tight)
+        return Range.of(Arith("-", (x.low, y.high)), Arith("-", (x.high, y.low)), tight)
     return None
 
 
@@ -206,7 +206,7 @@ def _extreme_range(op: str, wires: list[Wire]) -> Range | None:
             return b if op == "maximum" else a
         return Arith("max" if op == "maximum" else "min", (a, b))
 
-    return Range(pick(x.low, y.low), pick(x.high, y.high), False)
+    return Range.of(pick(x.low, y.low), pick(x.high, y.high), False)
 
 
 def clamp(call: OpCall) -> Wire | None:
@@ -298,7 +298,7 @@ def select(call: OpCall) -> Wire | None:
     found = None
     if x.range and y.range:
         r = _extreme_range("minimum", [x, y]), _extreme_range("maximum", [x, y])
-        found = Range(r[0].low, r[1].high, False) if r[0] and r[1] else None
+        found = Range.of(r[0].low, r[1].high, False) if r[0] and r[1] else None
     axes, thin = union(call.operands)
     return call.make(Type(element, axes, thin), range=found)
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ...dsl.diagnostic import Diagnostic, error
 from ...dsl.source import Span
@@ -98,6 +99,7 @@ class Body:
     zero: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which a value is 0 where there is padding
     _valid: dict[Axis, Value] = field(default_factory=dict)
     _positions: dict[Axis, Value] = field(default_factory=dict)
+    _is_ragged: dict[Axis, bool] = field(default_factory=dict)
     _outputs: list[Value] = field(default_factory=list)
     _next: int = 0
 
@@ -137,11 +139,16 @@ class Body:
 
     def _named(self, family: int) -> Axis | None:
         """The axis of this graph that a length is named after: of several copies the one declared first."""
-        found = [axis for axis in (*self.old.axes, *self._mentioned()) if axis.family == family]
-        return min(found, key=lambda axis: axis.span.start if axis.span is not None else 0, default=None)
+        return self._first.get(family)
 
-    def _mentioned(self) -> Iterable[Axis]:
-        return (axis for value in values_of(self.old) for axis in value.type.axes)
+    @cached_property
+    def _first(self) -> dict[int, Axis]:
+        found: dict[int, Axis] = {}
+        mentioned = (axis for value in values_of(self.old) for axis in value.type.axes)
+        for axis in (*self.old.axes, *mentioned):
+            if axis.family not in found or _start(axis) < _start(found[axis.family]):
+                found[axis.family] = axis
+        return found
 
     def length(self, axis: Axis) -> Value | None:
         """Each example's own extent along an axis; None where all have the array's."""
@@ -157,9 +164,10 @@ class Body:
 
     def is_ragged(self, axis: Axis) -> bool:
         """`length(axis) is not None`, without making anything."""
-        return axis.family in self.lengths or (
-            axis.extent is None and axis.size is not None and self._ragged(axis.size)
-        )
+        if axis not in self._is_ragged:
+            derived = axis.extent is None and axis.size is not None and self._ragged(axis.size)
+            self._is_ragged[axis] = axis.family in self.lengths or derived
+        return self._is_ragged[axis]
 
     def _ragged(self, static: Static) -> bool:
         return any(self.is_ragged(axis) for axis in axes_in(static))
@@ -371,3 +379,7 @@ class Body:
 
 def _varies(value: Value, axis: Axis) -> bool:
     return axis in value.type.axes and axis not in value.type.thin
+
+
+def _start(axis: Axis) -> int:
+    return axis.span.start if axis.span is not None else 0
