@@ -11,6 +11,7 @@ from ..dsl.source import Span
 from .axes import Kind
 from .builder import Builder
 from .graph import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
+from .lost import lost
 from .modules import checked_number, checked_size, is_missing, size_static
 from .names import listed, nearest
 from .opcall import OpCall
@@ -123,7 +124,9 @@ class Body(Repeats):
             if statement.type is not None:
                 wanted = self.type(statement.type)
                 if wire is not None and wanted is not None:
-                    self.expected(wire, wanted, statement.value.span, statement.type.span, f"`{target.text}`")
+                    what, value = f"`{target.text}`", statement.value.span
+                    if not self.expected(wire, wanted, value, statement.type.span, what):
+                        wire = None  # one mistake, told once
             self.bind(target, wire)
             return
         wires = self.several(statement.value)
@@ -213,7 +216,11 @@ class Body(Repeats):
                     )
         parts = []
         if missing:
-            parts.append(f"{listed(axis.name for axis in missing)} {'is' if len(missing) == 1 else 'are'} missing")
+            gone = lost(wire, missing, self.frame)
+            parts.append(
+                f"{listed(axis.name for axis in missing)} {'is' if len(missing) == 1 else 'are'} missing"
+                + (f": {gone}" if gone else "")
+            )
         if extra:
             parts.append(f"{listed(axis.name for axis in extra)} {'is' if len(extra) == 1 else 'are'} too much")
         if not parts:

@@ -6,6 +6,7 @@ They are far above what published models need, and low enough that the text of a
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -44,12 +45,24 @@ class Exhausted(TooMuch):
     """Too much in all, wherever it is that it became too much: nothing more is checked."""
 
 
+_lock = threading.Lock()
+_within = 0  # how many are in `deep` now: the limit is one for all threads
+_before = 0
+
+
 @contextmanager
 def deep() -> Iterator[None]:
     """Room for what nests as deep as the limits let it."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, FRAMES))
+    global _within, _before
+    with _lock:
+        if not _within:
+            _before = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(_before, FRAMES))
+        _within += 1
     try:
         yield
     finally:
-        sys.setrecursionlimit(limit)
+        with _lock:
+            _within -= 1
+            if not _within:
+                sys.setrecursionlimit(_before)

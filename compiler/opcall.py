@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Apply, IndexInto, Init, Role, Type, Weight
+from .lost import lost
 from .names import listed
 from .ops.table import Op
 from .static import OPERATIONS, Arith, SizeOf, Static, evaluate
@@ -194,8 +195,10 @@ class OpCall:
                 f"`{axis.name}` is as long as `{same.name}`, but another axis: if it is to be a copy, declare it, "
                 f"`{axis.kind.value} {axis.name} like {same.name}`, and rename: `x[{same.name} as {axis.name}]`"
             )
-        elif wire.axes:
-            help = f"it has {listed(other.name for other in wire.axes)}"
+        elif wire.axes or wire.value is not None:
+            gone = lost(wire, [axis], self.body.frame)
+            has = f"it has {listed(other.name for other in wire.axes)}" if wire.axes else ""
+            help = gone if len(gone) > len(has) and "copies" in gone else "; ".join(filter(None, (has, gone)))
         related = [(operand_span, f"this is {show(wire)}")]
         if wire.span != operand_span:
             related.append((wire.span, "it comes from here"))

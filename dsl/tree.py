@@ -63,6 +63,10 @@ MAX_DIGITS = 18
 """A whole number of more digits does not fit an int64, the largest index of any backend."""
 
 
+MAX_NAME = 200
+"""Letters of a name. Names become files, attributes and keys of a state dict."""
+
+
 class Refused(Exception):
     """The text fits the grammar, and is refused all the same."""
 
@@ -106,7 +110,11 @@ class Builder:
         return Span(self.source, start, start + len(token))
 
     def ident(self, token: Token) -> Ident:
-        return Ident(token.value, self.over(token))
+        span = self.over(token)
+        if len(token) > MAX_NAME:
+            message = f"a name of {len(token):,} letters has more than {MAX_NAME}"
+            raise Refused(error("E0220", message, span, help="shorten it"))
+        return Ident(token.value, span)
 
     def maybe(self, token: Token | None) -> Ident | None:
         return None if token is None else self.ident(token)
@@ -292,7 +300,8 @@ class Builder:
     # -- expressions
 
     def name(self, parts: list[Token]) -> Name:
-        return Name(parts[0].value, self.over(parts[0]))
+        name = self.ident(parts[0])
+        return Name(name.text, name.span)
 
     def integer(self, parts: list[Token]) -> Number:
         span = self.over(parts[0])

@@ -516,7 +516,8 @@ model twice(x: [seq, model]) -> [seq, model] {
         """
         There are limits, far above what published models need, so that every text is answered at once: files, and
         uses of uses; blocks that call blocks; the steps of a model with every call and pass written out; axes of one
-        value; elements of one weight; operands of an op; terms of a number. The message says which.
+        value; elements of one weight; operands of an op; terms of a number; letters of a name; expressions that are
+        checked anew because calls give other sizes, or passes differ. The message says which.
         """,
         """
 width seq

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from .compiler.limits import deep
 from .dsl.diagnostic import AttnError, Diagnostic, Severity
 from .dsl.source import Source
 
@@ -264,6 +265,7 @@ class Model:
         return self._graph
 
     @cached_property
+    @deep()
     def inputs(self) -> tuple[Port, ...]:
         """The inputs, in the order of the call; those of ragged widths' lengths come last."""
         from .compiler.rewrites import pad_ragged
@@ -277,6 +279,7 @@ class Model:
         return tuple(_port(o.name, o.value.type, o.axes) for o in self._graph.outputs)
 
     @cached_property
+    @deep()
     def _sized(self) -> Graph:
         """The graph, every size in it known. Raises AttnError if a size of a block standing alone was left open.
 
@@ -289,12 +292,14 @@ class Model:
         return pad_ragged(replace(self._graph, kind="model"))[0]
 
     @cached_property
+    @deep()
     def weights(self) -> Mapping[str, WeightSpec]:
         """Every weight by its path, which is its key in `state_dict` and in safetensors: axes, shape, init, frozen."""
         from .compiler.inventory import inventory
 
         return inventory(self._sized)
 
+    @deep()
     def cost(
         self, sizes: Mapping[str, Size] | None = None, /, *, batch: int = 1, dtype: str = "float32", **more: Size
     ) -> Cost:
@@ -312,6 +317,7 @@ class Model:
         return cost(self._graph, _plain({**(sizes or {}), **more}), batch=batch, dtype=dtype)
 
     @cached_property
+    @deep()
     def decoding(self) -> Decoding:
         """How the model decodes, derived from the spec: what is cached, or why it has no one-step form.
 
@@ -322,6 +328,7 @@ class Model:
 
         return described(self._sized)
 
+    @deep()
     def source(self, backend: Literal["torch", "numpy"], *, without: Sequence[str] = ()) -> str:
         """Stand-alone Python source: needs torch (or NumPy) and jaxtyping, not attnc.
 
@@ -331,19 +338,18 @@ class Model:
         Writing it needs neither. Raises ValueError for another backend, or a rewrite that is not there.
         """
         from . import backends
-        from .compiler.limits import deep
         from .compiler.rewrites import passes_without
 
         passes = passes_without(without)
-        with deep():
-            match backend:
-                case "torch":
-                    return backends.torch_source(self._sized, header=self._header, passes=passes)
-                case "numpy":
-                    return backends.numpy_source(self._sized, header=self._header, passes=passes)
-                case _:
-                    raise ValueError(f"no backend {backend!r}: there are 'torch' and 'numpy'")
+        match backend:
+            case "torch":
+                return backends.torch_source(self._sized, header=self._header, passes=passes)
+            case "numpy":
+                return backends.numpy_source(self._sized, header=self._header, passes=passes)
+            case _:
+                raise ValueError(f"no backend {backend!r}: there are 'torch' and 'numpy'")
 
+    @deep()
     def explain(self, *, without: Sequence[str] = ()) -> Report:
         """What compiling makes of the model: what each rewrite changed, and where; for each attention what its queries
         see, how each backend computes it, and which part of a mask could not be read, and why; and what decoding keeps.
@@ -354,6 +360,7 @@ class Model:
 
         return backends.explain(self._sized, passes_without(without))
 
+    @deep()
     def torch(
         self,
         *,
@@ -396,6 +403,7 @@ class Model:
             passes=passes_without(without),
         )
 
+    @deep()
     def numpy(
         self,
         weights: Mapping[str, ArrayLike] | None = None,
@@ -420,6 +428,7 @@ class Model:
             passes=passes_without(without),
         )
 
+    @deep()
     def draw(
         self,
         *,
@@ -448,21 +457,20 @@ class Model:
         Raises ValueError for a block that is not there, an unknown theme or a width that no page has.
         """
         from . import diagrams
-        from .compiler.limits import deep
 
-        with deep():
-            return diagrams.draw(
-                self._graph,
-                open=tuple(open),
-                close=tuple(close),
-                depth=depth,
-                width=width,
-                theme=theme,
-                title=title,
-                sizes=sizes,
-                legend=legend,
-            )
+        return diagrams.draw(
+            self._graph,
+            open=tuple(open),
+            close=tuple(close),
+            depth=depth,
+            width=width,
+            theme=theme,
+            title=title,
+            sizes=sizes,
+            legend=legend,
+        )
 
+    @deep()
     def latex(self) -> str:
         """The equations of the model or block in Named Tensor Notation (Chiang, Rush and Barak), as LaTeX."""
         from .diagrams.equations import latex

@@ -72,6 +72,7 @@ HOSTILE = {
     "torn lines": (fill("model m() -> [] {\n", lambda n: f"x{n} = f(a", "\n}\n"), {"E0102", "E0107"}),
     "quotes": ('"\n' * 30_000, {"E0104", "E0101", "E0106"}),
     "signs": ("const a = " + "-" * 65_000 + "1\n", {"E0107"}),
+    "a long name": (f"width {'a' * 65_000}\n", {"E0220"}),
     "carriage returns": ("\r" * SIZE, {"E0103"}),
     "letters of elsewhere": ("é" * 30_000, {"E0103"}),
 }  # fmt: skip
@@ -82,7 +83,6 @@ LEGAL = {
     "5,000 parameters": BODY.replace("(a: [s])", f"({', '.join(f'a{n}: [s]' for n in range(5000))})") + "a0\n}\n",
     "6,000 statements": fill("width s\nmodel m(a: [s]) -> [s] {\n", lambda n: "a = a + 1", "\nreturn a\n}\n"),
     "a chain of sizes": "\n".join(f"depth w{n} = w{n + 1}" for n in range(2500)) + "\ndepth w2500 = 4\n",
-    "a long name": f"width {'a' * 65_000}\n",
     "comments": "# a\n" * 16_000 + "block f() -> [] {\n    return 1\n}\n",
 }
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
+from ..compiler.limits import deep
 from ..dsl.diagnostic import AttnError
 from . import check, compile, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
 from .arguments import Parser
@@ -50,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status. Every exception ends here, as one line."""
     try:
         args = parser().parse_args(argv)
-        status: int = args.run(args)
+        with deep():
+            status: int = args.run(args)
         sys.stdout.flush()
         return status
     except AttnError as wrong:

@@ -1,0 +1,113 @@
+"""Where a missing axis went: which op took it away, or held two uses of it together, as the help of an error says it.
+
+The classic case is attention of a width to itself without a second copy of the width (D4): `dot[key](Q, K)` pairs each
+`seq` of Q with the same `seq` of K, the scores have `seq` once, and what is averaged with them has it no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from .axes import Axis
+from .builder import Builder
+from .frame import Frame
+from .graph import Apply, Role, Value
+from .ops import OPS
+from .wires import Wire
+
+_WEIGHING = frozenset({"softmax", "log_softmax"})
+_VERBS = {"dot": "sums over", "sum": "sums over", "mean": "averages over", "linear": "maps", "gather": "picks along"}
+_PASSED = _WEIGHING | {"rename", "dropout"} | {name for name, op in OPS.items() if op.group == "pointwise"}
+_FAR = 50  # steps back
+
+
+def lost(wire: Wire, axes: Iterable[Axis], frame: Frame) -> str:
+    """What to say of axes that a value of a block lacks; "" where none of them was taken from it."""
+    if wire.value is None or not isinstance(wire.home, Builder):
+        return ""
+    makers = {node.out.id: node for node in wire.home.nodes if isinstance(node, Apply)}
+    for axis in axes:
+        taker = next((step for step in _back([wire.value], makers) if axis in _taken(step)), None)
+        product = _product(wire.value, makers, axis, taker)
+        if product is not None:
+            step, width = product
+            says = f"{_shown(step)} takes each `{width.name}` of its operands with the same `{width.name}`"
+            return f"{says}; {_two_copies(step, width, frame)}"
+        if taker is not None and axis.is_width and _weighs(taker, makers):
+            says = f"{_shown(taker)} averages over `{axis.name}`, which its weights have once"
+            return f"{says}; {_two_copies(None, axis, frame)}"
+        if taker is not None:
+            return f"{_shown(taker)} {_VERBS.get(taker.op, 'takes away')} `{axis.name}`"
+    return ""
+
+
+def _product(value: Value, makers: Mapping[int, Apply], axis: Axis, taker: Apply | None) -> tuple[Apply, Axis] | None:
+    """The scores of an attention that lacks a copy of a width, if that is what took the axis, or never made it."""
+    start = taker.operands if taker is not None and _weighs(taker, makers) else [value]
+    for step in _back(start, makers):
+        if step.op == "dot" and not _weighs(step, makers):
+            for width in _shared(step):
+                if width.family == axis.family or axis in step.axes:
+                    return step, width
+    return None
+
+
+def _back(values: Iterable[Value], makers: Mapping[int, Apply]) -> Iterator[Apply]:
+    """The ops behind values, nearest first, up to the products that they are made of."""
+    seen: set[int] = set()
+    left = list(values)
+    while left and len(seen) < _FAR:
+        step = makers.get(left.pop(0).id)
+        if step is None or step.out.id in seen:
+            continue
+        seen.add(step.out.id)
+        yield step
+        if step.op in _PASSED:
+            left += step.operands
+
+
+def _taken(step: Apply) -> set[Axis]:
+    """The axes that its operands have and its result has not."""
+    return {axis for operand in step.operands for axis in operand.type.axes} - set(step.out.type.axes)
+
+
+def _weighs(step: Apply, makers: Mapping[int, Apply]) -> bool:
+    """Whether it is an average: an operand is weights that sum to one over what is contracted."""
+    behind = _back(step.operands, makers) if step.op == "dot" else ()
+    return any(back.op in _WEIGHING and set(back.axes) & set(step.axes) for back in behind)
+
+
+def _shared(step: Apply) -> list[Axis]:
+    """The widths along which at least two operands that carry data run together."""
+    data = [operand for operand in step.operands if operand.role is Role.DATA]
+    widths = dict.fromkeys(axis for operand in data for axis in operand.type.axes if axis.is_width)
+    return [w for w in widths if sum(w in operand.type.axes and w not in operand.type.thin for operand in data) > 1]
+
+
+def _two_copies(scores: Apply | None, width: Axis, frame: Frame) -> str:
+    """How attention of a width to itself is written."""
+    copies = [axis.name for axis in frame.names.values() if axis.family == width.family and axis != width]
+    copy = copies[0] if copies else next(name for name in ("past", "other", "second", "") if name not in frame.names)
+    if copies:
+        declare = f"use its copy `{copy}`"
+    elif any(generic.name.text == width.name for generic in frame.block.decl.generics):
+        declare = f"declare `{copy}: {width.kind.value} like {width.name}` among the parameters"
+    else:
+        declare = f"declare `{width.kind.value} {copy} like {width.name}`"
+    rename = f"[{width.name} as {copy}]"
+    if scores is None:
+        renamed = f"`k{rename}`"
+    else:
+        depths = ", ".join(axis.name for axis in scores.axes if axis != width) or "..."
+        first, last = (operand.name or "q" for operand in (scores.operands[0], scores.operands[-1]))
+        renamed = f"`dot[{depths}]({first}, {last}{rename})`"
+    return (
+        f"attention of a width to itself needs two copies of it: {declare}, rename what is looked at, {renamed}, "
+        f"then `softmax[{copy}]`, and `dot[{copy}]` with the values renamed too"
+    )
+
+
+def _shown(step: Apply) -> str:
+    span = step.span
+    line = f" on line {span.source.position(span.start)[0]}" if span is not None else ""
+    return f"`{step.op}[{', '.join(axis.name for axis in step.axes)}]`{line}"
