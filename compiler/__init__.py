@@ -7,8 +7,8 @@ The map of the folder, in the order in which data flows:
 `modules`             files: their axes, consts and blocks, and what `use` brings (D13); `mentions`, `names` help it
 `blocks`              each block checked on its own (D8): its parameters, its formals, what it promises
 `body`, `repeats`     statements, by way of `expressions`, in the `scope` of names; one `frame` for each elaboration
-`opcall`, `ops`       one use of an op, and the table: one row for each, with its type rule (D3, D5, D6, D7); `lost`: where
-                      a missing axis went
+`opcall`, `ops`       one use of an op, and the table: one row for each, with its type rule (D3, D5, D6, D7)
+`lost`                where an axis that an op lacks went, for the help of its error
 `blockcall`           a block called: `binding` sorts what it is given; an instance for each kind of call; `scancall`
 `builder`, `graph`    the typed graph under construction, and as it is: all that backends and diagrams read
 `causality`           the proof of what `causal` claims (D12), with the facts of `predicates`

@@ -68,9 +68,12 @@ def unsized_widths(graph: Graph) -> list[Diagnostic]:
 
 
 def _untold(graph: Graph) -> list[Axis]:
-    """Free widths of the graph that values run along, but no input does (nor along a copy)."""
+    """Free widths of the graph that values run along, but no input that must be given does (nor along a copy)."""
     told = {
-        axis.family for entry in graph.inputs for axis in entry.value.type.axes if axis not in entry.value.type.thin
+        axis.family
+        for entry in graph.inputs
+        for axis in entry.value.type.axes
+        if axis not in entry.value.type.thin and entry.default is None  # what may be left out tells nothing
     }
     open = [axis for axis in graph.axes if axis.is_width and axis.extent is None and axis.size is None]
     given = [axis for axis in graph.axes if axis.family in told and axis.size is not None]
