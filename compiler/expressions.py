@@ -597,6 +597,11 @@ class Expressions(Scope):
             self.report("E0320", f"`{option.name}` is {wanted}", argument.span, help=option.doc)
             return False
         complaint = option.check(value) if value is not None else None
+        if complaint and isinstance(value, float) and value.is_integer() and option.check(int(value)) is None:
+            at, text = argument.value.span, f"floor({argument.value.span.text})"
+            self.report("E0320", f"`{option.name}` is {value}, but {complaint}", argument.span,
+                        help=f"`/` gives a real number; write `{text}`", fix=[(at, text)])  # fmt: skip
+            return False
         if complaint:
             self.report("E0320", f"`{option.name}` is {value}, but {complaint}", argument.span, help=option.doc)
             return False
