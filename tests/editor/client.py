@@ -89,11 +89,14 @@ class Editor:
         self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
 
     def change(self, name: str, text: str) -> None:
-        self.texts[name] = text
+        """Every other time the whole text is sent, else what differs."""
+        old, self.texts[name] = self.texts[name], text
         self.versions[name] += 1
         changed = lsp.VersionedTextDocumentIdentifier(self.versions[name], self.uri(name))
-        whole = lsp.TextDocumentContentChangeWholeDocument(text)
-        self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(changed, [whole]))
+        change: Any = lsp.TextDocumentContentChangeWholeDocument(text)
+        if self.versions[name] % 2:
+            change = difference(old, text)
+        self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(changed, [change]))
 
     async def ask(self, method: str, params: dict[str, Any]) -> Any:
         """A request of our own."""
@@ -130,11 +133,7 @@ class Editor:
     # -- places: the first of a piece of text, `within` characters into it
 
     def at(self, name: str, piece: str, within: int = 0) -> lsp.Position:
-        text = self.texts[name]
-        offset = text.index(piece) + within
-        line = text.count("\n", 0, offset)
-        row = text[text.rfind("\n", 0, offset) + 1 : offset]
-        return lsp.Position(line, len(row.encode("utf-16-le")) // 2)
+        return place(self.texts[name], self.texts[name].index(piece) + within)
 
     def text(self, name: str, range: lsp.Range) -> str:
         """What stands in a range."""
@@ -179,6 +178,26 @@ class Editor:
             text = self.texts.get(file)
             after[file] = applied(text if text is not None else (self.folder / file).read_text(), list(edits))
         return after
+
+
+def difference(old: str, new: str) -> lsp.TextDocumentContentChangePartial:
+    """The change of one range that makes a text another, in UTF-16."""
+    start = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    most = min(len(old), len(new)) - start
+    tail = zip(reversed(old[len(old) - most :]), reversed(new[len(new) - most :]), strict=True)
+    kept = next((n for n, (a, b) in enumerate(tail) if a != b), most)
+    while start and old[start - 1] == "\r":  # no place is between the two of a line end
+        start -= 1
+    while kept and old[len(old) - kept] == "\n":
+        kept -= 1
+    return lsp.TextDocumentContentChangePartial(
+        lsp.Range(place(old, start), place(old, len(old) - kept)), new[start : len(new) - kept]
+    )
+
+
+def place(text: str, offset: int) -> lsp.Position:
+    before = text[:offset].replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lsp.Position(len(before) - 1, len(before[-1].encode("utf-16-le", "surrogatepass")) // 2)
 
 
 def applied(text: str, edits: list[lsp.TextEdit]) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lsprotocol import types as lsp
+
+from attnc.editor.protocol import edited
 
 from .raw import Raw, at, put
 
@@ -50,6 +54,31 @@ def test_changes_of_ranges(encodings: list[str] | None, chosen: str, width: int)
     client.change(URI, 7)  # none at all
     assert client.diagnostics(URI, 7) == []
     assert client.stop() == 0
+
+
+def ends(text: str) -> list[int]:
+    """The offsets of a text that are not inside a line end."""
+    return [at for at in range(len(text) + 1) if text[at - 1 : at + 1] != "\r\n"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "codec", "unit"), [("utf-8", "utf-8", 1), ("utf-16", "utf-16-le", 2), ("utf-32", "utf-32-le", 4)]
+)
+def test_any_range_of_any_text_is_replaced(encoding: str, codec: str, unit: int) -> None:
+    chance = random.Random(7)
+    letters = ["a", "\n", "\r\n", "\u00e9", "\U0001d4a6", "\u2028", "\f"]
+
+    def place(text: str) -> lsp.Position:
+        """Where a text ends."""
+        rows = text.replace("\r\n", "\n").split("\n")
+        return lsp.Position(len(rows) - 1, len(rows[-1].encode(codec)) // unit)
+
+    for _ in range(300):
+        text = "".join(chance.choices(letters, k=chance.randrange(12)))
+        start, end = sorted(chance.choices(ends(text), k=2))
+        new = "".join(chance.choices(letters, k=chance.randrange(4)))
+        change = lsp.TextDocumentContentChangePartial(lsp.Range(place(text[:start]), place(text[:end])), new)
+        assert edited(text, [change], encoding) == text[:start] + new + text[end:]
 
 
 def test_of_a_burst_of_changes_the_last_is_told(client: Raw) -> None:
