@@ -47,6 +47,7 @@ def fences(page: str) -> Iterator[Fence]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # what torch.compile says of its own code
 def test_page_is_true(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
