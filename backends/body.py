@@ -79,6 +79,9 @@ class Body(Calls):
                     lifted = [a for a in node.graph.lifted if a not in self.plan.lifted]
                     self._hints.setdefault(arg.id, (*lifted, *formal))
                     self._wishes.setdefault(arg.id, item.name)
+            elif isinstance(node, Repeat):
+                for item, arg in zip(node.bodies[0].inputs, node.args, strict=True):
+                    self._hints.setdefault(arg.id, self.core(item.value.type.axes))
             elif isinstance(node, Apply) and node.op == "attention":
                 if node.mask is not None:
                     self._wishes.setdefault(node.mask.id, "mask")
@@ -158,8 +161,10 @@ class Body(Calls):
         made = results(node)[0].id
         if made in self._wishes and not isinstance(node, Positions):
             return self._wishes[made]
+        if isinstance(node, Apply) and node.op == "positions":
+            return f"{node.axes[0].name}_index"
         if isinstance(node, Apply):
-            return {"softmax": "weights", "Positions": "index"}.get(node.op, "x")
+            return {"softmax": "weights", "sin": "sin", "cos": "cos"}.get(node.op, "x")
         return f"{node.axis.name}_index" if isinstance(node, Positions) else "x"
 
     def spread_number(self, val: Val, operand: Value) -> Val:
@@ -198,6 +203,8 @@ class Body(Calls):
                 val = replace(x, axes=axes, thin=frozenset(change.get(axis, axis) for axis in x.thin))
             case "broadcast" | "int":
                 val = replace(vals[0], kind=kind_of(out))
+            case "cast":  # of a table that is hoisted (rewrites/hoist.py)
+                val = self.real(vals[0], is_table(out))
             case "index":
                 val = self._checked(vals[0], node.made[0])
             case "split" if not vals[0].number:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from ..compiler.graph import Apply, Call, Graph, Repeat, Scan
@@ -32,14 +33,17 @@ def instances(graph: Graph, path: str = "") -> Iterator[tuple[Graph, str]]:
 def change(name: str, before: Graph, after: Graph) -> str:
     """What the rewrite of that name made of a graph."""
     words, count = COUNTED[name]
-    old = {path: graph for graph, path in instances(before)}
-    found: dict[str, int] = {}
+    old: dict[str, list[Graph]] = {}
+    for graph, path in instances(before):
+        old.setdefault(path, []).append(graph)
+    found: Counter[str] = Counter()
     for graph, path in instances(after):
-        number = count(old.get(path, graph), graph)
+        known = old.get(path) or [graph]
+        number = count(known.pop(0) if len(known) > 1 else known[0], graph)
         if number > 0:
-            found[path or graph.name] = number
+            found[path or graph.name] += number
     places = list(found)[:MOST] + ([f"{len(found) - MOST} more"] if len(found) > MOST else [])
-    return words(sum(found.values())) + (f": {', '.join(places)}" if places else "")
+    return words(found.total()) + (f": {', '.join(places)}" if places else "")
 
 
 def many(count: int, what: str, more: str = "") -> str:
@@ -58,6 +62,10 @@ def _size(graph: Graph) -> int:
     return len(graph.inputs) + len(graph.nodes) + _ops(graph, lambda node: node.mask is not None)
 
 
+def _arithmetic(graph: Graph) -> int:
+    return _ops(graph, lambda node: node.op in ("+", "-", "*", "/"))
+
+
 # For each rewrite: its words for so many changes, and how many one graph has, from what it was and what it is.
 COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] = {
     "split_passes": (
@@ -68,6 +76,10 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
         lambda count: "truths known now are put in, and masks that keep everything are gone",
         lambda before, after: _size(before) - _size(after),
     ),
+    "fold_numbers": (
+        lambda count: f"{many(count, 'operation')} with numbers done now",
+        lambda before, after: _arithmetic(before) - _arithmetic(after),
+    ),
     "fuse_attention": (
         lambda count: f"{many(count, 'attention')} fused",
         lambda before, after: _ops(after, lambda node: node.op == "attention"),
@@ -75,6 +87,24 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
     "place_masks": (
         lambda count: f"{many(count, 'mask')} of positions kept as predicates, never made as a whole",
         lambda before, after: _ops(after, lambda node: node.seen is not None),
+    ),
+    "stack": (
+        lambda count: f"{many(count, 'choice')} between two items put side by side",
+        lambda before, after: _ops(after, lambda node: node.op == "stack"),
+    ),
+    "merge": (
+        lambda count: f"{many(count, 'node')} merged with equal ones",
+        lambda before, after: len(before.nodes) - len(after.nodes),
+    ),
+    "hoist": (
+        lambda count: f"{many(count, 'table')} given to bodies that run several times",
+        lambda before, after: len(after.inputs) - len(before.inputs),
+    ),
+    "arrange": (
+        lambda count: f"{many(count, 'input')} of repeats in another order of axes",
+        lambda before, after: sum(
+            a.value.type.axes != b.value.type.axes for a, b in zip(before.inputs, after.inputs, strict=False)
+        ),
     ),
     "spend_logits": (
         lambda count: f"{many(count, 'loss', 'losses')} computed in the memory of the logits (PyTorch)",

@@ -43,15 +43,21 @@ def lower(graph: Graph, capture: tuple[str, ...] = (), passes: Sequence[Pass] = 
     return graph, Captures(wanted, marks, replaced)
 
 
-def stepping(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
-    """How the model decodes, its graphs lowered as the model is; `lowered` is the model as it is emitted."""
+def derived(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
+    """How the model decodes, its graphs as they are made; `lowered` is the model as it is emitted."""
     found = decoding(rewritten(graph, [one for one in passes if one.name in STRUCTURE]), lowered)
+    name = reserved(lowered) if found.step is not None else None
+    if name is None:
+        return found
+    reason = f"`{graph.name}` has no step: a part of it is called `{name}`, as a function would be: label it"
+    return replace(found, prepare=None, step=None, caches=(), reason=reason)
+
+
+def stepping(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
+    """How the model decodes, its graphs lowered as the model is."""
+    found = derived(graph, lowered, passes)
     if found.step is None or found.prepare is None:
         return found
-    name = reserved(lowered)
-    if name is not None:
-        reason = f"`{graph.name}` has no step: a part of it is called `{name}`, as a function would be: label it"
-        return replace(found, prepare=None, step=None, caches=(), reason=reason)
     return replace(found, prepare=rewritten(found.prepare, passes, PREPARE), step=rewritten(found.step, passes, STEP))
 
 

@@ -13,7 +13,7 @@ from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Value
 from ..compiler.static import Literal, evaluate
 from .mask_code import define
-from .ops_common import ZERO, attention_operands, concat_operands, dims, factors, least, masked, without
+from .ops_common import ZERO, attention_operands, concat_operands, dims, factors, least, masked, stack_operands, without
 from .static_code import TERM, Code
 from .values import NONE, Val, is_table, kind_of
 
@@ -275,6 +275,15 @@ def concat(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     return body.combine(parts, code, order, node.out, bounds=body.bounds.any_of([val.bounds for val in parts]))
 
 
+def stack(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """Two values side by side along a new axis (rewrites/stack.py)."""
+    parts, order, dim, same = stack_operands(body, node, vals)
+    thin = frozenset(axis for axis in order if axis not in node.made and not any(val.has(axis) for val in parts))
+    texts = ", ".join(val.text for val in parts)
+    given = f"[{texts}]" if same else f"np.broadcast_arrays({texts})"
+    return body.combine(parts, Code(f"np.stack({given}, {dim})"), order, node.out, thin=thin)
+
+
 def dropout(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """This is inference: nothing is left out."""
     return body.real(vals[0], is_table(node.out))
@@ -383,6 +392,7 @@ OPS: dict[str, Emit] = {
     "log_softmax": softmax,
     "l2norm": l2norm,
     "concat": concat,
+    "stack": stack,
     "dropout": dropout,
     "cross_entropy": cross_entropy,
     "window": window,

@@ -122,6 +122,26 @@ def concat_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val]
     return [body.align(val, order) for val in parts], order, order.index(made) - len(order), same
 
 
+def stack_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:
+    """The parts laid out alike, the order with the new axis, its dimension, and whether the parts surely agree."""
+    out, made = node.out, node.made[0]
+    if kind_of(out) == "real":
+        vals = [body.real(val, is_table(out), vals) for val in vals]
+    vals = [body.spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
+    order = body.union_order(vals, out)
+    at = 0
+    for reader in body.graph.nodes:  # beside what it is merged with, so that nothing moves then
+        if isinstance(reader, Apply) and reader.op == "merge" and reader.operands[0].id == out.id:
+            place = reader.axes.index(made)
+            after, before = reader.axes[place + 1 :], reader.axes[:place]
+            at = order.index(after[0]) if after and after[0] in order else at
+            at = order.index(before[-1]) + 1 if not after and before and before[-1] in order else at
+    leads = {val.lead for val in vals}
+    same = all(set(val.axes) == set(order) and not val.thin for val in vals) and leads in ({NONE}, {FULL})
+    parts = [body.align(val, order) for val in vals]
+    return parts, (*order[:at], made, *order[at:]), at - len(order) - 1, same
+
+
 def least(op: str) -> str:
     """What a masked item counts as in a reduction of reals."""
     return {"max": "-math.inf", "logsumexp": "-math.inf", "argmax": "-math.inf", "min": "math.inf"}.get(op, "0")

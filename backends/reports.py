@@ -14,34 +14,42 @@ from ..compiler.rewrites import PASSES, Pass
 from ..compiler.rewrites.passes import FORWARD, STEP
 from ..compiler.static import Literal
 from .changes import change, instances
-from .lower import described
+from .lower import derived, described
 
 ZERO = (Literal(0), Literal(0.0))
+LEFT_OUT = "left out"
 WHOLE = "the whole matrix of scores"
 UNFUSED = "not fused: the weights are read elsewhere, or the scores are more than a product, scaled, and a bias"
 
 
 def explain(graph: Graph, passes: Sequence[Pass] = PASSES) -> Report:
     """The report of a model whose sizes are known, compiled with these passes."""
-    model, on = graph, frozenset(one.name for one in passes)
-    changes = []
-    for one in PASSES:
-        if one not in passes:
-            changes.append(Change(one.name, "left out"))
-        elif FORWARD in one.kinds:
-            new = one.run(graph, on)
-            if new is not graph:
-                changes.append(Change(one.name, change(one.name, graph, new)))
-            graph = new
+    lowered, changes = _changes(graph, passes, FORWARD)
     found: dict[object, Attended] = {}
-    for attended in _attended(graph):
+    for attended in _attended(lowered):
         key = (attended.span, attended.sees, attended.unread, tuple(attended.how.items()))
         paths = (*found[key].paths, *attended.paths) if key in found else attended.paths
         found[key] = replace(attended, paths=tuple(dict.fromkeys(paths)))
-    decoding = described(model, passes)
-    if (step := decoding.step) is not None:
-        changes += [Change(one.name, change(one.name, step, step)) for one in passes if one.kinds == (STEP,)]
-    return Report(graph.name, tuple(changes), tuple(found.values()), tuple(str(decoding).splitlines()))
+    decoding = described(graph, passes)
+    told = str(decoding).splitlines()
+    step = derived(graph, lowered, passes).step
+    if decoding.step is not None and step is not None:
+        told += [f"step: {one.rewrite}: {one.what}" for one in _changes(step, passes, STEP)[1]]
+    left_out = [Change(one.name, LEFT_OUT) for one in PASSES if one not in passes]
+    order = {one.name: place for place, one in enumerate(PASSES)}
+    changes = sorted([*changes, *left_out], key=lambda one: order[one.rewrite])
+    return Report(graph.name, tuple(changes), tuple(found.values()), tuple(told))
+
+
+def _changes(graph: Graph, passes: Sequence[Pass], kind: str) -> tuple[Graph, list[Change]]:
+    """The graph lowered, and what each pass did to it."""
+    on, changes = frozenset(one.name for one in passes), []
+    for one in passes:
+        new = one.run(graph, on) if kind in one.kinds else graph
+        if new is not graph:
+            changes.append(Change(one.name, change(one.name, graph, new)))
+        graph = new
+    return graph, changes
 
 
 def _attended(root: Graph) -> Iterator[Attended]:

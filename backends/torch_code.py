@@ -12,7 +12,7 @@ from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.ops import OPS
 from ..compiler.rewrites import PASSES, Pass
-from ..compiler.static import Const, Static
+from ..compiler.static import Const, Static, axes_in
 from . import torch_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
@@ -127,7 +127,7 @@ class TorchBody(Body):
         """The size of an axis inside `__init__`."""
         if self.home is not None:
             own = self._home_axes.get(axis)
-            return self.home.built_size(own) if own is not None else str(axis.extent)
+            return self.home.built_size(own) if own is not None else self._built_at_home(axis)
         if axis in self.derived:
             return self.derived[axis]
         if axis not in self.plan.axes or (axis.extent is not None and axis not in self.scope.axes):
@@ -142,6 +142,20 @@ class TorchBody(Body):
             self.derivations.append(f"{name} = {code.text}")
         else:
             self.plan.sizes[axis] = None
+        return name
+
+    def _built_at_home(self, axis: Axis) -> str:
+        """The size of an axis that `forward` does not have: worked out from others in `__init__`, or a number."""
+        assert self.home is not None
+        if axis.size is None or not set(axes_in(axis.size)) <= set(self._home_axes):
+            return str(axis.extent)
+        text = static_code(axis.size, self.built_size, self.built_const, exact=True).text
+        for line in self.home.derivations:
+            name, _, known = line.partition(" = ")
+            if known == text:
+                return name
+        name = self.home.namer.give(axis.name)
+        self.home.derivations.append(f"{name} = {text}")
         return name
 
     @property

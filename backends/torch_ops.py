@@ -11,7 +11,18 @@ from ..compiler.graph import Apply, Init
 from ..compiler.masks import is_causal, is_causal_but_for_data
 from ..compiler.static import Literal, evaluate
 from .mask_code import define
-from .ops_common import ZERO, attention_operands, concat_operands, dims, factors, is_usual_scale, least, masked, without
+from .ops_common import (
+    ZERO,
+    attention_operands,
+    concat_operands,
+    dims,
+    factors,
+    is_usual_scale,
+    least,
+    masked,
+    stack_operands,
+    without,
+)
 from .static_code import SUM, TERM, Code
 from .values import NONE, Val, is_table, kind_of
 
@@ -280,6 +291,15 @@ def concat(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     return body.combine(parts, code, order, node.out, bounds=body.bounds.any_of([val.bounds for val in parts]))
 
 
+def stack(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """Two values side by side along a new axis (rewrites/stack.py)."""
+    parts, order, dim, same = stack_operands(body, node, vals)
+    thin = frozenset(axis for axis in order if axis not in node.made and not any(val.has(axis) for val in parts))
+    texts = ", ".join(val.text for val in parts)
+    given = f"[{texts}]" if same else f"torch.broadcast_tensors({texts})"
+    return body.combine(parts, Code(f"torch.stack({given}, {dim})"), order, node.out, thin=thin)
+
+
 def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     p = node.options.get("p", Literal(0.0))
     if p in ZERO:
@@ -430,6 +450,7 @@ OPS: dict[str, Emit] = {
     "log_softmax": softmax,
     "l2norm": l2norm,
     "concat": concat,
+    "stack": stack,
     "dropout": dropout,
     "cross_entropy": cross_entropy,
     "window": window,

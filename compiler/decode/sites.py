@@ -279,13 +279,18 @@ def costly(value: Value) -> bool:
 
 
 def same_node(graph: Graph, place: int, other: Graph | None) -> Call | Repeat | Scan | None:
-    """The node of `other` that this one became: of as many of its name. None: what it did is done otherwise there."""
+    """The node of `other` that this one became: of the same place in the spec, and of as many of its name there.
+
+    None: what it did is done otherwise there, or elsewhere.
+    """
     node = graph.nodes[place]
     if other is None or not isinstance(node, Call | Repeat | Scan):
         return None
 
     def alike(one: Node) -> bool:
-        return isinstance(one, Call | Repeat | Scan) and type(one) is type(node) and named(one) == named(node)
+        if not isinstance(one, Call | Repeat | Scan) or type(one) is not type(node):
+            return False
+        return named(one) == named(node) and one.span == node.span
 
     before = sum(map(alike, graph.nodes[:place]))
     found = [one for one in other.nodes if isinstance(one, Call | Repeat | Scan) and alike(one)]

@@ -1,9 +1,9 @@
 """softmax[k](dot[d](Q, K) scale + bias where mask) times V over k becomes one op, `attention`.
 
 Found by the shape of the graph, never by names. `Apply("attention", (Q, K, V[, bias]), axes=(d, k), made=(q, v))`, with
-the options `scale` (a number), `p` (dropout of the weights) and `cap` (scores s become cap tanh(s / cap): Gemma 2), and
-the softmax's mask. d is contracted, k normalised and contracted; q and v are the result's own axes, all others are
-shared or broadcast.
+the options `scale` (a number: what scores, queries and keys are multiplied with), `p` (dropout of the weights) and
+`cap` (scores s become cap tanh(s / cap): Gemma 2), and the softmax's mask. d is contracted, k normalised and
+contracted; q and v are the result's own axes, all others are shared or broadcast.
 
 Only where nothing else reads the scores or the weights, where nobody asked to see them (`keep`), and where there is one
 axis each of queries, keys, contraction and values. What it does not do: change any number but by rounding.
@@ -146,7 +146,8 @@ class _Match:
         if product is None:
             return None
         dot, scale = product
-        Q, K = dot.operands
+        Q, scale = self._unscaled(dot.operands[0], scale, gone)
+        K, scale = self._unscaled(dot.operands[1], scale, gone)
         if k not in self.core(K):
             Q, K = K, Q
         axes = self._axes(Q, K, values, dot.axes[0], k)
@@ -172,22 +173,28 @@ class _Match:
 
     def _scaled(self, value: Value, gone: set[int]) -> tuple[Apply, Static] | None:
         """A dot product over one axis, times or over a number known at build time."""
-        scale: Static = Literal(1)
-        node = self.private(value, "dot", "*", "/")
-        while node is not None and node.op != "dot":
-            x, y = node.operands
-            by = self.constant(y)
-            if by is None and node.op == "*":
-                x, y = y, x
-                by = self.constant(y)
-            if by is None:
-                return None
-            scale = Arith(node.op, (scale, by)) if scale != Literal(1) or node.op == "/" else by
-            gone.add(x.id)
-            node = self.private(x, "dot", "*", "/")
+        swallowed: set[int] = set()
+        inner, scale = self._unscaled(value, Literal(1), swallowed)
+        node = self.private(inner, "dot")
         if node is None or len(node.operands) != 2 or len(node.axes) != 1:
             return None
+        gone |= {*swallowed, inner.id}
         return node, scale
+
+    def _unscaled(self, value: Value, scale: Static, gone: set[int]) -> tuple[Value, Static]:
+        """What is multiplied with or divided by numbers known at build time, and these, joined to the scale."""
+        while (node := self.private(value, "*", "/")) is not None:
+            x, by = node.operands
+            number = self.constant(by)
+            if number is None and node.op == "*":
+                x, by = by, x
+                number = self.constant(by)
+            if number is None:
+                break
+            scale = Arith(node.op, (scale, number)) if scale != Literal(1) or node.op == "/" else number
+            gone.add(value.id)
+            value = x
+        return value, scale
 
     def _cap(self, value: Value) -> tuple[Value, Static, set[int]] | None:
         """x and the number c, if the value is `c * tanh(x / c)`, or a block's that is; and what goes with it."""

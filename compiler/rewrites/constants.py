@@ -101,7 +101,9 @@ class _Folder:
 
 
 def _truth(node: Apply, known: dict[int, bool]) -> bool | Value | None:
-    """What `and`, `or`, `not` of known truths come to: a truth, or the other operand."""
+    """What `and`, `or`, `not` of known truths come to: a truth, or the other operand. Renamed it is the same."""
+    if node.op in ("rename", "broadcast") and node.operands[0].id in known:
+        return known[node.operands[0].id]
     if node.op == "not" and node.operands[0].id in known:
         return not known[node.operands[0].id]
     if node.op in ("and", "or"):

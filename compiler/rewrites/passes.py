@@ -10,12 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..graph import Graph
+from .arrange import arrange
 from .attention import fuse_attention
 from .constants import fold_truths
+from .hoist import hoist
 from .join_maps import join_maps
+from .merge import merge
+from .numbers import fold_numbers
 from .place_masks import place_masks
 from .spend_logits import spend_logits
 from .split_passes import split_passes
+from .stack import stack
 
 FORWARD, PREPARE, STEP = "forward", "prepare", "step"
 
@@ -49,6 +54,11 @@ PASSES = (
         (FORWARD,),
     ),
     Pass(
+        "fold_numbers",
+        "factors in a row become one; what changes nothing (`x + 0`, `x * 1`) goes",
+        lambda graph, on: fold_numbers(graph),
+    ),
+    Pass(
         "fuse_attention",
         "softmax(Q K' ..) V becomes one op, which PyTorch has a fused kernel for",
         # What caps its scores is computed in blocks of queries, which are those of placed masks.
@@ -59,6 +69,22 @@ PASSES = (
         "masks of positions go to the attention that they belong to, and are never made",
         lambda graph, on: place_masks(graph),
         (FORWARD, PREPARE),
+    ),
+    Pass(
+        "stack",
+        "a choice by the index of an axis of two items puts the two side by side",
+        lambda graph, on: stack(graph),
+    ),
+    Pass("merge", "what a body makes twice is made once", lambda graph, on: merge(graph)),
+    Pass(
+        "hoist",
+        "what hangs on positions and sizes alone is made once, not once a pass of a repeat or a call of a block",
+        lambda graph, on: hoist(graph),
+    ),
+    Pass(
+        "arrange",
+        "what enters a repeat lies as the blocks in it want it, not transposed in each pass",
+        lambda graph, on: arrange(graph),
     ),
     Pass(
         "spend_logits",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import count
 
-from ..graph import Apply, Call, Graph, Node, Repeat, Scan, Value
+from ..graph import Apply, Call, Graph, Node, Repeat, Scan, Value, values_of
+from ..masks import term as terms
+from ..masks.term import Leaf
 
 
 def reads(node: Node) -> tuple[Value, ...]:
@@ -17,6 +20,67 @@ def reads(node: Node) -> tuple[Value, ...]:
             return node.args
         case _:
             return ()
+
+
+def makes(node: Node) -> tuple[Value, ...]:
+    """The values that a node makes."""
+    match node:
+        case Call() | Repeat() | Scan():
+            return node.outs
+        case _:
+            return (node.out,)
+
+
+def making(node: Node, outs: tuple[Value, ...]) -> Node:
+    """The node making other values."""
+    match node:
+        case Call() | Repeat() | Scan():
+            return replace(node, outs=outs)
+        case _:
+            return replace(node, out=outs[0])
+
+
+def reading(node: Node, change: Mapping[int, Value]) -> Node:
+    """The node reading other values in place of those of these ids."""
+    if not any(value.id in change for value in reads(node)):
+        return node
+
+    def now(value: Value) -> Value:
+        return change.get(value.id, value)
+
+    match node:
+        case Apply():
+            seen = node.seen
+            if seen is not None:
+                term = terms.change(
+                    seen.term, lambda part: replace(part, value=now(part.value)) if isinstance(part, Leaf) else part
+                )
+                assert term is not None
+                seen = replace(seen, term=term)
+            mask = None if node.mask is None else now(node.mask)
+            return replace(node, operands=tuple(map(now, node.operands)), mask=mask, seen=seen)
+        case Call() | Repeat() | Scan():
+            return replace(node, args=tuple(map(now, node.args)))
+        case _:
+            return node
+
+
+def retitled(node: Node, names: Mapping[int, str]) -> Node:
+    """The node, what it makes under these names, by ids."""
+    if not any(out.id in names for out in makes(node)):
+        return node
+    return making(node, tuple(replace(out, name=names.get(out.id, out.name)) for out in makes(node)))
+
+
+class Fresh:
+    """New values of one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._ids = count(1 + max((value.id for value in values_of(graph)), default=0))
+
+    def __call__(self, value: Value) -> Value:
+        """A new value that is otherwise like this one."""
+        return replace(value, id=next(self._ids))
 
 
 class Walk:

@@ -13,35 +13,45 @@ from attnc.compiler.rewrites.passes import NAMES
 
 SPEC = """\
 use std.attention: multihead, model, heads
+use std.positions: rotary
 width seq
 width past like seq
 depth model = 8, heads = 2, vocab = 5
 const layers = 2
-model lm(ids: vocab[seq]) -> [seq, vocab] causal seq {
+model net(ids: vocab[seq], next: vocab[seq], near: bool[past, seq]) -> [] {
     param E: [vocab, model]
-    x = E[vocab = ids]
+    x = E[vocab = ids] * 2 * 3
     repeat i in layers {
-        x = x + multihead.self[seq, past](x, x[seq as past], past <= seq and (i % 2 == 1 or seq - past < 3))
+        x = x + multihead.all[seq, past](x, x[seq as past], near)
+        seen = i % 2 == 1 or seq - past < 3
+        x = x + multihead.self[seq, past](rotary[seq, model](x), x[seq as past], seen and past <= seq)
     }
-    return dot[model](x, E)
+    return mean[seq](cross_entropy[vocab](dot[model](x, E), next))
 }
-model net(ids: vocab[seq], next: vocab[seq]) -> [] {
-    return mean[seq](cross_entropy[vocab](lm(ids), next))
+"""
+CAUSAL = """\
+use std.attention: multihead, model, heads
+width seq
+width past like seq
+depth model = 8, heads = 2, vocab = 5
+model net(ids: vocab[seq]) -> [seq, vocab] causal seq {
+    x = embed.E[vocab -> model](ids)
+    x = x + multihead.self[seq, past](x, x[seq as past], past <= seq)
+    return linear.scores[model -> vocab](x)
 }
 """
 
 
 def test_each_pass_changes_a_model_and_says_where() -> None:
-    spec = attnc.loads(SPEC)
-    report = spec.model("net").explain()
+    model, decoder = attnc.loads(SPEC).model("net"), attnc.loads(CAUSAL).model("net")
+    report = model.explain()
     assert [change.rewrite for change in report.changes] == [name for name in NAMES if name != "join_maps"]
-    assert [change.rewrite for change in spec.model("lm").explain().changes][-1] == "join_maps"
-    for change in (*report.changes, spec.model("lm").explain().changes[-1]):
+    for change in report.changes:
         assert change.what.partition(": ")[2], f"{change.rewrite} does not say where"
+    assert "step: join_maps: 1 product of several maps in a step: self" in decoder.explain().decoding
     for name in NAMES:
-        model = spec.model("lm" if name == "join_maps" else "net")
-        usual = model.source("torch")
-        assert model.source("torch", without=[name]) != usual, name
+        one = decoder if name == "join_maps" else model
+        assert one.source("torch", without=[name]) != one.source("torch"), name
         (left_out,) = (change for change in model.explain(without=[name]).changes if change.rewrite == name)
         assert left_out.what == "left out"
 
@@ -65,15 +75,13 @@ def test_unknown_names() -> None:
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "net.attn"
     file.write_text(SPEC)
-    assert (
-        main(["compile", f"{file}:net", "--to", "torch", "--without", "spend_logits", "--without", "place_masks"]) == 0
-    )
+    assert main(["compile", str(file), "--to", "torch", "--without", "spend_logits", "--without", "place_masks"]) == 0
     code = capsys.readouterr().out
     assert "F.cross_entropy" in code
     assert "masked_attention" not in code
-    assert main(["compile", f"{file}:net", "--explain", "--without", "spend_logits"]) == 0
+    assert main(["compile", str(file), "--explain", "--without", "spend_logits"]) == 0
     assert "spend_logits: left out" in capsys.readouterr().out
-    assert main(["compile", f"{file}:net", "--to", "numpy", "--without", "logits"]) == 2
+    assert main(["compile", str(file), "--to", "numpy", "--without", "logits"]) == 2
     message = capsys.readouterr().err
     assert message.count("\n") == 1
     assert all(name in message for name in NAMES)
@@ -105,19 +113,8 @@ model f(x: [q, m]) -> [q, m] {
 
 
 def test_decoding_is_told() -> None:
-    text = (
-        SPEC[: SPEC.index("model net")]
-        + """\
-model net(ids: vocab[seq]) -> [seq, vocab] causal seq {
-    param E: [vocab, model]
-    x = E[vocab = ids]
-    x = x + multihead.self[seq, past](x, x[seq as past], past <= seq)
-    return dot[model](x, E)
-}
-"""
-    )
-    decoding = attnc.loads(text).model("net").explain().decoding
-    assert decoding[0] == "net decodes along seq; `generate` takes `ids`"
-    assert all("all items" in line for line in decoding[1:])
-    assert len(decoding) > 1
+    first, *lines = attnc.loads(CAUSAL).model("net").explain().decoding
+    assert first == "net decodes along seq; `generate` takes `ids`"
+    assert any("all items" in line for line in lines)
+    assert "step: fuse_attention: 1 attention fused: self.attend" in lines
     assert "not declared causal" in attnc.loads(SPEC).model("net").explain().decoding[0]
