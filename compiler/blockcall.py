@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Label, Severity
 from ..dsl.source import Span
+from .alike import told_apart
 from .axes import Axis, Kind
 from .binding import Binding
 from .body import Body
@@ -15,6 +17,7 @@ from .builder import Builder
 from .frame import Frame, Instance
 from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Scan, Type, Value, values_of
 from .limits import BODIES, CALLS_DEEP, TooMuch
+from .mentions import walk
 from .modules import checked_size, size_static
 from .names import listed
 from .session import place
@@ -57,7 +60,7 @@ class BlockCall(Binding):
         arranged = self._arranged(bound, arguments)
         if arranged is None:
             return None
-        arguments = self._with_defaults(arranged) if block.target else arranged
+        arguments = self._with_defaults(arranged)
         broken = alone.graph is None or any(d.severity is Severity.ERROR for d, _ in alone.problems)
         frame = self._instance_frame(bound)
         inputs = self._inputs(frame, arguments)
@@ -84,7 +87,7 @@ class BlockCall(Binding):
         frame = instance.frame
         if instance.graph is None:
             return self._promised(frame)
-        if not self._apart(instance, frame) or not self._one_shape(instance.graph):
+        if not self._apart(instance, frame) or not self._one_form(instance.graph):
             return None
         return self._emit(instance, frame, arguments, name)
 
@@ -95,18 +98,40 @@ class BlockCall(Binding):
         return arguments
 
     def _with_defaults(self, arguments: dict[str, tuple[Wire, Span]]) -> dict[str, tuple[Wire, Span]]:
-        """An op of the user's own has no body to put a default in: it is given like any other argument."""
+        """An op of the user's own has no body to put a default in: it is given like any other argument. So is the
+        default of an argument that another call of the same weights gives.
+        """
         given = dict(arguments)
         for formal in self.block.decl.formals:
-            if formal.name.text not in given and formal.default is not None:
+            name = formal.name.text
+            if name not in given and formal.default is not None and (self.block.target or name in self.spread):
                 default = Body(self.checker, self.checker.alone[self.block].frame, Builder(), {}).expr(formal.default)
-                if default is not None:
-                    given[formal.name.text] = (default, self.call.span)
+                if default is not None and (self.block.target or isinstance(default.static, Literal)):
+                    given[name] = (default, self.call.span)
         return given
 
-    def _put_in(self, wire: Wire | None) -> bool:
+    @cached_property
+    def spread(self) -> set[str]:
+        """The arguments that calls of one set of weights do not all write alike: a number among them stands in no body,
+        or the calls would have a body each. Truth values stay: no mask at all is another computation.
+        """
+        if self.shared is None:
+            return set()
+        formals = self.block.decl.formals
+        written: dict[str, set[object]] = {formal.name.text: set() for formal in formals}
+        for node in walk(self.body.frame.block.decl.body):
+            if isinstance(node, s.Call) and node.callee.text == self.call.callee.text:
+                given = dict(zip(written, (a.value for a in node.arguments if a.name is None), strict=False))
+                given |= {a.name.text: a.value for a in node.arguments if a.name is not None}
+                for name, told in written.items():
+                    told.add(_written(given.get(name)))
+        truths = {f.name.text for f in formals if f.type.element is not None and f.type.element.text == "bool"}
+        return {name for name, told in written.items() if len(told) > 1} - truths
+
+    def _put_in(self, name: str, wire: Wire | None) -> bool:
         """A plain number or truth value stands in the body as it is, and is no input of it."""
-        return wire is not None and isinstance(wire.static, Literal) and not self.block.target
+        plain = wire is not None and isinstance(wire.static, Literal)
+        return plain and not self.block.target and name not in self.spread
 
     # The instance.
 
@@ -312,8 +337,10 @@ class BlockCall(Binding):
                 good = False
                 continue
             lifted.update(dict.fromkeys(axis for axis in wire.axes if axis not in actuals))
-            put_in = self._put_in(wire)
+            put_in = self._put_in(formal.name.text, wire)
             inside = replace(wire, span=formal.name.span) if put_in else _inside(wire, formal, wanted, actuals)
+            if wire.static is not None and formal.name.text in self.spread:
+                inside = replace(inside, role=Role.WEIGHT)  # at another call it is no number
             inputs.append((formal, inside))
         frame.lifted = tuple(lifted)
         if not good:
@@ -693,13 +720,15 @@ class BlockCall(Binding):
                 return False
         return True
 
-    def _one_shape(self, graph: Graph) -> bool:
-        """Calls of a shared block have one set of weights, so they need them in one shape."""
-        if self.shared is None:
+    def _one_form(self, graph: Graph) -> bool:
+        """Calls of a shared block have one set of weights, so they need it in one shape, and one class serves them."""
+        if self.shared is None or not owns_weights(graph, self.checker.weightless):
             return True
-        shapes = weight_shapes(graph)
-        first, place = self.body.frame.shared.setdefault(self.shared, (shapes, self.call.span))
-        for name, shape in shapes.items():
+        known, place = self.body.frame.shared.setdefault(self.shared, (graph, self.call.span))
+        if known is graph:
+            return True
+        first = weight_shapes(known)
+        for name, shape in weight_shapes(graph).items():
             if name in first and all(first[name]) and all(shape) and first[name] != shape:
                 self.body.report(
                     "E0412",
@@ -710,15 +739,27 @@ class BlockCall(Binding):
                     help=f"call `{self.block.name}` itself, with a label: each call then has weights of its own",
                 )
                 return False
-        return True
+        how = told_apart(known, graph)
+        if how is None:
+            return True
+        self.body.report(
+            "E0414",
+            f"the calls of `{self.shared}` share their weights, but differ: at this call {how}",
+            self.call.span,
+            related=[(place, "the first call")],
+            help="give what differs as an argument of all calls, or call a block with a label: each call then has "
+            "weights of its own",
+        )
+        return False
 
     def _emit(
         self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str
     ) -> list[Wire | None]:
         body, builder, graph = self.body, self.body.builder, instance.graph
         assert graph is not None
-        given = [arguments[f.name.text][0] for f in self.block.decl.formals if f.name.text in arguments]
-        args = [builder.take(wire) for wire in given if not self._put_in(wire)]
+        names = [f.name.text for f in self.block.decl.formals if f.name.text in arguments]
+        given = [(name, arguments[name][0]) for name in names]
+        args = [builder.take(wire) for name, wire in given if not self._put_in(name, wire)]
         to_actual = {formal.id: actual for formal, actual in self.actual}
         outs: list[Wire | None] = []
         values: list[Value] = []
@@ -850,3 +891,16 @@ def _inside(wire: Wire, formal: s.Formal, wanted: Type, actuals: dict[Axis, Axis
     mark = frozenset(actuals.get(axis, axis) for axis in wire.mark)
     type = Type(wanted.element, (*extra, *wanted.axes), thin)
     return Wire(type, wire.role, formal.name.span, mark=mark, loose=wire.loose)
+
+
+def _written(argument: s.Expr | None) -> object:
+    """What makes two arguments the same as they are written."""
+    match argument:
+        case None:
+            return "the default"
+        case s.Number(value) | s.Truth(value):
+            return type(value), value
+        case s.Name(text):
+            return text
+        case _:
+            return "a value"

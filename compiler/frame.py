@@ -41,7 +41,7 @@ class Frame:
     local_consts: dict[str, Static] = field(default_factory=dict)
     problems: list[tuple[Diagnostic, bool]] = field(default_factory=list)
     at: Span | None = None  # the statement at hand
-    shared: dict[str, tuple[dict[str, tuple[int | None, ...]], Span]] = field(default_factory=dict)
+    shared: dict[str, tuple[Graph, Span]] = field(default_factory=dict)  # the first call of one set of weights
 
     @classmethod
     def of(cls, block: BlockDef, *, judge: bool) -> Frame:

@@ -61,6 +61,13 @@ class Repeats(Expressions):
                     self.env[text] = None
                 return
             graphs, variant, builders = found
+            if statement.shared and len(graphs) > 1 and index is not None:
+                self.report(
+                    "E0414",
+                    f"the passes of a `shared` repeat are one, but here a static `if` hangs on `{index.name}`",
+                    statement.head,
+                    help=f"choose between values, `select({index.name} == 0, a, b)`, or leave out `shared`",
+                )
         outside = self._join_outside(builders)
         graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
         args = tuple(self.builder.take(w) for w in [*body.starts, *outside])

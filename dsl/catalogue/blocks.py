@@ -419,4 +419,39 @@ model net(x: [seq, d]) -> [seq, d] {
 }
 """,
     ),
+    Entry(
+        "E0414",
+        "one set of weights, used in two ways",
+        """
+        All calls of `share f = block` have one set of weights, and so have the passes of a `shared` repeat: they are
+        the same computation, of other values. A const that decides what is computed, another branch of an `if`, or a
+        formula of indices where another call gives data makes it another one. What differs may be an argument instead.
+        """,
+        """
+width seq
+depth model = 8
+
+block scaled[times: const](x: [seq, model]) -> [seq, model] {
+    return linear.a[model -> model](x) * times
+}
+
+model both(x: [seq, model]) -> [seq, model] {
+    share f = scaled
+    return f[times = 2](x) + f[times = 3](x)
+}
+""",
+        """
+width seq
+depth model = 8
+
+block scaled(x: [seq, model], times: []) -> [seq, model] {
+    return linear.a[model -> model](x) * times
+}
+
+model both(x: [seq, model]) -> [seq, model] {
+    share f = scaled
+    return f(x, 2) + f(x, 3)
+}
+""",
+    ),
 )
