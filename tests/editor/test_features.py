@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -133,6 +134,15 @@ def typing(seed: int, edits: int) -> None:
         assert all(
             lines.offset(*lines.place(at)) == at for at in (offset, len(text)) if text[at - 1 : at + 1] != "\r\n"
         )
+
+
+@pytest.mark.parametrize("text", ["(" * 60_000, "{" * 60_000, "[(" * 30_000, "a." * 30_000, "\U0001d4a6" * 15_000])
+def test_what_nests_beyond_all_measure_is_answered_at_once(text: str) -> None:
+    analysis = checked(Path("/nowhere/x.attn"), text)
+    begun = time.process_time()
+    for offset in (0, 30_000, len(text)):
+        ask_everything(analysis, offset)
+    assert time.process_time() - begun < 5
 
 
 def test_hover_knows_the_axes_of_a_dot() -> None:

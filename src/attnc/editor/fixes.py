@@ -65,11 +65,9 @@ def canonical(analysis: Analysis, start: int, end: int) -> list[Edit] | None:
     source = analysis.source
     try:
         new = formatted(source.text)
-        edits = [
-            Edit(Span(source, a, b), new[c:d])
-            for a, b, c, d in Shift.between(source.text, new).changes()
-            if a <= end and b >= start
-        ]
-        return edits if formatted(apply(source.text, edits)) == new else None
+        changes = list(Shift.between(source.text, new).changes())
+        edits = [Edit(Span(source, a, b), new[c:d]) for a, b, c, d in changes if a <= end and b >= start]
+        alone = len(edits) == len(changes) or formatted(apply(source.text, edits)) == new
+        return edits if alone else None
     except AttnError:
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..dsl.layout import MAX_DEPTH
+
 WORDS = {
     "use": "brings blocks, axes and consts from another file, or from the library `std`",
     "width": "an axis that counts items: a sequence, patches, slots",
@@ -140,6 +142,8 @@ def around(text: str, offset: int) -> Around:
             stack.append(index)
         elif token.text in _CLOSERS and stack:
             stack.pop()
+    if len(stack) > MAX_DEPTH:  # no spec: nothing to say of it
+        return Around((), (), word, start, (), silent=True)
     opened = tuple(_opened(found, index) for index in stack)
     line: list[Token] = []
     for token in reversed(found):
