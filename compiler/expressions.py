@@ -231,8 +231,17 @@ class Expressions(Scope):
             )
             return None
         if new in wire.type.axes and new != old:
+            after = [each for each in expr.brackets.items if each.rename is not None and each.name.text == new.name]
+            turned = next((each for each in after if each.span.start > item.span.start), None)
+            help = "rename to another copy"
+            if turned is not None:
+                help = f"renames are made in turn: first `{turned.span.text}`, then `{item.span.text}`"
             call.fail(
-                "E0302", f"this has `{new.name}` already: it is {show(wire)}", item.span, help="rename to another copy"
+                "E0302",
+                f"this has `{new.name}` already: it is {show(wire)}",
+                item.span,
+                help=help,
+                fix=[(item.span, turned.span.text), (turned.span, item.span.text)] if turned is not None else [],
             )
             return None
 
@@ -341,6 +350,8 @@ class Expressions(Scope):
         name = call.callee.text
         if call.scan is not None and name not in self.shares and name not in self.frame.module.blocks:
             self.visit_arguments(call)
+            if is_missing(self.frame.module, name):
+                return None
             near = nearest(name, self.frame.module.blocks)
             self.report(
                 "E0203",

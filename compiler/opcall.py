@@ -267,6 +267,11 @@ class OpCall:
             help = (
                 f"`{copies[0].name}` is another copy of `{axis.name}`: rename it, `x[{copies[0].name} as {axis.name}]`"
             )
+            if not other.has(copies[0]):
+                help += (
+                    f"; or, for each pair of the two, write `broadcast[{axis.name}]({span.text})` "
+                    f"and `broadcast[{copies[0].name}]({other_span.text})`"
+                )
         elif foreign:
             help = f"is this the right stream? it runs along `{foreign[0].name}`, not along `{axis.name}`"
         elif axis in self.body.frame.lifted:

@@ -254,6 +254,14 @@ def _chain(place: _Place) -> _Finding | None:
     )
 
 
+def _to_nothing(place: _Place) -> _Finding | None:
+    if place.previous == "->" and place.found == "]":
+        return _Finding(
+            "a map makes an axis; for one number it is of size 1, `depth one = 1`, or a `dot` with a `param`"
+        )
+    return None
+
+
 def _equals(place: _Place) -> _Finding | None:
     if place.found == "==" and place.kind == "EQUAL":  # the first half was taken for `=`
         fix = ((place.span, "="),)
@@ -445,6 +453,7 @@ _RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
     _item_word_as_name,
     _else_if,
     _reserved,
+    _to_nothing,
     _equals,
     _statement_begins,
     _body,
