@@ -62,7 +62,7 @@ class Attention:
 
     args:  Q [.., q, d], K [.., k, d] and V [.., k, v].
     where: the mask [.., q, k], and `data` what a mask of positions reads besides these, [.., q, k] too, or numbers.
-    alike: whether Q, K and V surely have the same leading dimensions.
+    alike: whether Q, K and V surely have the same leading dimensions, and a mask as many or none: kernels want it so.
     """
 
     args: tuple[Val, Val, Val]
@@ -102,6 +102,8 @@ def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | Non
     thin = frozenset(a for a in result.thin if a not in (q, v)) | ({q} & Q.thin) | ({v} & V.thin)
     data = [val if val.number else over(val, shared, q, k, body) for val in data]
     alike = all(val.lead == FULL and len(val.axes) == len(laid[0].axes) and not val.thin for val in laid)
+    masks = [val for val in (where, bias) if val is not None]
+    alike = alike and all(val.lead == FULL or (val.lead == NONE and len(val.axes) == 2) for val in masks)
     return Attention(laid, where, data, bias, replace(result, thin=thin), alike)
 
 

@@ -102,11 +102,12 @@ def training(name: str, sizes: Sizes, target: float | None, mask_of: Callable[[S
 
     def both(way: Callable[..., Tensor]) -> Callable[[], list[Tensor]]:
         def step() -> list[Tensor]:
-            for x in inputs:
-                x.grad = None
             found = way(*inputs)
             found.backward(upstream)
-            return [found.detach(), *(x.grad for x in inputs if x.grad is not None)]
+            gradients = [x.grad for x in inputs if x.grad is not None]
+            for x in inputs:
+                x.grad = None
+            return [found.detach(), *gradients]
 
         return step
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
 import os
 import resource
 import struct
@@ -12,6 +15,7 @@ def peak(call: Callable[[], object]) -> int | None:
     """Bytes; None where it cannot be told (no fork, no /proc, or the call failed there)."""
     if not hasattr(os, "fork") or not os.path.exists("/proc/self/statm"):
         return None
+    give_back()
     out, into = os.pipe()
     child = os.fork()
     if child == 0:  # never returns
@@ -27,6 +31,13 @@ def peak(call: Callable[[], object]) -> int | None:
         found = told.read(8)
     os.waitpid(child, 0)
     return struct.unpack("q", found)[0] if len(found) == 8 else None
+
+
+def give_back() -> None:
+    """Memory that was freed, but kept for later: what is used again would not be counted."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # glibc alone has it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def resident() -> int:

@@ -25,11 +25,11 @@ def installed(makers: Mapping[str, Callable[[], T]]) -> dict[str, T]:
 
 
 def step(module: nn.Module, loss: Callable[[], Tensor]) -> Callable[[], None]:
-    """Forward and backward; what an optimiser would do is the same for all, and left out."""
+    """Forward and backward; what an optimiser would do is the same for all, and left out. No gradient stays."""
 
     def call() -> None:
-        module.zero_grad(set_to_none=True)
         loss().backward()
+        module.zero_grad(set_to_none=True)
 
     return call
 
@@ -43,9 +43,9 @@ def cross_entropy(found: object, following: Tensor) -> Tensor:
 def same_training(losses: Mapping[str, Loss], embeddings: Mapping[str, Tensor]) -> None:
     """Whoever has the same weights has the same loss and gradient of the embeddings as the first; all have a loss."""
     found = {}
-    for name, (module, loss) in losses.items():
-        step(module, loss)()
-        found[name] = loss().detach()
+    for name, (_, loss) in losses.items():
+        found[name] = loss()
+        found[name].backward()
         assert bool(found[name].isfinite()), name
     first, *others = embeddings
     for name in others:
@@ -53,6 +53,8 @@ def same_training(losses: Mapping[str, Loss], embeddings: Mapping[str, Tensor]) 
         mine, theirs = embeddings[first].grad, embeddings[name].grad
         assert mine is not None and theirs is not None
         assert float((mine - theirs).abs().max() / theirs.std()) < 1e-3, name
+    for module, _ in losses.values():
+        module.zero_grad(set_to_none=True)
 
 
 def greedy(tokens: Tensor, logits: Tensor, who: str) -> None:
