@@ -479,11 +479,12 @@ class Step:
 
     def _repeat(self, b: Builder, place: int, node: Repeat) -> None:
         site, bodies = b.site, b.site.inside[place]
+        self._stored(b, node.outs)
         carried: list[tuple[int, Wish]] = []
         for number in range(node.carried):
             inner = [body.cells[body.graph.inputs[number].value.id] for body in bodies]
             last = site.cells[node.outs[number].id]
-            found = [wish for cell in (*inner, last) if cell.kind != STATIC for wish in self._enters(cell)]
+            found = [wish for cell in (*inner, last) for wish in self._enters(cell)]
             carried += [(number, wish) for wish in dict.fromkeys(found)]
         outside = dict.fromkeys(
             (number, wish)

@@ -51,7 +51,8 @@ class Prepare:
                 return [child.cells[child.graph.outputs[node.outs.index(cell.value)].value.id]]
             case Repeat() if (place := site.graph.nodes.index(node)) in site.inside:
                 number = node.outs.index(cell.value)
-                return [body.cells[body.graph.outputs[number].value.id] for body in site.inside[place]]
+                ends = [(body, (body.graph.outputs[number], body.graph.inputs[number])) for body in site.inside[place]]
+                return [body.cells[end.value.id] for body, both in ends for end in both]
             case Call() | Scan() | Repeat():
                 return [site.cells[arg.id] for arg in node.args]
             case _:
@@ -132,6 +133,8 @@ class Prepare:
         else:
             pairs = tuple((formal, actual) for formal, actual in node.axes if not site.timed(actual))
             b.nodes.append(replace(node, graph=graphs[0], args=args, outs=outs, axes=pairs))
+        for number in given:
+            self._store(b, site.cells[node.outs[number].id])
 
     def build(self) -> Graph:
         return self.graph(self.root, [], [])

@@ -292,14 +292,14 @@ class Wants:
                         if mode is not None:
                             mode.even()
                 if number < node.carried:
-                    self._round(inner, outer, once=True)
+                    self._round(inner, outer)
                 else:
                     self._up(inner, outer, {})
 
-    def _round(self, cell: Cell, inner: Cell, once: bool = False) -> None:
+    def _round(self, cell: Cell, inner: Cell) -> None:
         """A carried value: what one pass gives, the next one takes, always in the same modes."""
         if inner.kind == STATIC and cell.kind == STATIC:
-            if cell.wanted and not cell.stored and once:
+            if cell.wanted and not cell.stored:
                 self._want(inner, {}, None)
             return
         for wish in cell.wanted:
