@@ -317,10 +317,12 @@ class Calls(Layout):
         loop = self.loop(node, plans, targets, [val.text for val in extra], keywords)
         self.lines += [self.indent + text for text in loop]
         own_axes = self.program.bindings[id(node.bodies[0])][0]
-        needs = frozenset[int]().union(*(val.needs for val in vals))
+        again = {place: place for place in range(node.carried)}
         for place, (out, target, val) in enumerate(zip(node.outs, targets, carried, strict=True)):
             state = plans[0].outputs[place]
             assert state is not None
+            reached = {place}.union(*(_reached(plan, place, again) for plan in plans))
+            needs = frozenset[int]().union(*(vals[number].needs for number in reached))
             thin = val.thin | {own_axes[axis] for axis in state.thin}
             lead = join_leads([val.lead, *(v.lead for v in vals)]) if state.lead else val.lead
             if val.lead != lead:
@@ -438,10 +440,11 @@ class Calls(Layout):
                 self.line(f"{lists[place]}.append({targets[place]})")
         self.indent = self.indent[:-4]
         self.release(node.args)
-        needs = frozenset[int]().union(*(val.needs for val in vals))
         for place, out in enumerate(node.outs):
             output = plan.outputs[place]
             assert output is not None
+            fed = [vals[number] for number in sorted(_reached(plan, place, states))]
+            needs = frozenset[int]().union(*(val.needs for val in fed))
             axes = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
             thin = frozenset() if place in next_state else {to_caller.get(own[a], own[a]) for a in output.thin}
             got = FULL if any_lead and (place in next_state or output.lead == FULL) else SOME if any_lead else NONE
@@ -449,7 +452,8 @@ class Calls(Layout):
             if place not in next_state and output.lead == NONE:
                 order, got = (axis, *axes), NONE
             table = is_table(graph.outputs[place].value)  # of a step: what comes of a scan carries data
-            thin |= {a for a in order[: -1 - len(axes)] if not any(v.has(a) for v in vals)}
+            whole = vals if place in next_state else fed
+            thin |= {a for a in order[: -1 - len(axes)] if not any(val.has(a) for val in whole)}
             val = Val(Code("_"), order, frozenset(thin), got, kind_of(out), table, False, needs)
             if collected[place] is None:
                 self._keep(out, val)
@@ -506,3 +510,16 @@ class Calls(Layout):
             thin = frozenset(axis for axis in spread if not any(val.has(axis) for val in vals))
             outs.append(Val(Code(""), axes, thin, lead, kind_of(out), False, False, needs, ANY, names, 1))
         self._bind_call(node, f"{self.file.foreign(graph)}({', '.join(args)})", outs)
+
+
+def _reached(plan: Plan, place: int, again: Mapping[int, int]) -> set[int]:
+    """The arguments that a result of a body depends on. `again`: of those carried, what each is next time round."""
+    found: set[int] = set()
+    todo = [place]
+    while todo:
+        state = plan.outputs[todo.pop()]
+        assert state is not None
+        new = state.needs - found
+        found |= new
+        todo += [again[number] for number in sorted(new) if number in again]
+    return found

@@ -120,8 +120,11 @@ def _called(made: type[torch.nn.Module], graph: Graph) -> type[torch.nn.Module]:
 
         return call
 
+    if not names:
+        return made
     methods = [name for name in ("__call__", "prepare", "step", "generate", "stream") if hasattr(made, name)]
-    return type(made.__name__, (made,), {name: renaming(getattr(made, name)) for name in methods}) if names else made
+    inside = {name: renaming(getattr(made, name)) for name in methods}
+    return type(made.__name__, (made,), {"__module__": made.__module__, "__doc__": made.__doc__, **inside})
 
 
 def _tensor(array: Any) -> torch.Tensor:

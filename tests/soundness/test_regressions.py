@@ -218,6 +218,15 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "model net(x: [t], y: [t, d]) -> (x: [t], y: [t, d]) {\n    a, b = f(x, y)\n    return a, b\n}\n",
         {"x": (4,), "y": (4, 3)},
     ),
+    # A repeat's result was taken to vary with all that the repeat is given: so it kept its size 1 (25353).
+    "spread argument of a repeat beside a whole one": (
+        "depth heads = 2, inner = 3, vocab = 2\n"
+        "block f[a: depth, b: depth](x: [a], n: [b, a]) -> [a] {\n"
+        "    repeat.r 2 {\n        x = tanh(x + 1)\n        n = tanh(n)\n    }\n    return x\n}\n"
+        "model net(x: [], n: [heads, inner, vocab]) -> [inner, vocab] {\n"
+        "    return f[inner, heads](broadcast[inner, vocab](x), n)\n}\n",
+        {"x": (), "n": (2, 3, 2)},
+    ),
     # Names that generated code, or Python, has for itself.
     "names of the generated code": (
         "width last\ndepth dtype = 2, device = 3\n"
