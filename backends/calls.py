@@ -452,8 +452,8 @@ class Calls(Layout):
             if place not in next_state and output.lead == NONE:
                 order, got = (axis, *axes), NONE
             table = is_table(graph.outputs[place].value)  # of a step: what comes of a scan carries data
-            whole = vals if place in next_state else fed
-            thin |= {a for a in order[: -1 - len(axes)] if not any(val.has(a) for val in whole)}
+            varying = vals if place in next_state else fed
+            thin |= {a for a in order[: -1 - len(axes)] if not any(val.has(a) for val in varying)}
             val = Val(Code("_"), order, frozenset(thin), got, kind_of(out), table, False, needs)
             if collected[place] is None:
                 self._keep(out, val)

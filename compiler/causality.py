@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ..dsl.diagnostic import Diagnostic, error
+from ..dsl.diagnostic import Diagnostic
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Scan, Value
+from .leak import Trace, leak
 from .limits import PROOF
 from .ops import OPS
 from .predicates import Facts, Linear, at_most_zero, both, closed, either, over, without
@@ -36,18 +37,8 @@ class Digit:
 TOP = Digit(None)
 ZERO = Digit(None, zero=True)
 Bound = tuple[Digit, ...]
-STEPS_TOLD = 20  # of the path of a leak
 UPPERS = 16  # bounds kept of one index
 RIVALS = 8  # bounds kept that differ in the offsets of several digits alone
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """How a bound came about: the last step, and the one before."""
-
-    text: str
-    span: Span | None
-    before: Trace | None
 
 
 Reach = dict[Bound, Trace]
@@ -109,11 +100,10 @@ def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnosti
         )
         for entry in graph.inputs
     ]
-    value = graph.outputs[output].value
     info = analysis.run(graph, inputs, frozenset({axis.family}))[output]
     for bound, trace in info.reach.items():
         if not _within(bound, axis):
-            return _leak(bound, trace, graph, axis, span, value)
+            return leak(trace, _reached(bound, axis), graph, axis, span)
     return None
 
 
@@ -123,43 +113,14 @@ def _within(bound: Bound, axis: Axis) -> bool:
     return len(bound) == 1 and bound[0].axis == axis and bound[0].offset <= 0
 
 
-def _leak(bound: Bound, trace: Trace, graph: Graph, axis: Axis, span: Span, value: Value) -> Diagnostic:
-    """The path of the leak, step by step."""
-    steps: list[Trace] = []
-    last: Trace | None = trace
-    while last is not None:
-        steps.append(last)
-        last = last.before
-    steps.reverse()
+def _reached(bound: Bound, axis: Axis) -> str:
+    """In words: what an item of the result depends on."""
     digit = bound[0]
     if digit.axis is None:
-        how = f"items of `{axis.name}` after it"
-    elif digit.axis == axis:
-        how = f"the item {digit.offset} after it"
-    else:
-        how = f"items along `{digit.axis.name}`, which may come after it"
-    told = list(enumerate(steps, 1))
-    if len(told) > STEPS_TOLD:
-        told = [*told[: STEPS_TOLD // 2], *told[-(STEPS_TOLD // 2) :]]
-    notes = [f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "") for number, step in told]
-    if len(told) < len(steps):
-        notes.insert(STEPS_TOLD // 2, f"... {len(steps) - len(told)} steps more ...")
-    related = [(step.span, f"{number}. {step.text}") for number, step in told if step.span is not None]
-    same = [item for item in related if item[0].source is span.source]
-    return error(
-        "E0701",
-        f"`{graph.name}` is not causal along `{axis.name}`: an item of its result depends on {how}",
-        span,
-        f"`causal {axis.name}` does not hold",
-        related=same,
-        notes=["the path of the leak:", *notes] if len(same) < len(steps) else (),
-        help=f"mask what comes after, `softmax[past](s where past <= {axis.name})`, or drop the claim",
-    )
-
-
-def _where(span: Span) -> str:
-    line, column = span.source.position(span.start)
-    return f"{span.source.name}:{line}:{column}"
+        return f"items of `{axis.name}` after it"
+    if digit.axis == axis:
+        return f"the item {digit.offset} after it"
+    return f"items along `{digit.axis.name}`, which may come after it"
 
 
 @dataclass
@@ -173,7 +134,8 @@ class _Analysis:
         """The infos of a graph's outputs."""
         if graph.target:
             text = f"`{graph.name}` is an op of your own: it may read anything"
-            read = everything(text, graph.span, *(info.reach for info in inputs))
+            read = everything(text, None, *(info.reach for info in inputs))
+            read = {bound: replace(trace, at=graph) for bound, trace in read.items()}  # it stands where it is called
             return [Info(read) for _ in graph.outputs]
         key = (id(graph), families, tuple(_freeze(info) for info in inputs))
         if key in self.kept:
@@ -193,18 +155,18 @@ class _Analysis:
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
-                    infos[node.out.id] = Step(node, infos, families).info()
+                    infos[node.out.id] = Step(node, infos, families, graph).info()
                 case Call():
-                    self._call(node, infos, families)
+                    self._call(node, infos, families, graph)
                 case Repeat():
-                    self._repeat(node, infos, families)
+                    self._repeat(node, infos, families, graph)
                 case Scan():
-                    self._scan(node, infos, families)
+                    self._scan(node, infos, families, graph)
         result = [infos[output.value.id] for output in graph.outputs]
         self.kept[key] = result
         return result
 
-    def _call(self, node: Call, infos: dict[int, Info], families: frozenset[int]) -> None:
+    def _call(self, node: Call, infos: dict[int, Info], families: frozenset[int], graph: Graph) -> None:
         inner = frozenset(formal.family for formal, actual in node.axes if actual.family in families)
         inner |= frozenset(axis.family for axis in node.graph.lifted if axis.family in families)
         entering = []
@@ -213,9 +175,9 @@ class _Analysis:
             entering.append(over_info(infos[arg.id], back))
         names = dict(node.axes)
         for out, info in zip(node.outs, self.run(node.graph, entering, inner), strict=True):
-            infos[out.id] = over_info(info, names)
+            infos[out.id] = leaving(over_info(info, names), node.graph, node, graph)
 
-    def _scan(self, node: Scan, infos: dict[int, Info], families: frozenset[int]) -> None:
+    def _scan(self, node: Scan, infos: dict[int, Info], families: frozenset[int], graph: Graph) -> None:
         """A state depends on items up to the one at hand: each step adds its own, and none after it."""
         inner = frozenset(formal.family for formal, actual in node.axes if actual.family in families)
         inner |= frozenset(axis.family for axis in node.graph.lifted if axis.family in families)
@@ -239,15 +201,15 @@ class _Analysis:
                     entering[at] = Info(everything("each step reaches further", node.span, entering[at].reach))
         names = dict(node.axes)
         for out, info in zip(node.outs, found, strict=True):
-            infos[out.id] = Info(over_info(info, names).reach)
+            infos[out.id] = Info(leaving(over_info(info, names), node.graph, node, graph).reach)
 
-    def _repeat(self, node: Repeat, infos: dict[int, Info], families: frozenset[int]) -> None:
+    def _repeat(self, node: Repeat, infos: dict[int, Info], families: frozenset[int], graph: Graph) -> None:
         carried = [Info(infos[arg.id].reach) for arg in node.args[: node.carried]]
         outside = [infos[arg.id] for arg in node.args[node.carried :]]
         for attempt in range(8):
             after = [Info(info.reach) for info in carried]
             for body in node.bodies:
-                found = self.run(body, [*carried, *outside], families)
+                found = [leaving(info, body, node, graph) for info in self.run(body, [*carried, *outside], families)]
                 after = [Info(unite(a.reach, b.reach)) for a, b in zip(after, found, strict=True)]
             settled = all(set(a.reach) == set(b.reach) for a, b in zip(carried, after, strict=True))
             carried = after
@@ -282,6 +244,11 @@ def over_info(info: Info, names: Mapping[Axis, Axis]) -> Info:
         info.absolute.over(names) if info.absolute else None,
         (names.get(info.extent[0], info.extent[0]), info.extent[1]) if info.extent else None,
     )
+
+
+def leaving(info: Info, inner: Graph, node: Call | Repeat | Scan, outer: Graph) -> Info:
+    """The same outside of a call or a repeat: its traces know the way."""
+    return replace(info, reach={bound: trace.leaving(inner, node, outer) for bound, trace in info.reach.items()})
 
 
 def counts(axis: Axis, families: frozenset[int]) -> bool:
@@ -339,6 +306,7 @@ class Step:
     node: Apply
     infos: dict[int, Info]
     families: frozenset[int]
+    graph: Graph
 
     def info(self) -> Info:
         node = self.node
@@ -384,7 +352,7 @@ class Step:
     # -- reach ---------------------------------------------------------------------------------------------------
 
     def _step(self, text: str, before: Trace | None) -> Trace:
-        return Trace(text, self.node.span, before)
+        return Trace(text, self.node.span, before, self.node, self.graph, self.graph)
 
     def _bounded(self, parts: Iterable[Info], axes: set[Axis], support: Facts) -> Reach:
         """The reach after the axes went: each is replaced by what the support says it is at most, else by

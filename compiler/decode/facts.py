@@ -56,7 +56,7 @@ class Facts:
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
-                    infos[node.out.id] = Step(node, infos, frozenset()).info()
+                    infos[node.out.id] = Step(node, infos, frozenset(), site.graph).info()
                 case Call() if place in site.inside:
                     self._call(site, place, node, infos, env, where)
                 case Repeat() if place in site.inside:

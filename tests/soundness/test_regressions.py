@@ -222,7 +222,7 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
     "spread argument of a repeat beside a whole one": (
         "depth heads = 2, inner = 3, vocab = 2\n"
         "block f[a: depth, b: depth](x: [a], n: [b, a]) -> [a] {\n"
-        "    repeat.r 2 {\n        x = tanh(x + 1)\n        n = tanh(n)\n    }\n    return x\n}\n"
+        "    repeat.r 2 {\n        x = tanh(x + 1)\n        m = linear.L[a -> a](n)\n    }\n    return x\n}\n"
         "model net(x: [], n: [heads, inner, vocab]) -> [inner, vocab] {\n"
         "    return f[inner, heads](broadcast[inner, vocab](x), n)\n}\n",
         {"x": (), "n": (2, 3, 2)},

@@ -1,0 +1,99 @@
+"""How a bound of a proof of causality came about, and the message of a proof that fails.
+
+The mistake stands where the last step of the path was taken; of an op with a mask, where that mask is made: in the block
+of the op, or in one that calls it. So a mask turned round is underlined itself, however many blocks it went through.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..dsl.diagnostic import Diagnostic, error
+from ..dsl.source import Span
+from .axes import Axis
+from .graph import Apply, Call, Constant, Graph, Repeat, Scan, Value
+
+STEPS_TOLD = 20  # of the path of a leak
+Around = tuple[Call | Repeat | Scan, Graph]  # what a graph runs in, and the graph where that stands
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How a bound came about: the last step, and the one before.
+
+    node: the op of the step, if it is one, in the graph `home`. via: the calls and repeats around it, innermost first,
+    as far as the bound has come; `at` is the graph that they lead to.
+    """
+
+    text: str
+    span: Span | None
+    before: Trace | None
+    node: Apply | None = None
+    home: Graph | None = None
+    at: Graph | None = None
+    via: tuple[Around, ...] = ()
+
+    def leaving(self, inner: Graph, node: Call | Repeat | Scan, outer: Graph) -> Trace:
+        """The same outside of a call or a repeat; what only passed through it is as it was."""
+        return replace(self, at=outer, via=(*self.via, (node, outer))) if self.at is inner else self
+
+
+def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagnostic:
+    """The path of the leak, step by step."""
+    steps: list[Trace] = []
+    last: Trace | None = trace
+    while last is not None:
+        steps.append(last)
+        last = last.before
+    steps.reverse()
+    told = list(enumerate(steps, 1))
+    if len(told) > STEPS_TOLD:
+        told = [*told[: STEPS_TOLD // 2], *told[-(STEPS_TOLD // 2) :]]
+    notes = [f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "") for number, step in told]
+    if len(told) < len(steps):
+        notes.insert(STEPS_TOLD // 2, f"... {len(steps) - len(told)} steps more ...")
+    place = _place(trace, claim)
+    related = [(step.span, f"{number}. {step.text}") for number, step in told if step.span is not None]
+    seen = [item for item in related if item[0].source is claim.source]
+    here = next((said for span, said in reversed(seen) if span == place), "")
+    return error(
+        "E0701",
+        f"`{graph.name}` is not causal along `{axis.name}`: an item of its result depends on {how}",
+        place,
+        here or (trace.text if place != claim else f"`causal {axis.name}` does not hold"),
+        related=[
+            *((span, said) for span, said in seen if said != here),
+            *([(claim, f"`causal {axis.name}` is claimed")] if place != claim else ()),
+        ],
+        notes=["the path of the leak:", *notes] if len(seen) < len(steps) else (),
+        help=f"mask what comes after, `softmax[past](s where past <= {axis.name})`, or drop the claim",
+    )
+
+
+def _where(span: Span) -> str:
+    line, column = span.source.position(span.start)
+    return f"{span.source.name}:{line}:{column}"
+
+
+def _place(trace: Trace, claim: Span) -> Span:
+    """Where the last step was taken, in the file of the claim; else the claim."""
+    span, via = trace.span, list(trace.via)
+    mask = trace.node.mask if trace.node else None
+    if mask is not None and trace.home is not None:
+        span, via = _made(mask, trace.home, via)
+    for place in (span, *(node.span for node, _ in via)):
+        if place is not None and place.source is claim.source:
+            return place
+    return claim
+
+
+def _made(mask: Value, graph: Graph, via: list[Around]) -> tuple[Span | None, list[Around]]:
+    """Where a mask is made, and what is around there: one that a block is given, where its caller made it."""
+    while via:
+        number = next((n for n, entry in enumerate(graph.inputs) if entry.value.id == mask.id), None)
+        if number is None:
+            break
+        (node, graph), *via = via
+        mask = node.args[number]
+    number_put_in = any(isinstance(node, Constant) and node.out.id == mask.id for node in graph.nodes)
+    return (None if number_put_in and via else mask.span), via  # a default: the call that left it out
