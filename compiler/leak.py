@@ -1,7 +1,8 @@
 """How a bound of a proof of causality came about, and the message of a proof that fails.
 
-The mistake stands where the last step of the path was taken; of an op with a mask, where that mask is made: in the block
-of the op, or in one that calls it. So a mask turned round is underlined itself, however many blocks it went through.
+The mistake stands where the last step of the path was taken; of an op with a mask, where that mask is made: in the
+block of the op, or in one that calls it. So a mask turned round is underlined itself, however many blocks it went
+through.
 """
 
 from __future__ import annotations
