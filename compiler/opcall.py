@@ -262,16 +262,13 @@ class OpCall:
 
     def _another_width(self, wire: Wire, span: Span, other: Wire, other_span: Span, axis: Axis) -> bool:
         foreign = [a for a in wire.axes if a.is_width and not other.has(a) and a.family != axis.family]
-        copies = [a for a in wire.axes if a.family == axis.family]
+        copies = [a for a in wire.axes if a.family == axis.family and not other.has(a)]
         if copies:
             help = (
                 f"`{copies[0].name}` is another copy of `{axis.name}`: rename it, `x[{copies[0].name} as {axis.name}]`"
+                f"; or, for each pair of the two, write `broadcast[{axis.name}]({span.text})` "
+                f"and `broadcast[{copies[0].name}]({other_span.text})`"
             )
-            if not other.has(copies[0]):
-                help += (
-                    f"; or, for each pair of the two, write `broadcast[{axis.name}]({span.text})` "
-                    f"and `broadcast[{copies[0].name}]({other_span.text})`"
-                )
         elif foreign:
             help = f"is this the right stream? it runs along `{foreign[0].name}`, not along `{axis.name}`"
         elif axis in self.body.frame.lifted:
