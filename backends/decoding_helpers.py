@@ -33,7 +33,7 @@ def begin_step(
     if isinstance(last, bool) or not isinstance(last, int) or last < 0:
         raise ValueError(f"{model}: last is {last!r}, but must be a whole number: how many results (0: all)")
     cache.batch = tuple(batch)
-    cache.first, cache.next = cache.next, cache.next + count
+    cache.advance(count)
 
 
 def check_call(decodes: Decodes, given: dict[str, Any], max_new: Any) -> tuple[dict[str, Any], dict[str, Any]]:

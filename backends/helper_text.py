@@ -32,6 +32,8 @@ TORCH = (
     "torch_masks",
     "torch_maps",
     "decoding_helpers",
+    "torch_cache",
+    "torch_fixed",
     "torch_decoding",
 )
 NUMPY = (

@@ -155,6 +155,18 @@ class Layout(ABC):
     def arange(self, extent: str) -> str: ...
 
     @abstractmethod
+    def new_places(self) -> str:
+        """Where the new items of a step stand in the whole sequence."""
+
+    @abstractmethod
+    def new_rows(self, x: Val, axis: Axis) -> str:
+        """What a table over all places says of those."""
+
+    def last_taps(self, given: str) -> str:
+        """The windows of the new items."""
+        return f"taps({given})"
+
+    @abstractmethod
     def helper(self, name: str) -> None: ...
 
     @abstractmethod

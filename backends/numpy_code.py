@@ -129,6 +129,14 @@ class NumpyBody(Body):
     def arange(self, extent: str) -> str:
         return f"np.arange({extent})"
 
+    def new_places(self) -> str:
+        return self.arange("cache.start, cache.end")
+
+    def new_rows(self, x: Val, axis: Axis) -> str:
+        before = ":, " * x.axes.index(axis) if x.lead == NONE else "..., "
+        after = ", :" * (len(x.axes) - x.axes.index(axis) - 1) if x.lead != NONE else ""
+        return f"{x.atom}[{before}cache.start:cache.end{after}]"
+
     def filled(self, shape: str, value: str, kind: str, dtype: str) -> str:
         types = {"int": "np.int64", "bool": "np.bool_"}
         return f"np.full({shape}, {value}, {types.get(kind, dtype)})"

@@ -82,6 +82,10 @@ class Cache:
         self.once: dict[str, Array] = {}
         self.joint: dict[tuple[int, ...], Joint | None] = {}
 
+    def advance(self, count: int) -> None:
+        """Begins a step of so many items."""
+        self.first, self.next = self.next, self.next + count
+
     @property
     def start(self) -> int:
         return self.whole.first

@@ -104,16 +104,14 @@ def positions(body: Body, node: Apply, vals: list[Val]) -> Val:
     axis = node.axes[0]
     stepped = body.graph.stepped
     assert stepped is not None
-    text = body.arange(_range(body, axis))
+    text = body.new_places() if body.is_new(axis) else body.arange(_range(body, axis))
     return Val(Code(text), (axis,), kind="int", bounds=body.bounds.positions(stepped.whole), depth=1)
 
 
 def _range(body: Body, axis: Axis, separator: str = ", ") -> str:
-    """The places of the items of an axis in the whole sequence: `start, end`."""
+    """The places of the items of a span in the whole sequence: `start, end`."""
     if body.endless(axis):
         return "cache.end" if separator == ", " else f"{separator}cache.end"
-    if body.is_new(axis):
-        return f"cache.start{separator}cache.end"
     first = f"cache.end - {body.extent(axis).at(SUM + 1)}"
     return f"{first}{separator}cache.end"
 
@@ -123,6 +121,9 @@ def slice_(body: Body, node: Apply, vals: list[Val]) -> Val:
     axis, made = node.axes[0], node.made[0]
     x = vals[0]
     at = x.axes.index(axis)
+    if body.is_new(made):
+        axes = tuple(made if a == axis else a for a in x.axes)
+        return replace(x, code=Code(body.new_rows(x, axis)), axes=axes, depth=x.depth + 1)
     places = _range(body, made, ":")
     before = [":"] * at if x.lead == NONE else ["..."]
     after = [":"] * (len(x.axes) - at - 1) if before == ["..."] else []
@@ -146,8 +147,10 @@ def taps(body: Body, node: Apply, vals: list[Val]) -> Val:
     at, order = x.axes.index(axis), x.axes
     left = body.static(node.options.get("pad", Literal(0))).text
     body.helper("taps")
-    text = f"taps({x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {left})"
-    return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out, thin=x.thin)
+    given = f"{x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {left}"
+    return body.combine(
+        [x], Code(body.last_taps(given)), (*order[:at], place, tap, *order[at + 1 :]), node.out, thin=x.thin
+    )
 
 
 def tail(body: Body, node: Apply, vals: list[Val]) -> Val:

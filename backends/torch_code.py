@@ -283,6 +283,15 @@ class TorchBody(Body):
     def arange(self, extent: str) -> str:
         return f"torch.arange({extent}, device={self.device})"
 
+    def new_places(self) -> str:
+        return f"cache.places({self.device})"
+
+    def new_rows(self, x: Val, axis: Axis) -> str:
+        return f"cache.rows({x.text}, {x.dim(axis)})"
+
+    def last_taps(self, given: str) -> str:
+        return f"taps({given}, cache.place)"
+
     def filled(self, shape: str, value: str, kind: str, dtype: str) -> str:
         types = {"int": "torch.int64", "bool": "torch.bool"}
         return f"torch.full({shape}, {value}, dtype={types.get(kind, dtype)}, device={self.device})"

@@ -1,12 +1,11 @@
-"""Decoding in generated PyTorch code: the cache, and `generate`. The text is copied: keep it free of us."""
+"""Decoding in generated PyTorch code: `generate` and `stream`. The text is copied: keep it free of us."""
 
 import random
 from collections.abc import Iterator
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from .decoding_helpers import (
     Decodes,
@@ -15,149 +14,8 @@ from .decoding_helpers import (
     check_call,
     check_rows,
     prompt_rows,
-    reordered,
 )
-from .torch_maps import FEW, Laid, laid_out, map_each
-
-
-class History:
-    """The items of one value so far, or the last of them, along one dimension of a buffer with room for more."""
-
-    def __init__(self, dim: int) -> None:
-        self.dim, self.first, self.last = dim, 0, 0
-        self.buffer: Tensor | None = None
-
-    def extend(self, x: Tensor, size: int | None, room: int) -> Tensor:
-        """The kept items and those of x behind them, at most the last `size`: what is before these is forgotten."""
-        new = x.shape[self.dim]
-        if size is not None:
-            self.first = max(self.first, self.last + new - size)
-        free = 0 if self.buffer is None else self.buffer.shape[self.dim]
-        if self.buffer is None or self.last + new > free or (size is not None and free > 2 * (size + 32)):
-            self._move(x, self.last + new - self.first, size, room)
-        assert self.buffer is not None
-        self.buffer.narrow(self.dim, self.last, new).copy_(x)
-        self.last += new
-        return self.buffer.narrow(self.dim, self.first, self.last - self.first)
-
-    def _move(self, x: Tensor, used: int, size: int | None, room: int) -> None:
-        """To the front of a new buffer: of a window a little longer than it, else twice as long as now."""
-        shape = list(x.shape)
-        first = min(self.first, self.last)
-        begun = max(used, x.shape[self.dim])
-        shape[self.dim] = begun + max(32, used // 4) if size is not None else max(room, 2 * used)
-        fresh = x.new_empty(shape)
-        if self.buffer is not None and self.last > first:
-            fresh.narrow(self.dim, 0, self.last - first).copy_(self.kept)
-        self.buffer, self.first, self.last = fresh, self.first - first, self.last - first
-
-    @property
-    def kept(self) -> Tensor:
-        assert self.buffer is not None
-        first = min(self.first, self.last)
-        return self.buffer.narrow(self.dim, first, self.last - first)
-
-
-class Cache:
-    """What decoding keeps from one step to the next, a part for each block: `cache.at("layers.0").at("self")`.
-
-    The step at hand treats the items `start` to `end - 1`. `room` is how many there will be, where that is known;
-    `batch` the extents of the batch axes, known from the first input on.
-    """
-
-    def __init__(self, model: str, batch: tuple[int, ...] | None = None, whole: "Cache | None" = None) -> None:
-        self.model, self.batch, self.whole = model, batch, whole or self
-        self.room, self.first, self.next = 0, 0, 0
-        self.sizes: dict[str, int] = {}  # of widths that no step changes
-        self.parts: dict[str, Cache] = {}
-        self.grown: dict[str, History] = {}
-        self.states: dict[str, Tensor] = {}
-        self.by_row: set[str] = set()
-        self.once: dict[str, Tensor] = {}
-        self.laid: dict[tuple[nn.Module | Tensor, ...], Laid | None] = {}
-
-    @property
-    def start(self) -> int:
-        return self.whole.first
-
-    @property
-    def end(self) -> int:
-        return self.whole.next
-
-    def at(self, name: str) -> "Cache":
-        """The part of a block."""
-        if name not in self.parts:
-            self.parts[name] = Cache(self.model, whole=self.whole)
-        return self.parts[name]
-
-    def span(self, keep: int) -> int:
-        """How many items reach back to `keep` before the new ones."""
-        return min(self.end, keep + self.end - self.start)
-
-    def extend(self, name: str, x: Tensor, dim: int, size: int | None = None) -> Tensor:
-        """The items of x behind the earlier ones along `dim`, counted from the right; at most the last `size`."""
-        if name not in self.grown:
-            self.grown[name] = History(dim)
-        return self.grown[name].extend(x, size, self.whole.room)
-
-    def maps(self, x: Tensor, *parts: nn.Module | Tensor) -> tuple[Tensor, ...]:
-        """x through several learned maps: of few rows as one product, with the weights laid out for it."""
-        laid = self._laid(x, parts)
-        if laid is None:
-            return tuple(map_each(x, part) for part in parts)
-        return torch.split(F.linear(x, laid.weight, laid.bias), laid.sizes, -1)
-
-    def map(self, x: Tensor, part: nn.Module | Tensor) -> Tensor:
-        laid = self._laid(x, (part,))
-        return map_each(x, part) if laid is None else F.linear(x, laid.weight, laid.bias)
-
-    def _laid(self, x: Tensor, parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
-        if not x.is_cpu or x.numel() > FEW * x.shape[-1] or torch.compiler.is_compiling():
-            return None
-        if parts not in self.laid:
-            self.laid[parts] = laid_out(parts)
-        return self.laid[parts]
-
-    def store(self, name: str, x: Tensor) -> None:
-        """Keeps what no step changes."""
-        self.once[name] = x
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self.once[name]
-
-    def resume(self, name: str, first: Tensor) -> Tensor:
-        """What the last step left, or what the first one begins with."""
-        return self.states.get(name, first)
-
-    def leave(self, name: str, x: Tensor, rows: bool = True) -> None:
-        """What the next step goes on from; `rows`: it has the batch."""
-        self.states[name] = x.clone()
-        if rows:
-            self.by_row.add(name)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Everything that is kept, by its path."""
-        found = {name: held.kept for name, held in self.grown.items()} | self.states | self.once
-        for part, cache in self.parts.items():
-            found |= {f"{part}.{name}": x for name, x in cache.tensors().items()}
-        return found
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes that it takes, with the room left for later items."""
-        held = [h.buffer for h in self.grown.values() if h.buffer is not None]
-        own = sum(x.numel() * x.element_size() for x in (*held, *self.states.values(), *self.once.values()))
-        return own + sum(part.nbytes for part in self.parts.values())
-
-    def reorder(self, rows: Tensor) -> None:
-        """Puts row `rows[i]` of the batch, the first dimension, in the place of row i."""
-        if self.whole is self:
-            self.batch = reordered(self.model, self.batch, rows)
-        for held in self.grown.values():
-            held.buffer, held.first, held.last = held.kept[rows], 0, held.kept.shape[held.dim]
-        self.states = {name: x[rows] if name in self.by_row else x for name, x in self.states.items()}
-        for part in self.parts.values():
-            part.reorder(rows)
+from .torch_fixed import FixedStep, fixed_step
 
 
 class Decoder:
@@ -166,7 +24,14 @@ class Decoder:
     decodes: Decodes
 
     def generate(
-        self, prompt: Any, max_new: int, *, beams: int = 1, length_penalty: float = 1.0, **options: Any
+        self,
+        prompt: Any,
+        max_new: int,
+        *,
+        beams: int = 1,
+        length_penalty: float = 1.0,
+        static: Any = False,
+        **options: Any,
     ) -> Tensor:
         """Up to `max_new` new items behind each prompt: [batch, new], or [new] for a prompt without a batch.
 
@@ -177,25 +42,37 @@ class Decoder:
         seed:           of the draws. Row i draws as a prompt on its own does with `seed + i`.
         beams:          more than 1: the best of a beam search (no drawing), by its log-probability over length to the
                         power `length_penalty`.
+        static:         True: one item after another over buffers that stay where they are, on CUDA as a graph, which is
+                        kept for the next call. What compiles a function (`torch.compile`) compiles the step before.
         The model's other inputs are given by name. Raises ValueError or TypeError, in the names of the model's axes.
         """
         rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
         check_beams(self.decodes.model, beams, length_penalty, options)
+        check_static(self.decodes.model, static, beams)
         with torch.inference_mode():
             if beams > 1:
                 return beam_rows(self, rows, single, inputs, max_new, beams, length_penalty, options)
-            found = list(decode_items(self, rows, single, inputs, max_new, options))
+            found = list(decode_items(self, rows, single, inputs, max_new, options, static))
             new = torch.stack(found, -1) if found else rows[0].new_zeros(len(rows), 0)
             return new[0] if single else new
 
-    def stream(self, prompt: Any, max_new: int, **options: Any) -> Iterator[Tensor]:
+    def stream(self, prompt: Any, max_new: int, *, static: Any = False, **options: Any) -> Iterator[Tensor]:
         """The items of `generate` as they come: [batch] each, or a single one for a prompt without a batch.
 
         Of prompts of different lengths, a new item comes as soon as all rows have theirs.
         """
         rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
-        found = decode_items(self, rows, single, inputs, max_new, options)
+        check_static(self.decodes.model, static, 1)
+        found = decode_items(self, rows, single, inputs, max_new, options, static)
         return (one[0] for one in found) if single else found
+
+
+def check_static(model: str, static: Any, beams: int) -> None:
+    """Refuses what cannot be done over buffers that stay where they are."""
+    if not isinstance(static, bool) and not callable(static):
+        raise TypeError(f"{model}: static is {static!r}, but must be True, False or what compiles a function")
+    if static and beams > 1:
+        raise ValueError(f"{model}: a beam search puts rows in other places: leave static out, or beams")
 
 
 def integral(x: Tensor) -> bool:
@@ -219,8 +96,9 @@ def check_prompt(
 
 
 def decode_items(
-    model: Any, rows: list[Tensor], single: bool, inputs: dict[str, Tensor], max_new: int, options: dict[str, Any]
-) -> Iterator[Tensor]:
+    model: Any, rows: list[Tensor], single: bool, inputs: dict[str, Tensor], max_new: int, options: dict[str, Any],
+    static: Any = False,
+) -> Iterator[Tensor]:  # fmt: skip
     """The new items, column by column: [batch]. While longer prompts are still being read, shorter ones go on."""
     eos, seed = options["eos"], options["seed"]
     dice = [random.Random(None if seed is None else seed + number) for number in range(len(rows))]
@@ -234,10 +112,11 @@ def decode_items(
         check_batch(model.decodes.model, cache, len(rows), single)
         cache.room = long + max_new - 1
         items = given[:, :short]
+    fixed: FixedStep | None = None
     shown = 0
     for place in range(short, long + max_new if max_new else 0):  # where the next items come
         with torch.inference_mode():  # not around the `yield`: the caller's own work is none of ours
-            scores = model.step(items, cache, last=1)[:, -1]
+            scores = (model.step(items, cache, last=1) if fixed is None else fixed(items))[:, -1]
             at = place - lengths  # which new item of its row it is; below 0 the prompt still goes on
             draws = [row.random() if options["temperature"] and k >= 0 else 0.0
                      for row, k in zip(dice, at.tolist(), strict=True)]  # fmt: skip
@@ -251,6 +130,8 @@ def decode_items(
             if eos is not None:
                 gone |= (found == eos) & (at >= 0)
             items = found[:, None]
+            if static and fixed is None and place + 1 < long + max_new:
+                fixed = fixed_step(model, cache, cache.room, items, static)
         if place >= long:
             yield made[:, shown]
             shown += 1
@@ -259,6 +140,8 @@ def decode_items(
     while shown < max_new and not bool((made[:, :shown] == eos).any(-1).all()):
         yield made[:, shown]
         shown += 1
+    if fixed is not None:
+        model.__dict__["_fixed_step"] = fixed
 
 
 def choose(scores: Tensor, draws: list[float], options: dict[str, Any]) -> Tensor:

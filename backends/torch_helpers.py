@@ -175,8 +175,15 @@ class GroupedLinear(nn.Module):
         return y if self.bias is None else y + self.bias
 
 
-def taps(x: Tensor, dim: int, places: int, size: int, left: int) -> Tensor:
-    """`window` of the last `places` items of x, which begins before them: y[s, t] = x[s + t - left]."""
+def taps(x: Tensor, dim: int, places: int, size: int, left: int, at: Tensor | None = None) -> Tensor:
+    """`window` of the last `places` items of x, which begins before them: y[s, t] = x[s + t - left].
+
+    at: where these items stand in x, if they are not the last: x then has room for more.
+    """
+    if at is not None:
+        index = at[:, None] + torch.arange(size, device=x.device) - left
+        y = torch.where(index >= 0, x.movedim(dim, -1)[..., index.clamp(min=0)], 0)
+        return y.movedim((-2, -1), (dim - 1, dim))
     behind = left - (x.shape[dim] - places)
     if behind < 0:
         x = x.narrow(dim, -behind, x.shape[dim] + behind)

@@ -109,7 +109,7 @@ def is_open(*numbers: Any) -> bool:
     return not all(has_static_value(number) for number in numbers)
 
 
-def constant(function: Any) -> Any:
+def as_constant(function: Any) -> Any:
     """What torch.compiler.assume_constant_result does, without loading the compiler: graphs hold what it gives."""
     function.__dict__["_dynamo_marked_constant"] = True
     return function
@@ -190,15 +190,15 @@ def block_sights(
     return size, found
 
 
-@constant
+@as_constant
 def unseen_sights(
     seen: Callable[..., Any], n: int, m: int, truths: tuple[bool, ...]
 ) -> tuple[int, list[list[tuple[int, int, bool]]]]:
     """`block_sights` in a graph, which knows nothing of the data but which are truth values."""
-    return block_sights(seen, n, m, lambda *tile: [unknown(truth) for truth in truths])
+    return block_sights(seen, n, m, lambda *tile: [unknown_data(truth) for truth in truths])
 
 
-def unknown(truth: bool) -> Truth | Span:
+def unknown_data(truth: bool) -> Truth | Span:
     """What is known of data that nobody looked at."""
     return Truth(False, True) if truth else Span(-(2**62), 2**62)
 
@@ -237,7 +237,7 @@ def look(x: Tensor) -> Any:
     """What is known of all of this data. To look would break a graph, and make a GPU wait: there nothing is known."""
     truth = x.dtype == torch.bool
     if torch.compiler.is_compiling() or x.device.type != "cpu" or not x.numel():
-        return unknown(truth)
+        return unknown_data(truth)
     return Truth(bool(x.all()), bool(x.any())) if truth else Span(int(x.min()), int(x.max()))
 
 
@@ -290,7 +290,7 @@ def compiled_flex() -> Any:
 TILES: dict[object, tuple[Tensor, ...]] = {}  # by mask, widths and device: made once, for all layers and calls
 
 
-@constant
+@as_constant
 def mask_tiles(
     seen: Callable[..., Any], n: int, m: int, truths: tuple[bool, ...], device: torch.device
 ) -> tuple[Tensor, ...]:
@@ -303,7 +303,7 @@ def mask_tiles(
         return TILES[key]
     kinds: list[list[tuple[int, int]]] = [[], []]  # (queries, keys) of tiles seen in part, and as a whole
     for q0 in range(0, n, 128):
-        runs = in_sight(seen, q0, min(q0 + 128, n), m, 128, lambda a, b: [unknown(truth) for truth in truths])
+        runs = in_sight(seen, q0, min(q0 + 128, n), m, 128, lambda a, b: [unknown_data(truth) for truth in truths])
         for a, b, every in runs:
             for k0 in range(a, b, 128):
                 whole = every and k0 + 128 <= m and q0 + 128 <= n

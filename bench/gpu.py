@@ -83,8 +83,8 @@ class Setting:
 
 
 GPT2 = {
-    "124M": Sizes(layers=12, model=768, heads=12, width=1024, vocab=50_304, batch=32, prompt=16, tokens=256),
-    "1.5B": Sizes(layers=48, model=1600, heads=25, width=1024, vocab=50_304, batch=16, prompt=16, tokens=256),
+    "124M": Sizes(layers=12, model=768, heads=12, width=1024, vocab=50_304, batch=32, prompt=16, tokens=768),
+    "1.5B": Sizes(layers=48, model=1600, heads=25, width=1024, vocab=50_304, batch=16, prompt=16, tokens=768),
 }
 TINY = Sizes(layers=2, model=32, heads=2, width=16, vocab=64, batch=2, prompt=3, tokens=4)
 
@@ -256,13 +256,20 @@ def decoding(setting: Setting, size: str, goals: Sequence[Goal]) -> Case:
 
     theirs = peers.installed({HF: hugging_face})
     options = {"do_sample": False, "pad_token_id": 0, "eos_token_id": None, "max_new_tokens": sizes.tokens}
-    contenders: dict[str, Call] = {OURS: lambda: net.generate(prompt, sizes.tokens)}
+    contenders: dict[str, Call] = {
+        OURS: lambda: net.generate(prompt, sizes.tokens),
+        f"{OURS}, static": lambda: net.generate(prompt, sizes.tokens, static=True),
+    }
+    again = gpt.spec(sizes).model("gpt").torch(weights=weights, device=setting.device, dtype=torch.bfloat16).eval()
+    contenders[f"{OURS}, static, compiled"] = lambda: again.generate(prompt, sizes.tokens, static=setting.compiled)
     for name, other in theirs.items():
         contenders[name] = lambda other=other: other.generate(prompt, attention_mask=torch.ones_like(prompt), **options)
 
     def check() -> None:
         with torch.inference_mode():
             same({OURS: net(prompt), **{name: other(prompt).logits for name, other in theirs.items()}})
+        tokens = [call() for name, call in contenders.items() if name.startswith(OURS)]
+        assert setting.device.type == "cuda" or all(torch.equal(tokens[0], other) for other in tokens)  # ties, there
         for name, call in contenders.items():
             assert call().shape[-1] in (sizes.tokens, sizes.tokens + sizes.prompt), name  # type: ignore[attr-defined]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -177,6 +178,9 @@ def test_decoding(device: str) -> None:
     net = model.torch(seed=0, device=device, dtype=torch.float64).eval()
     rows = [torch.tensor(row, device=device) for row in prompts]
     assert (net.generate(rows, 12).cpu().numpy() == expected).all()
+    for static in (True, partial(torch.compile, fullgraph=True, backend=COMPILERS[device])):
+        for _ in range(2):  # made, and used again
+            assert (net.generate(rows, 12, static=static).cpu().numpy() == expected).all()
 
 
 def test_the_benchmark(device: str, tmp_path: Path) -> None:
