@@ -346,6 +346,10 @@ class _Declarations:
             if name in self.imports:
                 self._use(self.imports[name], wanted=name)
             return
+        if name in self.imports and self.imports[name].span.start not in self.used:
+            self._use(self.imports[name])  # first the file whose declaration it replaces: it may be made of others there
+            if name in self.module.axes or name in self.module.consts:
+                return
         if name in self.active:
             chain = [*self.active[self.active.index(name) :], name]
             self.session.report(
@@ -582,17 +586,16 @@ class _Declarations:
         module = self.module
         overrides: dict[str, Override] = {}
         brought: list[s.Used] = []
+        for used in use.names:  # which may bring others of them early
+            if (used.rename or used.name).text in self.pending:
+                self._axis_or_const((used.rename or used.name).text)
         for used in use.names:
             local = (used.rename or used.name).text
-            known = local in module.axes or local in module.consts
-            if local in self.pending:
-                self._axis_or_const(local)
             item = module.axes.get(local) or module.consts.get(local)
             if item is not None:
                 overrides[used.name.text] = item
-            own = local in self.pending or local in self.overrides or local in self.settings
-            if known and item is not None and not own:
-                brought.append(used)
+                if local not in self.pending and local not in self.overrides and local not in self.settings:
+                    brought.append(used)
         for used in brought:
             self._same_as_brought(used, found)
         return overrides

@@ -74,6 +74,41 @@ def test_unknown_captures_say_what_there_is() -> None:
         build_torch(graph_of(DEEP), capture=("layers.1.raed.weights",))
 
 
+TWICE = """
+width seq
+width past like seq
+depth d = 4
+block attend(Q: [seq, d], K: [past, d], V: [past, d]) -> [seq, d] {
+    weights = softmax[past](dot[d](Q, K))
+    return dot[past](weights, V)
+}
+model net(x: [seq, d]) -> [seq, d] {
+    y = attend.near(x, x[seq as past], x[seq as past])
+    z = attend.far(y, x[seq as past], y[seq as past])
+    return y + z
+}
+"""
+
+
+def test_a_capture_names_one_value() -> None:
+    graph = graph_of(TWICE)
+    with pytest.raises(CaptureError, match=r"`weights` could be any of `near.weights`, `far.weights`"):
+        build_numpy(graph, capture=("weights",))
+    x = np.random.default_rng(0).standard_normal((5, 4))
+    _, found = build_numpy(graph, capture=("far.weights", "near.weights"))(x)
+    assert list(found) == ["far.weights", "near.weights"]
+    assert not np.allclose(found["far.weights"].value, found["near.weights"].value)
+
+
+@pytest.mark.parametrize(
+    "path", ["layers", "layers.1", "layers.1.read", "layers.2.read.weights", "read.weights", "x.", ""]
+)
+def test_what_is_no_value_cannot_be_captured(path: str) -> None:
+    for build in (build_torch, build_numpy):
+        with pytest.raises(CaptureError, match="there is no value"):
+            build(graph_of(DEEP), capture=(path,))  # type: ignore[operator]
+
+
 def test_seeds() -> None:
     graph = graph_of(CROSS)
     one, two = build_torch(graph, seed=1), build_torch(graph, seed=2)

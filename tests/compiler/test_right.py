@@ -13,7 +13,11 @@ from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
 
 HERE = Path(__file__).parent
-FILES = [*sorted((HERE / "right").glob("*.attn")), HERE / "right" / "files" / "main.attn"]
+FILES = [
+    *sorted((HERE / "right").glob("*.attn")),
+    HERE / "right" / "files" / "main.attn",
+    HERE / "right" / "files" / "early.attn",
+]
 EXAMPLES = sorted((HERE.parents[1] / "examples").rglob("*.attn"))
 LIBRARY = sorted((HERE.parents[1] / "compiler" / "std").glob("*.attn"))
 
@@ -55,6 +59,17 @@ def test_a_size_of_a_used_file_may_be_set() -> None:
     program = build(read(path), sizes={"model": 32})
     assert not program.diagnostics, render_all(program.diagnostics)
     assert program.axes["key"].extent == 8
+
+
+@pytest.mark.parametrize(
+    ("sizes", "extents"), [({}, (6, 12, 24)), ({"base": 5}, (5, 10, 20)), ({"model": 7}, (6, 7, 14))]
+)
+def test_an_axis_made_of_names_of_the_file_that_it_is_for(sizes: dict[str, int], extents: tuple[int, ...]) -> None:
+    source = read(HERE / "right" / "files" / "early.attn")
+    for text in (source.text, source.text.replace("base, layers, model", "model, layers, base")):
+        program = build(Source(source.name, text), sizes=sizes)
+        assert not program.diagnostics, render_all(program.diagnostics)
+        assert tuple(program.axes[name].extent for name in ("base", "model", "inner")) == extents
 
 
 def test_a_file_of_declarations_is_right() -> None:
