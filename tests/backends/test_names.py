@@ -52,3 +52,14 @@ def test_inputs_keep_the_names_of_the_spec() -> None:
     net = copy.deepcopy(model.torch(seed=0, dtype=torch.float64))
     deep = net(**{"next": torch.from_numpy(ids), "lambda": torch.from_numpy(scale)})
     np.testing.assert_allclose(plain, deep.detach().numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("stack", "one"), [("layers", "layer"), ("blocks", "block"), ("stack", "layer"), ("ts", "layer"), ("gas", "layer")]
+)
+def test_what_one_of_a_stack_is_called(stack: str, one: str) -> None:
+    text = (
+        f"width seq\ndepth d = 4\nmodel m(x: [seq, d]) -> [seq, d] {{\n    repeat.{stack} 2 {{\n"
+        "        x = linear.w[d -> d](x)\n    }\n    return x\n}\n"
+    )
+    assert f"for {one} in self.{stack}:" in attnc.loads(text).model("m").source("torch")
