@@ -43,10 +43,10 @@ def alive(graph: Graph) -> Graph:
 def as_written() -> Iterator[None]:
     """Compiled without fused attention: every score is computed and stored, as the spec says. Dead code is left out."""
 
-    def lower(graph: Graph, capture: tuple[str, ...] = ()) -> tuple[Graph, Captures]:
+    def lower(graph: Graph, *_: object) -> tuple[Graph, Captures]:
         return Walk(lambda old, new: alive(new))(fold_truths(graph)[0]), Captures()
 
-    def stepping(graph: Graph, lowered: Graph) -> Decoding:
+    def stepping(*_: object) -> Decoding:
         return Decoding(reason="not asked for")
 
     with patch("attnc.backends.lower.lower", lower), patch("attnc.backends.lower.stepping", stepping):
