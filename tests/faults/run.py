@@ -1,116 +1,135 @@
-"""Does the suite kill bugs? `python tests/faults/run.py [--count N] [--seed S] [--minutes M]`.
+"""Does the suite kill bugs? README.md, beside this, says how to run it and what came of it.
 
-Seeded faults are put into checker, passes and emitters, one at a time, in a copy of the package; the tests run against
-the copy until one fails. First those of the fault's area, then all. What survives is printed with its place and listed
-in out/faults.json: each is a hole in the suite, or changes nothing that anyone could see.
+Seeded faults are put into checker, passes and emitters, one at a time, in a copy of the package; the tests that run the
+changed line run against the copy, the quickest first, until one fails. What survives is printed, and listed in
+out/faults/survivors.json: each is a hole in the suite, or changes nothing that anyone could see (equivalent.txt).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
 
-from operators import Fault, faults, with_fault  # noqa: E402
+from operators import Fault, change, faults, with_fault  # noqa: E402
+from reach import Reach, measure  # noqa: E402
+from trial import Trial, copy_of_package, function_at, run  # noqa: E402
 
-# Where faults are put, and the tests that should find one there.
-AREAS = {
-    "dsl": ["tests/dsl", "tests/mistakes"],
-    "compiler": ["tests/mistakes", "tests/compiler", "tests/backends", "tests/ragged", "tests/decode"],
-    "compiler/ops": ["tests/mistakes", "tests/test_op_table.py", "tests/compiler"],
-    "compiler/rewrites": ["tests/ragged", "tests/masks", "tests/backends"],
-    "compiler/masks": ["tests/masks", "tests/backends"],
-    "compiler/decode": ["tests/decode"],
-    "compiler/cost": ["tests/cost"],
-    "backends": ["tests/backends", "tests/test_op_table.py", "tests/masks", "tests/decode"],
-}
-QUIET = {"dump.py", "__init__.py"}
+FOLDERS = ["dsl", "compiler", "backends"]
+# Pages of text, and what prints graphs for the tests.
+LEFT_OUT = ["dsl/catalogue/", "compiler/dump.py", "__init__.py"]
+# Their text is carried into generated code: a golden file of such code would find any change of theirs, however right.
+CARRIED = ["_helpers.py", "numpy_pointwise.py", "torch_losses.py", "torch_masks.py", "numpy_masks.py", "_decoding.py"]
+EQUIVALENT = HERE / "equivalent.txt"
+Picked = tuple[int, str, Fault]  # its number, its file below the package, the fault
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=100, help="faults (%(default)s)")
+    parser.add_argument("--measure", action="store_true", help="first: run the quick suite and note who runs what")
+    parser.add_argument("--count", type=int, default=120, help="faults (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="which ones (%(default)s)")
-    parser.add_argument("--minutes", type=float, default=600, help="stop after this long (%(default)s)")
-    parser.add_argument("--area", choices=list(AREAS), help="only here")
-    parser.add_argument("--quick", action="store_true", help="count a fault that its area's tests pass as a survivor")
+    parser.add_argument("--under", action="append", help=f"only there, for instance compiler/cost ({FOLDERS})")
+    parser.add_argument("--again", action="store_true", help="only those that survived the last time")
+    parser.add_argument("--workers", type=int, default=1, help="trials at a time (%(default)s)")
+    parser.add_argument("--limit", type=float, default=900, help="processor seconds for one fault (%(default)s)")
     options = parser.parse_args()
-    end = time.monotonic() + 60 * options.minutes
-    survivors, tried = [], 0
-    for area, file, fault in chosen(options.count, options.seed, options.area):
-        if time.monotonic() > end:
-            break
-        tried += 1
-        killer = killed_by(area, file, fault, options.quick)
-        print(f"{tried:4} {file}:{fault.line} {fault.what}: {killer or 'SURVIVES'}", flush=True)
-        if killer is None:
-            survivors.append({"file": str(file), "line": fault.line, "what": fault.what})
-    print(f"{tried} faults, {tried - len(survivors)} found ({(tried - len(survivors)) / max(tried, 1):.0%})")
-    out = ROOT / "out" / "faults.json"
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps({"tried": tried, "survivors": survivors}, indent=2) + "\n", encoding="utf-8")
-    return 0 if tried and len(survivors) <= 0.05 * tried else 1
+    if options.measure:
+        with tempfile.TemporaryDirectory() as folder:
+            measure(copy_of_package(Path(folder)), options.workers)
+        return 0
+    out = ROOT / "out" / "faults" / "survivors.json"
+    picked = chosen(options.count, options.seed, options.under or FOLDERS)
+    if options.again:
+        before = {survivor["number"] for survivor in json.loads(out.read_text(encoding="utf-8"))}
+        picked = [each for each in picked if each[0] in before]
+    survivors = tried(picked, options.workers, options.limit)
+    out.write_text(json.dumps(survivors, indent=2) + "\n", encoding="utf-8")
+    found = len(picked) - len(survivors)
+    print(f"{len(picked)} faults, {found} found ({found / max(len(picked), 1):.1%})")
+    return 0 if picked and found >= 0.95 * len(picked) else 1
 
 
-def chosen(count: int, seed: int, only: str | None) -> Iterator[tuple[str, Path, Fault]]:
-    """So many faults, spread over the files by their length."""
-    places = []
-    for area in [only] if only else AREAS:
-        for file in sorted((ROOT / area).glob("*.py")):
-            if file.name not in QUIET and not file.name.endswith("_helpers.py"):
-                places += [(area, file, fault) for fault in faults(file.read_text(encoding="utf-8"))]
-    random.Random(seed).shuffle(places)
-    for area, file, fault in places[:count]:
-        yield area, file.relative_to(ROOT), fault
+def chosen(count: int, seed: int, under: list[str]) -> list[Picked]:
+    """So many faults, numbered: files by their length, then kinds of fault evenly, then places evenly."""
+    files = [path for folder in under for path in sorted((ROOT / folder).rglob("*.py")) or [ROOT / folder]]
+    names = [str(path.relative_to(ROOT)) for path in files]
+    names = [name for name in names if not any(part in name for part in LEFT_OUT)]
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in names}
+    kinds = {}
+    rolls = random.Random(seed)
+    equivalent = {tuple(line.split(" | ")[:4]) for line in EQUIVALENT.read_text(encoding="utf-8").splitlines()}
+    picked: list[Picked] = []
+    seen = set()
+    while len(picked) < count:
+        (name,) = rolls.choices(names, [len(texts[name]) for name in names])
+        if name not in kinds:
+            found = sorted(faults(texts[name], emits(name)), key=lambda fault: fault.what)
+            kinds[name] = [list(group) for _, group in groupby(found, key=lambda fault: fault.what)]
+        if not kinds[name]:
+            continue
+        fault = rolls.choice(rolls.choice(kinds[name]))
+        if (name, fault) not in seen:
+            seen.add((name, fault))
+            before, after = change(texts[name], fault, emits(name))
+            if before != after and (name, fault.what, one_line(before), one_line(after)) not in equivalent:
+                picked.append((len(seen), name, fault))
+    return picked
 
 
-def killed_by(area: str, file: Path, fault: Fault, quick: bool) -> str | None:
-    """The test that fails, or None. A run that takes too long counts as found: an endless loop is seen."""
-    with tempfile.TemporaryDirectory() as folder:
-        package = copy_of_package(Path(folder))
-        text = (ROOT / file).read_text(encoding="utf-8")
-        (package / file).write_text(with_fault(text, fault), encoding="utf-8")
-        near = [test for test in AREAS[area] if (ROOT / test).exists()]
-        for tests in [near] if quick else [near, ["tests"]]:
-            found = first_failure(Path(folder), tests)
-            if found is not None:
-                return found
-    return None
+def emits(name: str) -> bool:
+    return name.startswith(("backends/", "compiler/ops/"))
 
 
-def copy_of_package(folder: Path) -> Path:
-    """The package with its folders copied rather than linked, under `folder`."""
-    package = folder / "attnc"
-    shutil.copytree(ROOT / "src" / "attnc", package, ignore=shutil.ignore_patterns("__pycache__"))
-    for part in ("dsl", "compiler", "backends", "diagrams"):
-        shutil.copytree(ROOT / part, package / part, ignore=shutil.ignore_patterns("__pycache__"))
-    return package
+def one_line(text: str) -> str:
+    """Code as lists show it."""
+    text = " ".join(text.split())
+    return text if len(text) <= 100 else f"{text[:60]} ... {text[-35:]}"
 
 
-def first_failure(folder: Path, tests: list[str]) -> str | None:
-    environment = os.environ | {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--no-header", "-p", "no:cacheprovider", *tests]
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return "took too long"
-    if done.returncode == 0:
-        return None
-    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return lines[0].split(" - ")[0] if lines else "could not run"
+def tried(picked: list[Picked], workers: int, limit: float) -> list[dict[str, object]]:
+    """The survivors."""
+    reach = Reach()
+    survivors: list[dict[str, object]] = []
+    done = 0
+    start = time.monotonic()
+
+    def report(at: int, found: str | None) -> None:
+        nonlocal done
+        done += 1
+        number, name, fault = picked[at]
+        place = f"{number:3} {name}:{fault.lines.start} {fault.what}"
+        print(f"{(time.monotonic() - start) / 60:5.1f} min {place}: {found or 'SURVIVES'}", flush=True)
+        if found is None:
+            before, after = change((ROOT / name).read_text(encoding="utf-8"), fault, emits(name))
+            print(f"        {one_line(before)}  =>  {one_line(after)}", flush=True)
+            entry = {"number": number, "file": name, "line": fault.lines.start, "what": fault.what}
+            survivors.append(entry | {"before": before, "after": after})
+
+    run([prepared(reach, name, fault, limit) for _, name, fault in picked], workers, report)
+    if done < len(picked):
+        raise SystemExit("pytest broke off: what it printed says why")
+    return survivors
+
+
+def prepared(reach: Reach, name: str, fault: Fault, limit: float) -> Trial:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    carried = name.startswith("backends/") and name.endswith(tuple(CARRIED))
+    tests = reach.of(["backends/helper_text.py", name]) if carried else reach.tests(name, fault.lines)
+    function = None if reach.imports(name, fault.lines) else function_at(text, fault.lines)
+    faulty = with_fault(text, fault, emits(name))
+    return Trial(
+        name, faulty, function, {test: reach.seconds[test] for test in tests}, goldens=not carried, limit=limit
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,108 @@
+"""Which tests run which lines, and how long each takes: only those can find a fault there, the quick ones first."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from coverage import CoverageData
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "out" / "faults" / "coverage"
+IMPORTS = DATA.with_name("imports")
+SECONDS = ROOT / "out" / "faults" / "seconds.json"
+
+
+def measure(package: Path, workers: int) -> None:
+    """Runs the quick suite once on a copy of the package, with each line's tests noted. Minutes."""
+    DATA.parent.mkdir(parents=True, exist_ok=True)
+    measure_imports(package)
+    settings = DATA.with_name("settings")
+    settings.write_text(f"[run]\ndata_file = {DATA}\nsource = {package}\n", encoding="utf-8")
+    log = DATA.with_name("tests.jsonl")
+    log.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", str(workers), "-p", "no:cacheprovider", "-p", "clock"]
+    command += ["--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report="]
+    path = os.pathsep.join([str(package.parent), str(Path(__file__).parent)])
+    environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "FAULTS_CLOCK": str(log)}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for line in log.read_text(encoding="utf-8").splitlines():
+        name, took = json.loads(line)
+        seconds[name] += took
+    SECONDS.write_text(json.dumps(seconds, indent=0), encoding="utf-8")
+
+
+def measure_imports(package: Path) -> None:
+    """Notes which lines importing every module runs."""
+    files = [file.relative_to(package.parent) for file in sorted(package.rglob("*.py")) if file.stem != "__main__"]
+    code = "\n".join("import " + ".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in files)
+    script = IMPORTS.with_suffix(".py")
+    script.write_text(code + "\n", encoding="utf-8")
+    command = [sys.executable, "-m", "coverage", "run", f"--data-file={IMPORTS}", f"--source={package}", str(script)]
+    environment = os.environ | {"PYTHONPATH": str(package.parent), "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+
+
+class Reach:
+    """What `measure` has found."""
+
+    def __init__(self) -> None:
+        if not SECONDS.exists():
+            raise SystemExit("first run `python tests/faults/run.py --measure`")
+        self.seconds: dict[str, float] = json.loads(SECONDS.read_text(encoding="utf-8"))
+        self._data = CoverageData(str(DATA))
+        self._data.read()
+        # Coverage knows the files of the copy that it watched.
+        imports = CoverageData(str(IMPORTS))
+        imports.read()
+        self._imported = {file.rpartition("/attnc/")[2]: imports.lines(file) or [] for file in imports.measured_files()}
+        self._lines = cache(self._read)
+        self._files = {file.rpartition("/attnc/")[2]: file for file in self._data.measured_files()}
+
+    def tests(self, file: str, lines: range) -> list[str]:
+        """The tests that a fault in these lines may fail, the best to begin with first.
+
+        file: below the package. What only importing runs matters to whatever calls anything of the file; what no test
+        runs in its own process may be run by those that start another.
+        """
+        found = self._lines(file)
+        names = self._names(context for line in lines for context in found.get(line, ()))
+        if not names and self.imports(file, lines):
+            names = self._names(context for contexts in found.values() for context in contexts) or set(self.seconds)
+        return self._in_order(names or self._starting_others())
+
+    def imports(self, file: str, lines: range) -> bool:
+        """Whether importing the module runs any of the lines."""
+        return not set(lines).isdisjoint(self._imported.get(file, ()))
+
+    def of(self, files: list[str]) -> list[str]:
+        """The tests that run anything of these files."""
+        names = self._names(each for file in files for contexts in self._lines(file).values() for each in contexts)
+        return self._in_order(names)
+
+    def _in_order(self, names: set[str]) -> list[str]:
+        """The quick ones of each file first; all files get the same time, for those of one file find much the same."""
+        spent: defaultdict[str, float] = defaultdict(float)
+        ends = {}
+        for name in sorted(names, key=lambda name: (self.seconds[name], name)):
+            spent[name.partition("::")[0]] += self.seconds[name]
+            ends[name] = spent[name.partition("::")[0]]
+        return sorted(names, key=lambda name: (ends[name], name))
+
+    def _read(self, file: str) -> dict[int, list[str]]:
+        return self._data.contexts_by_lineno(self._files[file]) if file in self._files else {}
+
+    def _names(self, contexts: Iterable[str]) -> set[str]:
+        return {context.partition("|")[0] for context in set(contexts)} & self.seconds.keys()
+
+    def _starting_others(self) -> set[str]:
+        files = {name.partition("::")[0] for name in self.seconds}
+        starting = {file for file in files if "sys.executable" in (ROOT / file).read_text(encoding="utf-8")}
+        return {name for name in self.seconds if name.partition("::")[0] in starting | {"tests/editor/test_server.py"}}
