@@ -347,7 +347,8 @@ class _Declarations:
                 self._use(self.imports[name], wanted=name)
             return
         if name in self.imports and self.imports[name].span.start not in self.used:
-            self._use(self.imports[name])  # first the file whose declaration it replaces: it may be made of others there
+            # First the file whose declaration this one replaces: it may be made of others that stand there.
+            self._use(self.imports[name])
             if name in self.module.axes or name in self.module.consts:
                 return
         if name in self.active:
