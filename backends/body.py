@@ -354,7 +354,8 @@ class Body(Calls):
         thin = val.thin | output.value.type.thin  # it does not vary along these, though they may have their extent
         val = val if val.number else self.without(val, [a for a in val.axes if a in thin and a not in order])
         if val.number:
-            if self.graph.kind == "block":
+            again = self.graph.kind == "repeat" and self.env[self.graph.inputs[place].value.id].number
+            if self.graph.kind == "block" or again:  # a number in each pass
                 return val
             kind, table = kind_of(output.value), is_table(output.value)
             dtype = self.float64() if table and self.graph.kind == "repeat" else self.dtype if kind == "real" else ""

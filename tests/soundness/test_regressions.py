@@ -227,6 +227,14 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "    return f[inner, heads](broadcast[inner, vocab](x), n)\n}\n",
         {"x": (), "n": (2, 3, 2)},
     ),
+    # Numbers that a repeat carries became arrays of float64 in NumPy, and so did what they met.
+    "numbers that a repeat carries": (
+        "depth d = 3\n"
+        "block f(t: []) -> [] {\n    c = 0.5\n"
+        "    repeat.r 2 {\n        c = tanh(t) + c\n        t = t + tanh(c)\n    }\n    return max(sin(t), c)\n}\n"
+        "model net(x: [d]) -> [d] {\n    return x - f(0.5)\n}\n",
+        {"x": (3,)},
+    ),
     # Names that generated code, or Python, has for itself.
     "names of the generated code": (
         "width last\ndepth dtype = 2, device = 3\n"
@@ -255,6 +263,8 @@ def test_it_runs_and_the_backends_agree(case: str, batch: tuple[int, ...]) -> No
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
     single = {name: value.to(torch.float32) for name, value in tensors.items()}
     assert all(found.dtype == np.float32 for found in judge.arrays(model.torch(seed=0)(**single)))
+    halves = {name: value.astype(np.float32) for name, value in values.items()}
+    assert all(found.dtype == np.float32 for found in judge.arrays(model.numpy(seed=0)(**halves)))
 
 
 def test_an_input_behind_one_with_a_default_is_missed() -> None:
