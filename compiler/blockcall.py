@@ -34,6 +34,7 @@ class BlockCall(Binding):
 
     actual: list[tuple[Axis, Axis]] = field(default_factory=list)
     const_actual: list[tuple[Const, Static]] = field(default_factory=list)
+    of_sizes: set[int] = field(default_factory=set)  # parameters that only sizes are derived from: no value has them
     unlike: bool = False  # a parameter is no copy of what it must be a copy of
     foreign: bool = False  # an argument has an axis of the right name, but of another file
     given_wires: list[Wire] = field(default_factory=list)
@@ -158,7 +159,10 @@ class BlockCall(Binding):
             self._like(frame, generic, axis, actual)
         for axis in axes:
             actual = given[axis.id]
-            self.actual.append((checker.parameter(frame, axis, actual, family(actual), implicit=True), actual))
+            parameter = checker.parameter(frame, axis, actual, family(actual), implicit=True)
+            self.actual.append((parameter, actual))
+            if axis.id not in checker.carried[block]:
+                self.of_sizes.add(parameter.id)
         for const in consts:
             formal = checker.const_parameter(frame, const.name, known(numbers[const.id]), const)
             self.const_actual.append((formal, numbers[const.id]))
@@ -358,7 +362,7 @@ class BlockCall(Binding):
 
         `actuals`: the axes of the caller that the formal's stand for, each with the formal's.
         """
-        mentioned = {actual: parameter for parameter, actual in reversed(self.actual)}
+        mentioned = {axis: formal for formal, axis in reversed(self.actual) if formal.id not in self.of_sizes}
         extra = [axis for axis in wire.axes if axis not in actuals]
         missing = [axis for axis in actuals if not wire.has(axis)]
         wrong = [axis for axis in extra if axis in mentioned]

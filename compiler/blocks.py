@@ -41,6 +41,9 @@ class Checker:
     instances: dict[object, Instance] = field(default_factory=dict)
     alone: dict[BlockDef, Instance] = field(default_factory=dict)
     closures: dict[BlockDef, tuple[list[Axis], list[Const]]] = field(default_factory=dict)
+    carried: dict[BlockDef, frozenset[int]] = field(
+        default_factory=dict
+    )  # by id: those that are no mere part of a size
     called: set[BlockDef] = field(default_factory=set)
     stack: list[BlockDef] = field(default_factory=list)
     decisions: list[bool] = field(default_factory=list)
@@ -70,9 +73,10 @@ class Checker:
         """
         if block in self.closures:
             return self.closures[block]
-        self.closures[block] = ([], [])  # a block that calls itself is refused elsewhere
+        self.closures[block], self.carried[block] = ([], []), frozenset()  # one that calls itself is refused elsewhere
         axes: dict[int, Axis] = {}
         consts: dict[int, Const] = {}
+        parts: set[int] = set()
         module, decl = block.module, block.decl
         said = block.mentions
         own = {generic.name.text for generic in decl.generics} | said.declared
@@ -95,10 +99,15 @@ class Checker:
             skip |= {other.module.consts[name].id for name in rebound if name in other.module.consts}
             for axis in their_axes:
                 if axis.id not in skip and not self.hangs_on(axis.id, skip):
+                    if axis.id not in self.carried[other] and axis.id not in axes:
+                        parts.add(axis.id)
+                    elif axis.id in self.carried[other]:
+                        parts.discard(axis.id)
                     axes[axis.id] = axis
             for const in their_consts:
                 if const.id not in skip and not self.hangs_on(const.id, skip):
                     consts[const.id] = const
+        self.carried[block] = frozenset(axes) - parts
         for id in list(axes):
             self._add_parts(id, axes, consts)
         for id in list(consts):

@@ -81,10 +81,10 @@ def _at_most(a: Bound, b: Bound) -> bool:
     return all(x.offset <= y.offset for x, y in zip(a, b, strict=True))
 
 
-def everything(text: str, span: Span | None, *reaches: Reach) -> Reach:
+def everything(text: str, span: Span | None, *reaches: Reach, again: bool = False) -> Reach:
     """What reads any item of what it reaches at all."""
-    trace = next((trace for reach in reaches for trace in reach.values()), None)
-    return {} if trace is None else {(TOP,): Trace(text, span, trace)}
+    found = [(max(digit.offset for digit in bound), trace) for reach in reaches for bound, trace in reach.items()]
+    return {(TOP,): Trace(text, span, max(found, key=lambda item: item[0])[1], again=again)} if found else {}
 
 
 def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnostic | None:
@@ -198,7 +198,9 @@ class _Analysis:
             entering = after
             if attempt == 6:
                 for at, _ in node.states:
-                    entering[at] = Info(everything("each step reaches further", node.span, entering[at].reach))
+                    entering[at] = Info(
+                        everything("each step reaches further", node.span, entering[at].reach, again=True)
+                    )
         names = dict(node.axes)
         for out, info in zip(node.outs, found, strict=True):
             infos[out.id] = Info(leaving(over_info(info, names), node.graph, node, graph).reach)
@@ -216,7 +218,9 @@ class _Analysis:
             if settled:
                 break
             if attempt == 6:  # a bound that grows with every pass
-                carried = [Info(everything("each pass reaches further", node.span, info.reach)) for info in carried]
+                carried = [
+                    Info(everything("each pass reaches further", node.span, info.reach, again=True)) for info in carried
+                ]
         for out, info in zip(node.outs, carried, strict=True):
             infos[out.id] = info
 

@@ -33,6 +33,7 @@ class Trace:
     home: Graph | None = None
     at: Graph | None = None
     via: tuple[Around, ...] = ()
+    again: bool = False  # the step before is taken again and again
 
     def leaving(self, inner: Graph, node: Call | Repeat | Scan, outer: Graph) -> Trace:
         """The same outside of a call or a repeat; what only passed through it is as it was."""
@@ -78,6 +79,8 @@ def _where(span: Span) -> str:
 
 def _place(trace: Trace, claim: Span) -> Span:
     """Where the last step was taken, in the file of the claim; else the claim."""
+    if trace.again and trace.before is not None:
+        trace = trace.before
     span, via = trace.span, list(trace.via)
     mask = trace.node.mask if trace.node else None
     if mask is not None and trace.home is not None:

@@ -227,6 +227,16 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "    return f[inner, heads](broadcast[inner, vocab](x), n)\n}\n",
         {"x": (), "n": (2, 3, 2)},
     ),
+    # Refused: the block speaks of `key`, whose size is made of `heads`; no value of it has `heads`.
+    "lifted over an axis that a size is made of": (
+        "width q\nwidth k like q\ndepth model = 6, heads = 2\ndepth key = model / heads\n"
+        "block attend(Q: [q, key], K: [k, key]) -> [q, k] {\n"
+        "    return softmax[k](dot[key](Q, K) / sqrt(|key|) where k <= q)\n}\n"
+        "model net(x: [q, model]) -> [q, model] {\n"
+        "    y = split[model -> heads, key](x)\n"
+        "    return merge[heads, key -> model](dot[k](attend(y, y[q as k]), y[q as k]))\n}\n",
+        {"x": (4, 6)},
+    ),
     # Numbers that a repeat carries became arrays of float64 in NumPy, and so did what they met.
     "numbers that a repeat carries": (
         "depth d = 3\n"
