@@ -93,6 +93,13 @@ def test_of_a_burst_of_changes_the_last_is_told(client: Raw) -> None:
     assert versions == sorted(set(versions)) and len(versions) < 10
 
 
+def test_a_path_that_is_opened_under_another_address_is_told_of_again(client: Raw) -> None:
+    for uri in (URI, URI.replace("file:///", "file://localhost/"), URI):
+        client.notes.clear()
+        client.open(uri, TEXT)
+        assert client.diagnostics(uri, 1) == [] and "x: [seq, model]" in client.hover(uri, 3, 11)
+
+
 def test_a_text_that_another_uses_is_told_of_though_a_request_came_between(client: Raw, tmp_path: Path) -> None:
     sizes, main = (tmp_path / "sizes.attn").as_uri(), (tmp_path / "main.attn").as_uri()
     client.open(sizes, "depth model = 8\n")

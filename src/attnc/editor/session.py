@@ -119,6 +119,7 @@ class Server(LanguageServer):
         self.converter.opened[path] = document.uri
         self.versions[path] = document.version
         self.project.open(path, document.text)
+        self.told.pop(path, None)  # a path may be opened anew, under another address
         self.check(path)
 
     def changed(self, params: lsp.DidChangeTextDocumentParams) -> None:
