@@ -125,7 +125,7 @@ class Layout(ABC):
     def parameter(self, weight: Weight) -> str: ...
 
     @abstractmethod
-    def permuted(self, x: Val, source: tuple[int, ...], target: tuple[int, ...]) -> str: ...
+    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> str: ...
 
     @abstractmethod
     def swapped(self, x: Val, a: int, b: int) -> str: ...
@@ -474,8 +474,11 @@ class Layout(ABC):
             x = self.let("x", x)
         rank = len(order)
         moved = [place for place in range(rank) if x.axes[place] != order[place]]
+        one = next((axis for axis in order if _but(x.axes, axis) == _but(order, axis)), None)
         if len(moved) == 2:
             text = self.swapped(x, moved[0] - rank, moved[1] - rank)
+        elif one is not None:
+            text = self.permuted(x, x.dim(one), order.index(one) - rank)
         else:
             source = tuple(x.dim(order[place]) for place in moved)
             text = self.permuted(x, source, tuple(place - rank for place in moved))
@@ -606,6 +609,10 @@ class Layout(ABC):
             x = self.named(vals[0])
             return self.combine([x, vals[1]], Code(" * ".join([x.text] * int(power)), TERM), order, out)
         return self.combine(vals, self.point(op, vals, out), order, out)
+
+
+def _but(axes: tuple[Axis, ...], axis: Axis) -> tuple[Axis, ...]:
+    return tuple(other for other in axes if other != axis)
 
 
 def plan_axes(plan: Plan, place: int) -> tuple[Axis, ...]:

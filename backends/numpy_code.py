@@ -99,7 +99,7 @@ class NumpyBody(Body):
 
     # -- spelling -----------------------------------------------------------------------------------------------
 
-    def permuted(self, x: Val, source: tuple[int, ...], target: tuple[int, ...]) -> str:
+    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> str:
         return f"np.moveaxis({x.text}, {source}, {target})"
 
     def swapped(self, x: Val, a: int, b: int) -> str:

@@ -80,7 +80,8 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         if wide_right
         else body.align(a, (*shared, *left, *over))
     )
-    straight = b.axes[-1] not in over and len(over) == 1
+    lies = tuple(axis for axis in (*shared, *wide_left, *right, *over) if axis in b.axes)
+    straight = len(over) == 1 and b.axes != lies  # what is moved anyway is moved at once
     ends = (*over, *columns) if straight else (*columns, *over)
     second = body.align(b, (*shared, *wide_left, *right[:-1], *ends), short=True)
     if len(over) > 1:

@@ -250,7 +250,7 @@ class TorchBody(Body):
 
     # -- spelling -----------------------------------------------------------------------------------------------
 
-    def permuted(self, x: Val, source: tuple[int, ...], target: tuple[int, ...]) -> str:
+    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> str:
         return f"{x.atom}.movedim({source}, {target})"
 
     def swapped(self, x: Val, a: int, b: int) -> str:

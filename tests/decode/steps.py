@@ -58,8 +58,12 @@ def check_steps(
     dtypes: Sequence[str] = ("float64", "float32"),
     backends: Sequence[str] = ("torch", "numpy"),
     values: dict[str, Array] | None = None,
+    without: Sequence[str] = (),
 ) -> None:
-    """Each backend's steps give what its whole model gives, for several ways to cut the sequence."""
+    """Each backend's steps give what its whole model gives, for several ways to cut the sequence.
+
+    without: passes that are left out.
+    """
     decoding = model.decoding
     assert decoding.step is not None, decoding.reason
     assert decoding.time is not None
@@ -67,12 +71,12 @@ def check_steps(
         inputs = inputs_of(model, lead, widths, np.dtype(dtype), seeds[0]) if values is None else values
         for backend in backends:
             if backend == "torch":
-                net: Any = model.torch(seed=1, dtype=getattr(torch, dtype)).eval()
+                net: Any = model.torch(seed=1, dtype=getattr(torch, dtype), without=without).eval()
                 given: dict[str, Any] = {name: torch.as_tensor(x) for name, x in inputs.items()}
                 with torch.no_grad():
                     right = net(**given)
             else:
-                net = model.numpy(seed=1, dtype=dtype)
+                net = model.numpy(seed=1, dtype=dtype, without=without)
                 given = dict(inputs)
                 right = net(**given)
             for seed in seeds:

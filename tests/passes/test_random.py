@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.decode.programs import causal
+from tests.decode.steps import check_steps
 from tests.soundness.generate import generate
 from tests.soundness.judge import data, lengths, load
 from tests.soundness.program import Weights
 
-from .numbers import check_same
+from .numbers import WAYS, check_same
 
 GROUPS, EACH = 5, 8
 
@@ -36,6 +38,39 @@ def check_seeds(seeds: range) -> int:
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_same_numbers(group: int) -> None:
     assert check_seeds(range(group * EACH, (group + 1) * EACH)) > 0
+
+
+def check_decoding(seeds: range) -> int:
+    done = 0
+    for seed in seeds:
+        for text, model, values in causal(seed):
+            found = model.decoding
+            if found.step is None or found.prepare is None:
+                continue
+            names = {item.name for graph in (found.step, found.prepare) for item in graph.inputs}
+            given = {name: x for name, x in values.items() if name in names}
+            usual = model.source("numpy")
+            for without in WAYS:
+                if model.source("numpy", without=without) == usual:
+                    continue
+                try:
+                    with np.errstate(all="ignore"):
+                        check_steps(model, seeds=(2,), dtypes=("float64",), values=given, without=without)
+                except Exception as error:
+                    error.add_note(f"seed {seed} without {', '.join(without)}\n{text}")
+                    raise
+                done += 1
+    return done
+
+
+def test_steps_give_the_same() -> None:
+    assert check_decoding(range(300, 320)) >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", range(20))
+def test_steps_give_the_same_more(group: int) -> None:
+    check_decoding(range(6000 + group * 25, 6000 + (group + 1) * 25))
 
 
 @pytest.mark.slow
