@@ -36,6 +36,26 @@ def test_mistakes_in_weights_come_in_one_message() -> None:
         ]
 
 
+def test_a_block_whose_weights_have_no_largest_size() -> None:
+    """Its callers say how large they are at most; alone it cannot be compiled, and is told why."""
+    text = """
+    width seq <= 8
+    block table[n: width](x: [n]) -> [n] {
+        param p: [n]
+        return x * p
+    }
+    model m(x: [seq]) -> [seq] { return table[seq](x) }
+    """
+    spec = attnc.loads(text)
+    assert inventory(spec.model("m").graph)["table.p"].shape == (8,)
+    with pytest.raises(
+        attnc.AttnError, match="the weight `p` runs along `n`, of which no largest size is known"
+    ) as told:
+        spec.block("table").source("numpy")
+    assert [found.code for found in told.value.diagnostics] == ["E0409"]
+    assert told.value.diagnostics[0].help == "set it: `--set n=1024`, or call the block with a width that is bounded"
+
+
 def test_weights_travel_between_the_backends() -> None:
     graph = graph_of(CROSS)
     module = build_torch(graph)
