@@ -111,17 +111,16 @@ def decode_items(
         cache = model.prepare(**inputs)
         check_batch(model.decodes.model, cache, len(rows), single)
         cache.room = long + max_new - 1
-        items = given[:, :short]
+        items, ends = given[:, :short], lengths.to(given.device)
     fixed: FixedStep | None = None
     shown = 0
     for place in range(short, long + max_new if max_new else 0):  # where the next items come
         with torch.inference_mode():  # not around the `yield`: the caller's own work is none of ours
             scores = (model.step(items, cache, last=1) if fixed is None else fixed(items))[:, -1]
-            at = place - lengths  # which new item of its row it is; below 0 the prompt still goes on
-            draws = [row.random() if options["temperature"] and k >= 0 else 0.0
-                     for row, k in zip(dice, at.tolist(), strict=True)]  # fmt: skip
+            at = place - ends  # which new item of its row it is; below 0 the prompt still goes on
+            draws = [row.random() if options["temperature"] and place >= length else 0.0
+                     for row, length in zip(dice, lengths.tolist(), strict=True)]  # fmt: skip
             found = choose(scores, draws, options)
-            at = at.to(made.device)
             if eos is not None:
                 found = torch.where(gone, eos, found)
             if place < long:

@@ -157,7 +157,9 @@ def take_along(x: Tensor, index: Tensor, dim: int) -> Tensor:
     """The items of x at `index` along `dim`, counted from the right; all other dimensions broadcast."""
     rank = max(x.dim(), index.dim())
     x, index = x[(None,) * (rank - x.dim())], index[(None,) * (rank - index.dim())]
-    return torch.take_along_dim(x, index, dim)
+    x, index = x.movedim(dim, -1), index.movedim(dim, -1)
+    shape = torch.broadcast_shapes(x.shape[:-1], index.shape[:-1])  # type: ignore[no-untyped-call]
+    return x.expand(*shape, x.shape[-1]).gather(-1, index.expand(*shape, index.shape[-1])).movedim(-1, dim)
 
 
 class GroupedLinear(nn.Module):
