@@ -24,7 +24,6 @@ from ..graph import (
     IndexInto,
     Input,
     Node,
-    Parameter,
     Positions,
     Repeat,
     Role,
@@ -39,7 +38,7 @@ from ..masks.term import CONNECTIVES, Index, Leaf, Number, Predicate, Term, chan
 from ..static import ConstOf, Literal, known
 from ..wires import static_element
 from .dead import alive
-from .walk import reads
+from .walk import owns, reads
 
 Given = tuple[tuple[int, Term, tuple[Value, ...]], ...]  # place of an input, its term in the callee, the new inputs
 
@@ -188,7 +187,7 @@ class _Placer:
         """Names of calls that share weights but would get unlike masks: one set of weights is of one class."""
         found: dict[str, set[object]] = {}
         for node in graph.nodes:
-            if isinstance(node, Call) and node.graph.kind != "op" and _owns(node.graph):
+            if isinstance(node, Call) and node.graph.kind != "op" and owns(node.graph):
                 passed = self._passed(node, reader)
                 spelled = tuple((place, _spell(term, ())) for place, term in passed)
                 found.setdefault(node.name, set()).add(spelled)
@@ -340,20 +339,3 @@ def _spell(term: Term, values: tuple[Value, ...]) -> object:
                 return (part.op, *(spell(arg) for arg in part.args))
 
     return spell(term)
-
-
-def _owns(graph: Graph) -> bool:
-    """Whether the graph or anything nested in it has weights."""
-    for node in graph.nodes:
-        match node:
-            case Parameter():
-                return True
-            case Apply() if node.weights:
-                return True
-            case Call() | Scan() if _owns(node.graph):
-                return True
-            case Repeat() if any(map(_owns, node.bodies)):
-                return True
-            case _:
-                pass
-    return False

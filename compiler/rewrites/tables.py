@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..axes import Axis
-from ..graph import Apply, Call, Constant, Graph, IndexInto, Parameter, Positions, Repeat, Role, Scan, Value
+from ..graph import Apply, Call, Constant, Graph, IndexInto, Positions, Repeat, Role, Scan, Value
 from ..static import Const, Static, axes_in, consts_in, known
 from .merge import RANDOM, STATEFUL, pure
-from .walk import makes, reads
+from .walk import makes, owns, reads
 
 FREE = ("rename", "broadcast", "split", "merge", "int", "positions")  # hardly work: they stay where they are read
 
@@ -164,20 +164,3 @@ def _tables_of(node: Call) -> object:
     """What two calls must have in common to make the same tables."""
     graph = node.graph
     return (graph.name, tuple(actual for formal, actual in node.axes if formal not in graph.lifted), node.consts)
-
-
-def owns(graph: Graph) -> bool:
-    """Whether the graph or anything nested in it has weights."""
-    for node in graph.nodes:
-        match node:
-            case Parameter():
-                return True
-            case Apply() if node.weights:
-                return True
-            case Call() | Scan() if owns(node.graph):
-                return True
-            case Repeat() if any(map(owns, node.bodies)):
-                return True
-            case _:
-                pass
-    return False
