@@ -349,6 +349,10 @@ class Calls(Layout):
         for val, formal in zip(vals, formals, strict=True):
             known = {*formal, axis, *(set(to_caller.values()) & val.thin)}
             spread.update(dict.fromkeys(a for a in val.axes if a not in known))
+        read = [out for out in node.outs if self.reads_left(out) or out.id in self.plan.captured]
+        idle = [a for a in spread if not any(a in out.type.axes for out in read)]  # nothing that is read has these
+        vals = [self._first(val, [a for a in idle if a in val.axes]) for val in vals]
+        spread = {a: None for a in spread if a not in idle}
         self.spreads[self.place] = tuple(spread)
         any_lead = any(val.lead != NONE for val in vals if not val.number)
         states = dict(node.states)
@@ -467,6 +471,16 @@ class Calls(Layout):
             self._keep(out, bound)
             if out.id in self.plan.captured:
                 self.record(out, bound)
+
+    def _first(self, x: Val, axes: list[Axis]) -> Val:
+        """The first item along these axes, or zeros where there is none: for what does not hang on it."""
+        for axis in axes:
+            place = x.axes.index(axis) - len(x.axes)
+            items = ", ".join([":1", *[":"] * (-place - 1)])
+            text = f"{x.atom}[..., {items}].{'any' if x.kind == 'bool' else 'sum'}({place})"
+            left = tuple(a for a in x.axes if a != axis)
+            x = replace(x, code=Code(text), axes=left, thin=x.thin - {axis}, depth=x.depth + 1)
+        return x
 
     def _kept_dtype(self, val: Val) -> str:
         return self.float64() if val.table else self.dtype if val.kind == "real" else ""

@@ -428,7 +428,7 @@ def bind_axes(s: Scope, unit: Unit, without: Axis | None = None) -> Bound | None
             if plain and other.size == axis.size and not other.width
             and other not in actual.values() and other != without
         ]  # fmt: skip
-        if options and s.chance(0.8) and not any(generic.default.endswith(f" {name}") for generic in unit.generics):
+        if options and not any(generic.default.endswith(f" {name}") for generic in unit.generics):
             actual[name] = s.pick(options)
             shown.append(f"{name} = {actual[name].name}")
             s.tag("file axis rebound at a call")
@@ -616,7 +616,7 @@ def finish(
     return last
 
 
-@row("share", 2)
+@row("share", 5)
 def share(s: Scope) -> Val | None:
     """One set of weights for several calls."""
     options = [unit for unit in s.gen.units if unit.learns]

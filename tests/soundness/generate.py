@@ -173,7 +173,7 @@ def replaced_sizes(program: Program, empty: set[str]) -> Program:
 
 def elsewhere(program: Program, rng: random.Random) -> Program:
     """Some blocks in a file of their own: those that mention nothing of this one."""
-    if rng.random() > 0.2:
+    if rng.random() > 0.8:
         return program
     names = {axis.name for axis in program.axes} | {"layers", "drop", "factor", "doubled", "centred"}
     names |= {name for line in program.uses for name in re.findall(r"\w+", line)} | {
@@ -190,7 +190,7 @@ def elsewhere(program: Program, rng: random.Random) -> Program:
 
 def omitting(program: Program, rng: random.Random) -> Program:
     """Inputs left to their default, where their widths are known from others."""
-    may = [f for f in program.model.formals if f.default is not None and rng.random() < 0.5]
+    may = [f for f in program.model.formals if f.default is not None and rng.random() < 0.85]
     given = [f for f in program.model.formals if f not in may]
     known = {axis.family for formal in given for axis in formal.val.axes}
     omitted = {f.name for f in may if given and all(not a.width or a.fixed or a.family in known for a in f.val.axes)}

@@ -69,8 +69,8 @@ def _warned(spec: attnc.Spec, program: Program) -> None:
     found = {warning.code for warning in spec.warnings if warning.code >= "W0505"}  # before: what is idle
     written = {code for code, text in program.slips if text in program.model.text()}
     masks = [formal.val for formal in program.model.formals if formal.val.element == "bool"]
-    if any(len(mask.axes) == 1 and mask.axes[0].ragged for mask in masks):
-        written |= found & {"W0505"}  # as a mask it may stand anywhere
+    if any(len(mask.axes) == 1 for mask in masks) and any(axis.ragged for axis in program.axes):
+        written |= found & {"W0505"}  # as a mask it may stand anywhere, and a sum of widths is ragged too
     if found != written:
         raise Fault("warned", f"of {sorted(found)}, but there is {sorted(written)}", str(sorted(found ^ written)))
 

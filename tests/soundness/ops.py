@@ -343,12 +343,12 @@ def comparison(s: Scope) -> Val | None:
 
 @row("truth input", 1)
 def truth_input(s: Scope) -> Val | None:
-    return s.input(s.random_axes(0, 2), "bool", default=True if s.chance(0.5) else None)
+    return s.input(s.random_axes(0, 2), "bool", default=True if s.chance(0.8) else None)
 
 
 @row("int input", 1)
 def int_input(s: Scope) -> Val | None:
-    return s.input(s.random_axes(0, 2), "int", default=2 if s.chance(0.5) else None)
+    return s.input(s.random_axes(0, 2), "int", default=2 if s.chance(0.8) else None)
 
 
 @row("index input", 1)
@@ -359,7 +359,7 @@ def index_input(s: Scope) -> Val | None:
 
 @row("real input", 1)
 def real_input(s: Scope) -> Val | None:
-    return s.input(s.random_axes(0, 3), default=0.5 if s.chance(0.5) else None)
+    return s.input(s.random_axes(0, 3), default=0.5 if s.chance(0.8) else None)
 
 
 def truth(s: Scope) -> Val | None:
@@ -617,14 +617,14 @@ def carries_mark(vals: Sequence[Val], axes: Sequence[Axis]) -> list[int]:
 
 @row("dot", 8)
 def dot(s: Scope) -> Val | None:
-    first = s.find(lambda val: bool(val.mark) and val.role == DATA) if s.chance(0.65) else None
+    first = s.find(lambda val: bool(val.mark) and val.role == DATA) if s.chance(0.85) else None
     found = (first, list(first.axes)) if first is not None else s.real_with(lambda axis: True)
     if found is None:
         return None
     x, axes = found
     marked = [axis for axis in x.axes if axis in x.mark]
     plain = [axis for axis in x.axes if axis not in x.mark]
-    axes = marked if marked and (not plain or s.chance(0.3)) else s.some(plain or axes, 1, 2)
+    axes = marked if marked and (not plain or s.chance(0.15)) else s.some(plain or axes, 1, 2)
     vals = [x]
     for _ in range(s.pick([0, 1, 1, 1, 1, 2])):
         other = s.find(lambda val: val.element == "real" and all(map(val.has, axes)) and s.fits({*x.axes, *val.axes}))

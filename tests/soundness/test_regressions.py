@@ -210,6 +210,13 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "    h, o = scan[t] cell(x, h = 0)\n    return h, o\n}\n",
         {"x": (4, 3)},
     ),
+    # ... of which there may be none.
+    "state beside an empty width that is lifted": (
+        "width t, w\ndepth e = 2\n"
+        "block cell(x: [], h: [e]) -> (h: [e], o: []) {\n    return tanh(h + 1), x * 2\n}\n"
+        "model net(x: [t, w]) -> [t, e] {\n    h, _ = scan[t] cell(x, h = 0)\n    return h\n}\n",
+        {"x": (3, 0)},
+    ),
     # ... and so had what a repeat carries beside it.
     "carried value that does not hang on what is lifted": (
         "width t\ndepth d = 3\n"
