@@ -83,8 +83,8 @@ def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | Non
     Q, K, V = body.full(Q, [d]), body.full(K, [d, k]), body.full(V, [k])
     shared = tuple(dict.fromkeys(axis for val in (Q, K, V) for axis in val.axes if axis not in (q, k, d, v)))
     others = [val for val in (mask, *data, *biases) if val is not None and not val.number]
-    if any(q in val.axes for val in others) or q not in Q.axes:
-        Q = body.full(Q, [q])
+    if node.seen is not None or any(q in val.axes for val in others) or q not in Q.axes:
+        Q = body.full(Q, [q])  # queries that are all alike see unlike keys
     more = tuple(dict.fromkeys(axis for val in others for axis in val.axes if axis not in (*shared, q, k)))
     if more:  # the mask has axes that no operand has
         Q = body.full(Q, more)

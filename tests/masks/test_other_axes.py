@@ -71,3 +71,18 @@ def test_a_mask_may_vary_along_the_axis_of_the_values() -> None:
     np.testing.assert_allclose(model.numpy(dtype="float64")(x, hide), wanted, atol=1e-12)
     got = model.torch(dtype=torch.float64)(torch.as_tensor(x), torch.as_tensor(hide))
     np.testing.assert_allclose(got, wanted, atol=1e-12)
+
+
+def test_queries_that_are_alike_see_unlike_keys() -> None:
+    text = (
+        f"{HEADER}{ATTEND}model net(x: [d], y: [past, d]) -> [seq, d] {{\n"
+        "    return attend(broadcast[seq](x), y, past <= seq)\n}\n"
+    )
+    model = attnc.loads(text).model("net")
+    draw = np.random.default_rng(0)
+    x, y = draw.normal(size=2), draw.normal(size=(5, 2))
+    scores = np.tril(np.broadcast_to(np.exp(y @ x), (5, 5)))
+    wanted = scores / scores.sum(-1, keepdims=True) @ y
+    np.testing.assert_allclose(model.numpy(dtype="float64")(x, y), wanted, atol=1e-12)
+    got = model.torch(dtype=torch.float64)(torch.as_tensor(x), torch.as_tensor(y))
+    np.testing.assert_allclose(got, wanted, atol=1e-12)
