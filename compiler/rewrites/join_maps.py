@@ -88,6 +88,9 @@ def _single(node: Call, roots: _Roots) -> Call:
             kept.append(place)
             continue
         change = [(here[root], there[root]) for root in here if here[root] != there[root]]
+        if any(axis in node.graph.lifted for pair in change for axis in pair):  # dimensions that the block cannot name
+            kept.append(place)
+            continue
         axes, made = tuple(a for a, _ in change), tuple(b for _, b in change)
         renames.append(Apply("rename", (source,), item.value, axes, made, span=node.span))
     if not renames:
