@@ -33,7 +33,7 @@ from .layout import INLINE, Reader, plan_axes
 from .plan import OutputState, Plan, Program, operands, results
 from .static_code import Code, apply, number, static_code
 from .steps import STEPS, Kept
-from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of
+from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed
 from .writing import is_path
 
 
@@ -222,7 +222,7 @@ class Body(Calls):
                 and node.op != "dropout"
             ):
                 names = frozenset[str]().union(*(v.names for v in vals))
-                needs = frozenset[int]().union(*(v.needs for v in vals))
+                needs = needed(v.needs for v in vals)
                 bounds = self.bounds.apply(node.op, [v.bounds for v in vals])
                 val = Val(apply(node.op, [v.code for v in vals]), kind=kind_of(out), table=True, number=True,
                           needs=needs, names=names, bounds=bounds)  # fmt: skip

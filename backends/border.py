@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
+
+from ..compiler.axes import Axis
 from ..compiler.graph import Graph, IndexInto, Input
 from .body import Body
 from .names import Namer
@@ -106,7 +109,13 @@ def annotation(body: Body, val: Val, array: str) -> str:
         return {"int": "int", "bool": "bool"}.get(val.kind, "float")
     kind = {"int": "Int", "bool": "Bool"}.get(val.kind, "Float")
     names = {axis.name for axis in body.plan.axes}
-    batch = "batch" if "batch" not in names else "lead"
+    batch = next(name for name in ("batch", "lead", "leading", "several") if name not in names or name == "several")
     lead = [] if val.lead == NONE else [f"*{batch}" if val.lead == FULL else f"*#{batch}"]
-    axes = [f"#{axis.name}" if axis in val.thin else axis.name for axis in val.axes]
+    axes = [f"#{_dimension(axis)}" if axis in val.thin else _dimension(axis) for axis in val.axes]
     return f'{kind}[{array}, "{" ".join([*lead, *axes])}"]'
+
+
+def _dimension(axis: Axis) -> str:
+    """The name of an axis as jaxtyping takes it, which refuses `__x`; a keyword would read as code."""
+    name = f"axis{axis.name}" if axis.name.startswith("__") else axis.name
+    return f"{name}_" if keyword.iskeyword(name) else name

@@ -21,7 +21,7 @@ from .layout import Layout, plan_axes, scope_of
 from .plan import OutputState, Plan
 from .ranges import ANY
 from .static_code import Code, number, static_code
-from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of
+from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
 
 
 class Calls(Layout):
@@ -86,11 +86,11 @@ class Calls(Layout):
         lacks = [axis for axis in spread if axis not in val.axes]
         if val.lead == NONE and lacks == list(spread):
             for state in plan.outputs:
-                if state is None or place not in state.needs:
+                if state is None or not state.needs >> place & 1:
                     continue
                 if not any(
                     other != place and set(spread) <= set(vals[other].axes)
-                    for other in state.needs
+                    for other in places(state.needs)
                     if not vals[other].number
                 ):
                     break
@@ -212,8 +212,8 @@ class Calls(Layout):
         to_caller: Mapping[Axis, Axis],
         spread: Sequence[Axis],
     ) -> Val:
-        fed = [vals[place] for place in state.needs if not vals[place].number]
-        needs = frozenset[int]().union(*(vals[place].needs for place in state.needs))
+        fed = [vals[place] for place in places(state.needs) if not vals[place].number]
+        needs = needed(vals[place].needs for place in places(state.needs))
         names = frozenset[str]().union(*(val.names for val in vals))
         if state.number is not None:
             return Val(Code(""), number=True, kind=kind_of(out), table=True, needs=needs, names=names)
@@ -322,7 +322,7 @@ class Calls(Layout):
             state = plans[0].outputs[place]
             assert state is not None
             reached = {place}.union(*(_reached(plan, place, again) for plan in plans))
-            needs = frozenset[int]().union(*(vals[number].needs for number in reached))
+            needs = needed(vals[number].needs for number in reached)
             thin = val.thin | {own_axes[axis] for axis in state.thin}
             lead = join_leads([val.lead, *(v.lead for v in vals)]) if state.lead else val.lead
             if val.lead != lead:
@@ -448,7 +448,7 @@ class Calls(Layout):
             output = plan.outputs[place]
             assert output is not None
             fed = [vals[number] for number in sorted(_reached(plan, place, states))]
-            needs = frozenset[int]().union(*(val.needs for val in fed))
+            needs = needed(val.needs for val in fed)
             axes = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
             thin = frozenset() if place in next_state else {to_caller.get(own[a], own[a]) for a in output.thin}
             got = FULL if any_lead and (place in next_state or output.lead == FULL) else SOME if any_lead else NONE
@@ -516,7 +516,7 @@ class Calls(Layout):
                 val = self.real(val, False)
             args.append(self.align(self.full(val, formal), (*spread, *formal)).text)
         lead = join_leads(val.lead for val in vals if not val.number)
-        needs = frozenset[int]().union(*(val.needs for val in vals))
+        needs = needed(val.needs for val in vals)
         names = frozenset[str]().union(*(val.names for val in vals))
         outs = []
         for output, out in zip(graph.outputs, node.outs, strict=True):
@@ -533,7 +533,7 @@ def _reached(plan: Plan, place: int, again: Mapping[int, int]) -> set[int]:
     while todo:
         state = plan.outputs[todo.pop()]
         assert state is not None
-        new = state.needs - found
+        new = {*places(state.needs)} - found
         found |= new
         todo += [again[number] for number in sorted(new) if number in again]
     return found

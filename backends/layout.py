@@ -34,7 +34,7 @@ from .names import Namer
 from .plan import Plan, padded
 from .ranges import ANY
 from .static_code import ATOM, TERM, Code, static_code
-from .values import NONE, CannotEmit, Val, is_table, join_leads, kind_of
+from .values import NONE, CannotEmit, Val, is_table, join_leads, kind_of, needed
 from .writing import WIDTH, is_path, wrap
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Layout(ABC):
         self.counters: dict[Const, str] = {}  # the number of a pass -> the variable of the loop around
         self._hints: dict[int, tuple[Axis, ...]] = {}
         self._wishes: dict[int, str] = {}
-        self._families: dict[Axis, Axis] = {}
+        self._families: dict[tuple[int, ...], Axis] = {}
         # A width counts as at least 1: where it is 0 there are no items, and either library refuses to pick one.
         self.bounds = ranges.Bounds(self._representative, lambda axis: self.plan.least(axis) or 1)
 
@@ -213,7 +213,7 @@ class Layout(ABC):
         name = self.scope.inputs[place]
         kind = kind_of(value)
         if value.role is Role.CONSTANT:
-            val = Val(Code(name), kind=kind, table=is_table(value), number=True, needs=frozenset({place}))
+            val = Val(Code(name), kind=kind, table=is_table(value), number=True, needs=1 << place)
         else:
             bounds = ANY
             element = value.type.element
@@ -223,7 +223,7 @@ class Layout(ABC):
             axes = self.core(value.type.axes)
             lead = NONE if state.lead is None else state.lead
             thin = frozenset(state.thin)
-            val = Val(Code(name), axes, thin, lead, kind, is_table(value), False, frozenset({place}), bounds)
+            val = Val(Code(name), axes, thin, lead, kind, is_table(value), False, 1 << place, bounds)
         val = replace(val, names=frozenset({name}))
         self.inputs.append(val)
         self._keep(value, val)
@@ -291,14 +291,7 @@ class Layout(ABC):
 
     def _representative(self, axis: Axis) -> Axis:
         """One axis for all copies of a family (D4)."""
-        if axis not in self._families:
-            for other in list(self._families):
-                if self.plan.same_family(axis, other):
-                    self._families[axis] = self._families[other]
-                    break
-            else:
-                self._families[axis] = axis
-        return self._families[axis]
+        return self._families.setdefault(self.plan.family(axis), axis)
 
     def extent(self, axis: Axis) -> Code:
         """The size of an axis in the running code: known when built, or read from an argument's shape."""
@@ -320,7 +313,7 @@ class Layout(ABC):
             return Code(self.size_code(axis))
         if axis in self.plan.extents:
             return Code(self.scope.axes[axis])
-        copies = [axis, *(a for a in self.plan.axes if a is not axis and self.plan.same_family(a, axis))]
+        copies = self.plan.copies(axis)
         for copy in copies:
             for val in self.inputs:
                 if not val.number and val.has(copy):
@@ -572,7 +565,7 @@ class Layout(ABC):
         thin = frozenset(axis for axis in order if not any(val.has(axis) for val in arrays))
         result = Val(
             code, tuple(order), thin, join_leads(val.lead for val in arrays), kind_of(out), is_table(out),
-            needs=frozenset[int]().union(*(val.needs for val in vals)),
+            needs=needed(val.needs for val in vals),
             names=frozenset[str]().union(*(val.names for val in vals)),
             depth=1 + max((val.depth for val in vals), default=0),
         )  # fmt: skip

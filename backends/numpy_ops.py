@@ -15,7 +15,7 @@ from ..compiler.static import Literal, evaluate
 from .mask_code import define
 from .ops_common import ZERO, attention_operands, concat_operands, dims, factors, least, masked, stack_operands, without
 from .static_code import TERM, Code
-from .values import NONE, Val, is_table, kind_of
+from .values import NONE, Val, is_table, kind_of, needed
 
 if TYPE_CHECKING:
     from .numpy_code import NumpyBody
@@ -44,7 +44,7 @@ def dot(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
         total = replace(
             total, code=Code(f"{total.code.at(TERM)} * {val.code.at(TERM + 1)}", TERM), names=total.names | val.names
         )
-    return replace(total, needs=frozenset[int]().union(*(val.needs for val in vals)))
+    return replace(total, needs=needed(val.needs for val in vals))
 
 
 def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) -> Val:
@@ -204,7 +204,7 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     kept = without(x, axes)
     where = dims(x, axes)
     thin = x.thin & set(kept)
-    needs = frozenset[int]().union(*(val.needs for val in fed))
+    needs = needed(val.needs for val in fed)
     names = frozenset[str]().union(*(val.names for val in fed))
     if op == "mean":
         if mask is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..compiler.axes import Axis
 from ..compiler.graph import (
@@ -53,13 +54,16 @@ def results(node: Node) -> tuple[Value, ...]:
 def padded(graph: Graph, item: Input) -> bool:
     """Whether an input of a model has padding: it runs along a ragged width, or along one that derives from it."""
     families = {entry.length_of.family for entry in graph.inputs if entry.length_of is not None}
-
-    def ragged(axis: Axis) -> bool:
+    left = list(item.value.type.axes)
+    seen = set(left)
+    while left:
+        axis = left.pop()
         if axis.family in families:
             return True
-        return axis.extent is None and axis.size is not None and any(map(ragged, axes_in(axis.size)))
-
-    return any(map(ragged, item.value.type.axes))
+        if axis.extent is None and axis.size is not None:
+            left += {*axes_in(axis.size)} - seen
+            seen.update(left)
+    return False
 
 
 def children(node: Node) -> tuple[Graph, ...]:
@@ -181,7 +185,7 @@ class OutputState:
     thin: frozenset[Axis]
     lead: int
     number: str | None  # the Python expression, if it is a number rather than an array
-    needs: frozenset[int]
+    needs: int
     in_range: bool
 
 
@@ -199,7 +203,7 @@ class Plan:
     lifted: frozenset[Axis]
     axes: tuple[Axis, ...]
     consts: tuple[Const, ...]
-    instances: list[tuple[Mapping[Axis, Axis], Mapping[Const, Const]]]
+    instances: list[tuple[Mapping[Axis, Axis], Mapping[Const, Const]]]  # complete before any code is made
     is_root: bool
     captured: frozenset[int]  # ids of values to record
     on_path: bool = False  # it, or something nested in it, records values
@@ -218,6 +222,11 @@ class Plan:
     owner: Plan | None = None  # the class whose weights it uses: this is one of its methods besides `forward`
     method: str = "forward"
     cached: bool = False  # it takes the cache
+    _by_family: dict[tuple[int, ...], list[Axis]] = field(default_factory=dict)
+
+    @cached_property
+    def _own(self) -> frozenset[Axis]:
+        return frozenset(self.axes)
 
     def state(self) -> object:
         """All that other classes see of this one: when no class's state changes any more, the text is final."""
@@ -237,9 +246,20 @@ class Plan:
         sizes = [axes.get(axis, axis).extent for axes, _ in self.instances]
         return min(size for size in sizes if size is not None) if None not in sizes else None
 
+    def copies(self, axis: Axis) -> list[Axis]:
+        """The axes of the class that are copies of this one in every instance, itself first."""
+        if not self._by_family:
+            for each in self.axes:
+                self._by_family.setdefault(self.family(each), []).append(each)
+        return [axis, *(each for each in self._by_family.get(self.family(axis), ()) if each is not axis)]
+
+    def family(self, axis: Axis) -> tuple[int, ...]:
+        """What copies of one another share: its family in every instance."""
+        return tuple(axes.get(axis, axis).family for axes, _ in self.instances)
+
     def follows_formula(self, axis: Axis) -> bool:
         """Whether the size of the axis is its formula over axes of this class, in every instance."""
-        if axis.size is None or not set(static_axes(axis.size)) <= set(self.axes) or _has_const(axis.size):
+        if axis.size is None or not self._own.issuperset(static_axes(axis.size)) or _has_const(axis.size):
             return False
         for axes, _ in self.instances:
             own = axes.get(axis, axis)
@@ -256,7 +276,7 @@ class Plan:
 
     def same_family(self, a: Axis, b: Axis) -> bool:
         """Whether two axes are copies of one another in every instance, so that their extents are equal (D4)."""
-        return all(axes.get(a, a).family == axes.get(b, b).family for axes, _ in self.instances)
+        return self.family(a) == self.family(b)
 
 
 def _has_const(static: Static) -> bool:

@@ -24,7 +24,7 @@ from .ops_common import (
     without,
 )
 from .static_code import SUM, TERM, Code
-from .values import NONE, Val, is_table, kind_of
+from .values import NONE, Val, is_table, kind_of, needed
 
 if TYPE_CHECKING:
     from .torch_code import TorchBody
@@ -228,7 +228,7 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             )
             count = body.align(count, kept, short=True)
             code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
-        return body.combine([x], code, kept, out, thin=thin, needs=frozenset().union(*(v.needs for v in fed)))
+        return body.combine([x], code, kept, out, thin=thin, needs=needed(v.needs for v in fed))
     return body.combine([x], Code(f"{x.atom}.{name}({where})"), kept, out, thin=thin)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from ..compiler.axes import Axis
 from ..compiler.graph import (
@@ -31,7 +33,7 @@ class Val:
     kind:   "real", "bool" or "int".
     table:  a real computed from indices alone: float64, whatever the model's own type.
     number: a Python number, not an array.
-    needs:  which arguments of the class it depends on.
+    needs:  which arguments of the class it depends on: a set of their places, as bits.
     bounds: what is known of an integer's value.
     names:  the variables that the expression reads.
     depth:  how many operations the expression holds.
@@ -44,7 +46,7 @@ class Val:
     kind: str = "real"
     table: bool = False
     number: bool = False
-    needs: frozenset[int] = frozenset()
+    needs: int = 0
     bounds: Interval = ANY
     names: frozenset[str] = frozenset()
     depth: int = 0
@@ -65,6 +67,16 @@ class Val:
     def has(self, axis: Axis) -> bool:
         """Whether the axis is a dimension that surely has its full extent."""
         return axis in self.axes and axis not in self.thin
+
+
+def needed(sets: Iterable[int]) -> int:
+    """The union of sets of arguments."""
+    return reduce(or_, sets, 0)
+
+
+def places(needs: int) -> list[int]:
+    """The arguments of a set, in order."""
+    return [place for place in range(needs.bit_length()) if needs >> place & 1]
 
 
 def join_leads(leads: Iterable[int]) -> int:

@@ -21,6 +21,7 @@ from .walk import Part, Walk
 from .work import BATCH
 
 ASSUMED = 1024  # the size of a free width of which nothing is said
+TRACKED = 8  # widths along which the longest path is followed
 REALS = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 
 
@@ -143,7 +144,9 @@ class Cost:
 
     @cached_property
     def paths(self) -> Mapping[str, Path]:
-        """For each width of the result, by its name: the longest path from an input's item to a result's."""
+        """For each width of the inputs (the first eight), by its name: the longest path from an input's item to a
+        result's.
+        """
         found: dict[str, Path] = {}
         for family, name in self._tracked():
             n = self.scope.sizes.families.get(family) or self.scope.size(_named(self.graph, name))
@@ -154,13 +157,13 @@ class Cost:
         return found
 
     def _tracked(self) -> list[tuple[int, str]]:
-        """The widths along which inputs have items, by family and the name of the first of it."""
+        """The widths along which inputs have items, by family and the name of the first of it; not more than eight."""
         found: dict[int, str] = {}
         for entry in self.graph.inputs:
             for axis in entry.value.type.axes:
                 if axis.is_width and axis not in entry.value.type.thin:
                     found.setdefault(axis.family, axis.name)
-        return list(found.items())
+        return list(found.items())[:TRACKED]
 
     @cached_property
     def steps(self) -> Figure:
@@ -191,6 +194,9 @@ def cost(graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int 
     scope = Scope(sizes=Sizes())
     values, assumed = _values(graph, scope, sizes or {})
     values[BATCH] = batch
+    for axis in graph.axes:
+        scope.size(axis)
+    _whole(scope, values)
     walk = Walk(values, REALS[dtype])
     part, _ = walk.run(graph, scope)
     memory = measure(graph, scope, values, REALS[dtype])
@@ -251,8 +257,8 @@ def _values(graph: Graph, scope: Scope, given: Mapping[str, Number]) -> tuple[di
     return values, tuple(assumed)
 
 
-def _whole(scope: Scope, values: Mapping[Symbol, int]) -> None:
-    """Every derived size is a whole number."""
+def _whole(scope: Scope, values: dict[Symbol, int]) -> None:
+    """Every derived size is a whole number, which is found once: others may be derived from it."""
     for axis, poly in scope.sizes.derived.items():
         try:
             size = poly.at(values)
@@ -264,3 +270,6 @@ def _whole(scope: Scope, values: Mapping[Symbol, int]) -> None:
             )
             text = formula(poly if axis.size is None else scope.number(axis.size))
             raise CostError(f"`{axis.name}` = {text} would be {size} with {known}: it must be a whole number")
+        for symbol in poly.symbols:
+            if poly == Poly.of(symbol):
+                values[symbol] = int(size)

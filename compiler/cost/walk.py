@@ -150,6 +150,7 @@ class _Inside:
     def __post_init__(self) -> None:
         self.needed = needed(self.graph)
         self.alive = _alive(self.graph, self.used)
+        self.makers = {out.id: node for node in self.graph.nodes for out in made_by(node)}
         self.readers: dict[int, list[object]] = {}
         for output in self.graph.outputs:
             self.readers.setdefault(output.value.id, []).append(output)
@@ -454,22 +455,19 @@ class _Late(Mapping[int, Facts]):
         known = self.inside.facts.get(value.id)
         if known is not None:
             return known
-        for node in self.inside.graph.nodes:
-            if value not in made_by(node):
-                continue
-            if not isinstance(node, Apply | Constant | Positions | Call) or (
-                isinstance(node, Call) and value.role > Role.TABLE
-            ):
-                return Fact()
-            for read in reads(node):
-                if read.id not in self.inside.facts:
-                    self.inside.facts[read.id] = self._fact(read)
-            parts, ranked = len(self.inside.parts), dict(self.inside.walk.ranked)
-            self.inside.visit(node)
-            del self.inside.parts[parts:]
-            self.inside.walk.ranked = ranked
-            return self.inside.facts[value.id]
-        return Fact()
+        node = self.inside.makers.get(value.id)
+        if not isinstance(node, Apply | Constant | Positions | Call) or (
+            isinstance(node, Call) and value.role > Role.TABLE
+        ):
+            return Fact()
+        for read in reads(node):
+            if read.id not in self.inside.facts:
+                self.inside.facts[read.id] = self._fact(read)
+        parts, ranked = len(self.inside.parts), dict(self.inside.walk.ranked)
+        self.inside.visit(node)
+        del self.inside.parts[parts:]
+        self.inside.walk.ranked = ranked
+        return self.inside.facts[value.id]
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.masks)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from itertools import pairwise
 
 from ..graph import Apply, Role, Scalar
 from .sites import Cell
@@ -69,26 +70,38 @@ def remembered(wants: Wants) -> set[Cell]:
 
 
 def _reachable(flow: dict[int, dict[int, int]], source: int) -> dict[int, int]:
-    """Nodes that can still take more, each with the one before it."""
-    before = {source: source}
+    """Nodes that can still take more, each with how many edges it is away."""
+    level = {source: 0}
     queue = deque([source])
     while queue:
         at = queue.popleft()
         for to, room in flow[at].items():
-            if room > 0 and to not in before:
-                before[to] = at
+            if room > 0 and to not in level:
+                level[to] = level[at] + 1
                 queue.append(to)
-    return before
+    return level
 
 
 def _saturate(flow: dict[int, dict[int, int]], source: int, sink: int) -> None:
-    """Maximum flow by shortest paths (Edmonds and Karp 1972); the graphs are small."""
-    while sink in (before := _reachable(flow, source)):
-        path, at = [], sink
-        while at != source:
-            path.append((before[at], at))
-            at = before[at]
-        room = min(flow[a][b] for a, b in path)
-        for a, b in path:
-            flow[a][b] -= room
-            flow[b][a] += room
+    """Maximum flow: all shortest paths at once, as long as there are any (Dinitz 1970)."""
+    while sink in (level := _reachable(flow, source)):
+        onward = {at: [to for to in flow[at] if level.get(to) == depth + 1] for at, depth in level.items()}
+        path = [source]
+        while path:
+            at = path[-1]
+            if at == sink:
+                edges = list(pairwise(path))
+                room = min(flow[a][b] for a, b in edges)
+                for a, b in edges:
+                    flow[a][b] -= room
+                    flow[b][a] += room
+                del path[1 + next(place for place, (a, b) in enumerate(edges) if not flow[a][b]) :]
+                continue
+            while onward[at] and not flow[at][onward[at][-1]]:
+                onward[at].pop()
+            if onward[at]:
+                path.append(onward[at][-1])
+            else:
+                path.pop()
+                if path:
+                    onward[path[-1]].pop()

@@ -36,6 +36,7 @@ class Facts:
     root: Site
     infos: dict[Site, list[dict[int, Info]]] = field(default_factory=dict)
     where: dict[Site, Where] = field(default_factory=dict)
+    _made: dict[Site, dict[int, Apply]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._run(self.root, [Info({}) for _ in self.root.graph.inputs], {}, Where())
@@ -131,24 +132,29 @@ class Facts:
 
         return self._passes(site, back)
 
+    def _makers(self, site: Site) -> dict[int, Apply]:
+        if site not in self._made:
+            self._made[site] = {node.out.id: node for node in site.graph.nodes if isinstance(node, Apply)}
+        return self._made[site]
+
     def back(self, site: Site, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
         """How many items before the new ones `x[a = e]` reads."""
         now = {axis for axis, mode in modes.items() if mode is None}
-        makers = {n.out.id: n for n in site.graph.nodes if isinstance(n, Apply)}
+        makers = self._makers(site)
 
         def lowest(value: Value, infos: dict[int, Info]) -> list[tuple[Axis, int]]:
             """Lower bounds `axis + k` of an index."""
-            form = infos[value.id].linear
-            if form is not None:
-                return [form.bound] if form.bound is not None else []
-            made = makers.get(value.id)
-            if made is None:
-                return []
-            if made.op in ("maximum", "clamp"):
-                return [bound for part in made.operands[:2] for bound in lowest(part, infos)]
-            if made.op in ("int", "index"):
-                return lowest(made.operands[0], infos)
-            return []
+            found: dict[tuple[Axis, int], None] = {}
+            seen, left = {value.id}, [value]
+            while left:
+                value = left.pop()
+                form, made = infos[value.id].linear, makers.get(value.id)
+                if form is not None:
+                    found.update({form.bound: None} if form.bound is not None else {})
+                elif made is not None and made.op in ("maximum", "clamp", "int", "index"):
+                    left += (part for part in made.operands[:2] if part.id not in seen)
+                    seen |= {part.id for part in made.operands[:2]}
+            return list(found)
 
         def back(infos: dict[int, Info]) -> int | None:
             found = [k for axis, k in lowest(node.operands[1], infos) if axis in now]

@@ -14,7 +14,7 @@ from ..graph import Apply, Call, Constant, Graph, IndexInto, Node, Positions, Ro
 from ..sizes import substitute
 from ..static import Number as Plain
 from ..static import known
-from .term import OPERATIONS, Index, Leaf, Number, Op, Term, change, leaves, positional
+from .term import LONGEST, OPERATIONS, Index, Leaf, Number, Op, Term, change, leaves, positional
 
 ALIASES = {"broadcast", "int", "index"}  # one element each, unchanged
 
@@ -80,6 +80,8 @@ class Reader:
         if node.op == "*" and not any(_single(arg) for arg in args):
             return Leaf(out, why="it multiplies two positions")
         term = Op(node.op, args)
+        if term.long:
+            return Leaf(out, why=f"it is longer than {LONGEST} operations")
         # What varies along one axis alone is cheap to make, and read no further unless positions are in it.
         return term if positional(term) or len(_axes(out)) > 1 else Leaf(out)
 
@@ -124,8 +126,13 @@ class Reader:
                 case Leaf(of):
                     return self.term(entering[of]) if of in entering else None
 
-        return change(inner, outside) or Leaf(
-            value, why=f"`{node.graph.name}` makes a part of it that is not read through"
+        found = change(inner, outside)
+        if found is None:
+            return Leaf(value, why=f"`{node.graph.name}` makes a part of it that is not read through")
+        return (
+            Leaf(value, why=f"it is longer than {LONGEST} operations")
+            if isinstance(found, Op) and found.long
+            else found
         )
 
 

@@ -19,6 +19,9 @@ FLIPPED = {"<=": ">", ">": "<=", "<": ">=", ">=": "<", "==": "!=", "!=": "=="}
 OPERATIONS = (*CONNECTIVES, *FLIPPED, "+", "-", "*", "neg", "abs", "%", "//")
 
 
+LONGEST = 200  # operations of a term that is read
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
     """The position along an axis."""
@@ -52,6 +55,18 @@ class Op:
 
     op: str
     args: tuple[Term, ...]
+    size: int = field(init=False, compare=False, repr=False)  # operations in it; it is a tree, which may double
+    positional: bool = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        inner = [arg for arg in self.args if isinstance(arg, Op)]
+        object.__setattr__(self, "size", 1 + sum(arg.size for arg in inner))
+        object.__setattr__(self, "positional", any(map(positional, self.args)))
+
+    @property
+    def long(self) -> bool:
+        """Whether it is too long to be reasoned with."""
+        return self.size > LONGEST
 
 
 Term = Index | Number | Leaf | Op
@@ -81,7 +96,7 @@ def parts(term: Term) -> Iterator[Term]:
 
 def positional(term: Term) -> bool:
     """Whether it says anything about positions."""
-    return any(isinstance(part, Index) for part in parts(term))
+    return term.positional if isinstance(term, Op) else isinstance(term, Index)
 
 
 def change(term: Term, one: Callable[[Index | Number | Leaf], Term | None]) -> Term | None:
