@@ -24,7 +24,8 @@ def say(line: str) -> None:
 
 
 def complain(message: str) -> None:
-    say(f"attnc: {message}")
+    """One thing that is wrong. A file's name may hold what a terminal obeys: that is not printed."""
+    say(f"attnc: {''.join(c if c.isprintable() or c == chr(10) else chr(0xFFFD) for c in message)}")
 
 
 def report(diagnostics: Sequence[Diagnostic]) -> None:
