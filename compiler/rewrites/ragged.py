@@ -97,6 +97,8 @@ class Body:
     used: dict[int, None] = field(default_factory=dict)  # families whose lengths are needed
     same: dict[int, Value] = field(default_factory=dict)  # old value -> the new one that stands for it
     zero: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which a value is 0 where there is padding
+    one: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which it is 1 there
+    sizes: set[int] = field(default_factory=set)  # numbers that are the extents of each example
     _valid: dict[Axis, Value] = field(default_factory=dict)
     _positions: dict[Axis, Value] = field(default_factory=dict)
     _is_ragged: dict[Axis, bool] = field(default_factory=dict)
@@ -243,16 +245,15 @@ class Body:
     def cleared(self, value: Value, axes: Iterable[Axis], fill: float | int | bool = 0) -> Value:
         """The value, with `fill` where one of these axes is in its padding."""
         axes = [axis for axis in axes if _varies(value, axis) and self.is_ragged(axis)]
-        if fill == 0:
-            axes = [axis for axis in axes if axis not in self.zero.get(value.id, ())]
+        known = self.zero if fill == 0 else self.one if fill == 1 else {}
+        axes = [axis for axis in axes if axis not in known.get(value.id, ())]
         valid = self.valid(axes)
         if valid is None:
             return value
         if value.type.element is Scalar.BOOL:
             return self.both(value, valid)
         out = self.apply("select", (valid, value, self.constant(Literal(fill))), value.type)
-        if fill == 0:
-            self.zero[out.id] = self.zero.get(value.id, set()) | set(axes)
+        known[out.id] = known.get(value.id, set()) | set(axes)
         return out
 
     def _clean_inputs(self) -> None:
@@ -270,7 +271,8 @@ class Body:
         match node:
             case Constant():
                 if self._ragged(node.value):
-                    self.same[node.out.id] = self._number(node.value)
+                    size = self.same[node.out.id] = self._number(node.value)
+                    self.sizes.add(size.id)
                 else:
                     self.nodes.append(node)
             case Positions():
@@ -308,8 +310,12 @@ class Body:
         valid = self.valid(acts)
         assert valid is not None
         mask = valid if node.mask is None else self.both(node.mask, valid)
-        self.nodes.append(replace(node, mask=mask))
-        if node.op == "softmax":
+        if node.op == "log_softmax":  # minus infinity is nothing to go on with
+            inner = self.apply(node.op, node.operands, node.out.type, axes=node.axes, mask=mask)
+            self.nodes.append(Apply("select", (valid, inner, self.constant(Literal(0.0))), node.out, span=node.span))
+        else:
+            self.nodes.append(replace(node, mask=mask))
+        if node.op in ("softmax", "log_softmax"):
             self.zero[node.out.id] = set(acts)
 
     def _lengths(self, inner: Graph, families: Mapping[int, int]) -> tuple[Body, tuple[int, ...]]:

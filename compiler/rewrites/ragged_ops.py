@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..axes import Axis
-from ..graph import Apply, Scalar, Type
+from ..graph import Apply, Role, Scalar, Type
 from ..static import Literal
 
 if TYPE_CHECKING:
@@ -30,6 +30,21 @@ def _reads_zero(body: Body, node: Apply, acts: list[Axis]) -> None:
 def _keeps_zero(body: Body, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(node)
     body.zero[node.out.id] = set().union(*(body.zero.get(value.id, ()) for value in node.operands))
+
+
+def _defined(body: Body, node: Apply, acts: list[Axis]) -> None:
+    """Where a quotient, a logarithm, a root or a power could be undefined, padding reads 1.
+
+    Nothing masks it before others read it, and neither 0 times infinity nor its gradient is 0. A remainder by the
+    length of an example without items is no number either.
+    """
+    place = 1 if node.op in ("/", "%") else 0
+    x = node.operands[place]
+    if x.id in body.sizes:
+        x = body.apply("maximum", (x, body.constant(Literal(1))), x.type) if node.op == "%" else x
+    elif x.role is Role.DATA:
+        x = body.cleared(x, x.type.axes, 1)
+    body.nodes.append(replace(node, operands=(*node.operands[:place], x, *node.operands[place + 1 :])))
 
 
 def _renamed(body: Body, node: Apply, acts: list[Axis]) -> None:
@@ -140,6 +155,12 @@ RULES: dict[str, _Rule] = {
     "l2norm": _reads_zero,
     "dropout": _keeps_zero,
     "*": _keeps_zero,
+    "/": _defined,
+    "%": _defined,
+    "^": _defined,
+    "log": _defined,
+    "sqrt": _defined,
+    "rsqrt": _defined,
     "rename": _renamed,
     "layernorm": _norm,
     "rmsnorm": _norm,
