@@ -17,6 +17,7 @@ from ..axes import Axis
 from ..decode.sites import same_node, segment
 from ..graph import Apply, Call, Graph, Node, Parameter, Repeat, Stepped, Value
 from ..static import evaluate
+from .walk import owns
 
 
 def join_maps(step: Graph) -> Graph:
@@ -139,24 +140,12 @@ class _Maps:
         return replace(graph, nodes=tuple(nodes))
 
     def _whole(self, graph: Graph, place: int, node: Call, origin: Graph) -> Call:
-        """A block that is done as it stands, but for its maps."""
+        """A block that is done as it stands, but for its maps: with weights, it is a step of the block it is."""
         twin = same_node(graph, place, origin)
-        if not isinstance(twin, Call) or not _has_maps(node.graph):
+        if not isinstance(twin, Call) or not owns(node.graph):
             return node
         stepped = Stepped("step", twin.graph, segment(graph, place), self.root.new, self.root.whole)
         return replace(node, graph=self.graph(replace(node.graph, stepped=stepped)))
-
-
-def _has_maps(graph: Graph) -> bool:
-    for node in graph.nodes:
-        match node:
-            case Apply(op="linear"):
-                return True
-            case Apply(op="dot") if any(isinstance(n, Parameter) for n in graph.nodes):
-                return True
-            case Call() if not node.graph.target and _has_maps(node.graph):
-                return True
-    return False
 
 
 def _product(node: Apply, params: Mapping[int, Parameter]) -> Apply | None:

@@ -177,3 +177,31 @@ def test_numpy_weights_lie_side_by_side_and_may_change(model: attnc.Model) -> No
     check()
     net.weights["layers.1.self.K.weight"] = net.weights["layers.1.self.V.weight"]  # a neighbour, but the wrong one
     check()
+
+
+def test_a_block_with_weights_is_a_step_of_itself_whatever_else_it_does() -> None:
+    """Its whole form is rewritten otherwise than its step: as a block of its own it would have had other weights."""
+    text = """
+width time
+depth rank = 3, bucket = 3, inner = 1, sign = 4
+block blk[d: depth](h: [d, sign], init: []) -> (a: [d], b: [d, sign]) {
+    c = layernorm.kernel[d](h)
+    a = dot[sign](h, c)
+    out = sin(sign / 3.5)
+    return a, c
+}
+model m(x: [time, bucket], y: [time, inner], z: [sign])
+    -> (a: [time, bucket] causal time, b: [inner, time, rank, sign, bucket] causal time) {
+    input = linear[bucket -> rank](x)
+    s = select(z < -0.4, x[time = floor(time / 2)], tanh(x) * y)
+    a, b = blk.net[bucket](clamp(s, -0.7, 1.1), input)
+    return x, window[time -> time, rank](b, pad = |rank| - 1)
+}
+"""
+    net = attnc.loads(text).model("m").torch(seed=0, dtype=torch.float64).eval()
+    rng = torch.Generator().manual_seed(0)
+    x, y, z = (torch.randn(*shape, generator=rng, dtype=torch.float64) for shape in ((5, 3), (5, 1), (4,)))
+    cache = net.prepare(z=z)  # type: ignore[operator]
+    steps = [net.step(x[i : i + 1], y[i : i + 1], cache) for i in range(5)]  # type: ignore[operator]
+    whole = net(x, y, z)
+    torch.testing.assert_close(torch.cat([step.b for step in steps], 1), whole.b, rtol=1e-10, atol=1e-10)
