@@ -115,3 +115,22 @@ def test_never() -> None:
         "\n return attend[seq, past, model, model](x, x[seq as past], x[seq as past], mask = (seq - past) % 3 == 0)"
     )
     assert not model(strided).cost().paths["seq"].sure
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        "softmax[seq](x)",
+        "log_softmax[seq](x)",
+        "l2norm[seq](x)",
+        "layernorm.a[seq](x)",
+        "rmsnorm.a[seq](x)",
+        "x - broadcast[seq](mean[seq](x))",
+        "x * broadcast[seq](max[seq](x))",
+        "x / (1 + broadcast[seq](sum[seq](abs(x))))",
+        "x + broadcast[seq](logsumexp[seq](x))",
+    ],
+)
+def test_what_acts_along_a_width_reaches_across_it(op: str) -> None:
+    text = f"width seq = 50\ndepth model = 4\nmodel net(x: [seq, model]) -> [seq, model] {{ return {op} }}"
+    assert attnc.loads(text).model("net").cost().paths["seq"].hops == 1
