@@ -128,22 +128,29 @@ class Poly:
         found = {symbol for monomial in self.terms for symbol, _ in monomial}
         return sorted(found, key=lambda symbol: symbol.order)
 
-    def at(self, values: Values) -> Fraction:
-        """Its value, exactly. Raises Unknown for a symbol without a value."""
+    def at(self, values: Values, known: dict[Symbol, Fraction] | None = None) -> Fraction:
+        """Its value, exactly. Raises Unknown for a symbol without a value. known: of formulas, worked out once."""
+        known = {} if known is None else known
         total = Fraction(0)
         for monomial, c in self.terms.items():
             for symbol, e in monomial:
-                c = c * value_of(symbol, values) ** e
+                c = c * value_of(symbol, values, known) ** e
             total += c
         return total
 
-    def put(self, symbol: Symbol, by: Poly) -> Poly:
-        """With something else in a symbol's place, inside formulas too. Where that would divide by a sum, it stays."""
+    def put(self, symbol: Symbol, by: Poly, known: dict[Symbol, Poly] | None = None) -> Poly:
+        """With something else in a symbol's place, inside formulas too. Where that would divide by a sum, it stays.
+
+        known: what becomes of each symbol, worked out once.
+        """
+        known = {symbol: by} if known is None else known
         total = ZERO
         for monomial, c in self.terms.items():
             term = Poly.of(c)
             for found, e in monomial:
-                base = by if found == symbol else _formula_with(found, symbol, by)
+                if found not in known:
+                    known[found] = _formula_with(found, symbol, by, known)
+                base = known[found]
                 power = base**e if e >= 0 else ONE.over(base**-e)
                 term = term * (power if power is not None else Poly({((found, e),): Fraction(1)}))
             total = total + term
@@ -153,11 +160,11 @@ class Poly:
 ZERO, ONE = Poly({}), Poly({(): Fraction(1)})
 
 
-def _formula_with(found: Symbol, symbol: Symbol, by: Poly) -> Poly:
+def _formula_with(found: Symbol, symbol: Symbol, by: Poly, known: dict[Symbol, Poly]) -> Poly:
     if found.formula is None:
         return Poly.of(found)
     op, args = found.formula
-    new = tuple(arg.put(symbol, by) for arg in args)
+    new = tuple(arg.put(symbol, by, known) for arg in args)
     return Poly.of(found) if new == args else apply(op, new, found.name)
 
 
@@ -170,14 +177,17 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
     return tuple(sorted(((s, e) for s, e in powers.items() if e), key=lambda item: item[0].order))
 
 
-def value_of(symbol: Symbol, values: Values) -> Fraction:
+def value_of(symbol: Symbol, values: Values, known: dict[Symbol, Fraction] | None = None) -> Fraction:
     if symbol in values:
         return Fraction(values[symbol])
     if symbol.formula is None:
         raise Unknown(symbol)
-    op, args = symbol.formula
-    numbers = [arg.at(values) for arg in args]
-    return Fraction(numbers[0] if op == "is" else OPERATIONS[op](*map(_plain, numbers)))
+    known = {} if known is None else known
+    if symbol not in known:
+        op, args = symbol.formula
+        numbers = [arg.at(values, known) for arg in args]
+        known[symbol] = Fraction(numbers[0] if op == "is" else OPERATIONS[op](*map(_plain, numbers)))
+    return known[symbol]
 
 
 def _plain(number: Fraction) -> int | Fraction:
@@ -187,18 +197,14 @@ def _plain(number: Fraction) -> int | Fraction:
 def base_symbols(polys: Iterable[Poly]) -> list[Symbol]:
     """The symbols without a formula that they hang on, in order."""
     found: set[Symbol] = set()
-
-    def look(poly: Poly) -> None:
-        for symbol in poly.symbols:
-            if symbol.formula is None:
-                found.add(symbol)
-            else:
-                for arg in symbol.formula[1]:
-                    look(arg)
-
-    for poly in polys:
-        look(poly)
-    return sorted(found, key=lambda symbol: symbol.order)
+    todo = list(polys)
+    while todo:
+        for monomial in todo.pop().terms:
+            for symbol, _ in monomial:
+                if symbol not in found:
+                    found.add(symbol)
+                    todo += symbol.formula[1] if symbol.formula is not None else ()
+    return sorted((symbol for symbol in found if symbol.formula is None), key=lambda symbol: symbol.order)
 
 
 def product(factors: Iterable[Poly]) -> Poly:

@@ -289,12 +289,13 @@ class _Inside:
         single = node.index is None and len(node.bodies) == 1
         runs: list[Part] = []
         taken = ZERO
+        walk = replace(self.walk, track=frozenset())  # routes are followed through one pass alone, below
         for number in range(passes):
             scope = self.meter.scope.turn(node.index, Poly.of(number))
             body = node.bodies[node.variant[number] if len(node.bodies) > 1 else 0]
             first = [Fact(NOTHING, fact.graded, fact.data) for fact in carried]
             around = [Fact(fact.index, fact.graded, fact.data) for fact in outside]
-            part, outs = self.walk.graph(body, scope, [*first, *around], used, node.name, "repeat")
+            part, outs = walk.graph(body, scope, [*first, *around], used, node.name, "repeat")
             runs.append(part)
             settled = all(a.graded == b.graded and a.data == b.data for a, b in zip(outs, carried, strict=True))
             carried = outs
