@@ -25,12 +25,15 @@ from ..compiler.graph import (
     Scan,
     Value,
     Weight,
+    makes,
+    owns,
+    reads,
 )
 from ..compiler.static import Literal
 from .calls import Calls
 from .extents import claim_of, holds
 from .layout import INLINE, Reader, plan_axes
-from .plan import OutputState, Plan, Program, operands, results
+from .plan import OutputState, Plan, Program
 from .static_code import Code, apply, number, static_code
 from .steps import STEPS, Kept
 from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed
@@ -44,7 +47,7 @@ class Body(Calls):
         """Fills prologue, lines and returned, and what the class's state says to others."""
         graph, plan = self.graph, self.plan
         for node in graph.nodes:
-            for value in operands(node):
+            for value in reads(node):
                 self._readers.setdefault(value.id, Reader()).left += 1
         for output in graph.outputs:
             self._readers.setdefault(output.value.id, Reader()).left += 1
@@ -134,20 +137,20 @@ class Body(Calls):
 
     def _finish(self, node: Node, out: Value, val: Val, inline: bool) -> None:
         """Binds a node's result: to a variable, or, read once and short, to its expression."""
-        self.release(operands(node))
-        reads = self.reads_left(out)
+        self.release(reads(node))
+        left = self.reads_left(out)
         captured = out.id in self.plan.captured
         unnamed = out.name is None
         short = len(val.text) <= INLINE and val.depth <= 4
         last = len(self.graph.outputs) == 1 and self.graph.outputs[0].value.id == out.id  # it stands behind `return`
         short = short or last
-        if reads == 0 and not captured:
+        if left == 0 and not captured:
             self._keep(out, val)
             return
         if (
             val.number
             or (is_path(val.text) and not captured)
-            or (inline and unnamed and reads == 1 and short and not captured)
+            or (inline and unnamed and left == 1 and short and not captured)
         ):
             self._keep(out, val)
             return
@@ -158,7 +161,7 @@ class Body(Calls):
 
     def wish(self, node: Node) -> str:
         """What to call an unnamed result: as its reader calls it, where that is a block or a mask."""
-        made = results(node)[0].id
+        made = makes(node)[0].id
         if made in self._wishes and not isinstance(node, Positions):
             return self._wishes[made]
         if isinstance(node, Apply) and node.op == "positions":
@@ -182,7 +185,7 @@ class Body(Calls):
         if node.op in STEPS:
             val = STEPS[node.op](self, node, [self.env[operand.id] for operand in node.operands])
             if val is None:
-                self.release(operands(node))
+                self.release(reads(node))
             else:
                 self._finish(node, node.out, val, inline=True)
             return
@@ -399,7 +402,12 @@ class Emitter(ABC):
         self.helpers: dict[str, None] = {}
         self.imports: dict[str, str] = {}  # an op of the user's own -> what the file calls it
         self.asked: set[str] = set()  # widths whose extents a step wants to know
+        self._owners: dict[Graph, bool] = {}
         self.kept: dict[tuple[str, str], Kept] = {}  # how lies what `prepare` keeps, by class and name
+
+    def owns(self, graph: Graph) -> bool:
+        """Whether the graph or anything nested in it has weights."""
+        return owns(graph, self._owners)
 
     def foreign(self, graph: Graph) -> str:
         """How the file calls an op of the user's own, `module:function`."""

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..compiler.graph import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Value
+from ..compiler.graph import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Value, makes
 from ..compiler.static import evaluate
-from .plan import results
 
 if TYPE_CHECKING:
     from .body import Body
@@ -120,7 +119,7 @@ def _inside(
 ) -> Iterator[Found]:
     labels = _labels(graph)
     for place, node in enumerate(graph.nodes):
-        for value in results(node):
+        for value in makes(node):
             if value.id in labels:
                 yield Found(".".join([*names, labels[value.id]]), steps, graph, value, 0, node)
         here = (*steps, (graph, place))
@@ -141,7 +140,7 @@ def _labels(graph: Graph) -> dict[int, str]:
     """What each value that a graph makes is called in a path, by its id."""
     named: dict[str, list[int]] = {}
     for node in graph.nodes:
-        for value in results(node):
+        for value in makes(node):
             name = value.name or (node.op if isinstance(node, Apply) else None)
             if name is not None:
                 named.setdefault(name, []).append(value.id)
@@ -187,7 +186,7 @@ def _search(
     if len(segments) == 1:
         labels = _labels(graph)
         for node in graph.nodes:
-            for value in results(node):
+            for value in makes(node):
                 # the last of several may be written with its number, too
                 if value.id in labels and segments[0] in (labels[value.id], _numbered(labels, value.id)):
                     yield Found(".".join([*names, labels[value.id]]), steps, graph, value, skipped, node)

@@ -314,7 +314,6 @@ class NumpyEmitter(Emitter):
     def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
         super().__init__(program)
         self.captures, self.decoding = captures, decoding
-        self._owners: dict[int, bool] = {}
         names = Namer(helper_names(NUMPY))
         root = program.plan(program.root)
         roots = [program.plan(graph) for graph in program.steps]
@@ -329,12 +328,6 @@ class NumpyEmitter(Emitter):
 
     def body(self, plan: Plan) -> NumpyBody:
         return NumpyBody(self, plan)
-
-    def owns(self, graph: Graph) -> bool:
-        """Whether the graph or anything nested in it has weights."""
-        if id(graph) not in self._owners:
-            self._owners[id(graph)] = bool(inventory(graph))
-        return self._owners[id(graph)]
 
     def source(self, header: str) -> str:
         self.settle()

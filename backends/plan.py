@@ -8,7 +8,7 @@ consts are parameters, lifted axes are leading dimensions like the batch, and a 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -29,26 +29,11 @@ from ..compiler.graph import (
     Scan,
     Value,
     Weight,
+    children,
 )
 from ..compiler.masks import Index, Leaf, Number, Op, Term
-from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, evaluate, exact
+from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, evaluate, exact
 from .names import Namer, camel
-
-
-def operands(node: Node) -> tuple[Value, ...]:
-    """The values that a node reads, in order, its mask last."""
-    match node:
-        case Apply():
-            return node.operands if node.mask is None else (*node.operands, node.mask)
-        case Call() | Repeat() | Scan():
-            return node.args
-        case _:
-            return ()
-
-
-def results(node: Node) -> tuple[Value, ...]:
-    """The values that a node makes."""
-    return node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
 
 
 def padded(graph: Graph, item: Input) -> bool:
@@ -64,29 +49,6 @@ def padded(graph: Graph, item: Input) -> bool:
             left += {*axes_in(axis.size)} - seen
             seen.update(left)
     return False
-
-
-def children(node: Node) -> tuple[Graph, ...]:
-    """The graphs nested in a node."""
-    match node:
-        case Call() | Scan():
-            return (node.graph,)
-        case Repeat():
-            return node.bodies
-        case _:
-            return ()
-
-
-def static_axes(static: Static) -> Iterator[Axis]:
-    """The axes whose sizes a static number hangs on."""
-    match static:
-        case SizeOf(axis):
-            yield axis
-        case Arith(_, args):
-            for arg in args:
-                yield from static_axes(arg)
-        case _:
-            return
 
 
 # Ops of decoding that need the cache (compiler/decode/build.py)
@@ -259,7 +221,7 @@ class Plan:
 
     def follows_formula(self, axis: Axis) -> bool:
         """Whether the size of the axis is its formula over axes of this class, in every instance."""
-        if axis.size is None or not self._own.issuperset(static_axes(axis.size)) or _has_const(axis.size):
+        if axis.size is None or not self._own.issuperset(axes_in(axis.size)) or consts_in(axis.size):
             return False
         for axes, _ in self.instances:
             own = axes.get(axis, axis)
@@ -277,16 +239,6 @@ class Plan:
     def same_family(self, a: Axis, b: Axis) -> bool:
         """Whether two axes are copies of one another in every instance, so that their extents are equal (D4)."""
         return self.family(a) == self.family(b)
-
-
-def _has_const(static: Static) -> bool:
-    match static:
-        case ConstOf():
-            return True
-        case Arith(_, args):
-            return any(_has_const(arg) for arg in args)
-        case _:
-            return False
 
 
 class Program:
@@ -403,7 +355,7 @@ class Program:
         # What decides the code about an axis: its name and kind, whether weights over it have a bound, its formula.
         for axis in list(canon.axes):
             formula = None
-            if axis.size is not None and set(static_axes(axis.size)) <= set(canon.axes) and not _has_const(axis.size):
+            if axis.size is not None and set(axes_in(axis.size)) <= set(canon.axes) and not consts_in(axis.size):
                 formula = canon.static(axis.size)
             parts.append((axis.name, axis.kind.value, axis.bound is not None, formula))
         parts += [const.name for const in canon.consts]

@@ -592,27 +592,9 @@ class TorchEmitter(Emitter):
         super().__init__(program)
         self.captures, self.decoding = captures, decoding
         self.globals = helper_names(TORCH) | frozenset(plan.name for plan in program.plans)
-        self._owners: dict[int, bool] = {}
 
     def body(self, plan: Plan) -> TorchBody:
         return TorchBody(self, plan)
-
-    def owns(self, graph: Graph) -> bool:
-        """Whether the graph or anything nested in it has weights."""
-        if id(graph) not in self._owners:
-            found = False
-            for node in graph.nodes:
-                match node:
-                    case Parameter():
-                        found = True
-                    case Apply():
-                        found = found or bool(node.weights)
-                    case Call() | Scan():
-                        found = self.owns(node.graph) or found
-                    case Repeat():
-                        found = any(self.owns(body) for body in node.bodies) or found
-            self._owners[id(graph)] = found
-        return self._owners[id(graph)]
 
     def source(self, header: str) -> str:
         self.settle()

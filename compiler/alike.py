@@ -26,7 +26,7 @@ from .graph import (
     Scan,
     Value,
 )
-from .static import Arith, Const, ConstOf, Literal, SizeOf, Static
+from .static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in
 
 
 def told_apart(one: Graph, other: Graph) -> str | None:
@@ -82,7 +82,7 @@ class _Pair:
             bounded = one if other.bound is None else other
             raise _Differs(f"`{one.name}` is {'bounded' if bounded is other else 'not bounded'}")
         if one.size is not None and other.size is not None:
-            known = _axes(one.size) <= set(self.axes), _axes(other.size) <= set(self.back)
+            known = set(axes_in(one.size)) <= set(self.axes), set(axes_in(other.size)) <= set(self.back)
             if known == (True, True):
                 self.static(one.size, other.size)
             elif any(known):
@@ -223,13 +223,3 @@ class _Pair:
         for a, b in zip(one, other, strict=False):
             if not a.is_width and a.extent != b.extent:
                 raise _Differs(f"`{a.name}` has size {b.extent}, and not {a.extent}")
-
-
-def _axes(static: Static) -> set[Axis]:
-    match static:
-        case SizeOf(axis):
-            return {axis}
-        case Arith(_, args):
-            return set().union(*map(_axes, args))
-        case _:
-            return set()

@@ -15,7 +15,7 @@ from .binding import Binding
 from .body import Body
 from .builder import Builder
 from .frame import Frame, Instance
-from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Scan, Type, Value, values_of
+from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Scan, Type, Value, owns, values_of
 from .limits import BODIES, CALLS_DEEP, TooMuch
 from .mentions import walk
 from .modules import checked_size, size_static
@@ -726,7 +726,7 @@ class BlockCall(Binding):
 
     def _one_form(self, graph: Graph) -> bool:
         """Calls of a shared block have one set of weights, so they need it in one shape, and one class serves them."""
-        if self.shared is None or not owns_weights(graph, self.checker.weightless):
+        if self.shared is None or not owns(graph, self.checker.owners):
             return True
         known, place = self.body.frame.shared.setdefault(self.shared, (graph, self.call.span))
         if known is graph:
@@ -799,7 +799,7 @@ class BlockCall(Binding):
         body, builder = self.body, self.body.builder
         span = (self.call.label or self.call.callee).span
         if self.block.is_model:
-            if body.numbered and owns_weights(graph, self.checker.weightless):
+            if body.numbered and owns(graph, self.checker.owners):
                 body.report(
                     "E0413",
                     f"each pass of this repeat has weights of its own, but the model `{self.block.name}` has one set",
@@ -809,7 +809,7 @@ class BlockCall(Binding):
                 )
             for model, shapes in _weights_by_model(graph):
                 builder.own_model(model.name, place(model.span), shapes, span, body)
-        elif self.shared is None and owns_weights(graph, self.checker.weightless):
+        elif self.shared is None and owns(graph, self.checker.owners):
             body.may_own(name, span)
             builder.own(name, span, body)
 
@@ -842,26 +842,6 @@ def _weights_by_model(graph: Graph) -> list[tuple[Graph, dict[str, tuple[int | N
     for model in models:
         found += _weights_by_model(model)
     return found
-
-
-def owns_weights(graph: Graph, none: dict[int, Graph]) -> bool:
-    """Whether a graph owns weights, itself or in what it calls. `none`: graphs seen to own none, by their ids."""
-    if id(graph) in none:
-        return False
-    for node in graph.nodes:
-        match node:
-            case Parameter():
-                return True
-            case Apply(weights=weights) if weights:
-                return True
-            case Call(graph=inner) | Scan(graph=inner) if owns_weights(inner, none):
-                return True
-            case Repeat(bodies=bodies) if any(owns_weights(inner, none) for inner in bodies):
-                return True
-            case _:
-                pass
-    none[id(graph)] = graph
-    return False
 
 
 def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] | None:

@@ -48,7 +48,7 @@ class Checker:
     stack: list[BlockDef] = field(default_factory=list)
     decisions: list[bool] = field(default_factory=list)
     undecided: bool = False
-    weightless: dict[int, Graph] = field(default_factory=dict)  # graphs that own no weights, by their ids
+    owners: dict[Graph, bool] = field(default_factory=dict)  # whether graphs have weights
     given_up: set[BlockDef] = field(default_factory=set)  # blocks that ask for too much
     library: dict[str, str] = field(default_factory=dict)  # names that the standard library has, and where
     generic_sizes: Mapping[str, Number] = field(default_factory=dict)  # set from outside, for blocks checked alone

@@ -331,3 +331,43 @@ def values_of(graph: Graph) -> Iterator[Value]:
                 yield from outs
             case Constant(out=out) | Positions(out=out) | Parameter(out=out) | Apply(out=out):
                 yield out
+
+
+def reads(node: Node) -> tuple[Value, ...]:
+    """The values that a node reads, in order, its mask last."""
+    match node:
+        case Apply():
+            return node.operands if node.mask is None else (*node.operands, node.mask)
+        case Call() | Repeat() | Scan():
+            return node.args
+        case _:
+            return ()
+
+
+def makes(node: Node) -> tuple[Value, ...]:
+    """The values that a node makes."""
+    return node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
+
+
+def children(node: Node) -> tuple[Graph, ...]:
+    """The graphs nested in a node."""
+    match node:
+        case Call() | Scan():
+            return (node.graph,)
+        case Repeat():
+            return node.bodies
+        case _:
+            return ()
+
+
+def owns(graph: Graph, known: dict[Graph, bool] | None = None) -> bool:
+    """Whether a graph, or anything nested in it, has weights. known: answers kept from one question to the next."""
+    known = {} if known is None else known
+    if graph not in known:
+        known[graph] = any(
+            isinstance(node, Parameter)
+            or (isinstance(node, Apply) and bool(node.weights))
+            or any(owns(child, known) for child in children(node))
+            for node in graph.nodes
+        )
+    return known[graph]

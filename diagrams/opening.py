@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum
 
-from ..compiler.graph import Apply, Call, Constant, Graph, Repeat, Role, Scalar, Scan, Value
+from ..compiler.graph import Apply, Call, Constant, Graph, Repeat, Role, Scalar, Scan, Value, children
 from .table import is_silent
 
 GLUE = 4  # glyphs at most, and
@@ -107,7 +107,7 @@ class Opening:
         if id(graph) not in self.named:
             found: set[str] = set()
             for node in graph.nodes:
-                for inner in _bodies(node):
+                for inner in children(node):
                     found |= self._names(inner)
                 if isinstance(node, Call | Scan) and node.graph.kind != "op":
                     found |= self._own(node)
@@ -191,12 +191,6 @@ def pointwise(graph: Graph) -> bool:
     )
     single = len(graph.inputs) == len(graph.outputs) == 1 and graph.kind != "op"
     return single and within and max(uses(graph).values(), default=0) > 1
-
-
-def _bodies(node: object) -> tuple[Graph, ...]:
-    if isinstance(node, Call | Scan):
-        return (node.graph,)
-    return node.bodies if isinstance(node, Repeat) else ()
 
 
 def _calls(graph: Graph) -> Iterator[Call | Scan]:

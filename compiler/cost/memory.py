@@ -12,12 +12,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..graph import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Role, Scalar, Scan, Value
-from ..rewrites.walk import reads
+from ..graph import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    Node,
+    Parameter,
+    Positions,
+    Repeat,
+    Role,
+    Scalar,
+    Scan,
+    Value,
+    makes,
+    reads,
+)
 from ..static import Literal, evaluate
 from .polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import Scope
-from .walk import made_by, needed
+from .walk import needed
 from .work import Meter, cost_of, has_gradient
 
 Root = object
@@ -65,7 +79,7 @@ def _graph(graph: Graph, scope: Scope, values: Values, real: int, graded: Sequen
     frame.read |= {output.value.id for output in graph.outputs}
     for number, node in enumerate(graph.nodes):
         frame.place = number
-        if any(out.id in alive for out in made_by(node)):
+        if any(out.id in alive for out in makes(node)):
             frame.visit(node)
         else:
             frame.skip(node)
@@ -84,7 +98,7 @@ def _ends(graph: Graph) -> dict[int, int]:
     for number, node in enumerate(graph.nodes):
         for value in reads(node):
             last[value.id] = number
-        for value in made_by(node):
+        for value in makes(node):
             if value.name is not None:
                 if value.name in bound:
                     ends[bound[value.name]] = number
@@ -159,7 +173,7 @@ class _Frame:
 
     def skip(self, node: Node) -> None:
         """Nothing reads its results, so it does not run."""
-        for out in made_by(node):
+        for out in makes(node):
             self.root[out.id], self.graded[out.id] = ("nothing",), False
 
     # -- one op --------------------------------------------------------------------------------------------------

@@ -6,9 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..axes import Axis
-from ..graph import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Role, Scalar, Scan, Value, Weight
+from ..graph import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    Node,
+    Parameter,
+    Positions,
+    Repeat,
+    Role,
+    Scalar,
+    Scan,
+    Value,
+    Weight,
+    makes,
+    reads,
+)
 from ..ops import OPS
-from ..rewrites.walk import reads
 from ..static import evaluate
 from ..wires import static_element
 from .bands import NOTHING, Facts, Form, Index, both, of_form, step
@@ -113,7 +128,7 @@ class Walk:
             first = len(inside.parts)
             inside.visit(node)
             made = [replace(part, place=place) for part in inside.parts[first:]]
-            if not any(out.id in inside.needed for out in made_by(node)):  # nothing reads it: it does not run
+            if not any(out.id in inside.needed for out in makes(node)):  # nothing reads it: it does not run
                 made = [replace(part, work=Work(), steps=ZERO, parts=()) for part in made]
             inside.parts[first:] = made
         outs = [inside.facts[output.value.id] for output in graph.outputs]
@@ -150,7 +165,7 @@ class _Inside:
     def __post_init__(self) -> None:
         self.needed = needed(self.graph)
         self.alive = _alive(self.graph, self.used)
-        self.makers = {out.id: node for node in self.graph.nodes for out in made_by(node)}
+        self.makers = {out.id: node for node in self.graph.nodes for out in makes(node)}
         self.readers: dict[int, list[object]] = {}
         for output in self.graph.outputs:
             self.readers.setdefault(output.value.id, []).append(output)
@@ -394,15 +409,11 @@ def _forms(routes: Routes) -> list[Form]:
     return found
 
 
-def made_by(node: Node) -> tuple[Value, ...]:
-    return node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
-
-
 def needed(graph: Graph) -> set[int]:
     """The values that some result hangs on. What nothing reads need not run, and is not counted."""
     found = {output.value.id for output in graph.outputs}
     for node in reversed(graph.nodes):
-        if any(out.id in found for out in made_by(node)):
+        if any(out.id in found for out in makes(node)):
             found |= {value.id for value in reads(node)}
     return found
 
@@ -415,7 +426,7 @@ def _alive(graph: Graph, used: Sequence[bool]) -> set[int]:
 
     alive = {o.value.id for o, wanted in zip(graph.outputs, used, strict=True) if wanted and real(o.value)}
     for node in reversed(graph.nodes):
-        if any(out.id in alive for out in made_by(node)):
+        if any(out.id in alive for out in makes(node)):
             alive |= {value.id for value in reads(node) if real(value)}
     return alive
 

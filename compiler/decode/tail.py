@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..axes import Axis
-from ..graph import Apply, Call, Graph, Node, Output, Stepped, Type, Value, values_of
+from ..graph import Apply, Call, Graph, Node, Output, Stepped, Type, Value, makes, reads, values_of
 
 STATEFUL = ("remember", "recall", "store", "resume", "leave", "positions", "slice", "since", "taps", "tail", "dropout")
 
@@ -16,12 +16,12 @@ def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:
     """The graph of a step, its results along `tail` in place of the axes `new` of all new items."""
     readers: dict[int, list[int]] = {}
     for place, node in enumerate(graph.nodes):
-        for value in _reads(node):
+        for value in reads(node):
             readers.setdefault(value.id, []).append(place)
     late: set[int] = set()  # nodes that are done for the tail alone
     for place in reversed(range(len(graph.nodes))):
         node = graph.nodes[place]
-        outs = _outs(node)
+        outs = makes(node)
         if outs and _alike(node, new) and all(set(readers.get(out.id, ())) <= late for out in outs):
             late.add(place)
     change: dict[int, Value] = {}
@@ -47,7 +47,7 @@ def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:
         if place not in late:
             nodes.append(node)
             continue
-        outs = _outs(node)
+        outs = makes(node)
         if isinstance(node, Apply):
             operands = tuple(last(value) for value in node.operands)
             mask = None if node.mask is None else last(node.mask)
@@ -80,17 +80,3 @@ def _alike(node: Node, new: frozenset[Axis]) -> bool:
             return node.graph.stepped is None
         case _:
             return False
-
-
-def _outs(node: Node) -> tuple[Value, ...]:
-    return node.outs if isinstance(node, Call) else (node.out,) if isinstance(node, Apply) else ()
-
-
-def _reads(node: Node) -> tuple[Value, ...]:
-    match node:
-        case Apply():
-            return node.operands if node.mask is None else (*node.operands, node.mask)
-        case _ if hasattr(node, "args"):
-            return tuple(node.args)
-        case _:
-            return ()

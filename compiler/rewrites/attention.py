@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..axes import Axis
-from ..graph import Apply, Call, Constant, Graph, Node, Role, Scalar, Value
+from ..graph import Apply, Call, Constant, Graph, Node, Role, Scalar, Value, reads
 from ..sizes import substitute
 from ..static import Arith, Const, ConstOf, Literal, Static
-from .walk import Walk, reads
+from .walk import Walk
 
 
 def fuse_attention(

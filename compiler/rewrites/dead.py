@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph import Apply, Call, Constant, Graph, Positions
-from .walk import reads
+from ..graph import Apply, Call, Constant, Graph, Positions, reads
 
 EFFECTS = ("store", "leave")  # of decoding: what they do is done in the cache
 

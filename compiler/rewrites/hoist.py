@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..graph import Apply, Call, Graph, Input, Node, Repeat, Role, Scalar, Value
+from ..graph import Apply, Call, Graph, Input, Node, Repeat, Role, Scalar, Value, makes, reads
 from ..static import Const
 from .merge import STATEFUL
 from .tables import Tables
 from .transport import Caller, Terms
-from .walk import Fresh, makes, making, reading, reads
+from .walk import Fresh, making, reading
 
 
 def hoist(graph: Graph) -> Graph:

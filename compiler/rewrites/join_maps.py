@@ -15,9 +15,8 @@ from dataclasses import replace
 
 from ..axes import Axis
 from ..decode.sites import same_node, segment
-from ..graph import Apply, Call, Graph, Node, Parameter, Repeat, Stepped, Value
+from ..graph import Apply, Call, Graph, Node, Parameter, Repeat, Stepped, Value, owns
 from ..static import evaluate
-from .walk import owns
 
 
 def join_maps(step: Graph) -> Graph:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph import Apply, Call, Constant, Graph, Node, Positions, Value
-from .walk import Walk, makes, reading, retitled
+from ..graph import Apply, Call, Constant, Graph, Node, Positions, Value, makes
+from .walk import Walk, reading, retitled
 
 RANDOM = ("dropout",)
 STATEFUL = ("remember", "store", "recall", "resume", "leave")  # of decoding (compiler/decode)

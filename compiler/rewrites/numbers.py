@@ -11,10 +11,10 @@ import math
 from collections import Counter
 from dataclasses import replace
 
-from ..graph import Apply, Constant, Graph, Node, Role, Scalar, Type, Value
+from ..graph import Apply, Constant, Graph, Node, Role, Scalar, Type, Value, reads
 from ..static import Arith, Static, known
 from .dead import alive
-from .walk import Fresh, Walk, reading, reads, retitled
+from .walk import Fresh, Walk, reading, retitled
 
 DECIDES = ("floor", "ceil", "%", "<=", "<", ">=", ">", "==", "!=", "argmax", "argsort", "topk", "index")
 NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1}

@@ -31,6 +31,8 @@ from ..graph import (
     Scan,
     Type,
     Value,
+    owns,
+    reads,
     values_of,
 )
 from ..masks.read import Reader
@@ -38,7 +40,6 @@ from ..masks.term import CONNECTIVES, Index, Leaf, Number, Predicate, Term, chan
 from ..static import ConstOf, Literal, known
 from ..wires import static_element
 from .dead import alive
-from .walk import owns, reads
 
 Given = tuple[tuple[int, Term, tuple[Value, ...]], ...]  # place of an input, its term in the callee, the new inputs
 

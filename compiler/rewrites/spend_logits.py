@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from ..graph import Apply, Call, Graph, Role, Value
+from ..graph import Apply, Call, Graph, Role, Value, reads
 from ..static import Literal
-from .walk import Walk, reads
+from .walk import Walk
 
 SPEND = Literal(True)
 

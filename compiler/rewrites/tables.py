@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..axes import Axis
-from ..graph import Apply, Call, Constant, Graph, IndexInto, Positions, Repeat, Role, Scan, Value
+from ..graph import Apply, Call, Constant, Graph, IndexInto, Positions, Repeat, Role, Scan, Value, makes, owns, reads
 from ..static import Const, Static, axes_in, consts_in, known
 from .merge import RANDOM, STATEFUL, pure
-from .walk import makes, owns, reads
 
 FREE = ("rename", "broadcast", "split", "merge", "int", "positions")  # hardly work: they stay where they are read
 

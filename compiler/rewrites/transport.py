@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from ..axes import Axis
-from ..graph import Apply, Call, Constant, Graph, IndexInto, Node, Positions, Type, Value
+from ..graph import Apply, Call, Constant, Graph, IndexInto, Node, Positions, Type, Value, makes
 from ..sizes import substitute
 from ..static import Const, Static, axes_in
 from .merge import spelling
-from .walk import Fresh, makes, making
+from .walk import Fresh, making
 
 _ids = count(1 << 41)  # of axes made here: no other axis has such an id
 

@@ -6,29 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 
-from ..graph import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Value, values_of
+from ..graph import Apply, Call, Graph, Node, Repeat, Scan, Value, makes, reads, values_of
 from ..masks import term as terms
 from ..masks.term import Leaf
-
-
-def reads(node: Node) -> tuple[Value, ...]:
-    """The values that a node reads, its mask included."""
-    match node:
-        case Apply():
-            return node.operands if node.mask is None else (*node.operands, node.mask)
-        case Call() | Repeat() | Scan():
-            return node.args
-        case _:
-            return ()
-
-
-def makes(node: Node) -> tuple[Value, ...]:
-    """The values that a node makes."""
-    match node:
-        case Call() | Repeat() | Scan():
-            return node.outs
-        case _:
-            return (node.out,)
 
 
 def making(node: Node, outs: tuple[Value, ...]) -> Node:
@@ -70,23 +50,6 @@ def retitled(node: Node, names: Mapping[int, str]) -> Node:
     if not any(out.id in names for out in makes(node)):
         return node
     return making(node, tuple(replace(out, name=names.get(out.id, out.name)) for out in makes(node)))
-
-
-def owns(graph: Graph) -> bool:
-    """Whether the graph or anything nested in it has weights."""
-    for node in graph.nodes:
-        match node:
-            case Parameter():
-                return True
-            case Apply() if node.weights:
-                return True
-            case Call() | Scan() if owns(node.graph):
-                return True
-            case Repeat() if any(map(owns, node.bodies)):
-                return True
-            case _:
-                pass
-    return False
 
 
 class Fresh:
