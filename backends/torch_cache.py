@@ -1,4 +1,8 @@
-"""The cache of decoding in generated PyTorch code. The text is copied: keep it free of us."""
+"""The cache of decoding in generated PyTorch code. The text is copied: keep it free of us.
+
+numpy_decoding.py has its twins: generated code holds those of one backend alone, where a common base would stand
+for nothing.
+"""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,7 @@
-"""Helpers that generated PyTorch code carries along, each where used. Their text is copied: keep them free of us."""
+"""Helpers that generated PyTorch code carries along, each where used. Their text is copied: keep them free of us.
+
+PyTorch gives `broadcast_shapes` no types: hence the ignores.
+"""
 
 from __future__ import annotations
 

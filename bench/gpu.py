@@ -103,7 +103,7 @@ def training(setting: Setting, size: str, goals: Sequence[Goal]) -> Case:
     losses: dict[str, tuple[nn.Module, Callable[[], Tensor]]] = {OURS: (first, lambda: whole(ids, following).mean())}
     if size == "124M":
         second = spec.torch(weights=weights, device=setting.device)
-        for block in second.layers:  # type: ignore[union-attr]
+        for block in second.layers:  # type: ignore[union-attr]  # PyTorch says Module or Tensor of every attribute
             block.compile(backend=setting.backend)
         losses[f"{OURS}, blocks compiled"] = (second, lambda: second(ids, following).mean())
 
@@ -161,7 +161,7 @@ def causal_attention(setting: Setting, goals: Sequence[Goal]) -> Case:
 
         def under(backend: SDPBackend = backend) -> Tensor:
             with sdpa_kernel(backend):
-                return net(Q, K, V)  # type: ignore[no-any-return]
+                return net(Q, K, V)  # type: ignore[no-any-return]  # a Module may return anything
 
         if works(under):
             contenders[f"{OURS}, {backend.name.split('_')[0].lower()}"] = under
@@ -271,6 +271,7 @@ def decoding(setting: Setting, size: str, goals: Sequence[Goal]) -> Case:
         tokens = [call() for name, call in contenders.items() if name.startswith(OURS)]
         assert setting.device.type == "cuda" or all(torch.equal(tokens[0], other) for other in tokens)  # ties, there
         for name, call in contenders.items():
+            # (other cases time what returns no tensor)
             assert call().shape[-1] in (sizes.tokens, sizes.tokens + sizes.prompt), name  # type: ignore[attr-defined]
 
     what = f"GPT-2 {size}, greedy decode, {sizes.tokens} tokens behind {sizes.prompt}, batch 1, bfloat16"

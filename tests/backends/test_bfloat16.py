@@ -61,6 +61,7 @@ def check(model: attnc.Model, widths: tuple[int, ...], tolerance: float = 0.1) -
 
     def gradients(net: nn.Module, made: list[Tensor]) -> None:
         if any(weight.requires_grad for weight in net.parameters()):
+            # `sum` of no results would be the number 0
             sum(x.float().masked_fill(~x.isfinite(), 0).square().mean() for x in made).backward()  # type: ignore[union-attr]
             assert all(w.grad is None or w.grad.isfinite().all() for w in net.parameters())
 

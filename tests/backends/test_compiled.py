@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -125,9 +127,9 @@ def window(q: Tensor, k: Tensor, real: Tensor, near: int = 100) -> Tensor:
     return (k <= q) & (q - k < near) & real
 
 
-def layers(seen: object, x: Tensor, real: Tensor, count: int) -> Tensor:
+def layers(seen: Callable[..., Tensor], x: Tensor, real: Tensor, count: int) -> Tensor:
     for _ in range(count):
-        x = flexible_attention(seen, x, x, x, real)  # type: ignore[arg-type]
+        x = flexible_attention(seen, x, x, x, real)
     return x
 
 
@@ -157,7 +159,7 @@ def test_tiles_as_pytorch_turns_them() -> None:
     with torch.inference_mode():
         tiles = mask_tiles(lambda q, k: (k <= q) & (q - k < 300), 700, 900, (), torch.device("cpu"))
     assert not any(x.is_inference() for x in tiles)  # a later call may train
-    ours = BlockMask((700, 900), *tiles, (128, 128))  # type: ignore[arg-type]
+    ours = BlockMask((700, 900), *tiles, (128, 128))  # type: ignore[arg-type]  # a tuple of any length
     theirs = BlockMask.from_kv_blocks(*tiles[:4], BLOCK_SIZE=128, seq_lengths=(700, 900))
     for counts, places in (("q_num_blocks", "q_indices"), ("full_q_num_blocks", "full_q_indices")):
         mine, right = getattr(ours, counts), getattr(theirs, counts)

@@ -70,13 +70,18 @@ def _found(text: str, fault: Fault, emits: bool) -> tuple[ast.Module, ast.AST, a
     return tree, node, list(_changes(node, emits))[fault.choice][1]
 
 
-def with_fault(text: str, fault: Fault, emits: bool = False) -> str:
-    """The text of the module with the fault in it; other definitions stay as they stand, letter by letter."""
+def with_fault(text: str, fault: Fault, emits: bool = False, sound: bool = False) -> str:
+    """The text of the module with the fault in it; other definitions stay as they stand, letter by letter.
+
+    sound: without the fault, but its definition printed anew in the same way.
+    """
     tree, node, new = _found(text, fault, emits)
     part = next(part for part in tree.body if any(inner is node for inner in ast.walk(part)))
     decorators = part.decorator_list if isinstance(part, ast.FunctionDef | ast.ClassDef) else []
     first = min([part.lineno, *(decorator.lineno for decorator in decorators)])
-    if part is node:
+    if sound:
+        pass
+    elif part is node:
         part = new  # type: ignore[assignment]
     else:
         _replace(part, node, new)

@@ -1,8 +1,9 @@
 """Does the suite kill bugs? README.md, beside this, says how to run it and what came of it.
 
-Seeded faults are put into checker, passes and emitters, one at a time, in a copy of the package; the tests that run the
-changed line run against the copy, the quickest first, until one fails. What survives is printed, and listed in
-out/faults/survivors.json: each is a hole in the suite, or changes nothing that anyone could see (equivalent.txt).
+Seeded faults are put into checker, passes and emitters, one at a time, in a copy of the package. Lint and types look at
+it; then the tests that run the changed line run against the copy, the quickest first, until one fails. What survives
+is printed, and listed in out/faults/survivors.json: each is a hole in the suite, or changes nothing that anyone could
+see (equivalent.txt).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ sys.path.insert(0, str(HERE))
 
 from operators import Fault, change, faults, with_fault  # noqa: E402
 from reach import Reach, measure  # noqa: E402
+from style import Style  # noqa: E402
 from trial import Trial, copy_of_package, function_at, run  # noqa: E402
 
 FOLDERS = ["dsl", "compiler", "backends"]
@@ -115,7 +117,11 @@ def tried(picked: list[Picked], workers: int, limit: float) -> list[dict[str, ob
             entry = {"number": number, "file": name, "line": fault.lines.start, "what": fault.what}
             survivors.append(entry | {"before": before, "after": after})
 
-    run([prepared(reach, name, fault, limit) for _, name, fault in picked], workers, report)
+    trials = [prepared(reach, name, fault, limit) for _, name, fault in picked]
+    with tempfile.TemporaryDirectory() as folder:
+        style = Style(copy_of_package(Path(folder)))
+        run(trials, workers, style.finds, report)
+        style.close()
     if done < len(picked):
         raise SystemExit("pytest broke off: what it printed says why")
     return survivors
@@ -126,9 +132,9 @@ def prepared(reach: Reach, name: str, fault: Fault, limit: float) -> Trial:
     carried = name.startswith("backends/") and name.endswith(tuple(CARRIED))
     tests = reach.of(["backends/helper_text.py", name]) if carried else reach.tests(name, fault.lines)
     function = None if reach.imports(name, fault.lines) else function_at(text, fault.lines)
-    faulty = with_fault(text, fault, emits(name))
+    sound, faulty = (with_fault(text, fault, emits(name), sound=sound) for sound in (True, False))
     return Trial(
-        name, faulty, function, {test: reach.seconds[test] for test in tests}, goldens=not carried, limit=limit
+        name, sound, faulty, function, {test: reach.seconds[test] for test in tests}, goldens=not carried, limit=limit
     )
 
 

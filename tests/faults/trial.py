@@ -34,13 +34,14 @@ OPTIONS = ["-q", "-s", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAss
 
 @dataclass(frozen=True)
 class Trial:
-    """file: below the package; text: with the fault in it. function: that it is in, None if importing runs it, "" for
-    no fault at all.
+    """file: below the package; text: with the fault in it; sound: printed alike, without it. function: that it is in,
+    None if importing runs it, "" for no fault at all.
 
     tests: in order, each with the seconds it should take. limit: processor seconds for all, then it survives.
     """
 
     file: str
+    sound: str
     text: str
     function: str | None
     tests: dict[str, float]
@@ -48,8 +49,16 @@ class Trial:
     limit: float
 
 
-def run(trials: list[Trial], workers: int, report: Callable[[int, str | None], None]) -> None:
-    """Reports the place of each trial and the test that fails, or None."""
+def run(
+    trials: list[Trial],
+    workers: int,
+    look: Callable[[str, str, str], str | None],
+    report: Callable[[int, str | None], None],
+) -> None:
+    """Reports the place of each trial and the test that fails, or None.
+
+    look: lint and types: who complains of a file whose sound text has become a faulty one.
+    """
     files = sorted({test.partition("::")[0] for trial in trials for test in trial.tests})
     with tempfile.TemporaryDirectory() as folder:
         copy_of_package(Path(folder))
@@ -60,14 +69,20 @@ def run(trials: list[Trial], workers: int, report: Callable[[int, str | None], N
         os.nice(5)
         hypothesis.settings.register_profile("faults", phases=[Phase.explicit, Phase.generate], database=None)
         hypothesis.settings.load_profile("faults")  # that a test fails is enough: no time for the smallest example
-        pytest.main([*OPTIONS, *files], plugins=[_Forks(trials, workers, report)])
+        pytest.main([*OPTIONS, *files], plugins=[_Forks(trials, workers, look, report)])
 
 
 class _Forks:
     """Runs the trials where pytest would run the tests."""
 
-    def __init__(self, trials: list[Trial], workers: int, report: Callable[[int, str | None], None]) -> None:
-        self.trials, self.workers, self.report = trials, workers, report
+    def __init__(
+        self,
+        trials: list[Trial],
+        workers: int,
+        look: Callable[[str, str, str], str | None],
+        report: Callable[[int, str | None], None],
+    ) -> None:
+        self.trials, self.workers, self.look, self.report = trials, workers, look, report
         self.sound: dict[str, bool] = {}  # whether a test that has failed passes without any fault
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -80,6 +95,8 @@ class _Forks:
 
     def _killer(self, trial: Trial, items: list[pytest.Item]) -> str | None:
         """The test that fails by itself for the fault, and not without it: some bear no fork, or so little time."""
+        if complains := self.look(trial.file, trial.sound, trial.text):
+            return complains
         while True:
             found = self._forked(trial, items)
             if found not in trial.tests:
