@@ -121,10 +121,11 @@ def block(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         fillcolor=fill,
         penwidth="1.1",
     )
-    y = (top + bottom) / 2 + (1.5 if shape == "box3d" else 0)
+    side = theme.BOX_SIDE if shape == "box3d" else 0.0
+    x, y = spot.middle - side / 2, (top + bottom) / 2 + side / 2  # of the front
     named = mask_lines(step)
     seen = [case.pattern for case in step.cases] or [PADDED]
-    left = spot.middle - masked_room(step)[0] / 2
+    left = x - masked_room(step)[0] / 2
     y -= 11 * len(named) - 1.5 * bool(named)
     for k, (told, grid) in enumerate(zip(named, seen, strict=False)):
         m = y + lines * 7 + 11.5 + 21 * k
@@ -133,7 +134,7 @@ def block(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         if told:
             wide = width(told, theme.CAPTION)
             sheet.write(square[2] + 4 + wide / 2, m, told, theme.CAPTION, cls="op mask")
-    sheet.write(spot.middle - (1 if shape == "box3d" else 0), y, roman(text), theme.BLOCK)
+    sheet.write(x, y, roman(text), theme.BLOCK)
     for own in meeting.ins:
         for wire in own:
             sheet.end(wire, spot.id, spot.x0)

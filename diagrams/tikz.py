@@ -5,6 +5,7 @@ The file compiles as it stands, and can be `\input` where TikZ is loaded.
 
 from __future__ import annotations
 
+from . import theme
 from .picture import Cluster, Edge, Node, Picture, Point
 from .pieces import expanded
 from .text import MACRON, Rich, Run
@@ -165,7 +166,7 @@ class _Colors:
             case "diamond":
                 corners = [(x - wide, y), (x, y - high), (x + wide, y), (x, y + high)]
             case "box3d":
-                deep = 4.0
+                deep = theme.BOX_SIDE
                 top, right = y - high, x + wide
                 back = [(x - wide, top + deep), (x - wide + deep, top), (right, top), (right, y + high - deep),
                         (right - deep, y + high), (x - wide, y + high)]  # fmt: skip
