@@ -4,38 +4,50 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 
 from coverage import CoverageData
+from trial import copy_of_package
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "out" / "faults" / "coverage"
 IMPORTS = DATA.with_name("imports")
-SECONDS = ROOT / "out" / "faults" / "seconds.json"
+SECONDS = DATA.with_name("seconds.json")
+PACKAGE = DATA.with_name("attnc")  # as it was measured
 
 
-def measure(package: Path, workers: int) -> None:
-    """Runs the quick suite once on a copy of the package, with each line's tests noted. Minutes."""
-    DATA.parent.mkdir(parents=True, exist_ok=True)
-    measure_imports(package)
+def measure(tests: list[str], workers: int) -> None:
+    """Runs the quick suite once on a copy of the package, with each line's tests noted. Minutes.
+
+    tests: new ones; they run on the copy of the first time, and what they reach is added.
+    """
+    if not tests:
+        shutil.rmtree(DATA.parent, ignore_errors=True)
+        DATA.parent.mkdir(parents=True)
+        measure_imports(copy_of_package(DATA.parent))
     settings = DATA.with_name("settings")
-    settings.write_text(f"[run]\ndata_file = {DATA}\nsource = {package}\n", encoding="utf-8")
+    settings.write_text(f"[run]\ndata_file = {DATA}\nsource = {PACKAGE}\n", encoding="utf-8")
     log = DATA.with_name("tests.jsonl")
     log.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(workers), "-p", "no:cacheprovider", "-p", "clock"]
     command += ["--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report="]
-    path = os.pathsep.join([str(package.parent), str(Path(__file__).parent)])
+    command += ["--cov-append", *tests] if tests else []
+    path = os.pathsep.join([str(PACKAGE.parent), str(Path(__file__).parent)])
     environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "FAULTS_CLOCK": str(log)}
     subprocess.run(command, cwd=ROOT, env=environment, check=False)  # a failure counts as found only if it is new
     seconds: defaultdict[str, float] = defaultdict(float)
     for line in log.read_text(encoding="utf-8").splitlines():
         name, took = json.loads(line)
         seconds[name] += took
+    if tests:
+        seconds = defaultdict(float, json.loads(SECONDS.read_text(encoding="utf-8"))) | seconds
     SECONDS.write_text(json.dumps(seconds, indent=0), encoding="utf-8")
 
 
@@ -64,7 +76,9 @@ class Reach:
         imports.read()
         self._imported = {file.rpartition("/attnc/")[2]: imports.lines(file) or [] for file in imports.measured_files()}
         self._lines = cache(self._read)
-        self._files = {file.rpartition("/attnc/")[2]: file for file in self._data.measured_files()}
+        self._files: defaultdict[str, list[str]] = defaultdict(list)
+        for file in self._data.measured_files():
+            self._files[file.rpartition("/attnc/")[2]].append(file)
 
     def tests(self, file: str, lines: range) -> list[str]:
         """The tests that a fault in these lines may fail, the best to begin with first.
@@ -73,13 +87,27 @@ class Reach:
         runs in its own process may be run by those that start another.
         """
         found = self._lines(file)
-        names = self._names(context for line in lines for context in found.get(line, ()))
-        if not names and self.imports(file, lines):
+        measured = self._measured(file, lines)
+        names = self._names(context for line in measured for context in found.get(line, ()))
+        if not names and self._imports(file, measured):
             names = self._names(context for contexts in found.values() for context in contexts) or set(self.seconds)
         return self._in_order(names or self._starting_others())
 
     def imports(self, file: str, lines: range) -> bool:
         """Whether importing the module runs any of the lines."""
+        return self._imports(file, self._measured(file, lines))
+
+    def _measured(self, file: str, lines: range) -> Collection[int]:
+        """Where these lines stood when the suite was measured; new ones count as those around them."""
+        before = (PACKAGE / file).read_text(encoding="utf-8").splitlines() if (PACKAGE / file).exists() else []
+        now = (ROOT / file).read_text(encoding="utf-8").splitlines()
+        found: set[int] = set()
+        for kind, a, b, c, d in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
+            for line in range(max(c + 1, lines.start), min(d + 1, lines.stop)):
+                found |= {line - c + a} if kind == "equal" else set(range(a, b + 2))
+        return found
+
+    def _imports(self, file: str, lines: Collection[int]) -> bool:
         return not set(lines).isdisjoint(self._imported.get(file, ()))
 
     def of(self, files: list[str]) -> list[str]:
@@ -97,7 +125,11 @@ class Reach:
         return sorted(names, key=lambda name: (ends[name], name))
 
     def _read(self, file: str) -> dict[int, list[str]]:
-        return self._data.contexts_by_lineno(self._files[file]) if file in self._files else {}
+        found: defaultdict[int, list[str]] = defaultdict(list)
+        for path in self._files.get(file, ()):
+            for line, contexts in self._data.contexts_by_lineno(path).items():
+                found[line] += contexts
+        return found
 
     def _names(self, contexts: Iterable[str]) -> set[str]:
         return {context.partition("|")[0] for context in set(contexts)} & self.seconds.keys()

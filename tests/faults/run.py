@@ -37,7 +37,12 @@ Picked = tuple[int, str, Fault]  # its number, its file below the package, the f
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--measure", action="store_true", help="first: run the quick suite and note who runs what")
+    parser.add_argument(
+        "--measure",
+        nargs="*",
+        metavar="TESTS",
+        help="first: run the quick suite and note who runs what; later, add what these new tests run",
+    )
     parser.add_argument("--count", type=int, default=120, help="faults (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="which ones (%(default)s)")
     parser.add_argument("--under", action="append", help=f"only there, for instance compiler/cost ({FOLDERS})")
@@ -45,9 +50,8 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1, help="trials at a time (%(default)s)")
     parser.add_argument("--limit", type=float, default=900, help="processor seconds for one fault (%(default)s)")
     options = parser.parse_args()
-    if options.measure:
-        with tempfile.TemporaryDirectory() as folder:
-            measure(copy_of_package(Path(folder)), options.workers)
+    if options.measure is not None:
+        measure(options.measure, options.workers)
         return 0
     out = ROOT / "out" / "faults" / "survivors.json"
     picked = chosen(options.count, options.seed, options.under or FOLDERS)
