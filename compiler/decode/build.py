@@ -323,11 +323,15 @@ class Step:
                     out = b.value(cell, wish) if last else b.fresh(replace(table.type, axes=axes), out.role, None, out)
                     table = b.add("slice", (table,), out, axes=(axis,), made=(made,))
 
+    def _extent_of(self, site: Site, axis: Axis) -> Axis:
+        """The axis whose extent a number means: that of time is as long as all items so far, if it is not given."""
+        return self.axes.whole if site.timed(axis) and axis.extent is None else axis
+
     def _static(self, site: Site, static: Static) -> Static:
         """A number in which the extent of time is that of all items so far."""
         match static:
-            case SizeOf(axis) if site.timed(axis) and axis.extent is None:
-                return SizeOf(self.axes.whole)
+            case SizeOf(axis):
+                return SizeOf(self._extent_of(site, axis))
             case Arith(op, args):
                 return Arith(op, tuple(self._static(site, arg) for arg in args))
             case _:
@@ -363,6 +367,8 @@ class Step:
         mask = given[-1] if node.mask is not None else None
         op = "taps" if node.op == "window" and eaten else node.op
         out = b.value(cell, wish)
+        if node.op == "index":  # into the whole sequence, if into time: no span holds it
+            made = tuple(self._extent_of(site, axis) for axis in node.made)
         b.nodes.append(replace(node, op=op, operands=operands, out=out, axes=axes, made=made, mask=mask))
 
     def _running(self, b: Builder, node: Apply, cell: Cell, wish: Wish, x: Value) -> None:

@@ -67,11 +67,6 @@ def test_steps_give_the_same() -> None:
     assert check_decoding(range(320, 340)) >= 3
 
 
-@pytest.mark.xfail(reason="without merge a step's index into an axis that a value has in name only is out of range")
-def test_steps_of_an_axis_in_name_only() -> None:
-    check_decoding(range(310, 311))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("group", range(20))
 def test_steps_give_the_same_more(group: int) -> None:
