@@ -6,6 +6,7 @@ import functools
 import hashlib
 import inspect
 import linecache
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -157,11 +158,7 @@ def build_numpy(
     wanted = np.dtype(np.float32 if dtype is None else dtype)
     if wanted.kind not in "fV":  # V: bfloat16 and its like
         raise TypeError(f"dtype is {wanted}, but a model computes in reals: float32, float64, ...")
-    arrays = {
-        path: np.array(_array(array), wanted, order="C").reshape(specs[path].shape)  # the caller's own stay theirs
-        for path, array in given.items()
-    }
-    lay_out(arrays, together)
+    arrays = laid_out({path: spec.shape for path, spec in specs.items()}, given, wanted, together)
     function = module.__dict__[function_name(module)]
     parameters = list(inspect.signature(function).parameters)
     called = parameters[1 : 1 + len(graph.inputs)]  # the inputs, behind the weights: not all keep their names
@@ -170,23 +167,42 @@ def build_numpy(
     return Compiled(function, arrays, module, [item.name for item in graph.inputs], called, wanted)
 
 
-def lay_out(arrays: dict[str, Array], together: list[tuple[str, ...]]) -> None:
-    """Puts weights [out, in] that a step's product reads together side by side, where it reads them fastest.
+def laid_out(
+    shapes: Mapping[str, tuple[int, ...]],
+    given: Mapping[str, Any],
+    dtype: np.dtype[Any],
+    together: list[tuple[str, ...]],
+) -> dict[str, Array]:
+    """Copies of the weights in one block of memory, in order: so the system gives it large pages, read in fewer steps.
 
-    They keep their shapes and values. Fewer results than operands are best made of [out, in] in memory, else of
-    [in, out].
+    Weights [out, in] that a step's product reads together lie side by side, as it reads them fastest: fewer results
+    than operands are best made of [out, in] in memory, else of [in, out].
     """
+    groups: dict[str, tuple[str, ...]] = {}
     for paths in together:
-        if len(set(paths)) < len(paths):
+        if len(set(paths)) == len(paths) and not groups.keys() & set(paths):
+            groups |= dict.fromkeys(paths, paths)
+    line = 64 // math.gcd(dtype.itemsize, 64)  # items to a line of the cache, where each weight begins
+    sizes = {path: math.prod(shape) for path, shape in shapes.items()}
+    block = np.empty(sum(-(-size // line) * line for size in sizes.values()), dtype)
+    arrays: dict[str, Array] = {}
+    at = 0
+    for path, shape in shapes.items():
+        if path in arrays:
             continue
-        found = [arrays[path] for path in paths]
-        inner, out = found[0].shape[1], sum(len(x) for x in found)
-        memory = np.empty((inner, out), found[0].dtype) if out >= inner else np.empty((out, inner), found[0].dtype).T
-        start = 0
-        for path, x in zip(paths, found, strict=True):
-            arrays[path] = memory[:, start : start + len(x)].T
-            arrays[path][...] = x
-            start += len(x)
+        paths = groups.get(path, (path,))
+        size = sum(sizes[one] for one in paths)
+        memory, at = block[at : at + size], at + -(-size // line) * line
+        if path not in groups:
+            arrays[path] = memory.reshape(shape)
+            continue
+        inner, out = shape[1], size // shape[1]
+        whole = memory.reshape(inner, out).T if out >= inner else memory.reshape(out, inner)
+        rows = np.cumsum([shapes[one][0] for one in paths])[:-1]
+        arrays |= zip(paths, np.split(whole, rows), strict=True)
+    for path, array in given.items():
+        arrays[path][...] = np.asarray(_array(array)).reshape(shapes[path])  # the caller's own stay theirs
+    return {path: arrays[path] for path in shapes}
 
 
 def function_name(module: ModuleType) -> str:

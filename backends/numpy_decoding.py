@@ -1,6 +1,5 @@
 """Decoding in generated NumPy code: the cache, and `generate`. The text is copied: keep it free of us."""
 
-import math
 import random
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -24,7 +23,8 @@ class History:
     """The items of one value so far, or the last of them, along one dimension of a buffer with room for more."""
 
     def __init__(self, dim: int) -> None:
-        self.dim, self.first, self.last = dim, 0, 0
+        self.dim, self.first, self.last = dim, 0, 0  # dim: counted from the right
+        self.behind = (slice(None),) * (-1 - dim)  # dimensions to the right
         self.buffer: Array | None = None
 
     def extend(self, x: Array, size: int | None, room: int) -> Array:
@@ -33,12 +33,12 @@ class History:
         if size is not None:
             self.first = max(self.first, self.last + new - size)
         free = 0 if self.buffer is None else self.buffer.shape[self.dim]
-        if self.buffer is None or self.last + new > free or (size is not None and free > 2 * (size + 32)):
+        if self.last + new > free or (size is not None and free > 2 * (size + 32)):
             self._move(x, self.last + new - self.first, size, room)
         assert self.buffer is not None
-        self._part(self.buffer, self.last, self.last + new)[...] = x
+        self.buffer[self._place(self.last, self.last + new)] = x
         self.last += new
-        return self._part(self.buffer, self.first, self.last)
+        return self.kept
 
     def _move(self, x: Array, used: int, size: int | None, room: int) -> None:
         """To the front of a new buffer: of a window a little longer than it, else twice as long as now."""
@@ -48,20 +48,18 @@ class History:
         shape[self.dim] = begun + max(32, used // 4) if size is not None else max(room, 2 * used)
         fresh = np.empty(shape, x.dtype)
         if self.buffer is not None and self.last > first:
-            self._part(fresh, 0, self.last - first)[...] = self.kept
+            fresh[self._place(0, self.last - first)] = self.kept
         self.buffer, self.first, self.last = fresh, self.first - first, self.last - first
 
     @property
     def kept(self) -> Array:
         assert self.buffer is not None
-        first = min(self.first, self.last)
-        return self._part(self.buffer, first, self.last)
+        kept: Array = self.buffer[self._place(min(self.first, self.last), self.last)]
+        return kept
 
-    def _part(self, x: Array, first: int, last: int) -> Array:
-        """The items `first` to `last - 1` along the dimension, which is counted from the right."""
-        place: tuple[Any, ...] = (..., slice(first, last), *(slice(None),) * (-1 - self.dim))
-        part: Array = x[place]
-        return part
+    def _place(self, first: int, last: int) -> tuple[Any, ...]:
+        """The index of the items `first` to `last - 1`."""
+        return (..., slice(first, last), *self.behind)
 
 
 class Cache:
@@ -112,14 +110,13 @@ class Cache:
 
     def maps(self, x: Array, *parts: tuple[Array, ...]) -> list[Array]:
         """x through several learned maps, each with a weight and perhaps a bias: of few rows as one product."""
-        rows = math.prod(x.shape[:-1])
-        if rows <= FEW:
+        if x.size <= FEW * x.shape[-1]:
             key = tuple(id(part[0]) for part in parts)
             if key not in self.joint:
                 self.joint[key] = joint(parts)
             to = self.joint[key]
             if to is not None:
-                return map_rows(x, rows, to)
+                return map_rows(x, to)
         return [linear(x, *part) for part in parts]
 
     def map(self, x: Array, *part: Array) -> Array:
@@ -247,10 +244,10 @@ def decode_items(
     """The new items, column by column: [batch]. While longer prompts are still being read, shorter ones go on."""
     eos, seed = options["eos"], options["seed"]
     dice = [random.Random(None if seed is None else seed + number) for number in range(len(rows))]
-    lengths = np.array([len(row) for row in rows])
+    lengths, every = np.array([len(row) for row in rows]), np.arange(len(rows))
     short, long = int(lengths.min()), int(lengths.max())
     given = np.stack([np.pad(row, (0, long - len(row))) for row in rows])
-    made = np.full((len(rows), max_new), 0 if eos is None else eos)
+    came = np.full((len(rows), long + max_new), 0 if eos is None else eos)  # behind the prompts, by place
     gone = np.zeros(len(rows), np.bool_)
     cache = model.prepare(**inputs)
     check_batch(model.decodes.model, cache, len(rows), single)
@@ -258,24 +255,24 @@ def decode_items(
     items, shown = given[:, :short], 0
     for place in range(short, long + max_new if max_new else 0):  # where the next items come
         scores = model.step(items, cache, last=1)[:, -1]
-        at = place - lengths  # which new item of its row it is; below 0 the prompt still goes on
-        draws = [row.random() if options["temperature"] and k >= 0 else 0.0 for row, k in zip(dice, at, strict=True)]
+        draws = [row.random() if options["temperature"] and place >= length else 0.0
+                 for row, length in zip(dice, lengths, strict=True)]  # fmt: skip
         found = choose(scores, draws, options)
         if eos is not None:
             found = np.where(gone, eos, found)
-        if place < long:
-            found = np.where(at < 0, given[:, place], found)
-        made = np.where(np.arange(max_new) == at[:, None], found[:, None], made)
-        if eos is not None:
-            gone |= (found == eos) & (at >= 0)
+            gone |= (found == eos) & (place >= lengths)
+        if place < long:  # some prompts still go on
+            found = np.where(place < lengths, given[:, place], found)
+        came[:, place] = found
         items = found[:, None]
         if place >= long:
-            yield made[:, shown]
+            yield came[every, lengths + shown]
             shown += 1
-        if eos is not None and (gone | (at + 1 >= max_new)).all():
+        if eos is not None and (gone | (place + 1 >= lengths + max_new)).all():
             break
-    while shown < max_new and not (made[:, :shown] == eos).any(-1).all():
-        yield made[:, shown]
+    new = came[every[:, None], lengths[:, None] + np.arange(max_new)]
+    while shown < max_new and not (new[:, :shown] == eos).any(-1).all():
+        yield new[:, shown]
         shown += 1
 
 

@@ -60,9 +60,8 @@ def check_inputs(
             continue
         axis = kind[6:]
         size, _ = found.get(copies.get(axis, axis), (0, ""))
-        bad = (x < 0) | (x >= size)
-        if copies.get(axis, axis) in found and bad.any():
-            place = [int(i) for i in np.argwhere(bad)[0]]
+        if copies.get(axis, axis) in found and x.size and (x.min() < 0 or x.max() >= size):
+            place = [int(i) for i in np.argwhere((x < 0) | (x >= size))[0]]
             worst = int(x[tuple(place)])
             raise IndexError(f"{model}: `{name}`: {worst} at {place} is no index into {axis} (0..{size - 1})")
     return batch or ()
@@ -109,10 +108,16 @@ def captured(value: Array, batch: tuple[int, ...], dims: tuple[str, ...], kept: 
 
 def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     """x [..., in] times weight [out, in] transposed, plus bias: one matrix product, whatever the leading dimensions."""
-    y: Array = x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) @ weight.T
+    y: Array = rows(x) @ weight.T
     if bias is not None:
         y += bias
     return y.reshape(*x.shape[:-1], weight.shape[0])
+
+
+def rows(x: Array) -> Array:
+    """The vectors along the last dimension as [rows, size]; one alone as [size], with which NumPy is done sooner."""
+    size = x.shape[-1]
+    return x.reshape(size) if x.size == size else x.reshape(math.prod(x.shape[:-1]), size)
 
 
 def unflatten(x: Array, axis: int, *sizes: int) -> Array:
@@ -149,23 +154,46 @@ def average(x: Array, axes: int) -> Array:
     return total
 
 
+def mean_square(x: Array, axes: int) -> Array:
+    """The mean of the squares over the last `axes` dimensions, kept as 1."""
+    if axes > 1 or x.dtype.itemsize < 4:
+        return average(x * x, axes)
+    total: Array = np.vecdot(x, x)[..., None]
+    total /= x.shape[-1]
+    return total
+
+
+def single(x: Array, axes: int) -> bool:
+    """Whether this is one vector for a norm over `axes`, of which numbers are sooner made than arrays of one item."""
+    return axes == 1 and x.size == x.shape[-1] and x.dtype.itemsize >= 4
+
+
 def layernorm(x: Array, axes: int, eps: float, weight: Array | None = None, bias: Array | None = None) -> Array:
     """x minus its mean, over its standard deviation, over the last `axes` dimensions (Ba et al. 2016)."""
-    y: Array = x - average(x, axes)
-    y /= np.sqrt(average(y * y, axes) + eps)
+    if single(x, axes):
+        y = x.reshape(x.size)
+        y = y - float(np.add.reduce(y)) / y.size
+        y /= math.sqrt(float(y.dot(y)) / y.size + eps)
+    else:
+        y = x - average(x, axes)
+        y /= np.sqrt(mean_square(y, axes) + eps)
     if weight is not None:
         y *= weight
     if bias is not None:
         y += bias
-    return y
+    return y.reshape(x.shape)
 
 
 def rmsnorm(x: Array, axes: int, eps: float, weight: Array | None = None) -> Array:
     """x over its root mean square over the last `axes` dimensions (Zhang and Sennrich 2019)."""
-    y: Array = x / np.sqrt(average(x * x, axes) + eps)
+    if single(x, axes):
+        y = x.reshape(x.size)
+        y = y / math.sqrt(float(y.dot(y)) / y.size + eps)
+    else:
+        y = x / np.sqrt(mean_square(x, axes) + eps)
     if weight is not None:
         y *= weight
-    return y
+    return y.reshape(x.shape)
 
 
 def l2norm(x: Array, axis: int | tuple[int, ...], eps: float) -> Array:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .numpy_helpers import Array
+from .numpy_helpers import Array, linear
 
 FEW = 16  # rows up to which one product with weights side by side is faster than one with each
 
@@ -33,24 +33,17 @@ def joint(parts: tuple[tuple[Array, ...], ...]) -> Joint | None:
 
 
 def side_by_side(weights: list[Array], ends: list[int]) -> Array | None:
-    """The array of which all the weights are the parts, in order."""
-    whole = weights[0].base
-    if whole is None or any(weight.base is not whole for weight in weights):
-        return None
-    whole = whole if whole.shape == (ends[-1], weights[0].shape[-1]) else whole.T
-    if whole.shape != (ends[-1], weights[0].shape[-1]):
-        return None
+    """The array of which all the weights are the parts, in order: each begins where the one before it ends."""
+    first = weights[0]
+    place, row = first.__array_interface__["data"][0], first.strides[0]
     for weight, start in zip(weights, ends, strict=False):
-        there = whole[start : start + len(weight)]
-        if there.__array_interface__["data"] != weight.__array_interface__["data"] or there.strides != weight.strides:
+        behind = weight.__array_interface__["data"][0] == place + start * row
+        if not behind or weight.strides != first.strides or weight.base is not first.base or first.base is None:
             return None
-    return whole
+    return np.lib.stride_tricks.as_strided(first, (ends[-1], first.shape[-1]))
 
 
-def map_rows(x: Array, rows: int, to: Joint) -> list[Array]:
-    """x [..., in], of so many rows, through each of the maps: [..., out]."""
-    y: Array = x.reshape(rows, x.shape[-1]) @ to.weight.T
-    if to.bias is not None:
-        y += to.bias
-    y = y.reshape(*x.shape[:-1], y.shape[-1])
+def map_rows(x: Array, to: Joint) -> list[Array]:
+    """x [..., in], of few rows, through each of the maps: [..., out]."""
+    y = linear(x, to.weight, to.bias)
     return [y[..., a:b] for a, b in to.spans]

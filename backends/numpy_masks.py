@@ -33,15 +33,19 @@ def attention(
 
 def attend_few(Q: Array, K: Array, V: Array, mask: Array | None, bias: Array | None, scale: float) -> Array:
     """`attention` of so few queries that no block of scores needs to be kept in the cache."""
-    scores = (Q * Q.dtype.type(scale)) @ K.swapaxes(-1, -2)
+    scores: Array = Q @ K.swapaxes(-1, -2)
+    scores *= scale
     if bias is not None:
         scores = scores + bias
-    if mask is not None:
+    hides = mask is not None and not mask.all()  # not from one new item, which comes behind all that it sees
+    if mask is not None and hides:
         scores = np.where(mask, scores, scores.dtype.type(-np.inf))
-    scores -= scores.max(-1, keepdims=True, initial=np.finfo(scores.dtype).min)
+    least = np.finfo(scores.dtype).min if hides else -np.inf
+    scores -= np.maximum.reduce(scores, -1, keepdims=True, initial=least)
     np.exp(scores, out=scores)
+    total = np.add.reduce(scores, -1, keepdims=True)
     out: Array = scores @ V
-    out /= np.maximum(np.add.reduce(scores, -1, keepdims=True), 1)  # the greatest score adds 1, unless there is none
+    out /= np.maximum(total, 1) if hides or not K.shape[-2] else total  # the greatest adds 1, unless there is none
     return out
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from attnc.backends import numpy_helpers, numpy_masks
 from attnc.backends import numpy_pointwise as helpers
 
 EXACT: dict[str, Callable[[float], float]] = {
@@ -47,3 +48,28 @@ def test_shapes_and_strides(name: str, shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("name", EXACT)
 def test_what_is_not_a_number_stays_so(name: str) -> None:
     assert np.isnan(getattr(helpers, name)(np.array([np.nan, 1.0], np.float32))[0])
+
+
+@pytest.mark.parametrize("name", ["layernorm", "rmsnorm"])
+@pytest.mark.parametrize(("dtype", "near"), [(np.float32, 1e-6), (np.float64, 1e-14), (np.float16, 2e-3)])
+def test_one_row_is_normed_as_many_are(name: str, dtype: type, near: float) -> None:
+    rng = np.random.default_rng(0)
+    rows, weight = (3 + rng.standard_normal(shape).astype(dtype) for shape in ((4, 1, 50), (50,)))
+    norm = getattr(numpy_helpers, name)
+    given, together = rows.copy(), norm(rows, 1, 1e-5, weight)
+    alone = np.stack([norm(row, 1, 1e-5, weight) for row in rows])
+    assert alone.dtype == together.dtype == dtype and alone.shape == rows.shape
+    np.testing.assert_allclose(alone, together, rtol=near, atol=near)
+    np.testing.assert_array_equal(rows, given)
+    centred = rows.astype(np.float64) - (rows.astype(np.float64).mean(-1, keepdims=True) if name == "layernorm" else 0)
+    wanted = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * weight
+    np.testing.assert_allclose(alone, wanted, rtol=2 * near, atol=2 * near)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_attention_of_few_to_nothing_is_zero(size: int) -> None:
+    Q, K = np.ones((2, size, 4), np.float32), np.ones((2, 5, 4), np.float32)
+    mask = np.arange(5) < np.array([[0], [5]])[:, None]  # of the first example, nothing
+    some = numpy_masks.attention(Q, K, K, mask)
+    np.testing.assert_array_equal(some, np.stack([0 * Q[0], Q[1]]))
+    np.testing.assert_array_equal(numpy_masks.attention(Q, K[:, :0], K[:, :0]), 0 * Q)

@@ -161,8 +161,12 @@ def test_the_state_dict_is_what_the_spec_says(model: attnc.Model) -> None:
 
 def test_numpy_weights_lie_side_by_side_and_may_change(model: attnc.Model) -> None:
     net = model.numpy(seed=0, dtype=np.float64)
-    Q, K = (net.weights[f"layers.0.self.{part}.weight"] for part in "QK")
-    assert Q.base is K.base and Q.shape == K.shape == (12, 12)
+    w = net.weights
+    Q, K, V, out = ((w[f"layers.0.self.{part}.weight"],) for part in "QKVO")
+    found = net.module.joint((Q, K, V))
+    np.testing.assert_array_equal(found.weight, np.concatenate([*Q, *K, *V]))
+    assert np.shares_memory(found.weight, Q[0]) and net.module.joint((Q, V)) is net.module.joint((Q, out)) is None
+    assert len({id(x.base) for x in w.values()}) == 1
 
     def check() -> None:
         cache = net.prepare()
