@@ -367,7 +367,7 @@ class Body(Calls):
             val = Val(Code(text), order, frozenset(order), NONE, kind, table, False, val.needs, val.bounds, val.names)
         if self.graph.kind == "repeat" and kind_of(self.graph.inputs[place].value) == "real":
             val = self.real(val, is_table(self.graph.inputs[place].value))
-        if self.graph.kind == "model":
+        if self.plan.is_root:
             if val.kind == "real" and val.table:
                 val = self.real(val, False)
             return self.complete(self.full(val, order), order)
@@ -384,8 +384,18 @@ class Body(Calls):
         batch = self.batch()
         return replace(val, code=Code(self.expanded(val, ", ".join([f"*{batch}", *sizes]))), lead=FULL)
 
-    @abstractmethod
-    def batch(self) -> str: ...
+    def checks_input(self, val: Val) -> bool:
+        """What another model makes and broadcasts for one that it calls need not have all extents."""
+        return self.graph.kind == "model" and (self.plan.is_root or (val.lead == FULL and not val.thin))
+
+    def batch(self) -> str:
+        """The extents of the batch axes."""
+        if any(map(self.checks_input, self.inputs)):
+            return "batch"  # what the check returns
+        val = next((val for val in self.inputs if val.lead != NONE), None)
+        if val is None:
+            return "()"
+        return f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape"
 
     @abstractmethod
     def learned(self, maps: list[Apply]) -> str:

@@ -36,9 +36,11 @@ def border(body: Body) -> list[str]:
                 sizes[known] = body.size_code(axis)
             elif axis.bound is not None:
                 bounds[axis.name] = body.bound_code(axis)
-        if not body.plan.is_root and (val.lead != FULL or val.thin):
-            continue  # made by the model that calls this one, and broadcast: it need not have all extents
+        if not body.checks_input(val):
+            continue
         rows.append(f'"{item.name}": ({val.text}, "{kind}", "{" ".join(axis.name for axis in axes)}")')
+    if not rows:
+        return _lengths(body)
     quoted = {key: f'"{value}"' for key, value in families.items()}
     lines = [
         "batch = check_inputs(",

@@ -299,7 +299,7 @@ class Layout(ABC):
             return Code(self.size_code(axis))
         found = self._find_extent(axis)
         if found is None:
-            if self.graph.kind == "model":
+            if self.plan.is_root:
                 raise CannotEmit(f"no input of `{self.graph.name}` tells the extent of the width `{axis.name}`")
             self.plan.extents[axis] = None
             found = Code(self.scope.axes.get(axis) or axis.name)

@@ -165,14 +165,6 @@ class NumpyBody(Body):
         first = next(iter(inventory(self.graph)), None)
         return f'w["{first}"].dtype' if first is not None else None
 
-    def batch(self) -> str:
-        if self.graph.kind == "model":
-            return "batch" if self.graph.inputs else "()"
-        val = next((val for val in self.inputs if val.lead != NONE), None)
-        if val is None:
-            return "()"
-        return f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape"
-
     # -- ops ----------------------------------------------------------------------------------------------------
 
     def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -289,7 +281,8 @@ class NumpyBody(Body):
             self.helper("Cache")
             self.lines += begin_decoding(self, self.numpy.decoding)
         if self.graph.kind == "model" and self.graph.inputs:
-            self.helper("check_inputs")
+            if any(map(self.checks_input, self.inputs)):
+                self.helper("check_inputs")
             if any(item.length_of is not None for item in self.graph.inputs):
                 self.helper("check_lengths")
             for val in self.inputs:

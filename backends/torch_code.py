@@ -22,7 +22,7 @@ from .helper_text import TORCH, helper_names, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
 from .static_code import ATOM, Code, binary, number, static_code
-from .values import NONE, CannotEmit, Val, is_table
+from .values import CannotEmit, Val, is_table
 from .writing import is_path, passes, standard_imports, wrap
 
 BINARY = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%", "^": "^"}
@@ -326,12 +326,6 @@ class TorchBody(Body):
     def first_weight(self) -> str | None:
         return self._first_weight
 
-    def batch(self) -> str:
-        if self.graph.kind == "model":
-            return "batch" if self.graph.inputs else "()"
-        val = next(val for val in self.inputs if val.lead != NONE)
-        return f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape"
-
     # -- ops ----------------------------------------------------------------------------------------------------
 
     def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -572,7 +566,8 @@ class TorchBody(Body):
             self.helper("Decoder")
             self.lines += begin_decoding(self, self.torch.decoding)
         if self.graph.kind == "model" and self.graph.inputs:
-            self.helper("check_inputs")
+            if any(map(self.checks_input, self.inputs)):
+                self.helper("check_inputs")
             if any(item.length_of is not None for item in self.graph.inputs):
                 self.helper("check_lengths")
             self.checks = [*missing(self), *border(self)]
