@@ -68,7 +68,7 @@ def build_torch(
     weights: Mapping[str, Any] | None = None,
     seed: int | None = None,
     device: torch.device | str | None = None,
-    dtype: torch.dtype | None = None,
+    dtype: torch.dtype | str | None = None,
     capture: tuple[str, ...] = (),
     passes: Sequence[Pass] = PASSES,
 ) -> torch.nn.Module:
@@ -87,7 +87,7 @@ def build_torch(
         value for value in reversed(list(module.__dict__.values()))
         if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == module.__name__
     )  # fmt: skip
-    wanted = torch.float32 if dtype is None else dtype
+    wanted = torch.float32 if dtype is None else getattr(torch, dtype, dtype) if isinstance(dtype, str) else dtype
     if not (isinstance(wanted, torch.dtype) and wanted.is_floating_point):
         raise TypeError(f"dtype is {wanted}, but a model computes in reals: torch.float32, float64, bfloat16, ...")
     try:
@@ -155,7 +155,10 @@ def build_numpy(
     source, together = numpy_code(graph, header=header, capture=capture, passes=passes)
     module = run_source(source, graph.name)
     given = initial_weights(specs, seed or 0) if weights is None else weights
-    wanted = np.dtype(np.float32 if dtype is None else dtype)
+    try:
+        wanted = np.dtype(np.float32 if dtype is None else dtype)
+    except TypeError as problem:
+        raise TypeError(f"dtype is {dtype!r}, but a model computes in reals: float32, float64, ...") from problem
     if wanted.kind not in "fV":  # V: bfloat16 and its like
         raise TypeError(f"dtype is {wanted}, but a model computes in reals: float32, float64, ...")
     arrays = laid_out({path: spec.shape for path, spec in specs.items()}, given, wanted, together)

@@ -367,7 +367,7 @@ class Model:
         weights: Mapping[str, ArrayLike] | None = None,
         seed: int | None = None,
         device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        dtype: torch.dtype | str | None = None,
         capture: Sequence[str] = (),
         without: Sequence[str] = (),
     ) -> torch.nn.Module:
@@ -375,6 +375,7 @@ class Model:
 
         weights: {path: array}, every path of `self.weights`; without it each weight is drawn as its `init` says.
         seed:    of that drawing. The same seed gives the same weights in torch and NumPy; None: a fresh one.
+        dtype:   of its reals, `torch.float64` or `"float64"`; float32 by default.
         capture: paths of values (`"decode.layers.1.cross.weights"`): the call then gives
                  `(result, {path: Captured(value, axes)})`.
         without: names of rewrites to leave out, as in `source`.

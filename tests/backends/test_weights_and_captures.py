@@ -146,3 +146,7 @@ def test_a_model_computes_in_reals() -> None:
         model.numpy(seed=0, dtype="int32")
     with pytest.raises(TypeError, match="computes in reals"):
         model.torch(seed=0, dtype=torch.int32)
+    for build in (model.numpy, model.torch):
+        with pytest.raises(TypeError, match=r"^dtype is .*flaot32.*computes in reals"):
+            build(seed=0, dtype="flaot32")
+        build(seed=0, dtype="float64")
