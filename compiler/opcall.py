@@ -157,8 +157,24 @@ class OpCall:
     def one_axis(self) -> bool:
         if len(self.axes) == 1:
             return True
-        self.fail("E0318", f"`{self.shown}` acts on one axis, but {len(self.axes)} stand here", self.bracket_span)
+        self.fail(
+            "E0318",
+            f"`{self.shown}` acts on one axis, but {len(self.axes)} stand here",
+            self.bracket_span,
+            help=f"write `{self.op.usage}`",
+        )
         return False
+
+    def twice(self, axis: Axis, span: Span) -> Wire | None:
+        """The op makes an axis that its operand has, and keeps."""
+        copy = f"`{axis.kind.value} other like {axis.name}`"
+        return self.fail(
+            "E0302",
+            f"the result would have `{axis.name}` twice",
+            span,
+            f"the operand keeps its `{axis.name}`",
+            help=f"one of the two is a copy: declare it, {copy}, and rename, `x[{axis.name} as other]`",
+        )
 
     def lacks(self, wire: Wire, axis: Axis, operand_span: Span, message: str, axis_span: Span) -> Wire | None:
         """The operand has no such axis: say what it has, and which copy of the axis was likely meant."""

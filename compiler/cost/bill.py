@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from ..static import Number
 from .memory import Memory, measure
 from .polynomial import ONE, ZERO, Poly, Symbol, Unknown, base_symbols
 from .reach import Path, longest, pruned
-from .scope import Scope, Sizes, bound_symbol, const_symbol
+from .scope import Scope, Sizes, base_symbol, bound_symbol, const_symbol
 from .show import formula
 from .walk import Part, Walk
 from .work import BATCH
@@ -196,14 +196,14 @@ def cost(graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int 
     values[BATCH] = batch
     for axis in graph.axes:
         scope.size(axis)
-    _whole(scope, values)
+    _whole(graph, scope, values)
     walk = Walk(values, REALS[dtype])
     part, _ = walk.run(graph, scope)
     memory = measure(graph, scope, values, REALS[dtype])
     plain, _ = fold_truths(graph)
     plain, _ = fuse_attention(plain)
     fused = measure(plain, scope, values, REALS[dtype])
-    _whole(scope, values)
+    _whole(graph, scope, values)
     shown = {axis.name: int(scope.size(axis).at(values)) for axis in graph.axes}
     shown |= {c.name: values[const_symbol(c)] for c in graph.consts if const_symbol(c) in values}
     return Cost(graph.name, dtype, batch, values, shown, assumed, part, memory, fused, walk.ranked, graph, scope)
@@ -227,7 +227,7 @@ def _values(graph: Graph, scope: Scope, given: Mapping[str, Number]) -> tuple[di
                 continue
             if axis.size is None:
                 raise CostError(f"`{axis.name}` is a copy of `{first.name}`: set `{first.name}`")
-            poly = scope.number(axis.size)
+            poly = _spoken(graph).number(axis.size)
             names = [symbol.name for symbol in base_symbols([poly])]
             raise CostError(f"`{axis.name}` is {formula(poly)}: set {listed(names)}")
         if axis.size is not None or first is not axis:
@@ -257,7 +257,14 @@ def _values(graph: Graph, scope: Scope, given: Mapping[str, Number]) -> tuple[di
     return values, tuple(assumed)
 
 
-def _whole(scope: Scope, values: dict[Symbol, int]) -> None:
+def _spoken(graph: Graph) -> Scope:
+    """Sizes under the names by which they are set; formulas have short labels for them."""
+    free = sorted((axis for axis in graph.axes if axis.size is None), key=lambda axis: axis.id)
+    names = {axis.family: axis.name for axis in reversed(free)}  # of copies the first
+    return Scope({axis: Poly.of(replace(base_symbol(axis), name=names[axis.family])) for axis in free})
+
+
+def _whole(graph: Graph, scope: Scope, values: dict[Symbol, int]) -> None:
     """Every derived size is a whole number, which is found once: others may be derived from it."""
     for axis, poly in scope.sizes.derived.items():
         try:
@@ -265,11 +272,11 @@ def _whole(scope: Scope, values: dict[Symbol, int]) -> None:
         except (Unknown, ZeroDivisionError):
             continue
         if size.denominator != 1 or size < 0:
+            told = poly if axis.size is None or axis not in graph.axes else _spoken(graph).number(axis.size)
             known = ", ".join(
-                f"{symbol.name} = {values[symbol]}" for symbol in base_symbols([poly]) if symbol in values
+                f"{symbol.name} = {values[symbol]}" for symbol in base_symbols([told]) if symbol in values
             )
-            text = formula(poly if axis.size is None else scope.number(axis.size))
-            raise CostError(f"`{axis.name}` = {text} would be {size} with {known}: it must be a whole number")
+            raise CostError(f"`{axis.name}` = {formula(told)} would be {size} with {known}: it must be a whole number")
         for symbol in poly.symbols:
             if poly == Poly.of(symbol):
                 values[symbol] = int(size)

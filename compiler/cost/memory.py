@@ -205,10 +205,12 @@ class _Frame:
                         if value.role > Role.CONSTANT and (self.graded[value.id] or learns):
                             self.keep(value)
                 case "other":
-                    for value in node.operands:
-                        others = [other for other in node.operands if other is not value]
+                    for place, value in enumerate(node.operands):
+                        others = (*node.operands[:place], *node.operands[place + 1 :])  # of `x * x` the other is x
                         if value.role > Role.CONSTANT and any(self.graded[other.id] for other in others):
                             self.keep(value)
+                case "divisor" if self.graded[node.operands[1].id]:
+                    self.keep(node.operands[1])
                 case "result" if node.mask is None:
                     self.keep(out)
                 case "result":  # the result before what is masked becomes 0

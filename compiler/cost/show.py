@@ -39,6 +39,8 @@ def _group(outer: Monomial, terms: dict[Monomial, Fraction], values: Values | No
         ((monomial, c),) = terms.items()
         return _term(_joined(outer, monomial), c)
     common, factor = _common(terms)
+    if outer and all(c < 0 for c in terms.values()):
+        factor = -factor
     left = {_without(m, common): c / factor for m, c in terms.items()}
     above = tuple((s, e) for s, e in common if e > 0)
     front, inner = _term(_joined(outer, above), Fraction(factor.numerator)), _sum(left, values)
@@ -101,6 +103,8 @@ def _sum(terms: dict[Monomial, Fraction], values: Values | None) -> str:
 
 
 def _term(monomial: Monomial, c: Fraction) -> str:
+    if c < 0:
+        return f"-{_term(monomial, -c)}"
     above = [power(s, e) for s, e in monomial if e > 0]
     below = [power(s, -e) for s, e in monomial if e < 0]
     if c.denominator != 1:

@@ -57,7 +57,7 @@ def split(call: OpCall) -> Wire | None:
         )
     for made, span in zip(call.made, call.made_spans, strict=True):
         if x.has(made) and made != axis:
-            return call.fail("E0302", f"the result would have `{made.name}` twice", span)
+            return call.twice(made, span)
     product: Static = SizeOf(call.made[0])
     for made in call.made[1:]:
         product = Arith("*", (product, SizeOf(made)))
@@ -82,7 +82,7 @@ def merge(call: OpCall) -> Wire | None:
         if not x.has(axis):
             return call.lacks(x, axis, call.spans[0], f"`merge` joins `{axis.name}`, which its operand lacks", span)
     if x.has(made) and made not in call.axes:
-        return call.fail("E0302", f"the result would have `{made.name}` twice", call.made_spans[0])
+        return call.twice(made, call.made_spans[0])
     product: Static = SizeOf(call.axes[0])
     for axis in call.axes[1:]:
         product = Arith("*", (product, SizeOf(axis)))
@@ -104,8 +104,8 @@ def concat(call: OpCall) -> Wire | None:
     if len(call.made) != 1 or len(call.axes) != len(call.operands):
         return call.fail(
             "E0318",
-            f"`concat` takes one axis for each operand and makes one: {len(call.axes)} axes, "
-            f"{len(call.operands)} operands",
+            f"`concat` joins one axis of each operand to one: here {len(call.operands)} operands have "
+            f"{len(call.axes)} before the arrow, and {len(call.made)} behind it",
             call.bracket_span,
             help="write `concat[a, b -> c](x, y)`",
         )
@@ -115,11 +115,14 @@ def concat(call: OpCall) -> Wire | None:
             return call.lacks(wire, axis, place, f"`concat` joins along `{axis.name}`, which this operand lacks", span)
         if wire.element != call.operands[0].element and not (wire.is_number and call.operands[0].is_number):
             return call.fail(
-                "E0304", f"`concat` joins {show(call.operands[0])} and {show(wire)}: different kinds of elements", place
+                "E0304",
+                f"`concat` joins {show(call.operands[0])} and {show(wire)}: different kinds of elements",
+                place,
+                help="write `select(m, 1, 0)` for truth values, `int(i)` for indices",
             )
         for other, joined, where in zip(call.operands, call.axes, call.spans, strict=True):
             if other.has(made) and made not in call.axes:
-                return call.fail("E0302", f"the result would have `{made.name}` twice", call.made_spans[0])
+                return call.twice(made, call.made_spans[0])
             if joined != axis and other.has(axis):
                 return call.fail(
                     "E0302",

@@ -99,7 +99,7 @@ def embed(call: OpCall) -> Wire | None:
         return call.wrong_table(ids, vocab, call.spans[0])
     for axis, span in zip(call.made, call.made_spans, strict=True):
         if axis in ids.type.axes:
-            return call.fail("E0302", f"the result would have `{axis.name}` twice", span)
+            return call.twice(axis, span)
     init = call.init or Init("normal", (1.0,))
     weight = Weight(
         f"{call.name}.weight", ((vocab,), tuple(call.made)), _fans(init, (vocab,), tuple(call.made)), False, call.span

@@ -50,7 +50,7 @@ def window(call: OpCall) -> Wire | None:
         )
     for made, span in zip(call.made, call.made_spans, strict=True):
         if x.has(made) and made != axis:
-            return call.fail("E0302", f"the result would have `{made.name}` twice", span)
+            return call.twice(made, span)
     axes = tuple(new for old in x.type.axes for new in (call.made if old == axis else (old,)))
     return call.make(Type(x.element, axes, x.type.thin))
 
@@ -70,7 +70,7 @@ def pad(call: OpCall) -> Wire | None:
     if not call.numbers():
         return None
     if x.has(made) and made != axis:
-        return call.fail("E0302", f"the result would have `{made.name}` twice", call.made_spans[0])
+        return call.twice(made, call.made_spans[0])
     small, large, left = known(SizeOf(axis)), known(SizeOf(made)), known(call.options["left"])
     if small is not None and large is not None and left is not None and small + left > large:
         return call.fail(

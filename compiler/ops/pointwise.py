@@ -77,7 +77,7 @@ def to_int(call: OpCall) -> Wire | None:
             "E0304",
             f"`int` needs an index, but this is {show(wire)}",
             call.spans[0],
-            help="round a real with floor or ceil",
+            help="write `select(m, 1, 0)` for 1 and 0" if wire.is_bool else "round a real with floor or ceil",
         )
         return None
     return call.make(Type(Scalar.INT, wire.type.axes, wire.type.thin), range=wire.range)
@@ -283,7 +283,10 @@ def select(call: OpCall) -> Wire | None:
         return None
     if x.is_bool != y.is_bool:
         call.fail(
-            "E0304", f"`select` chooses between {show(x)} and {show(y)}: a number and a truth value", call.spans[2]
+            "E0304",
+            f"`select` chooses between {show(x)} and {show(y)}: a number and a truth value",
+            call.spans[2],
+            help="write `select(m, 1, 0)` for 1 and 0, or compare the number: `x > 0`",
         )
         return None
     element = x.element
@@ -316,6 +319,7 @@ def _op(
     saves: str = "",
     example: str = "",
     wrong: str = "",
+    cost: Cost | None = None,
 ) -> Op:
     """The wrong program, unless given: the op on truth values."""
     inputs = ", ".join(f"{name}: bool[]" for name in operands or ("x",))
@@ -329,7 +333,7 @@ def _op(
         rule,
         operands=operands or ("x",),
         variadic=variadic,
-        cost=Cost(saves=tuple(saves.split())),
+        cost=cost or Cost(saves=tuple(saves.split())),
         torch=torch,
         numpy=numpy,
         glyph=glyph,
@@ -369,7 +373,7 @@ ROWS: tuple[Op, ...] = (
     _binary("+", "Sum.", arithmetic, "{0} + {1}", "{0} + {1}", "add"),
     _binary("-", "Difference.", arithmetic, "{0} - {1}", "{0} - {1}", "subtract"),
     _binary("*", "Product, element by element.", arithmetic, "{0} * {1}", "{0} * {1}", "multiply", "other"),
-    _binary("/", "Quotient: always real.", arithmetic, "{0} / {1}", "{0} / {1}", "divide", "other"),
+    _binary("/", "Quotient: always real.", arithmetic, "{0} / {1}", "{0} / {1}", "divide", "other divisor"),
     _binary("%", "Remainder, with the sign of the divisor.", arithmetic, "{0} % {1}", "{0} % {1}", "function"),
     _binary("^", "Power.", arithmetic, "{0} ** {1}", "{0} ** {1}", "function", "x"),
     _op("neg", "-x", "Negation.", keep, "-{0}", "-{0}"),
@@ -505,5 +509,6 @@ ROWS: tuple[Op, ...] = (
         "{0}",
         example="width seq\nblock f(x: [seq]) -> int[seq] {\n    return int(seq)\n}\n",
         wrong="block f(i: []) -> int[] {\n    return int(i)\n}\n",
+        cost=Cost(work=0, moves=False),
     ),
 )

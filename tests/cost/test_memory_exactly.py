@@ -14,7 +14,7 @@ from tests.cost.measured import compiled, inputs, peak, saved
 from tests.cost.test_flops import widths
 
 UNIT = 3 * 16 * 8 * 4  # bytes of an array [n, d]
-HEAD = "width n\nwidth m like n\ndepth d = 8, e = 6, a = 4, b = 2\nconst layers = 3\n"
+HEAD = "width n\nwidth m like n\ndepth d = 8, e = 6, a = 4, b = 2, f = 16\nconst layers = 3\n"
 CALLED = """
 block squash(x: [n, d]) -> [n, d] {
     h = linear.a[d -> d](x)
@@ -172,6 +172,24 @@ SCANS = {
 }
 
 
+# Of `h`, which has a gradient, and `x`, which has none.
+OPS = {
+    "[n, d]": """h + 1; h + x; x + h; h * x; x * h; h * h; h * 2; 2 * h; h / x; x / h; h / h; h / 2; h - x; h ^ 2; -h;
+        h % 3; exp(h); log(h); sqrt(h); rsqrt(h); sin(h); cos(h); tanh(h); sigmoid(h); erf(h); relu(h); gelu(h);
+        gelu_tanh(h); silu(h); abs(h); clamp(h, -1, 1); max(h, x); min(h, 0); select(x > 0, h, x); select(h > 0, h, x);
+        softmax[n](h); softmax[d](h); log_softmax[d](h); cumsum[n](h); dropout(h, 0);
+        linear.z[d -> d](h, bias = false); h[n = max(n - 1, 0)]; merge[a, b -> d](split[d -> a, b](h))""",
+    "[m, d]": "h[n as m]",
+    "[d]": "h[n = 0]",
+    "[n]": "sum[d](h); mean[d](h); max[d](h); max[d](h) * 2; min[d](h); logsumexp[d](h); dot[d](h, x); dot[d](h, h)",
+    "[n, m]": "dot[d](h, h[n as m]); dot[d](x, h[n as m]); dot[d](h, x[n as m])",
+    "d[n]": "argmax[d](h)",
+    "bool[n]": "any[d](h > 0)",
+    "[n, f]": "concat[d, d -> f](h, x)",
+}
+PIECES = {piece.strip(): gives for gives, pieces in OPS.items() for piece in pieces.split(";")}
+
+
 def costs(inside: str, gives: str = "[n, d]") -> tuple[Any, Any, Any]:
     """What is said of the model, and the module with its inputs."""
     model = attnc.loads(f"{HEAD}{CALLED}model net(x: [n, d]) -> {gives} {{\n{inside}\n}}\n").model("net")
@@ -189,6 +207,13 @@ def test_every_byte(name: str) -> None:
 def test_one_item_is_a_view() -> None:
     cost, net, given = costs("y = linear.a[d -> d](x)\nreturn y[n = 0]", "[d]")
     assert cost.peak.value == peak(lambda: net(*given)) == UNIT
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_what_each_op_makes_and_saves(piece: str) -> None:
+    cost, net, given = costs(f"h = linear.h[d -> d](x)\nreturn {piece}", PIECES[piece])
+    assert cost.peak.value / UNIT == peak(lambda: net(*given)) / UNIT
+    assert cost.saved.value / UNIT == saved(net, given) / UNIT
 
 
 @pytest.mark.parametrize("name", SCANS)

@@ -1,0 +1,144 @@
+"""Which sizes a bill is made at: what may be set, what is assumed, and one sentence for what cannot be."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import attnc
+from attnc.compiler.cost.bill import CostError
+
+NET = """
+width seq as n <= 50
+width past like seq
+width other
+width half = seq / 2, rest = past - 2
+depth heads = 2, model = 8, tap = 3, two = 2
+depth key = model / heads
+const layers = 3, rate = 0.5, gated = true
+model net(x: [seq, model], y: [other, model]) -> (a: [half, model], b: [rest, model], c: [other, model]) {
+    param table: [seq, model] ~ normal(1)
+    repeat layers {
+        x = linear.w[heads, key -> model](split[model -> heads, key](x)) * rate
+    }
+    if gated {
+        y = tanh(y)
+    }
+    w = softmax[past](dot[model](x, x[seq as past]) where past <= seq)
+    x = x + table + dot[past](w, x[seq as past])
+    return sum[two](split[seq -> half, two](x)), sum[tap](window[seq -> rest, tap](x)), y
+}
+block open[d: depth, k: const, n: const](x: [d]) -> [d] {
+    repeat k {
+        x = x * n
+    }
+    return x
+}
+"""
+SPEC = attnc.loads(NET)
+
+
+def cost(**sizes: Any) -> Any:
+    return SPEC.model("net").cost(sizes)
+
+
+WRONG = {
+    "seq": [
+        (51, "`seq` = 51, but it is at most 50"),
+        (-1, "`seq` is set to -1, but a size is a whole number of 0 or more"),
+        (7.0, "`seq` is set to 7.0, but a size is a whole number of 0 or more"),
+        (True, "`seq` is set to True, but a size is a whole number of 0 or more"),
+        (7, "`half` = seq / 2 would be 7/2 with seq = 7: it must be a whole number"),
+        (0, "`rest` = seq - 2 would be -2 with seq = 0: it must be a whole number"),
+    ],
+    "past": [(4, "`past` is a copy of `seq`: set `seq`")],
+    "half": [(4, "`half` is seq / 2: set `seq`")],
+    "key": [(3, "`key` is model / heads: set `heads` and `model`")],
+    "sequ": [(4, "`net` has no axis or const `sequ`; did you mean `seq`?")],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "said"), [(name, size, said) for name, rows in WRONG.items() for size, said in rows]
+)
+def test_what_cannot_be(name: str, size: Any, said: str) -> None:
+    with pytest.raises(CostError) as wrong:
+        cost(**{name: size})
+    assert str(wrong.value) == said
+
+
+def test_a_strange_name() -> None:
+    with pytest.raises(CostError, match=r"`net` has no axis or const `strange`; it has `.*`, `past`.*`gated`"):
+        cost(strange=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (dict(batch=0), "a batch of 0: it must be a whole number of 1 or more"),
+        (dict(batch=1.5), "a batch of 1.5: it must be a whole number of 1 or more"),
+        (dict(dtype="int8"), "no dtype `int8`: there are `float64`, `float32`, `bfloat16` and `float16`"),
+    ],
+)
+def test_a_wrong_batch_or_dtype(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(CostError) as wrong:
+        SPEC.model("net").cost(**given)
+    assert str(wrong.value) == said
+
+
+def test_a_block_standing_alone() -> None:
+    block = SPEC.block("open")
+    with pytest.raises(CostError, match=r"^depth `d` of `open` has no size: set it, `d=64`$"):
+        block.cost(k=2, n=2)
+    with pytest.raises(CostError, match=r"^const `n` of `open` has no value: set it, `n=2`$"):
+        block.cost(d=4, k=2)
+
+
+def test_what_is_assumed() -> None:
+    assert cost().assumed == ("seq", "other")
+    assert cost(seq=50).assumed == ("other",)
+    assert cost(seq=2, other=0).assumed == ()
+    found = cost()
+    assert (found.sizes["seq"], found.sizes["other"], found.sizes["half"]) == (50, 1024, 25)
+    assert cost(seq=10).sizes == {
+        "seq": 10, "past": 10, "other": 1024, "half": 5, "rest": 8, "heads": 2, "model": 8, "tap": 3, "two": 2,
+        "key": 4, "layers": 3,
+    }  # fmt: skip
+
+
+def test_a_derived_size_may_be_set_to_what_it_is() -> None:
+    """And what stands behind it in the list is set all the same."""
+    assert cost(key=4, seq=10, other=3, layers=3).sizes["other"] == 3
+    assert cost(key=4, seq=10).macs.value == cost(seq=10).macs.value
+
+
+def test_a_figure_at_other_sizes() -> None:
+    for seq in (2, 10, 50):
+        assert cost().macs.at(n=seq) == cost(seq=seq).macs.value
+    with pytest.raises(KeyError):
+        cost().macs.at(m=3)
+
+
+def test_a_weight_along_a_bounded_width_is_as_long_as_its_bound() -> None:
+    found = cost(seq=10)
+    assert found.parameters.value == 50 * 8 + 3 * (8 * 8 + 8)
+    assert str(found.parameters) == "model max(n) + layers model (model + 1)"
+
+
+def test_halves_are_rounded_up() -> None:
+    from attnc.compiler.cost.bill import Figure
+    from attnc.compiler.cost.polynomial import ONE, ZERO
+
+    for exact, shown in [(Fraction(5, 2), 3), (Fraction(2), 2), (Fraction(-5, 2), -2), (Fraction(1, 9), 1)]:
+        assert Figure(ONE * exact, {}).value == shown
+    assert Figure(ZERO, {}).value == 0
+
+
+@pytest.mark.parametrize(("dtype", "real"), [("float64", 8), ("float32", 4), ("bfloat16", 2), ("float16", 2)])
+def test_bytes_of_reals_alone_hang_on_the_dtype(dtype: str, real: int) -> None:
+    spec = "width n = 3\ndepth d = 5\nmodel f(x: [n, d], i: d[n], m: bool[n]) -> d[n] { return select(m, i, i) }"
+    assert attnc.loads(spec).model("f").cost(dtype=dtype).moved.value == 3 * (1 + 8 + 8 + 8)
+    spec = "width n = 3\ndepth d = 5\nmodel f(x: [n, d]) -> [n, d] { return linear.w[d -> d](x) }"
+    assert attnc.loads(spec).model("f").cost(dtype=dtype, batch=2).moved.value == real * (2 * 2 * 3 * 5 + 5 * 5 + 5)
