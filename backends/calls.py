@@ -437,6 +437,10 @@ class Calls(Layout):
         for place in range(len(node.outs)):
             output = plan.outputs[place]
             assert output is not None
+            if output.number is not None and targets[place] != "_":  # the same at each step
+                value = (graph.inputs[next_state[place]] if place in next_state else graph.outputs[place]).value
+                dtype = self.float64() if is_table(value) else self.dtype if kind_of(value) == "real" else ""
+                self.line(f"{targets[place]} = {self.filled('()', targets[place], kind_of(value), dtype)}")
             if place in next_state and (output.thin or (output.lead != FULL and (any_lead or spread))):
                 name = targets[place]
                 self.line(f"{name} = {self.expanded(Val(Code(name)), shapes[next_state[place]])}")

@@ -507,8 +507,6 @@ class TorchBody(Body):
         if traced:
             counter = self.namer.give("i")
             plan = next(plan for plan in plans if plan.on_path)
-            if len(plans) > 1 and not all(p.on_path for p in plans):
-                raise CannotEmit("captured values in some of the variants of a repeat only")
             extra = self.traced(plan, f"{node.name}.{{{counter}}}")
             lines = [f"for {counter}, {each} in enumerate({attribute(node.name)}):"]
         else:
@@ -520,7 +518,11 @@ class TorchBody(Body):
             plan.wants_dtype = plan.wants_dtype or any(word.startswith("dtype=") for word in words)
             lacking = [word.partition("=")[0] for word in words if word not in own]
             plan.unused |= {name: None for name in lacking if name not in ("device", "dtype")}
-        call = f"{each}({', '.join([*targets, *args, *words, *extra])})"
+        given_ = [*targets, *args, *words]
+        call = f"{each}({', '.join([*given_, *extra])})"
+        if traced and not all(plan.on_path for plan in plans):
+            recording = [number for number, kind in enumerate(node.variant) if plans[kind].on_path]
+            call = f"{call} if {counter} in {passes(recording)} else {each}({', '.join(given_)})"
         lines += wrap(f"    {', '.join(targets)} = {call}", self.carried_axes(node))
         self.namer.free(each)
         return lines

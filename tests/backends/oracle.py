@@ -256,6 +256,7 @@ class Oracle:
             count = math.prod(data.shape[len(rest) :])
             return Named(data.reshape(*data.shape[: len(rest)], count), (*rest, made[0]))
         if op == "concat":
+            vals = [self.full(value, [axis], None, extents) for value, axis in zip(vals, axes, strict=True)]
             order = tuple(dict.fromkeys(a for v, own in zip(vals, axes, strict=True) for a in v.axes if a != own))
             arrays = [v.along((*order, own)) for v, own in zip(vals, axes, strict=True)]
             shape = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))

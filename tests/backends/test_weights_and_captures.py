@@ -150,3 +150,35 @@ def test_a_model_computes_in_reals() -> None:
         with pytest.raises(TypeError, match=r"^dtype is .*flaot32.*computes in reals"):
             build(seed=0, dtype="flaot32")
         build(seed=0, dtype="float64")
+
+
+KINDS = """
+width t
+width s like t
+depth m = 4
+const layers = 4
+model f(x: [t, m]) -> [t, m] {
+    repeat i in layers {
+        near = s <= t and (i % 2 == 1 or t - s < 2)
+        y = x[t as s]
+        x = x + dot[s](softmax[s](dot[m](x, y) where near), y)
+    }
+    return x
+}
+"""
+
+
+def test_of_passes_of_several_kinds_one_may_be_captured() -> None:
+    graph = graph_of(KINDS)
+    x = np.random.default_rng(0).standard_normal((2, 5, 4))
+    _, all_of_them = build_numpy(graph, seed=0, capture=("layers.0.near", "layers.1.near", "layers.3.softmax"))(x)
+    for paths in (("layers.1.near",), ("layers.0.near",), ("layers.3.softmax", "layers.1.near")):
+        _, here = build_numpy(graph, seed=0, capture=paths)(x)
+        _, there = build_torch(graph, seed=0, dtype=torch.float64, capture=paths)(torch.tensor(x))
+        assert list(here) == list(there) == list(paths)
+        for path in paths:
+            np.testing.assert_allclose(here[path].value, all_of_them[path].value, atol=1e-12)
+            np.testing.assert_allclose(there[path].value, here[path].value, atol=1e-12)
+    seen = all_of_them["layers.1.near"].value[0]
+    assert (seen == np.tri(5, dtype=bool).T).all() or (seen == np.tri(5, dtype=bool)).all()
+    assert all_of_them["layers.0.near"].value[0].sum() == 9

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 import torch
 
-import attnc.backends.lower
-from attnc.backends import build_torch
+from attnc.backends import build_torch, torch_source
 from attnc.compiler.graph import Graph
-from attnc.compiler.rewrites import fold_truths, fuse_attention
+from attnc.compiler.rewrites import PASSES, Pass
 from tests.backends.agreement import agree, graph_of, random_inputs
 
 from .random_masks import spec
@@ -20,18 +18,7 @@ from .random_masks import spec
 SIZES = (0, 1, 2, 7, 65, 130)
 
 
-@contextmanager
-def dense() -> Iterator[None]:
-    """Masks are made as a whole, as they were before any was recognised."""
-    usual = attnc.backends.lower.PASSES
-    attnc.backends.lower.PASSES = (
-        ("fold_truths", lambda g: fold_truths(g)[0]),
-        ("fuse", lambda g: fuse_attention(g)[0]),
-    )
-    try:
-        yield
-    finally:
-        attnc.backends.lower.PASSES = usual
+DENSE = [one for one in PASSES if one.name != "place_masks"]  # masks are made as a whole, and given to the kernel
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -50,8 +37,8 @@ def test_wide(seed: int) -> None:
     agree(graph_of(spec(seed)), leads=((),), widths=((1000,),))
 
 
-def gradients(graph: Graph, inputs: list[np.ndarray]) -> list[torch.Tensor]:
-    module = build_torch(graph, seed=1, dtype=torch.float64)
+def gradients(graph: Graph, inputs: list[np.ndarray], passes: Sequence[Pass] = PASSES) -> list[torch.Tensor]:
+    module = build_torch(graph, seed=1, dtype=torch.float64, passes=passes)
     x = torch.tensor(inputs[0], requires_grad=True)
     out = module(x, *map(torch.tensor, inputs[1:]))
     (out * torch.linspace(-1, 1, out.numel(), dtype=out.dtype).reshape(out.shape)).sum().backward()
@@ -65,8 +52,7 @@ def gradients(graph: Graph, inputs: list[np.ndarray]) -> list[torch.Tensor]:
 def test_gradients(seed: int) -> None:
     graph = graph_of(spec(seed))
     inputs = random_inputs(graph, (2,), (SIZES[1 + seed % 5],))
-    found = gradients(graph, inputs)
-    with dense():
-        expected = gradients(graph, inputs)
+    assert "masked_attention" not in torch_source(graph, passes=DENSE)
+    found, expected = gradients(graph, inputs), gradients(graph, inputs, DENSE)
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-10)

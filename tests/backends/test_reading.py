@@ -1,0 +1,35 @@
+"""The code that is made for programs of every kind, to be read: without the helpers, which all files share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import attnc
+from attnc.backends import numpy_source, torch_source
+from attnc.backends.helper_text import NUMPY, TORCH, helpers
+
+PROGRAMS = Path(__file__).with_name("reading.txt").read_text(encoding="utf-8").split("---\n")
+CAPTURED = {
+    "passes": ("outer.1.near", "outer.3.x", "again.part.linear", "x:1"),
+    "twice": ("one.attend.softmax", "two.Q"),
+}
+
+
+@pytest.mark.parametrize(("backend", "modules"), [("torch", TORCH), ("numpy", NUMPY)])
+def test_the_code_reads_so(backend: str, modules: tuple[str, ...], golden: Callable[[Path, str], None]) -> None:
+    source = torch_source if backend == "torch" else numpy_source
+    carried = [text for module in modules for text in helpers(module).values()]
+    shown = []
+    for text in PROGRAMS:
+        spec = attnc.loads(text)
+        name = [*spec.blocks, *spec.models][-1]
+        model = spec.model(name) if spec.models else spec.block(name)
+        for capture in ((), CAPTURED[name]) if name in CAPTURED else ((),):
+            code = source(model._sized, capture=capture)
+            for helper in carried:
+                code = code.replace(f"{helper}\n\n\n", "")
+            shown.append(f"{text.splitlines()[0]}{f' Captured: {capture}' if capture else ''}\n\n{code}")
+    golden(Path(f"golden/reading_{backend}.txt"), "\n\n".join(shown))
