@@ -31,6 +31,7 @@ from ..compiler.graph import (
 )
 from ..compiler.static import Literal
 from .calls import Calls
+from .capture import Captures
 from .extents import claim_of, holds
 from .layout import INLINE, Reader, plan_axes
 from .plan import OutputState, Plan, Program
@@ -102,10 +103,11 @@ class Body(Calls):
     def _node(self, node: Node) -> None:
         match node:
             case Constant(value, out):
-                if self.reads_left(out) == 0:  # a rewrite took its reader
+                if self.reads_left(out) == 0 and out.id not in self.plan.captured:  # a rewrite took its reader
                     return
                 code = self.static(value) if not isinstance(value, Literal) else number(value.value)
-                self._keep(out, Val(code, kind=kind_of(out), table=True, number=True, bounds=self.bounds.static(value)))
+                val = Val(code, kind=kind_of(out), table=True, number=True, bounds=self.bounds.static(value))
+                self._finish(node, out, val, inline=True)
             case Positions(axis, out):
                 extent = self.extent(axis).text
                 val = Val(Code(self.arange(extent)), (axis,), kind="int", bounds=self.bounds.positions(axis), depth=1)
@@ -144,17 +146,10 @@ class Body(Calls):
         short = len(val.text) <= INLINE and val.depth <= 4
         last = len(self.graph.outputs) == 1 and self.graph.outputs[0].value.id == out.id  # it stands behind `return`
         short = short or last
-        if left == 0 and not captured:
-            self._keep(out, val)
-            return
-        if (
-            val.number
-            or (is_path(val.text) and not captured)
-            or (inline and unnamed and left == 1 and short and not captured)
-        ):
-            self._keep(out, val)
-            return
-        bound = self.let(out.name or self.wish(node), val)
+        kept = val.number or (
+            not captured and (left == 0 or is_path(val.text) or (inline and unnamed and left == 1 and short))
+        )
+        bound = val if kept else self.let(out.name or self.wish(node), val)
         if captured:
             self.record(out, bound)
         self._keep(out, bound)
@@ -405,8 +400,8 @@ class Body(Calls):
 class Emitter(ABC):
     """One generated file: emits bodies until no class learns anything new."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, captures: Captures) -> None:
+        self.program, self.captures = program, captures
         self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
         self.bodies: dict[str, Body] = {}
         self.helpers: dict[str, None] = {}

@@ -100,8 +100,10 @@ def resolve(root: Graph, paths: tuple[str, ...]) -> dict[str, Found]:
             raise CaptureError(_unknown(root, path))
         exact = [one for one in found if one.skipped == found[0].skipped]
         if len(exact) > 1:
-            shown = ", ".join(f"`{one.path}`" for one in exact)
-            raise CaptureError(f"capture: `{path}` could be any of {shown}")
+            names = [f"`{name}`" for name in dict.fromkeys(one.path for one in exact)]
+            if len(names) == 1:
+                raise CaptureError(f"capture: {len(exact)} values are called {names[0]}, in models that this one calls")
+            raise CaptureError(f"capture: `{path}` could be any of {', '.join(names)}")
         wanted[path] = exact[0]
     return wanted
 

@@ -194,7 +194,8 @@ class Layout(ABC):
         """Whether the number of the pass is a variable of the running code, rather than fixed when it is built."""
 
     @abstractmethod
-    def record(self, out: Value, val: Val) -> None: ...
+    def found_at(self, label: str) -> str:
+        """Under which key of `found` a recorded value goes."""
 
     @abstractmethod
     def root_device(self) -> str: ...
@@ -248,9 +249,13 @@ class Layout(ABC):
                     if self._holders[name] == 0:
                         self.namer.free(name)
 
-    def note(self, out: Value, val: Val) -> None:
-        """Remembers the dimensions of a recorded value."""
+    def record(self, out: Value, val: Val) -> None:
+        """Puts a value that is captured where the model finds it, and remembers its dimensions."""
+        if val.number:
+            dtype = self.float64() if is_table(out) else self.dtype if kind_of(out) == "real" else ""
+            val = Val(Code(self.filled("()", val.text, kind_of(out), dtype)))
         self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
+        self.line(f"found[{self.found_at(self.file.captures.label(self.graph, out))}] = {val.text}")
 
     def order_wanted(self, value: Value) -> tuple[Axis, ...] | None:
         """In which order its readers would like the axes of a value, if they say so."""

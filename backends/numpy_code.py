@@ -271,10 +271,8 @@ class NumpyBody(Body):
     def counts(self, node: Repeat) -> bool:
         return True
 
-    def record(self, out: Value, val: Val) -> None:
-        self.note(out, val)
-        label = self.numpy.captures.label(self.graph, out)
-        self.line(f'found[{self.prefix}"{label}"] = {val.text}')
+    def found_at(self, label: str) -> str:
+        return f'{self.prefix}"{label}"'
 
     def begin(self) -> None:
         if self.plan.is_root and self.plan.owner is not None:
@@ -305,8 +303,8 @@ class NumpyEmitter(Emitter):
     """The whole file."""
 
     def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
-        super().__init__(program)
-        self.captures, self.decoding = captures, decoding
+        super().__init__(program, captures)
+        self.decoding = decoding
         names = Namer(helper_names(NUMPY))
         root = program.plan(program.root)
         roots = [program.plan(graph) for graph in program.steps]

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from ..compiler.axes import Axis
 from ..compiler.decode import Decoding
-from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Value, Weight
+from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ..compiler.ops import OPS
 from ..compiler.rewrites import PASSES, Pass
 from ..compiler.static import Const, Static, axes_in
@@ -554,11 +554,8 @@ class TorchBody(Body):
 
     # -- captures -----------------------------------------------------------------------------------------------
 
-    def record(self, out: Value, val: Val) -> None:
-        self.note(out, val)
-        label = self.torch.captures.label(self.graph, out)
-        key = f'"{label}"' if self.graph.kind == "model" else f'f"{{at}}{label}"'
-        self.line(f"found[{key}] = {val.text}")
+    def found_at(self, label: str) -> str:
+        return f'"{label}"' if self.graph.kind == "model" else f'f"{{at}}{label}"'
 
     # -- a model's border ---------------------------------------------------------------------------------------
 
@@ -586,8 +583,8 @@ class TorchEmitter(Emitter):
     """The whole file."""
 
     def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
-        super().__init__(program)
-        self.captures, self.decoding = captures, decoding
+        super().__init__(program, captures)
+        self.decoding = decoding
         self.globals = helper_names(TORCH) | frozenset(plan.name for plan in program.plans)
 
     def body(self, plan: Plan) -> TorchBody:

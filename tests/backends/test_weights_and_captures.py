@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
 
 import attnc
 from attnc.backends import CaptureError, WeightsError, build_numpy, build_torch
+from attnc.backends.capture import everything
 from attnc.backends.init import initial_weights
 from attnc.compiler.inventory import inventory
+from attnc.compiler.rewrites import fold_truths
 
-from .agreement import graph_of
+from .agreement import close, graph_of, random_inputs
+from .test_reading import PROGRAMS
+from .test_semantics import SPECS
 from .test_torch import CROSS
 
 DEEP = CROSS.replace("model cross", "const layers = 2\nmodel cross").replace(
@@ -166,6 +172,35 @@ model f(x: [t, m]) -> [t, m] {
     return x
 }
 """
+
+
+@pytest.mark.parametrize("text", [text for text in [*PROGRAMS, *SPECS[-24:]] if "ops_of_their_own" not in text])
+def test_every_value_can_be_captured(text: str) -> None:
+    """Numbers, tables, results of calls, passes and scans; the result stays what it is without."""
+    spec = attnc.loads(text)
+    for name in spec.models:
+        graph = spec.model(name)._sized
+        names = Counter(found.path for found in everything(fold_truths(graph)[0]))
+        paths = tuple(path for path, times in names.items() if times == 1)
+        inputs = random_inputs(graph, (2,), (5, 7, 3))
+        plain = build_numpy(graph, seed=1, dtype=np.float64)(*inputs)
+        same, here = build_numpy(graph, seed=1, dtype=np.float64, capture=paths)(*inputs)
+        module = build_torch(graph, seed=1, dtype=torch.float64, capture=paths).eval()
+        _, there = module(*map(torch.tensor, inputs))
+        assert list(here) == list(there) == list(paths)
+        for a, b in zip(*((x,) if isinstance(x, np.ndarray) else x for x in (plain, same)), strict=True):
+            close(a, b, 1e-9, "with captures and without")
+        for path in paths:
+            assert here[path].axes == there[path].axes and here[path].value.shape[:1] == (2,)
+            assert here[path].value.ndim == 1 + len(here[path].axes)
+            close(there[path].value.detach().numpy(), np.asarray(here[path].value), 1e-9, path)
+
+
+def test_values_of_called_models_are_not_told_apart() -> None:
+    text = "width t\nmodel a(x: [t]) -> [t] {\n    y = x * 2\n    return y + 1\n}\n"
+    graph = graph_of(text + "model b(x: [t]) -> [t] {\n    return a(x) + a(a(x))\n}\n")
+    with pytest.raises(CaptureError, match=r"^capture: 3 values are called `y`, in models that this one calls$"):
+        build_numpy(graph, capture=("y",))
 
 
 def test_of_passes_of_several_kinds_one_may_be_captured() -> None:
