@@ -45,7 +45,7 @@ _STATEMENT_ALIASES = {"for": "repeat", "while": "repeat", "loop": "repeat", "yie
 _DOUBLES = frozenset(("->", "|>", "==", "<=", ">=", "!="))
 _BEGINNING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+[A-Za-z_]")
 _FIRST_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LAST = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9A-Za-z_.]*|->|\|>|[<>=!]=|\S)\Z")
+_LAST = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|(?<![A-Za-z0-9_])[0-9][0-9A-Za-z_.]*|->|\|>|[<>=!]=|\S)\Z")
 
 
 def begins_item(text: str, at: int) -> bool:
@@ -109,7 +109,7 @@ class _Place:
 
     @property
     def after_expression(self) -> bool:
-        return {"PLUS", "STAR"} <= self.accepts
+        return "PLUS" in self.accepts  # not `*`: by then the parser may have taken a sum for finished
 
     @property
     def opener(self) -> str:
@@ -271,8 +271,6 @@ def _equals(place: _Place) -> _Finding | None:
     if place.found == "=" and "EQUALS" in place.accepts:
         inside = place.opener in ("(", "[") or place.first == "if"
         return _Finding("two values are compared with `==`", fix=((place.span, "=="),) if inside else ())
-    if place.found == "=" and place.after_expression:
-        return _Finding("to compare, write `==`")
     return None
 
 
@@ -308,6 +306,8 @@ def _item_word_as_name(place: _Place) -> _Finding | None:
 def _else_if(place: _Place) -> _Finding | None:
     if place.found in ("elif", "elseif", "elsif") and place.previous == "}":
         return _Finding("write `else if`", fix=((place.span, "else if"),))
+    if place.found == "else":
+        return _Finding("an `else` stands behind the `}` of its `if`")
     return None
 
 
@@ -326,8 +326,8 @@ def _statement_begins(place: _Place) -> _Finding | None:
                 "E0110",
                 "a value cannot be changed in place",
             )
-        what = f"write `y = {word}(...)`, or return it" if place.found == "(" else f"write `y = {word}{place.found}...`"
-        return _Finding(what, "E0110", "a statement must bind its value", "nothing takes what it gives", span)
+        call = {"(": "(...)", "[": "[...]", ".": ".label(...)"}[place.found]
+        return _unbound(f"{word}{call}", span)
     if place.kind == "NAME" or place.found in ("-", "(") or place.found in RESERVED or place.kind in ("INT", "FLOAT"):
         meant = _meant(word, STATEMENT_WORDS, _STATEMENT_ALIASES)
         if meant:
@@ -335,9 +335,14 @@ def _statement_begins(place: _Place) -> _Finding | None:
             return _Finding(f"write `{meant}`", "E0106", f"`{word}` begins no statement", span=span, fix=fix)
         return _Finding("a statement reads `name = value`")
     if place.kind in _OPERATORS | {"_NL", "$END", "RBRACE"}:
-        what = f"write `y = {word} ...`, or return it"
-        return _Finding(what, "E0110", "a statement must bind its value", "nothing takes what it gives", span)
+        return _unbound(f"{word} ...", span)
     return None
+
+
+def _unbound(value: str, span: Span) -> _Finding:
+    name = "z" if span.text == "y" else "y"
+    what = f"write `{name} = {value}`, or return it"
+    return _Finding(what, "E0110", "a statement must bind its value", "nothing takes what it gives", span)
 
 
 def _reserved(place: _Place) -> _Finding | None:
@@ -369,7 +374,9 @@ def _signature(place: _Place) -> _Finding | None:
     if place.accepts == {"COLON"} and place.found in (",", ")", "]", "="):
         if place.opener == "[":
             return _Finding(f"say what it is: `{name}: width`, `{name}: depth` or `{name}: const`")
-        return _Finding(f"every input has a type: `{name}: [axis, ...]`")
+        return _Finding(f"say what type it has: `{name}: [axis, ...]`")
+    if place.accepts == {"LSQB"} and name == "scan":
+        return _Finding("a scan names the axis that it runs along: `scan[seq] f(...)`")
     if place.accepts == {"LSQB"} or (place.accepts == {"NAME", "LSQB"} and place.found):
         return _Finding("a type lists its axes: `[seq, model]`, `bool[q, k]`, or `[]` for a single number")
     if place.found == ":" and "EQUAL" in place.accepts and (len(place.accepts) == 1 or place.first in ITEM_WORDS):
@@ -419,7 +426,7 @@ def _called(place: _Place) -> _Finding | None:
 
 
 def _ternary(place: _Place) -> _Finding | None:
-    if place.found == "if" and place.after_expression:
+    if place.found == "if" and (place.after_expression or "INT" in place.accepts):
         return _Finding("choose between values with `select(condition, yes, no)`")
     if place.found == "not" and place.accepts >= {"NAME", "INT", "LPAR"}:
         return _Finding("put it in brackets: `(not ...)`")
@@ -428,9 +435,10 @@ def _ternary(place: _Place) -> _Finding | None:
 
 def _comma(place: _Place) -> _Finding | None:
     """Two things side by side."""
-    if place.found == "," and place.opener == "(" and "RPAR" in place.accepts:
+    if place.found == "," and place.opener == "(" and place.previous not in ("(", ",") and "RPAR" in place.accepts:
         return _Finding("there are no tuples: `a, b = f(x)` takes two results, `return a, b` gives two")
-    if "COMMA" not in place.accepts or place.kind not in _EXPRESSION | {"LSQB"}:
+    begins = {"NAME"} if place.opener == "[" else _EXPRESSION | {"LSQB"}
+    if "COMMA" not in place.accepts or place.kind not in begins - {"MINUS"}:
         return None
     if place.opener in ("(", "[") and (place.newline or not place.after_expression):
         at = place.previous_span.end

@@ -396,7 +396,7 @@ class _Pass:
         line_end = self.text.find("\n", start)
         line_end = len(self.text) if line_end < 0 else line_end
         if kind == "misnumber":
-            code, slip = "E0105", slips.number_slip(token)
+            code, slip = "E0105", slips.number_slip(token, self.last_kind == "word" and self.last_end == start)
         elif token == '"':
             code, end, slip = "E0104", line_end, slips.UNCLOSED
         elif token in ("//", "/*") and self.line == start:
@@ -411,9 +411,15 @@ class _Pass:
             slip = slips.slip(self.text[start:end])
         self.bad.append(start)
         span = Span(self.source, start, end)
-        mend = [(span, slip.instead)] if slip.instead is not None else ()
+        mend = [(span, self._apart(slip.instead, start, end))] if slip.instead is not None else ()
         self.problems.append(error(code, slip.message, span, help=slip.help, fix=mend))
         return end
+
+    def _apart(self, word: str, start: int, end: int) -> str:
+        """A word that takes the place of a sign: with spaces where it would run into its neighbours."""
+        left = word[:1].isalpha() and _WORD.match(self.text, max(start - 1, 0), start)
+        right = word[-1:].isalpha() and _WORD.match(self.text, end)
+        return (" " if left else "") + word + (" " if right else "")
 
     # -- the end
 

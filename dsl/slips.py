@@ -96,8 +96,10 @@ def comment_slip(text: str) -> Slip:
     )
 
 
-def number_slip(text: str) -> Slip:
+def number_slip(text: str, after_word: bool) -> Slip:
     """What to say of something that begins like a number and is none."""
+    if after_word and text[0] == ".":
+        return Slip(f"`{text}` is neither a number nor a label", "a label is a name: it begins with a letter")
     if re.fullmatch(r"\.[0-9]+", text):
         return Slip(f"`{text}` is not a number", f"write `0{text}`", "0" + text)
     if re.fullmatch(r"[0-9]+\.", text):
@@ -106,7 +108,7 @@ def number_slip(text: str) -> Slip:
         plain = text.replace("_", "")
         return Slip(f"`{text}` is not a number", f"write `{plain}`", plain)
     if re.fullmatch(r"0[xXbBoO][0-9a-fA-F]+", text):
-        return Slip(f"`{text}` is not a number", f"numbers are decimal: write `{int(text, 0)}`" if _reads(text) else "")
+        return Slip(f"`{text}` is not a number", "numbers are decimal" + _in_decimal(text))
     if re.fullmatch(r"[0-9]+(\.[0-9]+)?[A-Za-z_]+", text):
         return Slip(
             f"`{text}` is neither a number nor a name", "names begin with a letter; a product is written `2 * x`"
@@ -114,9 +116,9 @@ def number_slip(text: str) -> Slip:
     return Slip(f"`{text}` is not a number", "numbers look like `3`, `0.1` or `1e-5`")
 
 
-def _reads(text: str) -> bool:
+def _in_decimal(text: str) -> str:
     try:
-        int(text, 0)
-    except ValueError:
-        return False
-    return len(text) < 20
+        value = int(text, 0)
+    except ValueError:  # an 8 among octal digits
+        return ""
+    return f": write `{value}`" if len(text) < 20 else ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,53 @@ def test_fixes_mend(theme: str) -> None:
             if problem.fix is not None:
                 after = problems(apply(text, problem))
                 assert place(problem) not in map(place, after), text
+
+
+# -- many small slips
+
+SLIPS = Path(__file__).with_name("slips.txt")
+AROUND = {
+    "file": "{}\n",
+    "body": "block f() {{\n{}\n    return x\n}}\n",
+    "expression": "block f() {{\n    y = {}\n}}\n",
+}
+
+
+def said(text: str) -> Iterator[str]:
+    """All that is known of the mistakes of a text, in few words, and what each fix makes of its lines."""
+    for found in problems(text):
+        assert found.span is not None
+        line, column = found.span.source.position(found.span.start)
+        yield f"{line}:{column} `{found.span.text}` {found.code} {found.message}"
+        if found.label and not found.message.startswith(found.label):
+            yield f"  {found.label}"
+        for label in found.related:
+            yield f"  {label.text}: {label.span.source.position(label.span.start)[0]}:{label.span.text}"
+        yield from (f"  {word}" for word in (*found.notes, found.help) if word)
+        if found.fix is not None:
+            yield f"  => {_changed(text, apply(text, found))}"
+
+
+def _changed(text: str, fixed: str) -> str:
+    before = text.splitlines()
+    return " ⏎ ".join(line.strip() for line in fixed.splitlines() if line not in before)
+
+
+def test_what_is_said_of_slips(golden: Callable[[Path, str], None]) -> None:
+    """slips.txt: what may be mistyped, each with what is said of it behind `!`; it stands alone as a file, as the body
+    of a block, or as an expression in one."""
+    shown = []
+    around = ""
+    for part in re.split(r"\n{2,}", SLIPS.read_text("utf-8").strip()):
+        if part.startswith("== "):
+            around = AROUND[part.removeprefix("== ")]
+            shown.append(part)
+            continue
+        lines = [line for line in part.split("\n") if not line.startswith("! ")]
+        found = [f"! {line}" for line in said(around.format("\n".join(lines)))]
+        assert found, part
+        shown.append("\n".join((*lines, *found)))
+    golden(SLIPS, "\n\n".join(shown) + "\n")
 
 
 # -- recovery
