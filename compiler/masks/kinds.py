@@ -7,10 +7,13 @@ both axes into blocks or at a place (prefix), or leaves out items of one axis (p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil, floor
 
+from ..dump import show_static
 from ..graph import Scalar
-from ..static import Arith, ConstOf, Literal, SizeOf, Static, known
+from ..static import Static, known
 from .term import FLIPPED, Index, Leaf, Number, Op, Predicate, Term, conjuncts, disjuncts, leaves, plain, positional
 
 
@@ -75,7 +78,7 @@ def _both(term: Term, predicate: Predicate) -> str:
         bound = _bound(part, predicate)
         near = _within(part, predicate)
         if near is not None:
-            low.append(f"-{near}" if near.isalnum() else f"-({near})")
+            low.append(_negated(near))
             high.append(near)
         elif bound is not None and (bound.query, bound.key) in ((1, -1), (-1, 1)) and bound.op not in ("==", "!="):
             side, text = _side(bound)
@@ -89,30 +92,44 @@ def _band(low: list[str], high: list[str]) -> list[str]:
     """What the bounds of `q - k` come to."""
     if not low and not high:
         return []
-    lowest = low[0] if len(low) == 1 else f"max({', '.join(low)})"
-    highest = high[0] if len(high) == 1 else f"min({', '.join(high)})"
+    lowest, highest = _sharpest(low, max), _sharpest(high, min)
     if not high:
         return ["causal" if lowest == "0" else f"band {lowest} .."]
     return [f"band {lowest} .. {highest}" if low else f"band .. {highest}"]
+
+
+def _sharpest(bounds: list[str], which: Callable[[list[int]], int]) -> str:
+    """The one bound that counts, as far as that can be told."""
+    numbers = [int(bound) for bound in bounds if bound.removeprefix("-").isdecimal()]
+    others = [bound for bound in bounds if not bound.removeprefix("-").isdecimal()]
+    left = list(dict.fromkeys([*([str(which(numbers))] if numbers else []), *others]))
+    return left[0] if len(left) == 1 else f"{which.__name__}({', '.join(left)})"
 
 
 def _side(bound: Bound) -> tuple[str, str]:
     """Which side of `q - k` it bounds, and at what: `k - q + c <= 0` is `q - k >= c`."""
     op = bound.op if bound.query == -1 else {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}[bound.op]
     sign = 1 if bound.query == -1 else -1  # now: -(q - k) + sign * rest, compared with 0 by `op`
-    strict = {"<": 1, ">": -1}.get(op, 0)
-    number = sign * bound.rest + strict
-    if not bound.words:
-        return ("low" if op in ("<=", "<") else "high"), _show(number)
-    words = bound.words if sign == 1 else _negated(bound.words)
-    text = words if not number else f"{words} {'+' if number > 0 else '-'} {_show(abs(number))}"
-    return ("low" if op in ("<=", "<") else "high"), text
+    rest, strict = sign * bound.rest, op in ("<", ">")
+    words = bound.words if sign == 1 or not bound.words else _negated(bound.words)
+    if op in ("<=", "<"):
+        return "low", _moved(words, floor(rest) + 1 if strict else ceil(rest))
+    return "high", _moved(words, ceil(rest) - 1 if strict else floor(rest))
+
+
+def _moved(words: str, number: int) -> str:
+    """What is not known yet plus a number."""
+    if not words or not number:
+        return words or str(number)
+    return f"{words} {'+' if number > 0 else '-'} {abs(number)}"
 
 
 def _negated(words: str) -> str:
-    return (
-        words[1:] if words.startswith("-") and " " not in words else f"-{words}" if " " not in words else f"-({words})"
-    )
+    if words == "0":
+        return words
+    if words.startswith("-"):
+        return words[2:-1] if words.startswith("-(") else words[1:]
+    return f"-({words})" if " " in words else f"-{words}"
 
 
 def _within(term: Term, predicate: Predicate) -> str | None:
@@ -128,10 +145,7 @@ def _within(term: Term, predicate: Predicate) -> str | None:
     most = linear(right, predicate)
     if most is None:
         return None
-    number = most[2] - (1 if term.op in ("<", ">") else 0)
-    if not most[3]:
-        return _show(number)
-    return most[3] if not number else f"{most[3]} {'+' if number > 0 else '-'} {_show(abs(number))}"
+    return _moved(most[3], ceil(most[2]) - 1 if term.op in ("<", ">") else floor(most[2]))
 
 
 def _atom(term: Term, bound: Bound | None, predicate: Predicate) -> str:
@@ -154,7 +168,7 @@ def _atom(term: Term, bound: Bound | None, predicate: Predicate) -> str:
             and left.args[1] == right.args[1]
         ):
             size = _words(left.args[1])
-            return f"blocks of {size}" if term.op == "==" else f"blocks of {size}, ordered"
+            return f"blocks of {size}" + {"==": "", "!=": ", apart"}.get(term.op, ", ordered")
         if not positional(term):
             if any(is_dense(leaf, predicate) for leaf in leaves(term)):
                 return "dense"
@@ -239,28 +253,13 @@ def _words(term: Term) -> str:
         case Number(static):
             return show(static)
         case Leaf(value):
-            return _show(term.known) if term.known is not None else term.name or value.name or "a number"
+            return str(term.known) if term.known is not None else term.name or value.name or "a number"
         case _:
             return "a number"
-
-
-def _show(number: int | float | bool) -> str:
-    return str(number)
 
 
 def show(static: Static) -> str:
     """A static number in words: its value, or as the spec writes it."""
     number = known(static)
-    if number is not None:
-        return _show(number)
-    match static:
-        case Literal(value):
-            return str(value)
-        case SizeOf(axis):
-            return f"|{axis.name}|"
-        case ConstOf(const):
-            return const.name
-        case Arith(op, (a, b)):
-            return f"{show(a)} {op} {show(b)}"
-        case Arith(op, args):
-            return f"{op}({', '.join(map(show, args))})"
+    text = show_static(static) if number is None else str(number)
+    return text[1:-1] if text.startswith("(") else text
