@@ -27,9 +27,8 @@ _ARITHMETIC = frozenset(("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CARET"))
 _OPERATORS = _COMPARISONS | _ARITHMETIC | {"AND", "OR", "_WHERE", "PIPE"}
 _EXPRESSION = frozenset(("NAME", "INT", "FLOAT", "TRUE", "FALSE", "BAR", "LPAR", "MINUS", "NOT", "SCAN"))
 _STATEMENT = frozenset(("NAME", "RETURN", "EXPECT", "SHARE", "REPEAT", "IF", "PARAM", "WIDTH", "DEPTH", "CONST"))
-_ITEM = frozenset(("USE", "WIDTH", "DEPTH", "CONST", "PARAM", "CONFIG", "OP", "BLOCK", "MODEL"))
 _SUFFIXES = frozenset(("LPAR", "LSQB", "DOT"))
-_WORDS = {"NAME": "a name", "INT": "a number", "FLOAT": "a number", "STRING": 'a text such as `"module:function"`'}
+_WORDS = {"NAME": "a name", "STRING": 'a text such as `"module:function"`'}
 _SIGNS = {
     "LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}", "BAR": "|", "EQUAL": "=",
     "LESSEQUAL": "<=", "COMMA": ",", "COLON": ":", "DOT": ".", "TILDE": "~", "PIPE": "|>", "ARROW": "->", "MINUS": "-",
@@ -74,9 +73,10 @@ def offset(unexpected: UnexpectedToken | UnexpectedCharacters, text: str) -> int
     """Where in the item's text the parser gave up."""
     at = len(text)
     if isinstance(unexpected, UnexpectedCharacters) or unexpected.token.type != "$END":
-        at = unexpected.pos_in_stream if unexpected.pos_in_stream is not None else at
+        assert unexpected.pos_in_stream is not None
+        at = unexpected.pos_in_stream
     # The parser takes `==` for `=` and `=` where it can do nothing with `==`.
-    return at - 1 if text[at - 1 : at + 1] in _DOUBLES and at else at
+    return at - 1 if text[at - 1 : at + 1] in _DOUBLES else at
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,10 @@ class _Place:
     def first(self) -> str:
         word = _FIRST_WORD.match(self.line)
         return word.group() if word else ""
+
+    @property
+    def begins_item(self) -> bool:
+        return "USE" in self.accepts
 
     @property
     def after_expression(self) -> bool:
@@ -194,9 +198,9 @@ def _words(place: _Place) -> list[str]:
     """What would have been right, as words for a sentence."""
     accepts = set(place.accepts)
     words = []
-    if accepts >= _ITEM:
+    if place.begins_item:
         return ["`block`, `model` or a declaration"]
-    if accepts >= _STATEMENT:
+    if "RETURN" in accepts:
         words.append("a statement")
         accepts -= _STATEMENT | {"_NL"}
     if accepts >= {"NAME", "INT", "LPAR"}:
@@ -275,7 +279,7 @@ def _equals(place: _Place) -> _Finding | None:
 
 
 def _item_begins(place: _Place) -> _Finding | None:
-    if not place.accepts >= _ITEM or "RETURN" in place.accepts:
+    if not place.begins_item:
         return None
     word = place.found
     if word in RESERVED or re.match(r"[ \t]*(?:=(?!=)|,|:[ \t]*\w*\[)", place.span.source.text[place.span.end :]):
@@ -313,7 +317,7 @@ def _else_if(place: _Place) -> _Finding | None:
 
 def _statement_begins(place: _Place) -> _Finding | None:
     """A line of a body begins with a name, and what follows binds nothing."""
-    if not {"EQUAL", "COLON", "COMMA"} <= place.accepts or place.line.strip() != place.previous:
+    if "COLON" not in place.accepts or place.line.strip() != place.previous:
         return None
     word, span = place.previous, place.previous_span
     if word in ("block", "model", "use", "config", "op") and place.kind == "NAME":
@@ -334,7 +338,7 @@ def _statement_begins(place: _Place) -> _Finding | None:
             fix = ((span, meant),) if word not in _STATEMENT_ALIASES else ()
             return _Finding(f"write `{meant}`", "E0106", f"`{word}` begins no statement", span=span, fix=fix)
         return _Finding("a statement reads `name = value`")
-    if place.kind in _OPERATORS | {"_NL", "$END", "RBRACE"}:
+    if place.kind in _OPERATORS | {"_NL", "RBRACE"}:
         return _unbound(f"{word} ...", span)
     return None
 
