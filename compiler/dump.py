@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Value
-from .static import Arith, ConstOf, Literal, SizeOf, Static
+from .masks.term import Index, Leaf, Number, Op, Term
+from .static import show_static
 from .wires import show_axes, show_type
 
 
@@ -58,7 +59,7 @@ def _one(graph: Graph) -> str:
                 shared = " shared" if node.shared else ""
                 lines.append(
                     f"  {', '.join(map(_value, node.outs))} = repeat.{node.name} "
-                    f"{show_static(node.count)}{shared} ({args}) carrying {node.carried}"
+                    f"{show_static(node.count)}{shared} ({args}) carrying {node.carried}{_kinds(node)}"
                 )
     for output in graph.outputs:
         lines.append(f"  out {output.name or ''}%{output.value.id} {show_axes(output.axes)}")
@@ -71,27 +72,29 @@ def _apply(node: Apply) -> str:
     axes = ", ".join(a.name for a in node.axes)
     made = f" -> {', '.join(a.name for a in node.made)}" if node.made else ""
     brackets = f"[{each}{axes}{made}]" if axes or made else ""
-    mask = f" where %{node.mask.id}" if node.mask else ""
+    mask = f" where %{node.mask.id}" if node.mask else f" where {_term(node.seen.term)}" if node.seen else ""
     options = "".join(f", {name} = {show_static(value)}" for name, value in node.options.items())
     return f"{node.op}{label}{brackets}({', '.join(f'%{v.id}' for v in node.operands)}{mask}{options})"
+
+
+def _kinds(node: Repeat) -> str:
+    return f" bodies {', '.join(map(str, node.variant))}" if len(node.bodies) > 1 else ""
+
+
+def _term(term: Term) -> str:
+    """A mask of positions, operators before what they act on."""
+    match term:
+        case Index(axis):
+            return axis.name
+        case Number(static):
+            return show_static(static)
+        case Leaf(value):
+            return f"%{value.id}"
+        case Op(op, args):
+            return f"({op} {' '.join(map(_term, args))})"
 
 
 def _value(value: Value) -> str:
     name = f" {value.name}" if value.name else ""
     thin = f" thin {show_axes(tuple(a for a in value.type.axes if a in value.type.thin))}" if value.type.thin else ""
     return f"%{value.id}{name}: {show_type(value.type)}{thin} {value.role.name.lower()}"
-
-
-def show_static(static: Static) -> str:
-    """A static expression as the language writes it."""
-    match static:
-        case Literal(value):
-            return str(value).lower() if isinstance(value, bool) else repr(value)
-        case SizeOf(axis):
-            return f"|{axis.name}|"
-        case ConstOf(const):
-            return const.name
-        case Arith(op, (a, b)) if not op.isalpha():
-            return f"({show_static(a)} {op} {show_static(b)})"
-        case Arith(op, args):
-            return f"{op}({', '.join(map(show_static, args))})"

@@ -188,3 +188,18 @@ def known(static: Static) -> Number | None:
         return evaluate(static)
     except (ArithmeticError, ValueError, TypeError):
         return None
+
+
+def show_static(static: Static) -> str:
+    """A static expression as the language writes it."""
+    match static:
+        case Literal(value):
+            return str(value).lower() if isinstance(value, bool) else repr(value)
+        case SizeOf(axis):
+            return f"|{axis.name}|"
+        case ConstOf(const):
+            return const.name
+        case Arith(op, (a, b)) if not op.isalpha():
+            return f"({show_static(a)} {op} {show_static(b)})"
+        case Arith(op, args):
+            return f"{op}({', '.join(map(show_static, args))})"

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, floor
 
-from ..dump import show_static
 from ..graph import Scalar
-from ..static import Static, known
+from ..static import Static, known, show_static
 from .term import FLIPPED, Index, Leaf, Number, Op, Predicate, Term, conjuncts, disjuncts, leaves, plain, positional
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 from ...dsl.source import Span
 from ..axes import Axis
-from ..dump import show_static
 from ..graph import (
     Apply,
     Call,
@@ -37,7 +36,7 @@ from ..graph import (
 )
 from ..masks.read import Reader
 from ..masks.term import CONNECTIVES, Index, Leaf, Number, Predicate, Term, change, leaves, plain, positional
-from ..static import ConstOf, Literal, known
+from ..static import ConstOf, Literal, known, show_static
 from ..wires import static_element
 from .dead import alive
 

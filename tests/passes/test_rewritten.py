@@ -1,0 +1,74 @@
+"""What each pass makes of small graphs, node by node: rewritten.txt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import attnc
+from attnc.backends.lower import derived, lower
+from attnc.compiler.dump import dump
+from attnc.compiler.graph import Graph
+from attnc.compiler.rewrites import PASSES
+from attnc.compiler.rewrites.dead import alive
+from attnc.dsl.diagnostic import AttnError
+
+HERE = Path(__file__).parent
+ON = frozenset(one.name for one in PASSES)
+RUN = {one.name: one.run for one in PASSES}
+BEFORE = {
+    "place_masks": ("fold_truths", "fuse_attention"),
+    "spend_logits": ("fold_truths",),
+    "merge": ("fold_truths",),
+    "hoist": ("fold_truths", "merge"),
+    "arrange": ("fold_truths",),
+}
+
+
+def after(text: str, name: str) -> str:
+    """The graph after a pass; "as it was" if the pass leaves it alone."""
+    graph: Graph = attnc.loads(text).model("f")._sized
+    if name == "ragged":  # the first of all: what a model with ragged widths is
+        return nodes(alive(graph))
+    if name == "join_maps":
+        step = derived(graph, lower(graph)[0]).step
+        assert step is not None
+        graph = step
+    for one in BEFORE.get(name, ()):
+        graph = RUN[one](graph, ON)
+    new = RUN[name](graph, ON)
+    return "as it was" if new is graph else nodes(new)
+
+
+def nodes(graph: Graph) -> str:
+    """The graphs without their axes, and without the inputs of the first."""
+    text = re.sub(r"^  (?:width|depth|const) .*\n", "", dump(graph), flags=re.MULTILINE)
+    first, blank, rest = text.partition("\n\n")
+    first = re.sub(r"^  in .*\n", "", first.partition("\n")[2], flags=re.MULTILINE)
+    return (first + blank + rest).strip("\n")
+
+
+def typed(text: str) -> str:
+    """The text with the result that the checker finds in the place of RESULT."""
+    try:
+        attnc.loads(text.replace("RESULT", "[]"))
+    except AttnError as wrong:
+        found = re.search(r"is (.*?), but", str(wrong))
+        assert found, wrong
+        return text.replace("RESULT", found[1])
+    return text.replace("RESULT", "[]")
+
+
+def test_what_each_pass_makes(golden: Callable[[Path, str], None]) -> None:
+    shown = []
+    for section in re.split(r"^== ", (HERE / "rewritten.txt").read_text("utf-8"), flags=re.MULTILINE)[1:]:
+        head, *cases = re.split(r"\n{2,}", section.strip())
+        name, _, preamble = head.partition("\n")
+        shown.append(f"== {head}")
+        for case in cases:
+            body = "\n".join(line for line in case.splitlines() if not line.startswith("|"))
+            text = preamble.replace("    BODY", "\n".join(f"    {line}" for line in body.splitlines()))
+            made = after(typed(text), name).splitlines()
+            shown.append("\n".join((body, *(f"| {line}".rstrip() for line in made))))
+    golden(Path("rewritten.txt"), "\n\n".join(shown) + "\n")
