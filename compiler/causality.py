@@ -462,7 +462,11 @@ class Step:
                 reach = unite(reach, {bound: trace})
             elif stride == 1 and place == axis and tap.extent is not None and isinstance(pad, int) and len(bound) == 1:
                 ahead = tap.extent - 1 - pad
-                step = self._step(f"`window` reads up to {ahead} items ahead", trace) if ahead > 0 else trace
+                step = (
+                    self._step(f"`window` reads up to {ahead} item{'s' if ahead > 1 else ''} ahead", trace)
+                    if ahead > 0
+                    else trace
+                )
                 reach = unite(reach, {(Digit(axis, bound[0].offset + ahead),): step})
             else:
                 reach = unite(reach, {(TOP,): self._step("`window` reads along another axis", trace)})

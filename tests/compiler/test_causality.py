@@ -1,0 +1,60 @@
+"""What is proved causal, and how a leak is told where there is one: the rows of causality.txt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from attnc.compiler.program import build
+from attnc.dsl.source import Source
+
+SPEC = """\
+width t
+width past like t
+width later like t
+width u
+depth d = 2, e = 2, tap = 3
+width half = t / 2
+width longer = t + 1
+const layers = 3
+op mystery(x: [t, d]) -> [t, d] = "m:f"
+block add(x: [d], h: [d]) -> (h: [d]) {
+    return x + h
+}
+block see[a: width, b: width like a](x: [a, d], m: bool[a, b]) -> [a, d] {
+    return dot[b](softmax[b](dot[d](x, x[a as b]) where m), x[a as b])
+}
+block before[a: width](x: [a, d]) -> [a, d] {
+    return x[a = max(a - 1, 0)]
+}
+block after[a: width](x: [a, d]) -> [a, d] {
+    return x[a = min(a + 1, |a| - 1)]
+}
+model f(
+    x: [t, d], y: [t], g: [u, d], n: int[], i: t[t], j: int[t], p: bool[t], m: bool[t, past], E: [past, t]
+) -> [t, d] causal t {
+    BODY
+}
+"""
+HERE = Path(__file__).parent
+
+
+def told(row: str) -> str:
+    """`proved`, or the way of the leak and what is reached."""
+    result, _, before = row.partition("; ")
+    lines = [*(before.split("; ") if before else ()), f"return {result}"]
+    program = build(Source("t.attn", SPEC.replace("BODY", "\n    ".join(lines))))
+    assert {found.code for found in program.errors} <= {"E0701"}, (row, [found.message for found in program.errors])
+    if not program.errors:
+        return "proved"
+    (leak,) = program.errors
+    assert leak.span is not None
+    steps = [(label.text, label.span.text) for label in leak.related] + [(leak.label, leak.span.text)]
+    way = [f"{text.partition('. ')[2]} (`{place}`)" for text, place in sorted(steps) if text[:1].isdigit()]
+    reached = leak.message.partition("depends on ")[2]
+    return f"{reached}: {', '.join(way)}" + (f"; marked: {leak.span.text}" if not leak.label[:1].isdigit() else "")
+
+
+def test_what_is_proved_and_what_is_told(golden: Callable[[Path, str], None]) -> None:
+    rows = [row for row in (HERE / "causality.txt").read_text("utf-8").splitlines() if row and not row.startswith(" ")]
+    golden(HERE / "causality.txt", "".join(f"{row}\n    {told(row)}\n" for row in rows))
