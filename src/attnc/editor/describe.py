@@ -6,13 +6,12 @@ import os
 from textwrap import dedent
 
 from ..compiler.axes import Axis
-from ..compiler.dump import show_static
 from ..compiler.frame import Frame
 from ..compiler.graph import Apply, Graph, IndexInto, Parameter, Repeat, Scalar, Weight
 from ..compiler.names import listed
 from ..compiler.ops import OPS
 from ..compiler.ops.table import Op
-from ..compiler.static import Literal, Static, known
+from ..compiler.static import Literal, Static, known, show_static
 from ..compiler.wires import Wire, show
 from ..dsl import catalogue
 from ..dsl import syntax as s
