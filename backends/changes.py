@@ -30,7 +30,7 @@ def instances(graph: Graph, path: str = "") -> Iterator[tuple[Graph, str]]:
 
 
 def change(name: str, before: Graph, after: Graph) -> str:
-    """What the rewrite of that name made of a graph."""
+    """What the rewrite of that name made of a graph, and where; nothing if it is only another copy of it."""
     words, count = COUNTED[name]
     old: dict[str, list[Graph]] = {}
     for graph, path in instances(before):
@@ -42,7 +42,7 @@ def change(name: str, before: Graph, after: Graph) -> str:
         if number > 0:
             found[path or graph.name] += number
     places = list(found)[:MOST] + ([f"{len(found) - MOST} more"] if len(found) > MOST else [])
-    return words(found.total()) + (f": {', '.join(places)}" if places else "")
+    return f"{words(found.total())}: {', '.join(places)}" if places else ""
 
 
 def many(count: int, what: str, more: str = "") -> str:

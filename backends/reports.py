@@ -46,8 +46,8 @@ def _changes(graph: Graph, passes: Sequence[Pass], kind: str) -> tuple[Graph, li
     on, changes = frozenset(one.name for one in passes), []
     for one in passes:
         new = one.run(graph, on) if kind in one.kinds else graph
-        if new is not graph:
-            changes.append(Change(one.name, change(one.name, graph, new)))
+        if new is not graph and (what := change(one.name, graph, new)):
+            changes.append(Change(one.name, what))
         graph = new
     return graph, changes
 

@@ -52,7 +52,7 @@ class Code:
 def number(value: int | float | bool) -> Code:
     """A literal. Infinities and NaN have no literal in Python."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return Code("math.nan") if value != value else Code("math.inf" if value > 0 else "-math.inf", UNARY)
+        return Code("math.nan") if value != value else Code("math.inf") if value > 0 else Code("-math.inf", UNARY)
     return Code(repr(value), ATOM if value >= 0 else UNARY)
 
 

@@ -172,12 +172,9 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     """sum, mean, max, min, any, all, argmax, logsumexp, over what the mask keeps."""
     op, axes, out = node.op, node.axes, node.out
     x = vals[0]
-    if op in ("any", "all"):
-        kind = "bool"
-    else:
-        kind = "real" if kind_of(out) == "real" else "int"
-    if kind == "real" or (op == "argmax" and x.kind == "bool"):
-        x = body.real(x, is_table(out) if kind == "real" else True)
+    kind = "bool" if op in ("any", "all") else kind_of(out)
+    if kind == "real":
+        x = body.real(x, is_table(out))
     if x.number and mask is not None and op == "sum":  # counting what the mask keeps
         mask = body.full(mask, axes)
         kept = without(mask, axes)

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import attnc
+from attnc.backends.names import Namer, camel, is_identifier
+
+from .agreement import agree, graph_of
 
 torch = pytest.importorskip("torch")
 
@@ -63,3 +66,64 @@ def test_what_one_of_a_stack_is_called(stack: str, one: str) -> None:
         "        x = linear.w[d -> d](x)\n    }\n    return x\n}\n"
     )
     assert f"for {one} in self.{stack}:" in attnc.loads(text).model("m").source("torch")
+
+
+def test_a_name_of_its_own() -> None:
+    namer = Namer(frozenset({"window"}))
+    given = {
+        "x": "x", "lambda": "lambda_", "match": "match_", "self": "self_", "torch": "torch_", "window": "window_",
+        "range": "range_", "op_relu": "op_relu_", "op": "op", "__x": "x_2", "__": "value", "_y": "_y",
+        "Tensor": "Tensor_",
+    }  # fmt: skip
+    assert {wish: namer.give(wish) for wish in given} == given
+    assert [namer.give(wish) for wish in ("x", "lambda", "op_relu", "x", "z")] == [
+        "x_3",
+        "lambda_2",
+        "op_relu__2",
+        "x_4",
+        "z",
+    ]
+    namer.free("x_3")
+    assert not namer.is_taken("x_3") and namer.is_taken("x_4") and namer.is_taken("window") and namer.is_taken("x")
+    assert namer.give("x_3") == "x_3" and namer.give("x") == "x_5"
+    namer.reserve("w2")
+    assert namer.give("w2") == "w2_2" and namer.give("free") == "free"
+    for wish in ("", "a b", "1a", "a.b", "h\u00e9", "a-b"):
+        assert not is_identifier(wish)
+        with pytest.raises(ValueError, match="is not an ASCII identifier"):
+            namer.give(wish)
+
+
+@pytest.mark.parametrize(
+    ("name", "class_"),
+    [("feed_forward", "FeedForward"), ("a", "A"), ("__", "Block"), ("_x__y", "XY"), ("toMLP", "ToMLP"), ("a2b", "A2b")],
+)
+def test_names_of_classes(name: str, class_: str) -> None:
+    assert camel(name) == class_
+
+
+def test_names_that_begin_as_ops_of_ones_own_or_as_what_python_mangles() -> None:
+    """Also where Python, torch or the file have a use for them: weights keep the paths of the spec."""
+    text = """
+    width t
+    depth op_m = 4, __d = 3, training = 2
+    const layers = 2
+    block op_f(op_x: [op_m], __y: [op_m]) -> [op_m] {
+        op_z = linear.op_w[op_m -> op_m](op_x) + __y
+        __z = linear.op_v[op_m -> op_m](op_z) * |op_m|
+        return __z
+    }
+    model op_net(op_x: [t, op_m], __y: [t, op_m]) -> (op_a: [t, op_m], __b: [t, __d], forward: [t, training]) {
+        param offset: [__d]
+        param op_p: [op_m, __d]
+        repeat.op_layers i in layers {
+            op_x = op_f.op_call(op_x, __y * i)
+        }
+        op_v = dot[op_m](op_x, op_p) + offset
+        a = linear.small[op_m -> training](op_x) / |training|
+        return op_x, op_v * |__d|, a
+    }
+    """
+    graph = graph_of(text)
+    agree(graph)
+    assert "op_layers.0.op_call.op_v.weight" in attnc.loads(text).model("op_net").weights

@@ -18,18 +18,26 @@ CAPTURED = {
 }
 
 
+def model_of(text: str) -> attnc.Model:
+    """The last model of a program, or its last block."""
+    spec = attnc.loads(text)
+    return spec.model(spec.models[-1]) if spec.models else spec.block(spec.blocks[-1])
+
+
 @pytest.mark.parametrize(("backend", "modules"), [("torch", TORCH), ("numpy", NUMPY)])
 def test_the_code_reads_so(backend: str, modules: tuple[str, ...], golden: Callable[[Path, str], None]) -> None:
     source = torch_source if backend == "torch" else numpy_source
     carried = [text for module in modules for text in helpers(module).values()]
     shown = []
     for text in PROGRAMS:
-        spec = attnc.loads(text)
-        name = [*spec.blocks, *spec.models][-1]
-        model = spec.model(name) if spec.models else spec.block(name)
-        for capture in ((), CAPTURED[name]) if name in CAPTURED else ((),):
+        model = model_of(text)
+        for capture in ((), CAPTURED[model.name]) if model.name in CAPTURED else ((),):
             code = source(model._sized, capture=capture)
             for helper in carried:
                 code = code.replace(f"{helper}\n\n\n", "")
             shown.append(f"{text.splitlines()[0]}{f' Captured: {capture}' if capture else ''}\n\n{code}")
     golden(Path(f"golden/reading_{backend}.txt"), "\n\n".join(shown))
+
+
+def test_what_is_told_of_them(golden: Callable[[Path, str], None]) -> None:
+    golden(Path("golden/reading_reports.txt"), "\n".join(f"{model_of(text).explain()}\n" for text in PROGRAMS))

@@ -1,0 +1,192 @@
+"""First values of weights, and how a model that has been built takes weights, types, devices and names."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import attnc
+from attnc.backends import WeightsError, build_numpy, build_torch
+from attnc.backends.init import initial, initial_weights
+from attnc.backends.load import function_name, run_source
+from attnc.compiler.inventory import inventory
+
+from .agreement import graph_of
+
+Array = np.ndarray[Any, np.dtype[Any]]
+KINDS = """
+width t
+depth m = 64, n = 36, heads = 8
+model f(x: [t, m]) -> [t, n] {{
+    param W: [m, n]{init}
+    return dot[m](x, W)
+}}
+"""
+
+
+def drawn(init: str = "", seed: int = 0) -> Array:
+    graph = graph_of(KINDS.format(init=init))
+    return initial(inventory(graph)["W"], seed)
+
+
+INITS: dict[str, Callable[[Array], bool]] = {
+    " ~ zeros": lambda x: bool((x == 0).all()),
+    " ~ ones": lambda x: bool((x == 1).all()),
+    " ~ constant(2.5)": lambda x: bool((x == 2.5).all()),
+    " ~ normal(1)": lambda x: 0.97 < x.std() < 1.03 and abs(x.mean()) < 0.07 and np.abs(x).max() > 3,
+    " ~ normal(0.5)": lambda x: 0.48 < x.std() < 0.52 and np.abs(x).max() > 1.5,
+    " ~ uniform(0.3)": lambda x: 0.295 < x.max() < 0.3 and -0.3 < x.min() < -0.295 and 0.16 < x.std() < 0.18,
+}
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_first_values(init: str) -> None:
+    found = drawn(init)
+    assert found.shape == (64, 36) and found.dtype == np.float64 and INITS[init](found)
+
+
+def test_first_values_of_maps() -> None:
+    """`default` is within 1 / sqrt(inputs) as nn.Linear's, biases too; `xavier` within sqrt(6 / (inputs + outputs))."""
+    graph = graph_of(
+        "width t\ndepth m = 64, n = 36, h = 2, g = 2, v = 9\nmodel f(x: [t, m], i: v[t]) -> [t, g, n] {\n"
+        "    y = linear.a[m -> h, n](x) + linear.b[m -> h, n](x, init = xavier)\n"
+        "    z = linear.c[h, n -> g, n](y)\n"
+        "    return linear.d[g: n -> n](z) + embed.E[v -> g, n](i)\n}\n"
+    )
+    wanted = {
+        "a.weight": 64**-0.5, "a.bias": 64**-0.5, "b.weight": (6 / (64 + 72)) ** 0.5, "c.weight": 72**-0.5,
+        "c.bias": 72**-0.5, "d.weight": 36**-0.5, "d.bias": 36**-0.5,
+    }  # fmt: skip
+    found = initial_weights(inventory(graph), 0)
+    for path, bound in wanted.items():
+        assert 0.88 * bound < found[path].max() <= bound and -bound <= found[path].min() < -0.88 * bound, path
+        assert abs(found[path].mean()) < 0.2 * bound
+    assert (found["b.bias"] == 0).all()
+    assert 0.9 < found["E.weight"].std() < 1.1  # as nn.Embedding's
+    torch.manual_seed(0)
+    drawn_by_torch = {path: value.numpy() for path, value in build_torch(graph).state_dict().items()}
+    for path, bound in wanted.items():
+        assert 0.88 * bound < np.abs(drawn_by_torch[path]).max() <= bound * (1 + 1e-6), path
+    assert (drawn_by_torch["b.bias"] == 0).all() and 0.9 < drawn_by_torch["E.weight"].std() < 1.1
+
+
+def test_a_seed_means_the_same_values_for_ever() -> None:
+    """They hang on the seed, the path and the shape alone: not on other weights, nor on the release."""
+    np.testing.assert_allclose(
+        drawn(" ~ normal(1)", 3)[0, :3], [-0.11636044152376371, -0.4642353785825255, -0.06485831479316759]
+    )
+    np.testing.assert_allclose(
+        drawn(" ~ uniform(1)", 3)[0, :3], [0.7826175309594126, 0.5906710846051388, 0.5566597425604893]
+    )
+    more = graph_of(
+        KINDS.format(init=" ~ normal(1)")
+        .replace("param W", "param A: [n]\n    param W")
+        .replace("(x, W)", "(x, W) + A")
+    )
+    np.testing.assert_array_equal(initial(inventory(more)["W"], 3), drawn(" ~ normal(1)", 3))
+    assert (initial(inventory(more)["A"], 3)[:3] != drawn(" ~ normal(1)", 3)[0, :3]).all()
+
+
+TEXT = "width t\ndepth m = 3\nmodel f(x: [t, m]) -> [t, m] {\n    return linear.w[m -> m](x)\n}\n"
+
+
+def test_weights_are_copied() -> None:
+    graph = graph_of(TEXT)
+    weights = initial_weights(inventory(graph), 0)
+    before = {path: value.copy() for path, value in weights.items()}
+    call, module = build_numpy(graph, weights=weights, dtype=np.float64), build_torch(graph, weights=weights)
+    for value in weights.values():
+        value[...] = 0
+    for path, value in before.items():
+        np.testing.assert_array_equal(call.weights[path], value)  # type: ignore[attr-defined]
+        np.testing.assert_allclose(module.state_dict()[path], value, rtol=1e-6)
+    call.weights["w.bias"][...] = 5  # type: ignore[attr-defined]
+    assert (weights["w.bias"] == 0).all()
+
+
+def test_weights_of_other_types() -> None:
+    graph = graph_of(TEXT)
+    halves = {path: torch.ones(spec.shape, dtype=torch.bfloat16) / 3 for path, spec in inventory(graph).items()}
+    call = build_numpy(graph, weights=halves)
+    module = build_torch(graph, weights=halves, dtype=torch.float64)
+    for path in halves:
+        assert call.weights[path].dtype == np.float32 and float(call.weights[path].flat[0]) == float(
+            halves[path].flatten()[0]
+        )  # type: ignore[attr-defined]
+        assert module.state_dict()[path].dtype == torch.float64
+    learned = {path: torch.nn.Parameter(x.float().t().contiguous().t()) for path, x in halves.items()}
+    np.testing.assert_array_equal(build_numpy(graph, weights=learned).weights["w.weight"], halves["w.weight"].float())  # type: ignore[attr-defined]
+    assert not any(value.requires_grad is False for value in build_torch(graph, weights=learned).parameters())
+    assert build_numpy(graph, seed=0, dtype="float16").weights["w.bias"].dtype == np.float16  # type: ignore[attr-defined]
+
+
+def test_without_a_seed() -> None:
+    graph = graph_of(TEXT)
+    first = build_numpy(graph)
+    np.testing.assert_array_equal(first.weights["w.weight"], build_numpy(graph, seed=0).weights["w.weight"])  # type: ignore[attr-defined]
+    torch.manual_seed(1)
+    one = build_torch(graph).state_dict()["w.weight"]
+    assert not torch.equal(one, build_torch(graph).state_dict()["w.weight"])
+    torch.manual_seed(1)
+    assert torch.equal(one, build_torch(graph).state_dict()["w.weight"])
+
+
+def test_so_many_mistakes_that_not_all_are_shown() -> None:
+    graph = graph_of(TEXT)
+    weights = initial_weights(inventory(graph), 0)
+    for extra, shown in ((39, 39), (40, 40), (41, 41), (42, 41)):
+        given = weights | {f"extra{number}": np.zeros(1) for number in range(extra)}
+        with pytest.raises(WeightsError) as caught:
+            build_numpy(graph, weights=given)
+        lines = str(caught.value).splitlines()
+        assert lines[0] == "the weights do not fit the model:" and len(lines) == 1 + shown
+        assert (lines[-1] == f"  and {extra - 40} more") == (extra > 40)
+
+
+def test_generated_code_runs_as_a_module_with_its_source() -> None:
+    source = "def helper():\n    return 1\n\n\nfrom os.path import join\n\n\ndef model():\n    return helper()\n"
+    module = run_source(source, "some")
+    assert run_source(source, "some") is module and sys.modules[module.__name__] is module
+    assert run_source(source + "\n", "some") is not module and run_source(source, "other") is not module
+    assert inspect.getsource(module.model) == "def model():\n    return helper()\n"
+    assert function_name(module) == "model" and module.__name__.startswith("attnc_generated_some_")
+    assert (
+        function_name(run_source(source.replace("def model", "def a") + "from os.path import split\n", "some")) == "a"
+    )
+
+
+def test_what_a_compiled_model_has() -> None:
+    call: Any = build_numpy(graph_of(TEXT), seed=0)
+    for name in ("prepare", "step", "generate", "stream", "whatever"):
+        with pytest.raises(AttributeError, match=f"^a compiled model has no attribute '{name}'$"):
+            getattr(call, name)
+    assert call.module.__name__.startswith("attnc_generated_f_") and list(call.weights) == ["w.weight", "w.bias"]
+
+
+NAMED = """
+width lambda
+depth vocab = 5, d = 3
+model f(self: vocab[lambda], from: [d], np: bool[lambda] = true) -> [lambda, vocab] causal lambda {
+    param E: [vocab, d]
+    x = select(np, E[vocab = self], 0) + broadcast[lambda](from)
+    return dot[d](cumsum[lambda](x), E)
+}
+"""
+
+
+def test_inputs_by_the_names_of_the_spec_in_every_method() -> None:
+    model = attnc.loads(NAMED).model("f")
+    ids, offset = np.array([[1, 2, 0, 4]]), np.array([[0.5, -1.0, 2.0]])
+    plain: Any = model.numpy(seed=0, dtype="float64")
+    deep: Any = model.torch(seed=0, dtype=torch.float64)
+    whole = plain(**{"self": ids, "from": offset})
+    np.testing.assert_allclose(deep(**{"self": torch.tensor(ids), "from": torch.tensor(offset)}).detach(), whole)
+    np.testing.assert_allclose(deep(torch.tensor(ids), torch.tensor(offset)).detach(), whole)
+    np.testing.assert_allclose(plain(ids, offset), whole)
+    assert type(deep).__name__ == "F_" and type(deep).__module__.startswith("attnc_generated_f_")

@@ -1,0 +1,313 @@
+"""Numbers as Python code, lines of it, and what is proved of integers: small tables of what must come out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from typing import Any
+
+import pytest
+
+from attnc.backends.ranges import ANY, Bounds, Interval, constant
+from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, static_code
+from attnc.backends.writing import is_path, passes, standard_imports, wrap
+from attnc.compiler.axes import Axis, Kind
+from attnc.compiler.static import Arith, Literal, SizeOf, Static
+
+# -- Python expressions ----------------------------------------------------------------------------------------------
+
+NUMBERS = {
+    "1": 1, "0": 0, "-1": -1, "0.5": 0.5, "-0.5": -0.5, "True": True, "False": False, "math.inf": math.inf,
+    "-math.inf": -math.inf, "math.nan": math.nan, "1e-05": 1e-5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_a_literal(text: str) -> None:
+    code = number(NUMBERS[text])
+    assert code.text == text and (code.level == UNARY) == text.startswith("-")
+    assert code.at(ATOM) == (f"({text})" if text.startswith("-") else text)
+
+
+x, y, z = Code("x"), Code("y"), Code("z")
+ORDERS = {
+    "x + y + z": lambda: binary("+", binary("+", x, y), z),
+    "x + (y + z)": lambda: binary("+", x, binary("+", y, z)),
+    "x - (y - z)": lambda: binary("-", x, binary("-", y, z)),
+    "x - y - z": lambda: binary("-", binary("-", x, y), z),
+    "x - y * z": lambda: binary("-", x, binary("*", y, z)),
+    "(x - y) * z": lambda: binary("*", binary("-", x, y), z),
+    "x / (y * z)": lambda: binary("/", x, binary("*", y, z)),
+    "x // y % z": lambda: binary("%", binary("//", x, y), z),
+    "x * -y": lambda: binary("*", x, apply("neg", [y])),
+    "-x * y": lambda: binary("*", apply("neg", [x]), y),
+    "-(x * y)": lambda: apply("neg", [binary("*", x, y)]),
+    "--x": lambda: apply("neg", [apply("neg", [x])]),
+    "(-x) ** y": lambda: binary("^", apply("neg", [x]), y),
+    "-x ** y": lambda: apply("neg", [binary("^", x, y)]),
+    "x ** (-y)": lambda: binary("^", x, apply("neg", [y])),
+    "(x ** y) ** z": lambda: binary("^", binary("^", x, y), z),
+    "x ** (y ** z)": lambda: binary("^", x, binary("^", y, z)),
+    "x + y <= z": lambda: binary("<=", binary("+", x, y), z),
+    "(x <= y) == z": lambda: binary("==", binary("<=", x, y), z),
+    "x == (y != z)": lambda: binary("==", x, binary("!=", y, z)),
+    "x > y and not z": lambda: binary("and", binary(">", x, y), apply("not", [z])),
+    "not x == y": lambda: apply("not", [binary("==", x, y)]),
+    "not (x and y)": lambda: apply("not", [binary("and", x, y)]),
+    "(x or y) and z": lambda: binary("and", binary("or", x, y), z),
+    "(x and y) and z": lambda: binary("and", binary("and", x, y), z),
+    "x and y or z": lambda: binary("or", binary("and", x, y), z),
+    "x >= y or z < x": lambda: binary("or", binary(">=", x, y), binary("<", z, x)),
+    "y if x else z": lambda: apply("select", [x, y, z]),
+    "y if x or y else z": lambda: apply("select", [binary("or", x, y), y, z]),
+    "(y if x else z) + x": lambda: binary("+", apply("select", [x, y, z]), x),
+    "min(max(x, y), z)": lambda: apply("clamp", [x, y, z]),
+    "max(x - y, 0)": lambda: apply("relu", [binary("-", x, y)]),
+    "1 / math.sqrt(x + y)": lambda: apply("rsqrt", [binary("+", x, y)]),
+    "x * (1 / math.sqrt(y))": lambda: binary("*", x, apply("rsqrt", [y])),
+    "1 / (1 + math.exp(-(x + y)))": lambda: apply("sigmoid", [binary("+", x, y)]),
+    "(x + y) / (1 + math.exp(-(x + y)))": lambda: apply("silu", [binary("+", x, y)]),
+    "max(x, y, z)": lambda: apply("maximum", [x, y, z]),
+    "min(x, y)": lambda: apply("minimum", [x, y]),
+    "x + y - z": lambda: binary("-", binary("+", x, y), z),
+    "abs(x - y)": lambda: apply("abs", [binary("-", x, y)]),
+    "int(x)": lambda: apply("int", [x]),
+    "math.floor(x / y)": lambda: apply("floor", [binary("/", x, y)]),
+    "math.ceil(x / y)": lambda: apply("ceil", [binary("/", x, y)]),
+}
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_parentheses_where_they_are_needed(text: str) -> None:
+    assert ORDERS[text]().text == text
+
+
+EXACT: dict[str, Any] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b, "%": lambda a, b: a % b, "^": lambda a, b: a**b, "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b, "<": lambda a, b: a < b, ">": lambda a, b: a > b, "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b, "and": lambda a, b: bool(a and b), "or": lambda a, b: bool(a or b), "neg": lambda a: -a,
+    "not": lambda a: not a, "abs": abs, "floor": math.floor, "ceil": math.ceil, "max": max, "min": min,
+    "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "sin": math.sin, "cos": math.cos, "tanh": math.tanh,
+    "erf": math.erf, "int": int,
+    "rsqrt": lambda a: a**-0.5, "relu": lambda a: max(a, 0), "sigmoid": lambda a: 1 / (1 + math.exp(-a)),
+    "silu": lambda a: a / (1 + math.exp(-a)), "gelu": lambda a: a * (1 + math.erf(a / math.sqrt(2))) / 2,
+    "gelu_tanh": lambda a: a * (1 + math.tanh(math.sqrt(2 / math.pi) * (a + 0.044715 * a**3))) / 2,
+    "clamp": lambda a, b, c: min(max(a, b), c), "select": lambda a, b, c: b if a else c,
+}  # fmt: skip
+ARITY = {"clamp": 3, "select": 3} | dict.fromkeys(
+    ("+", "-", "*", "/", "//", "%", "^", "<=", ">=", "<", ">", "==", "!=", "and", "or", "max", "min"), 2
+)
+
+
+@pytest.mark.parametrize("op", EXACT)
+def test_each_operation_is_what_it_says(op: str) -> None:
+    values = (True, False) if op in ("and", "or", "not") else (0.75, 2, 3)
+    for args in itertools.product(values, repeat=ARITY.get(op, 1)):
+        code = apply(op, [number(value) for value in args])
+        assert eval(code.text) == pytest.approx(EXACT[op](*args)), code.text
+
+
+def test_what_is_no_operation() -> None:
+    with pytest.raises(NotImplementedError, match="'argmax' of numbers"):
+        apply("argmax", [x])
+
+
+TRUTHS = ["<=", "==", "!=", ">", "and", "or", "not"]
+NUMERIC = ["+", "-", "*", "//", "%", "^", "neg", "select", "max", "clamp", "abs"]
+
+
+def test_any_expression_means_what_it_is_made_of() -> None:
+    """Random trees: Python reads the text as it was put together."""
+    draw = random.Random(0)
+
+    def tree(depth: int, truth: bool) -> tuple[Code, Any]:
+        if not depth or draw.random() < 0.2:
+            value = draw.choice([True, False] if truth else [1, 2, 3, -2])
+            return number(value), value
+        op = draw.choice(TRUTHS if truth else NUMERIC)
+        inner = [op in ("and", "or", "not") or (op == "select" and not place) for place in range(ARITY.get(op, 1))]
+        parts = [tree(depth - 1, each) for each in inner]
+        if op in ("//", "%", "^"):  # nothing is divided by nothing, and no number grows without end
+            parts[1] = (number(2), 2)
+        return apply(op, [code for code, _ in parts]), EXACT[op](*(value for _, value in parts))
+
+    for number_ in range(600):
+        code, value = tree(4, number_ % 2 == 0)
+        assert eval(code.text) == value, code.text
+
+
+def axis(number_: int, name: str, extent: int | None = None) -> Axis:
+    kind = Kind.WIDTH if extent is None else Kind.DEPTH
+    return Axis(number_, name, kind, name, extent, None, None, number_, None)
+
+
+A = axis(1, "a")
+
+
+def size_of(static: Static, exact: bool = False) -> str:
+    return static_code(static, lambda one: f"self.{one.name}", lambda const: const.name, exact).text
+
+
+def test_sizes_divide_exactly_but_within_floor_and_ceil() -> None:
+    half = Arith("/", (SizeOf(A), Literal(2)))
+    assert size_of(half) == "self.a / 2"
+    assert size_of(half, exact=True) == "self.a // 2"
+    assert size_of(Arith("floor", (half,)), exact=True) == "math.floor(self.a / 2)"
+    assert size_of(Arith("+", (Arith("ceil", (half,)), half)), exact=True) == "math.ceil(self.a / 2) + self.a // 2"
+
+
+# -- lines -----------------------------------------------------------------------------------------------------------
+
+WRAPPED = [  # line, comment, width, what becomes of it
+    ("x = f(a, b)", "[t]", 20, ["x = f(a, b)  # [t]"]),
+    ("x = f(a, b)", "[t]", 18, ["x = f(a, b)  # [t]"]),
+    ("x = f(a, b)", "[t]", 17, ["# [t]", "x = f(a, b)"]),
+    ("    x = f(a, b)", "[t]", 15, ["    # [t]", "    x = f(a, b)"]),
+    ("    x = f(a, b)", "", 14, ["    x = f(", "        a,", "        b,", "    )"]),
+    ("x = f(a, g(b, c), d)", "", 12, ["x = f(", "    a,", "    g(b, c),", "    d,", ")"]),
+    ("x = f(a)[0] + g(bb, cc)", "", 12, ["x = f(a)[0] + g(", "    bb,", "    cc,", ")"]),
+    ("x = aaa + bbb + ccc", "", 12, ["x = aaa + bbb + ccc"]),
+    ("x = (aaa + bbb) * ccc", "", 12, ["x = (aaa + bbb) * ccc"]),
+    ("x = (aaa, bbb), ccc", "", 12, ["x = (", "    aaa,", "    bbb,", "), ccc"]),
+    ('x = f("a, (b", c)', "", 12, ["x = f(", '    "a, (b",', "    c,", ")"]),
+    ("x = f(\"it's\", 'a)b', c)", "", 12, ["x = f(", '    "it\'s",', "    'a)b',", "    c,", ")"]),
+    ("x = f(a[1, 2], {b: c})", "", 12, ["x = f(", "    a[1, 2],", "    {b: c},", ")"]),
+    ("x = f(g(y) for y in zz)", "", 16, ["x = f(", "    g(y)", "    for y in zz", ")"]),
+    ("x = f(g if c else h for y in zz)", "", 16, ["x = f(", "    g if c", "    else h", "    for y in zz", ")"]),
+    ("def f(self) -> None:", "", 12, ["def f(", "    self,", ") -> None:"]),
+    ("x = f()(aaaa, bbb)", "", 12, ["x = f()(", "    aaaa,", "    bbb,", ")"]),
+    ("x = y[0](aaaa, bbb)", "", 12, ["x = y[0](", "    aaaa,", "    bbb,", ")"]),
+    ("x = f_(aaaa, bbb)", "", 12, ["x = f_(", "    aaaa,", "    bbb,", ")"]),
+]
+
+
+@pytest.mark.parametrize(("line", "comment", "width", "lines"), WRAPPED, ids=[str(n) for n in range(len(WRAPPED))])
+def test_wrap(line: str, comment: str, width: int, lines: list[str]) -> None:
+    assert wrap(line, comment, width) == lines
+
+
+def test_the_width_of_a_line() -> None:
+    assert len(wrap(f"x = f({'a' * 100}, {'b' * 10})")[0]) == 119
+    assert wrap(f"x = f({'a' * 100}, {'b' * 11})") == [f"x = f({'a' * 100}, {'b' * 11})"]
+    assert len(wrap(f"x = f({'a' * 100}, {'b' * 12})")) == 4
+
+
+PASSES = {
+    "(0,)": [0], "(3,)": [3], "(0, 1)": [0, 1], "range(0, 3, 1)": [0, 1, 2], "range(1, 6, 2)": [1, 3, 5],
+    "(0, 1, 3)": [0, 1, 3], "range(2, 12, 3)": [2, 5, 8, 11], "()": [], "(1, 4)": [1, 4],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PASSES)
+def test_passes(text: str) -> None:
+    assert passes(PASSES[text]) == text and list(eval(text)) == PASSES[text]
+
+
+def test_paths() -> None:
+    assert [text for text in ("x", "self.E", "a_1", "x.y_.z") if not is_path(text)] == []
+    assert [text for text in ("1", "0.5", "x + y", "f(x)", "x[0]", "-x", "1x") if is_path(text)] == []
+
+
+IMPORTS = {
+    "x = Any": ["from typing import Any"],
+    "y: Many": [],
+    "class A(NamedTuple): ...\nx: Any": ["from typing import Any, NamedTuple"],
+    "@cache\ndef f(): ...": ["from functools import cache"],
+    "cache.at(0)": [],
+    "partial(f, Iterator)": ["from collections.abc import Iterator", "from functools import partial"],
+    "f: Callable[..., Iterator]": ["from collections.abc import Callable, Iterator"],
+    "random.Random(0), weakref.ref(x)": ["import random", "import weakref"],
+    "torch.random.seed()": [],
+}
+
+
+@pytest.mark.parametrize("code", IMPORTS)
+def test_imports(code: str) -> None:
+    assert standard_imports(code) == IMPORTS[code]
+
+
+# -- what is proved of integers --------------------------------------------------------------------------------------
+
+T, S, FOUR = axis(10, "t"), axis(11, "s"), axis(12, "four", 4)
+BOUNDS = Bounds(lambda one: one, lambda one: one.extent or 1)
+
+
+def known(low: int, high: int) -> Interval:
+    return Interval(constant(low), constant(high))
+
+
+def literal(value: int) -> Interval:
+    return BOUNDS.static(Literal(value))
+
+
+PLACES = BOUNDS.positions(T)
+SIZE = BOUNDS.static(SizeOf(T))
+LAST = BOUNDS.static(Arith("-", (SizeOf(T), Literal(1))))
+INDEX = {  # an index into T, or none
+    "t": (PLACES, True),
+    "|t| - 1": (LAST, True),
+    "|t|": (SIZE, False),
+    "0": (literal(0), True),  # a width counts as at least 1
+    "1": (literal(1), False),
+    "-1": (literal(-1), False),
+    "t + 1": (BOUNDS.apply("+", [PLACES, literal(1)]), False),
+    "t - 1": (BOUNDS.apply("-", [PLACES, literal(1)]), False),
+    "|t| - 1 - t": (BOUNDS.apply("-", [LAST, PLACES]), True),
+    "|t| - t": (BOUNDS.apply("-", [SIZE, PLACES]), False),
+    "t - t": (BOUNDS.apply("-", [PLACES, PLACES]), False),
+    "max(t - 1, 0)": (BOUNDS.apply("maximum", [BOUNDS.apply("-", [PLACES, literal(1)]), literal(0)]), True),
+    "max(0, t - 1)": (BOUNDS.apply("maximum", [literal(0), BOUNDS.apply("-", [PLACES, literal(1)])]), True),
+    "max(t + 1, 0)": (BOUNDS.apply("maximum", [BOUNDS.apply("+", [PLACES, literal(1)]), literal(0)]), False),
+    "min(t + 1, |t| - 1)": (BOUNDS.apply("minimum", [BOUNDS.apply("+", [PLACES, literal(1)]), LAST]), True),
+    "min(|t| - 1, t + 1)": (BOUNDS.apply("minimum", [LAST, BOUNDS.apply("+", [PLACES, literal(1)])]), True),
+    "min(t - 1, |t| - 1)": (BOUNDS.apply("minimum", [BOUNDS.apply("-", [PLACES, literal(1)]), LAST]), False),
+    "min(t, n)": (BOUNDS.apply("minimum", [PLACES, ANY]), False),
+    "max(t, n)": (BOUNDS.apply("maximum", [PLACES, ANY]), False),
+    "clamp(n, 0, |t| - 1)": (BOUNDS.apply("clamp", [ANY, literal(0), LAST]), True),
+    "clamp(n, 1, |t| - 1)": (BOUNDS.apply("clamp", [ANY, literal(1), LAST]), True),  # the upper end is the last word
+    "clamp(n, 0, |t|)": (BOUNDS.apply("clamp", [ANY, literal(0), SIZE]), False),
+    "clamp(n, -1, |t| - 1)": (BOUNDS.apply("clamp", [ANY, literal(-1), LAST]), False),
+    "n % |t|": (BOUNDS.apply("%", [ANY, SIZE]), True),
+    "n % (|t| + 1)": (BOUNDS.apply("%", [ANY, BOUNDS.apply("+", [SIZE, literal(1)])]), False),
+    "n % (|t| - 1)": (BOUNDS.apply("%", [ANY, LAST]), False),  # which may be 0
+    "n": (ANY, False),
+    "abs(t)": (BOUNDS.apply("abs", [PLACES]), True),
+    "abs(t - 1)": (BOUNDS.apply("abs", [BOUNDS.apply("-", [PLACES, literal(1)])]), False),
+    "-t": (BOUNDS.apply("neg", [PLACES]), False),
+    "-t + |t| - 1": (BOUNDS.apply("+", [BOUNDS.apply("neg", [PLACES]), LAST]), True),
+    "int(t)": (BOUNDS.apply("int", [PLACES]), True),
+    "select(b, t, 0)": (BOUNDS.apply("select", [ANY, PLACES, literal(0)]), True),
+    "select(b, t, |t|)": (BOUNDS.apply("select", [ANY, PLACES, SIZE]), False),
+    "select(b, -1, t)": (BOUNDS.apply("select", [ANY, literal(-1), PLACES]), False),
+    "t * 1": (BOUNDS.apply("*", [PLACES, literal(1)]), False),  # not followed
+    "s": (BOUNDS.positions(S), False),
+}
+
+
+@pytest.mark.parametrize("text", INDEX)
+def test_what_is_surely_an_index(text: str) -> None:
+    interval, within = INDEX[text]
+    assert BOUNDS.within(interval, T) is within
+
+
+@pytest.mark.parametrize(
+    ("value", "within"),
+    [(0, True), (3, True), (4, False), (-1, False)],
+)
+def test_of_an_axis_whose_size_is_known(value: int, within: bool) -> None:
+    assert BOUNDS.within(literal(value), FOUR) is within
+    assert BOUNDS.within(BOUNDS.apply("+", [known(0, 1), literal(value)]), FOUR) is (0 <= value <= 2)
+    assert BOUNDS.within(BOUNDS.static(Arith("*", (Literal(value), Literal(1)))), FOUR) is within
+    assert not BOUNDS.within(BOUNDS.static(Literal(0.5)), FOUR)
+
+
+def test_of_too_many_alternatives_nothing_is_known() -> None:
+    several = BOUNDS.any_of([known(0, place) for place in range(3)])
+    assert BOUNDS.within(several, FOUR)
+    assert BOUNDS.within(BOUNDS.union(several, several), FOUR)  # six
+    seven = BOUNDS.union(BOUNDS.union(several, several), known(0, 1))
+    assert seven == ANY
+    assert BOUNDS.apply("+", [several, several]) == ANY  # nine
+    assert BOUNDS.within(BOUNDS.apply("+", [several, BOUNDS.union(known(0, 0), known(0, 1))]), FOUR)
