@@ -108,13 +108,13 @@ def captured(value: Array, batch: tuple[int, ...], dims: tuple[str, ...], kept: 
 
 def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     """x [..., in] times weight [out, in] transposed, plus bias: one matrix product, whatever the leading dimensions."""
-    y: Array = rows(x) @ weight.T
+    y: Array = vectors(x) @ weight.T
     if bias is not None:
         y += bias
     return y.reshape(*x.shape[:-1], weight.shape[0])
 
 
-def rows(x: Array) -> Array:
+def vectors(x: Array) -> Array:
     """The vectors along the last dimension as [rows, size]; one alone as [size], with which NumPy is done sooner."""
     size = x.shape[-1]
     return x.reshape(size) if x.size == size else x.reshape(math.prod(x.shape[:-1]), size)
@@ -163,14 +163,14 @@ def mean_square(x: Array, axes: int) -> Array:
     return total
 
 
-def single(x: Array, axes: int) -> bool:
+def one_vector(x: Array, axes: int) -> bool:
     """Whether this is one vector for a norm over `axes`, of which numbers are sooner made than arrays of one item."""
     return axes == 1 and x.size == x.shape[-1] and x.dtype.itemsize >= 4
 
 
 def layernorm(x: Array, axes: int, eps: float, weight: Array | None = None, bias: Array | None = None) -> Array:
     """x minus its mean, over its standard deviation, over the last `axes` dimensions (Ba et al. 2016)."""
-    if single(x, axes):
+    if one_vector(x, axes):
         y = x.reshape(x.size)
         y = y - float(np.add.reduce(y)) / y.size
         y /= math.sqrt(float(y.dot(y)) / y.size + eps)
@@ -186,7 +186,7 @@ def layernorm(x: Array, axes: int, eps: float, weight: Array | None = None, bias
 
 def rmsnorm(x: Array, axes: int, eps: float, weight: Array | None = None) -> Array:
     """x over its root mean square over the last `axes` dimensions (Zhang and Sennrich 2019)."""
-    if single(x, axes):
+    if one_vector(x, axes):
         y = x.reshape(x.size)
         y = y / math.sqrt(float(y.dot(y)) / y.size + eps)
     else:

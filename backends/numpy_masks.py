@@ -1,12 +1,14 @@
 """Attention: helpers that generated NumPy code carries along, as numpy_helpers.py has them.
 
 Rows of queries attend at once to all keys in their sight, few heads at a time, so that the scores of a block stay in
-the cache and are made in place; the whole matrix of scores is never there. Measured at 2,048 items against the matrix
-products alone, causal: 1.4; online softmax over tiles (Milakov and Gimelshein 2018) 1.8; the whole matrix 5 and more.
+the cache and are made in place; the whole matrix of scores is there only where it stays in the cache itself. Measured
+at 2,048 items against the matrix products alone, causal: 1.4; online softmax over tiles (Milakov and Gimelshein 2018)
+1.8; the whole matrix 5 and more.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -24,28 +26,39 @@ def attention(
 
     Q [..., q, d], K [..., k, d] and V [..., k, v] give [..., q, v].
     """
-    if Q.shape[-2] <= 4:
+    if few_scores(Q, K):
         return attend_few(Q, K, V, mask, bias, scale)
     if mask is None:
         return masked_attention(lambda q, k: True, Q, K, V, bias=bias, scale=scale)
     return masked_attention(lambda q, k, mask: mask, Q, K, V, mask, bias=bias, scale=scale)
 
 
+SCORES = 2**16  # so many stay in the cache
+
+
+def few_scores(Q: Array, K: Array) -> bool:
+    """Whether there are so few queries and keys that blocks of their scores would be more calls for nothing."""
+    n: int = Q.shape[-2]
+    m: int = K.shape[-2]
+    return n <= 4 or n * m * math.prod(np.broadcast_shapes(Q.shape[:-2], K.shape[:-2])) <= SCORES
+
+
 def attend_few(Q: Array, K: Array, V: Array, mask: Array | None, bias: Array | None, scale: float) -> Array:
-    """`attention` of so few queries that no block of scores needs to be kept in the cache."""
+    """`attention` that makes all scores at once."""
     scores: Array = Q @ K.swapaxes(-1, -2)
     scores *= scale
     if bias is not None:
-        scores = scores + bias
+        scores = scores + bias.astype(scores.dtype, copy=False)
     hides = mask is not None and not mask.all()  # not from one new item, which comes behind all that it sees
     if mask is not None and hides:
         scores = np.where(mask, scores, scores.dtype.type(-np.inf))
-    least = np.finfo(scores.dtype).min if hides else -np.inf
+    some = K.shape[-2] > 0 and bias is None and not hides  # there surely is a key for each query
+    least = -np.inf if some else np.finfo(scores.dtype).min
     scores -= np.maximum.reduce(scores, -1, keepdims=True, initial=least)
     np.exp(scores, out=scores)
     total = np.add.reduce(scores, -1, keepdims=True)
     out: Array = scores @ V
-    out /= np.maximum(total, 1) if hides or not K.shape[-2] else total  # the greatest adds 1, unless there is none
+    out /= total if some else np.maximum(total, 1)  # the greatest score adds 1, unless there is none
     return out
 
 
@@ -64,6 +77,9 @@ def masked_attention(
     seen(q, k, *data): which of the keys k the queries q see, of positions and of the mask's data [..., q, k] there.
     cap: scores s become cap tanh(s / cap).
     """
+    if cap is None and few_scores(Q, K):
+        mask = seen(np.arange(Q.shape[-2])[:, None], np.arange(K.shape[-2])[None], *data)
+        return attend_few(Q, K, V, np.asarray(mask), bias, scale)
     given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
     lead = np.broadcast_shapes((1,), *(x.shape[:-2] for x in given))
     n, m = Q.shape[-2], K.shape[-2]

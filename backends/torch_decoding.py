@@ -106,8 +106,8 @@ def decode_items(
     short, long = int(lengths.min()), int(lengths.max())
     with torch.inference_mode():
         given = torch.stack([torch.cat([row, row.new_zeros(long - len(row))]) for row in rows])
-        made = given.new_full((len(rows), max_new), 0 if eos is None else eos)
-        gone = torch.zeros(len(rows), dtype=torch.bool, device=made.device)
+        came = given.new_full((len(rows), long + max_new), 0 if eos is None else eos)  # behind the prompts, by place
+        gone = torch.zeros(len(rows), dtype=torch.bool, device=came.device)
         cache = model.prepare(**inputs)
         check_batch(model.decodes.model, cache, len(rows), single)
         cache.room = long + max_new - 1
@@ -117,27 +117,26 @@ def decode_items(
     for place in range(short, long + max_new if max_new else 0):  # where the next items come
         with torch.inference_mode():  # not around the `yield`: the caller's own work is none of ours
             scores = (model.step(items, cache, last=1) if fixed is None else fixed(items))[:, -1]
-            at = place - ends  # which new item of its row it is; below 0 the prompt still goes on
             draws = [row.random() if options["temperature"] and place >= length else 0.0
                      for row, length in zip(dice, lengths.tolist(), strict=True)]  # fmt: skip
             found = choose(scores, draws, options)
             if eos is not None:
                 found = torch.where(gone, eos, found)
-            if place < long:
-                found = torch.where(at < 0, given[:, place], found)
-            made = torch.where(torch.arange(max_new, device=made.device) == at[:, None], found[:, None], made)
-            if eos is not None:
-                gone |= (found == eos) & (at >= 0)
+                gone |= (found == eos) & (place >= ends)
+            if place < long:  # some prompts still go on
+                found = torch.where(place < ends, given[:, place], found)
+            came[:, place] = found
             items = found[:, None]
             if static and fixed is None and place + 1 < long + max_new:
                 fixed = fixed_step(model, cache, cache.room, items, static)
         if place >= long:
-            yield made[:, shown]
+            yield came.gather(1, (ends + shown)[:, None])[:, 0]
             shown += 1
-        if eos is not None and bool((gone | (at + 1 >= max_new)).all()):
+        if eos is not None and bool((gone | (place + 1 >= ends + max_new)).all()):
             break
-    while shown < max_new and not bool((made[:, :shown] == eos).any(-1).all()):
-        yield made[:, shown]
+    new = came.gather(1, ends[:, None] + torch.arange(max_new, device=ends.device))
+    while shown < max_new and not bool((new[:, :shown] == eos).any(-1).all()):
+        yield new[:, shown]
         shown += 1
     if fixed is not None:
         model.__dict__["_fixed_step"] = fixed
