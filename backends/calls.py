@@ -66,9 +66,7 @@ class Calls(Layout):
                 if full
                 else self._short(val, spread, formal, plan, place, vals)
             )
-            if (not spread and val.lead == NONE) or (
-                lead != FULL and val.lead == NONE and not any(axis in val.axes for axis in spread)
-            ):
+            if val.lead == NONE and not any(axis in val.axes for axis in spread):
                 lead = NONE
             state.lead = lead if state.lead is None or state.lead == lead else SOME
             state.thin |= {back[axis] for axis in formal if axis in val.thin}

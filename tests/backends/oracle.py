@@ -183,7 +183,7 @@ class Oracle:
                 value = env[arg.id]
                 if place in states:
                     value = state[place]
-                elif place in node.steps:
+                elif place in node.steps and node.axis in value.axes:  # else it is the same at each step
                     where = value.axes.index(node.axis)
                     value = Named(value.data.take(index, where), (*value.axes[:where], *value.axes[where + 1 :]))
                 args.append(value)

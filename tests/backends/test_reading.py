@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 import attnc
 from attnc.backends import numpy_source, torch_source
-from attnc.backends.helper_text import NUMPY, TORCH, helpers
+from attnc.backends.helper_text import NUMPY, TORCH, helpers, used_helpers
 
 PROGRAMS = Path(__file__).with_name("reading.txt").read_text(encoding="utf-8").split("---\n")
 CAPTURED = {
@@ -27,14 +28,18 @@ def model_of(text: str) -> attnc.Model:
 @pytest.mark.parametrize(("backend", "modules"), [("torch", TORCH), ("numpy", NUMPY)])
 def test_the_code_reads_so(backend: str, modules: tuple[str, ...], golden: Callable[[Path, str], None]) -> None:
     source = torch_source if backend == "torch" else numpy_source
-    carried = [text for module in modules for text in helpers(module).values()]
+    carried = {name: text for module in modules for name, text in helpers(module).items()}
     shown = []
     for text in PROGRAMS:
         model = model_of(text)
         for capture in ((), CAPTURED[model.name]) if model.name in CAPTURED else ((),):
             code = source(model._sized, capture=capture)
-            for helper in carried:
-                code = code.replace(f"{helper}\n\n\n", "")
+            there = [name for name, helper in carried.items() if f"{helper}\n\n\n" in code]
+            for name in there:
+                code = code.replace(f"{carried[name]}\n\n\n", "")
+            words = {"Array"} if backend == "numpy" else set()
+            words |= set(re.findall(r"\w+", re.sub(r'"[^"\n]*"', "", code)))
+            assert [carried[name] for name in there] == used_helpers(modules, words)  # those that it needs, and no more
             shown.append(f"{text.splitlines()[0]}{f' Captured: {capture}' if capture else ''}\n\n{code}")
     golden(Path(f"golden/reading_{backend}.txt"), "\n\n".join(shown))
 

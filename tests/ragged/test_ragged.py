@@ -297,3 +297,35 @@ def test_decoding_over_a_ragged_source() -> None:
         whole = np.concatenate([prompt, row])[None]
         scores = plain(ids[None, :length], whole, np.array([length]), np.array([whole.shape[1]]))
         np.testing.assert_array_equal(scores[0, len(prompt) - 1 : -1].argmax(-1), row)
+
+
+PICKED = """
+width seq ragged
+depth v = 5, d = 3
+block pick[s: width](E: [v, d], i: v[s]) -> [s, d] {{
+    return E[v = i]
+}}
+model f(ids: v[seq], x: [seq, v]) -> [seq, d] {{
+    param E: [v, d]
+    return {0} + 2 * {1}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "parts", [("pick[seq](E, ids)", "pick[seq](E, argmax[v](x))"), ("pick[seq](E, argmax[v](x))", "pick[seq](E, ids)")]
+)
+def test_indices_are_looked_at_but_in_the_padding(parts: tuple[str, str]) -> None:
+    """Also where a block gets others too, which are surely right."""
+    model = attnc.loads(PICKED.format(*parts)).model("f")
+    ids, x = np.array([[1, 4, 0], [2, 99, -7]]), np.zeros((2, 3, 5))
+    for lengths, good in (([3, 1], True), ([2, 2], False), ([3, 3], False)):
+        for backend in ("numpy", "torch"):
+            wrap = np.asarray if backend == "numpy" else torch.tensor
+            call = getattr(model, backend)(seed=0, dtype="float64")
+            given = {"ids": wrap(ids), "x": wrap(x), "seq_lengths": wrap(lengths)}
+            if good:
+                call(**given)
+                continue
+            with pytest.raises(IndexError, match="99 is no index"):
+                call(**given)
