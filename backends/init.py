@@ -18,7 +18,7 @@ from ..compiler.inventory import WeightSpec
 def initial(spec: WeightSpec, seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The first values of one weight, in float64.
 
-    `default` is what torch gives the same layer: uniform in +-1/sqrt(fan_in) (`nn.Linear`), normal(1) (`nn.Embedding`).
+    `default` is what torch gives `nn.Linear`: uniform in +-1/sqrt(fan_in).
     `xavier` is Glorot and Bengio 2010, equation 16: uniform in +-sqrt(6 / (fan_in + fan_out)).
     """
     digest = hashlib.sha256(f"{seed}\n{spec.path}".encode()).digest()
@@ -32,14 +32,12 @@ def initial(spec: WeightSpec, seed: int) -> np.ndarray[Any, np.dtype[np.float64]
         case "constant":
             return np.full(shape, float(init.args[0]))
         case "normal":
-            return draw.standard_normal(shape) * (init.args[0] if init.args else 1.0)
+            return draw.standard_normal(shape) * init.args[0]
         case "uniform":
             bound = float(init.args[0])
         case "xavier":
             bound = math.sqrt(6 / max(spec.fan_in + spec.fan_out, 1))
         case "default":
-            if not init.fan_in:
-                return draw.standard_normal(shape)
             bound = 1 / math.sqrt(max(spec.fan_in, 1))
         case kind:
             raise ValueError(f"initialisation {kind!r} of `{spec.path}`")

@@ -236,10 +236,6 @@ class Plan:
                 return False
         return True
 
-    def same_family(self, a: Axis, b: Axis) -> bool:
-        """Whether two axes are copies of one another in every instance, so that their extents are equal (D4)."""
-        return self.family(a) == self.family(b)
-
 
 class Program:
     """All classes of a model, callees before callers, the root last."""

@@ -221,11 +221,6 @@ class TorchBody(Body):
                 fans = " + ".join(filter(None, [self.dim_size(init.fan_in), self.dim_size(init.fan_out)]))
                 bound = f"math.sqrt(6 / ({fans}))"
                 return f"nn.init.uniform_({text}, -{bound}, {bound})"
-            case "default" if init.fan_in:
-                bound = f"1 / math.sqrt({self.dim_size(init.fan_in)})"
-                return f"nn.init.uniform_({text}, -{bound}, {bound})"
-            case "default":
-                return f"nn.init.normal_({text})"
         raise CannotEmit(f"initialisation {init.kind!r} of {weight.name}")
 
     def module(self, node: Apply, made: str, natural: dict[str, Init]) -> str:
@@ -238,8 +233,6 @@ class TorchBody(Body):
                 usual = natural.get(weight.name.rsplit(".", 1)[1])
                 if usual is None or (usual.kind, usual.args) != (weight.init.kind, weight.init.args):
                     self.init.append(self.initialiser(self.weight(weight), weight))
-                if weight.frozen:
-                    self.init.append(f"{self.weight(weight)}.requires_grad_(False)")
         return attribute(node.name)
 
     def learned(self, maps: list[Apply]) -> str:

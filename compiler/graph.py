@@ -84,7 +84,7 @@ class Value:
 class Init:
     """How a weight begins. `kind`: normal(std), uniform(bound), zeros, ones, constant(c), xavier, or default.
 
-    `default` is what torch gives the same layer: uniform in +-1/sqrt(fan_in) for `linear`, normal(1) for `embed`.
+    `default` is what torch gives `nn.Linear`: uniform in +-1/sqrt(fan_in).
     """
 
     kind: str
