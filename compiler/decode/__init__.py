@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from ...dsl.source import Span as Text
 from ..axes import Axis
-from ..graph import Constant, Graph, IndexInto, Repeat, Scalar, Value
+from ..graph import Constant, Graph, IndexInto, Scalar, Value
 from ..rewrites.constants import fold_truths
 from ..static import Literal, Static, known
 from .build import Axes, Kept, Step
@@ -27,6 +27,7 @@ from .cut import remembered
 from .facts import Facts
 from .prepare import Prepare
 from .sites import TIME, Cell, NoStep, Site, Sites
+from .spans import Need, Span
 from .tail import take_tail
 from .wants import Wants
 
@@ -64,12 +65,19 @@ class Cache:
 
     def __str__(self) -> str:
         axes = ", ".join(name if size is None else f"{name} = {size}" for name, size in self.axes)
-        counts = dict.fromkeys("all items" if k is None else f"the last {k} items" for k in self.keep)
+        counts = dict.fromkeys(_so_many(k) for k in self.keep)
         kinds = {"history": " or ".join(counts), "once": "made once", "state": "of the last item"}
         times = f", {self.passes} times" if self.passes > 1 else ""
         each = " an item" if self.kind == "history" else ""
-        numbers = f": {self.floats} numbers{each}" if self.floats is not None else ""
+        count = "1 number" if self.floats == 1 else f"{self.floats} numbers"
+        numbers = f": {count}{each}" if self.floats is not None else ""
         return f"{self.path} [{axes}], {kinds[self.kind]}{times}{numbers}"
+
+
+def _so_many(keep: int | None) -> str:
+    if keep is None:
+        return "all items"
+    return "the last item" if keep == 1 else f"the last {keep} items" if keep else "no item"
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +198,17 @@ def _prompt(graph: Graph, results: Sequence[int], entering: Sequence[Value]) -> 
     return value.name, ""
 
 
+def _keep(span: Span, site: Site | None) -> Need:
+    """How many items, for each of the passes in which this body of the repeat runs."""
+    repeat = span.repeat
+    while site is not None and site.repeat is not repeat:
+        site = site.parent
+    if repeat is None or site is None or site.parent is None or len(repeat.bodies) == 1:
+        return span.keep
+    number = site.parent.inside[site.place].index(site)
+    return tuple(keep for keep, variant in zip(span.keep, repeat.variant, strict=True) if variant == number)
+
+
 def _cache(kept: Kept) -> Cache:
     cell = kept.cell
     thin = cell.value.type.thin
@@ -197,16 +216,5 @@ def _cache(kept: Kept) -> Cache:
     kind = "state" if kept.state else "once" if kept.span is None else "history"
     element = cell.value.type.element
     shown = "index" if isinstance(element, IndexInto) else element.value
-    keep = kept.span.found().keep if kept.span is not None else (0,)
+    keep = _keep(kept.span.found(), cell.site) if kept.span is not None else (0,)
     return Cache(kept.path, axes, keep, kind, cell.site.passes, shown)
-
-
-def passes(cell: Cell) -> list[Repeat]:
-    """The repeats around a cell, outermost first."""
-    found = []
-    site: Site | None = cell.site
-    while site is not None:
-        if site.repeat is not None:
-            found.append(site.repeat)
-        site = site.parent
-    return found[::-1]
