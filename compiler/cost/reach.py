@@ -132,8 +132,7 @@ class Reach:
             case "concat":
                 found = [self._joined(route, node, place) for place, part in enumerate(parts) for route in part]
             case "cumsum":
-                found = [replace(route, left=self.whole, hops=route.hops + 1) if self._on(route, node.axes) else route
-                         for route in all_parts]  # fmt: skip
+                found = [self._run(route, node.axes[0], ONE) for route in all_parts]
             case "topk" | "argsort" | "argmax" | "cross_entropy":
                 found = [self._summed(route, node.axes, {}, ONE) for route in all_parts]
             case "softmax" | "log_softmax" | "l2norm" | "layernorm" | "rmsnorm":
@@ -178,6 +177,15 @@ class Reach:
     def _most(self, reach: Poly) -> Poly:
         return self.whole if reach.at(self.values) >= self.whole.at(self.values) else reach
 
+    def _run(self, route: Route, axis: Axis, hops: Poly) -> Route:
+        """Along the axis from its start to each of its items; that of a part of the width begins anew in each block."""
+        scale = route.form.terms.get(axis)
+        if scale is None:
+            return route
+        local = scale * self.scope.size(axis) if len(route.form.terms) > 1 else route.local
+        wider = self._wider(route, scale * (self.scope.size(axis) - 1), ZERO)
+        return replace(wider, hops=route.hops + hops, local=local)
+
     def _put(self, route: Route, axis: Axis, form: Form) -> Route:
         """With a form in an axis' place."""
         scale = route.form.terms.get(axis)
@@ -213,9 +221,14 @@ class Reach:
         return self._around(self._put(route, axis, low), axis.family)
 
     def _around(self, route: Route, family: int) -> Route:
-        """One axis as the middle, the spread of all others (the taps) as reach; a hop if anything else is read."""
+        """One axis as the middle, the spread of all others (the taps) as reach; a hop if anything else is read.
+
+        Without a middle, as backwards or by twos, all that is known is a bound.
+        """
         terms = dict(route.form.terms)
         middle = next((axis for axis, c in terms.items() if axis.family == family and c == ONE), None)
+        if terms and middle is None:
+            route = replace(route, sure=False)
         moved = bool(route.form.constant)
         for axis, c in list(terms.items()):
             if axis == middle or middle is None:
@@ -250,11 +263,12 @@ class Reach:
         gone = [axis for axis in node.axes if axis not in route.form.terms]
         for axis in gone:
             out = self._wider(out, scale * digits.terms[axis] * (self.scope.size(axis) - 1), ZERO)
-        blocks = gone and gone == list(node.axes[len(node.axes) - len(gone) :]) and not route.form.constant
-        return replace(out, local=self._digits_size(gone)) if blocks and route.left == ZERO else out
-
-    def _digits_size(self, axes: Sequence[Axis]) -> Poly:
-        return self.scope.product(axes)
+        if not gone:
+            return out
+        blocks = gone == list(node.axes[len(node.axes) - len(gone) :]) and not route.form.constant
+        if blocks and not route.left:
+            return replace(out, local=self.scope.product(gone))
+        return replace(out, sure=False)
 
     def _joined(self, route: Route, node: Apply, place: int) -> Route:
         """A part of what is joined begins where those before it end."""
@@ -302,7 +316,7 @@ class Reach:
     def scanned(self, routes: Routes, axis: Axis) -> Routes:
         """Of what a scan gives, from those of one step: every item up to this one, a hop for each step in between."""
         items = [route for route in routes if axis in route.form.terms]
-        further = [replace(route, left=self.whole, hops=route.hops + self.whole) for route in items]
+        further = [self._run(route, axis, self.scope.size(axis) - 1) for route in items]
         return pruned([*routes, *further], self.values)
 
 
@@ -340,8 +354,9 @@ def longest(routes: Routes, n: Poly, values: Values) -> Path:
     return max(sides, key=_worth)
 
 
-def _worth(path: Path) -> tuple[bool, int, bool]:
-    return (path.hops is None, path.hops or 0, not path.sure)
+def _worth(path: Path) -> tuple[bool, bool, int, bool]:
+    """Those that there are passes enough for come before those that would take more."""
+    return (path.hops is None, path.passes > (path.there or 1), path.hops or 0, not path.sure)
 
 
 def _goes(route: Route, side: str, whole: Poly, values: Values) -> bool:
@@ -382,7 +397,7 @@ def _walked(step: Step, side: str, whole: Poly, values: Values) -> Path:
     done, passes, hops = Fraction(0), 0, 0
     while done < far:
         here = {**values, step.index: passes}
-        if reach.at(here) <= 0 or passes > 100_000:
+        if reach.at(here) < 0 or (not reach.at(here) and passes >= there) or passes > 100_000:
             return Path(None, None, "never")
         done, hops, passes = done + reach.at(here), hops + int(step.hops.at(here)), passes + 1
     base = _geometric(reach, step.index)

@@ -335,13 +335,16 @@ class _Inside:
         ]
         index = None if node.index is None else Symbol(("index", node.index.id), node.index.name)
         scope = self.meter.scope.turn(node.index, Poly.of(index) if index else ZERO)
-        walk = replace(self.walk, values=self.walk.values if index is None else {**self.walk.values, index: 0})
+        values = self.walk.values if index is None else {**self.walk.values, index: 1}  # at 0 all reaches may be alike
+        walk = replace(self.walk, values=values)
         facts = [Fact(routes=routes) for routes in carried]
         facts += [Fact(self.facts[arg.id].index, routes=self.facts[arg.id].routes) for arg in node.args[node.carried :]]
         found: list[Routes] = [()] * node.carried
-        for body in node.bodies:
+        for body in node.bodies:  # of several each is taken for the one of every pass: no more than a bound
             _, outs = walk.graph(body, scope, facts, [True] * node.carried, node.name, "repeat")
-            found = [(*old, *fact.routes) for old, fact in zip(found, outs, strict=True)]
+            sure = len(node.bodies) == 1
+            given = [tuple(replace(route, sure=route.sure and sure) for route in fact.routes) for fact in outs]
+            found = [(*old, *routes) for old, routes in zip(found, given, strict=True)]
         reach = Reach(scope, walk.values, self.walk.whole)
         for out, routes in zip(node.outs, reach.repeated(entering[: node.carried], found, count, index), strict=True):
             self.facts[out.id] = replace(self.facts[out.id], routes=routes)

@@ -72,7 +72,76 @@ MODELS = {
         return cumsum[seq](x)""",
     "an average": """
         return x + broadcast[seq](mean[seq](x))""",
+    "items of the other side": """
+        return x + x[seq = min(seq + 5, |seq| - 1)]""",
+    "the past without oneself": """
+        return attend[seq, past, model, model](x, x[seq as past], x[seq as past], mask = past < seq and seq - past <= 4)""",
+    "what is far ahead": """
+        return x + attend[seq, past, model, model](x, x[seq as past], x[seq as past], mask = past >= seq + 2)""",
+    "a window to the past": """
+        x = x + linear.one[tap, model -> model](window[seq -> seq, tap](x, pad = |tap| - 1))
+        return linear.two[tap, model -> model](window[seq -> seq, tap](x, pad = |tap| - 1))""",
+    "a power": """
+        return x + x[seq = max(seq - 2 ^ layers, 0)]""",
+    "shifts by more and more": """
+        repeat i in layers {
+            x = x + x[seq = max(seq - i - 1, 0)]
+        }
+        return x""",
+    "the first shift is none": """
+        repeat i in layers {
+            x = x + x[seq = max(seq - i, 0)]
+        }
+        return x""",
+    "two kinds of layers": """
+        repeat i in layers {
+            if i == 0 {
+                x = x + x[seq = max(seq - 5, 0)]
+            } else {
+                x = x + x[seq = max(seq - 2, 0)]
+            }
+        }
+        return x""",
+    "layers that look at what does not change": """
+        y = x
+        repeat layers {
+            x = tanh(x) + y[seq = max(seq - 4, 0)]
+        }
+        return x""",
+    "a state": """
+        return scan[seq] cell(x, h = 0)""",
+    "a state of states": """
+        repeat layers {
+            x = scan[seq] cell(x, h = 0)
+        }
+        return x""",
+    "means of chunks": """
+        parts = split[seq -> chunk, place](x)
+        return merge[chunk, place -> seq](parts + broadcast[place](mean[place](parts)))""",
+    "running sums of chunks": """
+        return merge[chunk, place -> seq](cumsum[place](split[seq -> chunk, place](x)))""",
+    "states of chunks": """
+        return merge[chunk, place -> seq](scan[place] cell(split[seq -> chunk, place](x), h = 0))""",
+    "chunks within layers": """
+        repeat layers {
+            parts = split[seq -> chunk, place](x)
+            x = merge[chunk, place -> seq](parts + broadcast[place](mean[place](parts)))
+        }
+        return x""",
+    "means across chunks": """
+        parts = split[seq -> chunk, place](x)
+        return merge[chunk, place -> seq](parts + broadcast[chunk](mean[chunk](parts)))""",
+    "backwards": """
+        return x[seq = |seq| - 1 - seq]""",
+    "padded": """
+        y = pad[seq -> longer](x, left = 2)
+        return broadcast[seq](mean[longer](y))""",
+    "joined": """
+        y = concat[seq, past -> double](x, x[seq as past])
+        return broadcast[seq](mean[double](y))""",
 }
+NEVER = ("means of chunks", "running sums of chunks", "states of chunks", "chunks within layers",
+         "means across chunks")  # fmt: skip
 
 
 def model(body: str) -> attnc.Model:
@@ -81,8 +150,11 @@ use std.attention: attend
 width seq
 width past like seq
 depth model = 3, tap = 3, place = 4
-width chunk = seq / 4
+width chunk = seq / 4, longer = seq + 3, double = 2 * seq
 const layers = 3
+block cell(x: [model], h: [model]) -> (h: [model]) {{
+    return tanh(x + h)
+}}
 model net(x: [seq, model]) -> [seq, model] {{{body}
 }}
 """
@@ -98,19 +170,26 @@ def test_what_is_reached_is_what_the_module_depends_on(name: str) -> None:
     for n in (4, 8, 12, 16, 20, 24, 28, 32, 36):
         depends = torch.autograd.functional.jacobian(lambda x: net(x).sum(-1), torch.randn(n, 3, dtype=torch.float64))
         depends = depends.abs().sum(-1) > 0
-        before, after = bool(depends[-1, 0]), bool(depends[0, -1])
+        ends = [(depends[-1, 0], depends.tril(-1)), (depends[0, -1], depends.triu(1))]
         path = model(MODELS[name]).cost(seq=n).paths["seq"]
-        both = depends[:, 0].any() and depends.triu(1).any()
-        connected = (before and after) if both else before
+        connected = all(end or not side.any() for end, side in ends) and any(end for end, _ in ends)
         reached = path.hops is not None and (path.there is None or path.passes <= path.there)
-        assert reached == connected, (n, path)
-        seen.add(reached)
-    assert True in seen
+        assert reached == connected or (reached and not path.sure), (n, path)
+        seen |= {connected} if n > 4 or name not in NEVER else set()  # four are one chunk
+    assert (True in seen) == (name not in NEVER)
+
+
+def test_any_item_by_content() -> None:
+    """Indices that are data may name any item."""
+    picks = "\n return x[seq = argsort[past -> seq](mean[model](x)[seq as past])]"
+    path = model(picks).cost(seq=9).paths["seq"]
+    assert (path.hops, path.sure) == (1, True)
 
 
 def test_never() -> None:
     """Items that do not meet have no path; a mask that is no band gives a bound."""
     assert model("\n return relu(x)").cost().paths["seq"].hops is None
+    assert model("\n return broadcast[seq](x[seq = 0])").cost().paths["seq"].hops is None
     strided = (
         "\n return attend[seq, past, model, model](x, x[seq as past], x[seq as past], mask = (seq - past) % 3 == 0)"
     )
