@@ -158,6 +158,185 @@ PROGRAMS = {
         }
         return x
     """,
+    "a repeat of what is made": """
+        h = linear.h[d -> d](x)
+        repeat.layers 3 {
+            h = h + squash(h)
+        }
+        return h
+    """,
+    "a repeat with an index of what is made": """
+        h = linear.h[d -> d](x)
+        repeat i in layers {
+            h = tanh(linear.a[d -> d](h) * (i + 1))
+        }
+        return h
+    """,
+    "a repeat of no pass": """
+        h = linear.h[d -> d](x)
+        repeat.r 0 {
+            h = tanh(linear.a[d -> d](h))
+        }
+        return tanh(h)
+    """,
+    "a repeat of no pass of the input": """
+        h = x
+        repeat.r 0 {
+            h = tanh(linear.a[d -> d](h))
+        }
+        return tanh(linear.z[d -> d](h))
+    """,
+    "two values go round": """
+        h = linear.h[d -> d](x)
+        g = linear.g[d -> d](x)
+        repeat.r 3 {
+            h = tanh(linear.a[d -> d](h) + g)
+            g = g * h
+        }
+        return g + h
+    """,
+    "one of two is not read again": """
+        h = linear.h[d -> d](x)
+        g = linear.g[d -> d](x)
+        repeat.r 2 {
+            h = tanh(linear.a[d -> d](h) + g)
+        }
+        return h
+    """,
+    "a wide array within a pass": """
+        h = linear.h[d -> d](x)
+        repeat.r 3 {
+            y = linear.up[d -> f](h)
+            z = relu(y)
+            h = linear.down[f -> d](z)
+        }
+        return h
+    """,
+    "a wide array before the passes": """
+        w = linear.up[d -> f](x)
+        v = relu(w)
+        h = linear.down[f -> d](v)
+        repeat.r 3 {
+            h = exp(linear.a[d -> d](h))
+        }
+        return h
+    """,
+    "a name bound again and again": """
+        h = linear.down[f -> d](relu(linear.up[d -> f](x)))
+        h = linear.z[d -> d](h)
+        h = exp(h)
+        return h
+    """,
+    "even and odd passes": """
+        h = linear.h[d -> d](x)
+        repeat i in layers {
+            if i % 2 == 0 {
+                h = tanh(linear.a[d -> d](h))
+            } else {
+                y = linear.up[d -> f](h)
+                h = linear.down[f -> d](relu(y))
+            }
+        }
+        return h
+    """,
+    "calls in calls": """
+        y = squash.a(squash.b(x))
+        return squash.c(y) + y
+    """,
+    "a frozen weight has no gradient": """
+        param s: [d] ~ ones frozen
+        y = x * s
+        return exp(y) * s
+    """,
+    "a frozen weight is kept for the gradients of others": """
+        param s: [d] ~ ones frozen
+        h = linear.h[d -> d](x)
+        return exp(h * s)
+    """,
+    "truth that two choose by": """
+        h = linear.h[d -> d](x)
+        t = h > 0
+        return select(t, h, x) + select(t, x, exp(h))
+    """,
+    "argument handed on alone": """
+        u = linear.u[d -> d](x)
+        same, other = hands_on(u, x)
+        return exp(same)
+    """,
+    "an index that nothing reads": """
+        h = linear.h[d -> d](x)
+        i = argmax[d](h)
+        return h * 2
+    """,
+    "ids are looked up": """
+        i = argmax[d](x)
+        z = embed.E[d -> a](i)
+        return linear.z[a -> d](z)
+    """,
+    "a weight is looked up": """
+        param T: [d, e] ~ normal(1)
+        z = T[d = argmax[d](x)]
+        return linear.z[e -> d](z)
+    """,
+    "no gradient at all": """
+        y = exp(x)
+        z = y * y
+        return z + tanh(y)
+    """,
+    "products of products": """
+        h = linear.h[d -> d](x)
+        return dot[m](dot[d](h, x[n as m]), x[n as m])
+    """,
+    "an array that nothing reads": """
+        y = linear.z[d -> d](x)
+        u = exp(y)
+        return y
+    """,
+    "no dropout is no copy": """
+        q = linear.q[d -> d](x)
+        w = softmax[m](dot[d](q, x[n as m]))
+        w2 = dropout(w, 0)
+        return dot[m](w2, x[n as m])
+    """,
+    "a gradient by way of what stays": """
+        k = linear.k[d -> d](x)
+        repeat.r 2 {
+            x = exp(x) * k
+        }
+        return x
+    """,
+    "the first pass has no weights": """
+        repeat i in layers {
+            if i == 0 {
+                x = exp(x)
+            } else {
+                x = tanh(linear.b[d -> d](x))
+            }
+        }
+        return x
+    """,
+    "a call in a repeat": """
+        y = linear.z[d -> d](x)
+        repeat.r 2 {
+            y = reads_twice(y)
+        }
+        return y
+    """,
+    "a pass hands on what it got": """
+        u = linear.u[d -> d](x)
+        v = exp(u)
+        repeat.r 2 {
+            u, v = hands_on(u, v)
+        }
+        return v
+    """,
+    "a repeat without weights": """
+        u = linear.u[d -> d](x)
+        repeat.r 3 {
+            u = without_weights(u)
+        }
+        return u + x
+    """,
 }
 SCANS = {
     "a gate": """

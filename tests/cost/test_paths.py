@@ -75,7 +75,8 @@ MODELS = {
     "items of the other side": """
         return x + x[seq = min(seq + 5, |seq| - 1)]""",
     "the past without oneself": """
-        return attend[seq, past, model, model](x, x[seq as past], x[seq as past], mask = past < seq and seq - past <= 4)""",
+        near = past < seq and seq - past <= 4
+        return attend[seq, past, model, model](x, x[seq as past], x[seq as past], mask = near)""",
     "what is far ahead": """
         return x + attend[seq, past, model, model](x, x[seq as past], x[seq as past], mask = past >= seq + 2)""",
     "a window to the past": """
