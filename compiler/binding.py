@@ -168,7 +168,10 @@ class Binding:
                 return None
             if wire.static is None:
                 body.report(
-                    "E0402", f"`{name}` is a const: a number known at build time, but this is {show(wire)}", value.span
+                    "E0402",
+                    f"`{name}` is a const: a number known at build time, but this is {show(wire)}",
+                    value.span,
+                    help="pass a number, a const or a size; what is known at run time is an argument, in parentheses",
                 )
                 return None
             return wire.static
@@ -196,6 +199,7 @@ class Binding:
                 "E0402",
                 f"parameter `{name}` of `{self.block.name}` is a width: it takes an axis, not a number",
                 value.span,
+                help="pass a width that an argument has",
             )
             return None
         static = size_static(value, body.lookup, body.frame)
@@ -218,10 +222,6 @@ class Binding:
         position = 0
         for argument in call.arguments:
             value = argument.value
-            if isinstance(value, s.Where):
-                body.expr(value)
-                good = False
-                continue
             wire = body.expr(value)
             if argument.name is None:
                 if position >= len(order):

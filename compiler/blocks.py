@@ -25,7 +25,7 @@ from .graph import Element, Graph, IndexInto, Output, Role, Scalar, Type
 from .limits import MISTAKES, WORK, Exhausted, TooMuch
 from .mentions import walk
 from .modules import BlockDef, size_static
-from .names import did_you_mean, nearest
+from .names import nearest, undeclared
 from .scancall import ScanCall
 from .session import Session
 from .sizes import mentions, substitute
@@ -257,7 +257,9 @@ class Checker:
                     "E0201",
                     f"no axis is named `{generic.like.text}`",
                     generic.like.span,
-                    help=f"did you mean `{near}`?" if near else "",
+                    help=f"did you mean `{near}`?"
+                    if near
+                    else f"a copy stands after its original: `{generic.like.text}: {generic.kind}, {name}: ...`",
                 )
             elif original.kind is not kind:
                 frame.report(
@@ -293,7 +295,7 @@ class Checker:
             return ConstOf(frame.module.consts[ident.text])
         known = [*frame.names, *frame.consts, *frame.module.axes, *frame.module.consts]
         frame.report(
-            "E0201", f"no axis or const is named `{ident.text}`", ident.span, help=did_you_mean(ident.text, known)
+            "E0201", f"no axis or const is named `{ident.text}`", ident.span, help=undeclared(ident.text, known)
         )
         return None
 
@@ -366,6 +368,7 @@ class Checker:
                     "E0320",
                     f"the default of `{name}` is {show(default)}, but a default is a number or truth value",
                     formal.default.span,
+                    help=f"without a default, each call gives its `{name}`",
                 )
             elif default is not None and default.static is not None:
                 if not fits(default.element, type.element) and not _is_index(default.static, type.element):
@@ -377,7 +380,7 @@ class Checker:
                         formal.default.span,
                         help=f"indices into `{type.element.axis.name}` run from 0 to |{type.element.axis.name}| - 1"
                         if isinstance(type.element, IndexInto)
-                        else "",
+                        else f"write {'`true` or `false`' if type.element is Scalar.BOOL else 'a number'}",
                     )
                 body.builder.inputs[-1] = replace(body.builder.inputs[-1], default=default.static)
         return {name: replace(wire, loose=body.frame.block in self.called, span=formal.name.span.to(formal.type.span))}

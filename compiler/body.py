@@ -133,7 +133,7 @@ class Body(Repeats):
         if wires is not None and len(wires) != len(statement.targets):
             self.report(
                 "E0408",
-                f"{len(statement.targets)} names for {len(wires)} results",
+                f"{len(statement.targets)} names for {len(wires)} result{'s' if len(wires) != 1 else ''}",
                 statement.targets[0].span.to(statement.targets[-1].span),
                 related=[(statement.value.span, f"this gives {len(wires)}")],
                 help="name each result; `_` discards one",

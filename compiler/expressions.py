@@ -478,15 +478,25 @@ class Expressions(Scope):
         seen = 0
         for argument in call.arguments:
             name = argument.name.text if argument.name else None
-            if name == "init" and op.learned:
-                made.init = self.init(argument.value)
-                good = good and made.init is not None
-                continue
             if name is None:
                 name = (positions + after)[seen] if seen < len(positions + after) else None
                 if op.variadic and seen >= len(positions):
                     name = None
                 seen += 1
+            elif name not in _arguments(op):
+                self._no_such_argument(argument, op, made)
+                good = False
+                continue
+            if name in given:
+                self.report("E0319", f"`{name}` is given twice", argument.span, help=f"write `{op.usage}`")
+                good = False
+                continue
+            if name is not None:
+                given.add(name)
+            if name == "init":
+                made.init = self.init(argument.value)
+                good = good and made.init is not None
+                continue
             wire, mask = self._operand(argument, op, made)
             if mask and not self._all_kept(mask):
                 made.mask, made.mask_span = mask, argument.value.mask.span  # type: ignore[union-attr]
@@ -494,22 +504,13 @@ class Expressions(Scope):
                 good = False
             if wire is None:
                 good = False
-                if name:
-                    given.add(name)
                 continue
             if name in options:
                 good = self._option(made, options[name], wire, argument) and good
-                given.add(name)
-            elif name is not None and name in positions:
-                if name in slots:
-                    self.report("E0319", f"`{name}` is given twice", argument.span)
-                    good = False
-                slots[name] = (
-                    wire,
-                    argument.value.value.span if isinstance(argument.value, s.Where) else argument.value.span,
-                )
-                given.add(name)
-            elif name is None and op.variadic:
+            elif name is not None:
+                place = argument.value.value if isinstance(argument.value, s.Where) else argument.value
+                slots[name] = (wire, place.span)
+            elif op.variadic:
                 extra.append((wire, argument.value.span))
             else:
                 self._no_such_argument(argument, op, made)
@@ -530,7 +531,7 @@ class Expressions(Scope):
             )
             return
         name = argument.name.text
-        known = [*(option.name for option in op.options), *op.operands, *(["init"] if op.learned else [])]
+        known = _arguments(op)
         near = nearest(name, known)
         self.report(
             "E0319",
@@ -617,7 +618,10 @@ class Expressions(Scope):
             self.report("E0320", f"`{option.name}` is {value}, but {complaint}", argument.span, help=option.doc)
             return False
         if isinstance(option.default, bool) and value is None:
-            self.report("E0320", f"`{option.name}` must be known at build time", argument.span)
+            if self.frame.told_by_calls(wire.static):
+                made.options[option.name] = Literal(option.default)
+                return True
+            self.report("E0320", f"`{option.name}` must be known at build time", argument.span, help=option.doc)
             return False
         made.options[option.name] = wire.static
         return True
@@ -662,12 +666,6 @@ class Expressions(Scope):
             return False
         if brackets.each and op.name != "linear":
             self.report("E0318", f"`{made.shown}` takes no colon", brackets.each[0].span, help=usage)
-            return False
-        if not axes and not result:
-            self._no_brackets(call, op, made)
-            return False
-        if op.brackets is Brackets.MAP and op.name != "linear" and (not axes or not result):
-            self.report("E0318", f"`{made.shown}` needs axes on both sides of the arrow", brackets.span, help=usage)
             return False
         spans = [name.span for name in names]
         if op.brackets is Brackets.MADE:
@@ -771,7 +769,12 @@ class Expressions(Scope):
                 return None
             value = None if wire.static is None else checked_number(self.frame, wire.static, argument.span)
             if not isinstance(value, int | float):
-                self.report("E0320", "an initialisation takes a number known at build time", argument.span)
+                self.report(
+                    "E0320",
+                    "an initialisation takes a number known at build time",
+                    argument.span,
+                    help="pass a number, a const or a size",
+                )
                 return None
             numbers.append(float(value))
         return Init(callee.text, tuple(numbers))
@@ -789,6 +792,11 @@ class Expressions(Scope):
             fix=[(span, f"{name.strip('_')}_")] if span.source.text[: span.start].endswith(".") else [],
         )
         return False
+
+
+def _arguments(op: Op) -> list[str]:
+    """The names of all that an op may be given."""
+    return [*(option.name for option in op.options), *op.operands, *(["init"] if op.learned else [])]
 
 
 def _without(wire: Wire, axes: Iterable[Axis]) -> Wire:

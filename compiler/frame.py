@@ -12,7 +12,7 @@ from .axes import Axis
 from .graph import Graph
 from .limits import MISTAKES, TooMuch
 from .modules import BlockDef, Module
-from .static import Const, ConstOf, Static
+from .static import Const, ConstOf, Static, axes_in, consts_in
 from .wires import Wire
 
 
@@ -57,6 +57,11 @@ class Frame:
     def is_open(self, static: Static | None) -> bool:
         """Whether it is a const parameter without a value: each call says whether it is a number or a truth value."""
         return isinstance(static, ConstOf) and static.const.value is None and static.const in self.const_params
+
+    def told_by_calls(self, static: Static) -> bool:
+        """Whether all that is not known of it is for each call to say. A depth always has a size in the end."""
+        consts = (const.value is not None or const in self.const_params for const in consts_in(static))
+        return all(consts) and all(axis.extent is not None or not axis.is_width for axis in axes_in(static))
 
     def axis_names(self) -> list[str]:
         return list(self.names)

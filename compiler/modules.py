@@ -6,6 +6,7 @@ multihead, model` in a file that declares `model` makes the library's `model` th
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,7 @@ from .axes import Axis, Kind
 from .folders import Folders, Outside
 from .limits import FILES, FILES_DEEP, TooMuch
 from .mentions import Mentions, mentions_of
-from .names import did_you_mean, nearest
+from .names import did_you_mean, nearest, undeclared
 from .ops import OPS
 from .ragged import refuse_ragged
 from .session import Reporter, Session
@@ -90,9 +91,9 @@ Override = Axis | Const
 Found = tuple[Source, Path | None, bool]  # the file of a `use`; whether it is of the standard library
 
 
-def _files_beside(folder: Path) -> list[str]:
-    """What could have been used from a folder."""
-    return [path.stem for path in sorted(folder.glob("*.attn"))] if folder.is_dir() else []
+def _files_beside(folder: Path, own: Path | None) -> list[str]:
+    """What a file could have used from a folder."""
+    return [path.stem for path in sorted(folder.glob("*.attn")) if path != own] if folder.is_dir() else []
 
 
 def _read(path: Path) -> Source:
@@ -196,7 +197,7 @@ class Loader:
                 help=f"allow its folder: `--path {away.file.parent}`, or in Python `path=[...]`",
             )
         except OSError as problem:  # FileProblem, or a circle of links
-            near = None if beside is None else nearest(names[-1], _files_beside(beside.joinpath(*names[:-1])))
+            near = None if beside is None else nearest(names[-1], _files_beside(beside.joinpath(*names[:-1]), module.path))
             said = problem if isinstance(problem, FileProblem) else problem.strerror
             self.session.report(
                 "E0209",
@@ -274,7 +275,8 @@ class _Declarations:
                         "E0601",
                         f"config `{config.name.text}` sets `{setting.name.text}`, which this file does not declare",
                         setting.name.span,
-                        help=did_you_mean(setting.name.text, [*module.axes, *module.consts]),
+                        help=did_you_mean(setting.name.text, [*module.axes, *module.consts])
+                        or f"declare `{setting.name.text}`, or leave it out",
                         fix=_renamed(setting.name, [*module.axes, *module.consts]),
                     )
 
@@ -311,6 +313,7 @@ class _Declarations:
             self.session.report(
                 "E0204", f"`{name.text}` is the name of an element kind", name.span, help="choose another name"
             )
+            self.module.missing.add(name.text)
             return False
         if callee and name.text in OPS:
             self.session.report(
@@ -386,7 +389,10 @@ class _Declarations:
             self.module.axes[name] = item
         elif isinstance(decl, s.AxisDecl):
             self.session.report(
-                "E0213", f"`{name}` is a const here but a {decl.kind} in the file that it is used from", decl.name.span
+                "E0213",
+                f"`{name}` is a {decl.kind} here, but a const in the file that uses this one",
+                decl.name.span,
+                help=f"declare it as a {decl.kind} there too, or use it under another name: `use ...: {name} as other`",
             )
             self.module.axes[name] = self._axis(decl)
         else:
@@ -417,14 +423,22 @@ class _Declarations:
         formula: Static | None = None  # how it hangs on other axes of the file
         aside = Session() if self.module.library else self.session
         if original is not None and setting is not None:
-            self.session.report("E0601", f"`{name}` is a copy of `{original.name}`: set `{original.name}`", None)
+            self.session.report(
+                "E0601",
+                f"`{name}` is a copy of `{original.name}`, and has no size of its own",
+                None,
+                help=f"set `{original.name}`",
+            )
         if original is not None:
             extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
         elif setting is not None and decl.bounded:
             bound = self._positive(setting, decl.name, "it is set from outside")
         elif setting is not None and decl.ragged is not None:
             self.session.report(
-                "E0601", f"`{name}` is ragged: its lengths come with the inputs, and cannot be set", None
+                "E0601",
+                f"`{name}` is ragged: its lengths come with the inputs, and cannot be set",
+                None,
+                help=f"leave `{name}` out",
             )
         elif setting is not None:
             extent = self._positive(setting, decl.name, "it is set from outside")
@@ -507,6 +521,7 @@ class _Declarations:
                 f"the size of `{name.text}` is {value}, but a size is a whole number of 1 or more",
                 name.span,
                 notes=[note],
+                help="set a whole number of 1 or more",
             )
             return None
         return value
@@ -537,7 +552,7 @@ class _Declarations:
             "E0201",
             f"no axis or const is named `{name.text}`",
             name.span,
-            help=did_you_mean(name.text, known),
+            help=undeclared(name.text, known),
             fix=[(name.span, near)] if near else [],
         )
 
@@ -780,7 +795,13 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
             return None if inner is None else Arith("not", (inner,))
         case s.Call(callee, None, None, arguments) if callee.text in _FUNCTIONS:
             if len(arguments) != _FUNCTIONS[callee.text] or any(argument.name for argument in arguments):
-                session.report("E0207", f"`{callee.text}` takes {_FUNCTIONS[callee.text]} number(s)", expr.span)
+                two = _FUNCTIONS[callee.text] == 2
+                session.report(
+                    "E0207",
+                    f"`{callee.text}` takes {'two numbers' if two else 'one number'}",
+                    expr.span,
+                    help=f"write `{callee.text}({'a, b' if two else 'a'})`",
+                )
                 return None
             inner_exact = exact and callee.text not in ("ceil", "floor")
             parts = [again(argument.value, inner_exact) for argument in arguments]
@@ -806,16 +827,14 @@ def checked_number(session: Reporter, formula: Static, span: Span) -> Number | N
     try:
         value = evaluate(formula)
     except OverflowError:
-        session.report("E0207", "this number is too large", span)
-        return None
+        value = math.inf
     except (ArithmeticError, ValueError, TypeError):
-        session.report("E0207", "this has no value", span)
+        value = math.nan
+    if value in (math.inf, -math.inf) or (isinstance(value, int) and value.bit_length() > 62):
+        session.report("E0207", "this number is too large", span, help="whole numbers stay below 2 ^ 62")
         return None
-    if isinstance(value, complex) or (isinstance(value, float) and value != value):
-        session.report("E0207", "this has no value", span)
-        return None
-    if isinstance(value, int) and value.bit_length() > 62:
-        session.report("E0207", "this number is too large", span)
+    if isinstance(value, complex) or (isinstance(value, float) and math.isnan(value)):
+        session.report("E0207", "this has no value", span, help="change the numbers that it is made of")
         return None
     return value
 

@@ -49,6 +49,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{near}`?" if near else ""
 
 
+def undeclared(name: str, known: Iterable[str]) -> str:
+    """What to write for a name of a size or const that nothing declares."""
+    return did_you_mean(name, known) or f"declare it: `depth {name} = 64` or `const {name} = 2`"
+
+
 def listed(names: Iterable[str], last: str = "and") -> str:
     """`a`, `b` and `c`."""
     quoted = [f"`{name}`" for name in names]

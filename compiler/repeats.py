@@ -127,10 +127,14 @@ class Repeats(Expressions):
                 )
             return None
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            self.report("E0207", f"a repeat runs a whole number of times, not {value}", span)
+            self.report(
+                "E0207", f"a repeat runs a whole number of times, not {value}", span, help="count by 0, 1, 2 or more"
+            )
             return None
         if value > _MOST_PASSES:
-            self.report("E0207", f"a repeat of {value} passes is more than {_MOST_PASSES}", span)
+            self.report(
+                "E0207", f"a repeat of {value} passes is more than {_MOST_PASSES}", span, help="repeat it less often"
+            )
             return None
         return value
 

@@ -180,6 +180,7 @@ class ScanCall(BlockCall):
                     "E0411",
                     f"a result of `{self.block.name}` has {shown}, and the scan adds `{axis.name}`",
                     self.call.span,
+                    help=f"a step gives what belongs to one item: nothing along `{axis.name}`",
                 )
                 return [None] * len(graph.outputs)
             here = len(lifted)

@@ -12,7 +12,7 @@ from .axes import Axis
 from .builder import Builder
 from .graph import IndexInto, Scalar, Type
 from .modules import is_missing
-from .names import did_you_mean, nearest
+from .names import nearest, undeclared
 from .static import SizeOf, Static
 from .wires import Wire, show
 
@@ -145,10 +145,15 @@ class Scope:
         if not is_missing(self.frame.module, name.text) and not (name.text in self.env and wire is None):
             known = [*self.frame.axis_names(), *self.frame.const_names()]
             if wire is not None:
-                self.report("E0207", f"`{name.text}` is {show(wire)}: no number known at build time", name.span)
+                self.report(
+                    "E0207",
+                    f"`{name.text}` is {show(wire)}: no number known at build time",
+                    name.span,
+                    help="a size or const is made of numbers, sizes and consts",
+                )
             else:
                 self.report(
-                    "E0201", f"no axis or const is named `{name.text}`", name.span, help=did_you_mean(name.text, known)
+                    "E0201", f"no axis or const is named `{name.text}`", name.span, help=undeclared(name.text, known)
                 )
         return None
 
