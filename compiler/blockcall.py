@@ -22,7 +22,7 @@ from .modules import checked_size, size_static
 from .names import listed
 from .session import place
 from .sizes import substitute
-from .static import Const, ConstOf, Literal, SizeOf, Static, axes_in, known
+from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, known
 from .wires import Wire, fits, show, show_axes, show_type
 
 _TOLD_BY_CALLS = frozenset({"E0307"})  # what is decided where a block is called, not where it is declared
@@ -307,8 +307,8 @@ class BlockCall(Binding):
         """A default that names an axis is that axis; a number makes an axis of its own."""
         if isinstance(static, SizeOf):
             return static.axis
-        value = known(static)
-        extent = value if isinstance(value, int) and not isinstance(value, bool) else None
+        span = self.call.span
+        extent = checked_size(self.body.frame, static, span, generic.name.text, formula_span=generic.span)
         return self.checker.session.axis(
             generic.name.text, Kind(generic.kind), extent=extent, size=None if extent else static, span=generic.span
         )
@@ -545,13 +545,14 @@ class BlockCall(Binding):
 
     def _instance(self, frame: Frame, inputs: list[tuple[s.Formal, Wire | None]]) -> Instance:
         checker = self.checker
-        key = self._key(frame, inputs)
+        numbers = self._numbers()
+        key = (self._key(frame, inputs), tuple(numbers.get(const.id) for const in frame.const_params))
         if key in checker.instances:
             instance = checker.instances[key]
             self._onto(instance.frame)
             return instance
-        saved = checker.decisions, checker.undecided
-        checker.decisions, checker.undecided = [], False
+        saved = checker.decisions, checker.undecided, checker.numbers
+        checker.decisions, checker.undecided, checker.numbers = [], False, numbers
         builder = Builder()
         wires: dict[str, Wire | None] = {}
         body = Body(checker, frame, builder, wires)
@@ -570,9 +571,16 @@ class BlockCall(Binding):
         checker.stack.pop()
         graph = checker.graph_of(frame, builder, results, body) if results else None
         instance = Instance(frame, graph, results or [], frame.problems, checker.decisions, checker.undecided)
-        checker.decisions, checker.undecided = saved
+        checker.decisions, checker.undecided, checker.numbers = saved
         checker.instances[key] = instance
         return instance
+
+    def _numbers(self) -> dict[int, Number]:
+        """What consts hang on the pass of a repeat around the call, and what they are in it."""
+        if not self.checker.numbers:
+            return {}
+        found = ((formal, known(self.checker.in_this_pass(static))) for formal, static in self.const_actual)
+        return {formal.id: number for formal, number in found if formal.value is None and number is not None}
 
     def _onto(self, frame: Frame) -> None:
         """The parameters of a kept instance, in place of the fresh ones."""

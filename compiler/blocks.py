@@ -24,12 +24,12 @@ from .frame import Frame, Instance
 from .graph import Element, Graph, IndexInto, Output, Role, Scalar, Type
 from .limits import MISTAKES, WORK, Exhausted, TooMuch
 from .mentions import walk
-from .modules import BlockDef, size_static
+from .modules import BlockDef, checked_size, size_static
 from .names import nearest, undeclared
 from .scancall import ScanCall
 from .session import Session
 from .sizes import mentions, substitute
-from .static import Const, ConstOf, Number, SizeOf, Static, axes_in, consts_in, known
+from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from .wires import Wire, fits, show, show_type
 
 
@@ -46,8 +46,9 @@ class Checker:
     )  # by id: those that are no mere part of a size
     called: set[BlockDef] = field(default_factory=set)
     stack: list[BlockDef] = field(default_factory=list)
-    decisions: list[bool] = field(default_factory=list)
+    decisions: list[object] = field(default_factory=list)
     undecided: bool = False
+    numbers: dict[int, Number] = field(default_factory=dict)  # of consts in the pass at hand, for what is decided by it
     owners: dict[Graph, bool] = field(default_factory=dict)  # whether graphs have weights
     given_up: set[BlockDef] = field(default_factory=set)  # blocks that ask for too much
     library: dict[str, str] = field(default_factory=dict)  # names that the standard library has, and where
@@ -64,6 +65,10 @@ class Checker:
                 "call blocks for fewer different parameters, and let fewer passes of a repeat hang on its index",
                 span,
             )
+
+    def in_this_pass(self, static: Static) -> Static:
+        """What decides a static `if`. The graph keeps the index itself: passes of one body have different numbers."""
+        return substitute(static, {}, {id: Literal(number) for id, number in self.numbers.items()})
 
     # -- what a block mentions -----------------------------------------------------------------------------------
 
@@ -275,8 +280,7 @@ class Checker:
             extent = setting
         elif generic.default is not None:
             static = size_static(generic.default, lookup, frame)
-            value = None if static is None else known(static)
-            extent = value if isinstance(value, int) else None
+            extent = None if static is None else checked_size(frame, static, generic.default.span, name)
         axis = self.session.axis(name, kind, extent=extent, family=family, span=generic.name.span)
         frame.names[name] = axis
         frame.params.append(axis)

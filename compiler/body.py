@@ -370,7 +370,8 @@ class Body(Repeats):
             return
         decided: object = None
         if condition is not None and condition.static is not None:
-            decided = checked_number(self.frame, condition.static, statement.condition.span)
+            static = self.checker.in_this_pass(condition.static)
+            decided = checked_number(self.frame, static, statement.condition.span)
             if decided is not None and not isinstance(decided, bool):
                 self.report(
                     "E0304",

@@ -116,5 +116,5 @@ class Instance:
     graph: Graph | None
     results: list[Wire | None]  # in the axes of the instance
     problems: list[tuple[Diagnostic, bool]]
-    decisions: list[bool]
+    decisions: list[object]
     undecided: bool

@@ -197,7 +197,9 @@ class Loader:
                 help=f"allow its folder: `--path {away.file.parent}`, or in Python `path=[...]`",
             )
         except OSError as problem:  # FileProblem, or a circle of links
-            near = None if beside is None else nearest(names[-1], _files_beside(beside.joinpath(*names[:-1]), module.path))
+            near = (
+                None if beside is None else nearest(names[-1], _files_beside(beside.joinpath(*names[:-1]), module.path))
+            )
             said = problem if isinstance(problem, FileProblem) else problem.strerror
             self.session.report(
                 "E0209",
@@ -386,7 +388,10 @@ class _Declarations:
                     related=[(decl.name.span, f"a {kind} here")],
                     help=f"declare it as a {kind}, or import it under another name: `use ...: {name} as other`",
                 )
-            self.module.axes[name] = item
+            if isinstance(decl, s.AxisDecl):
+                self.module.axes[name] = item
+            else:
+                self.module.consts[name] = self._const(decl)
         elif isinstance(decl, s.AxisDecl):
             self.session.report(
                 "E0213",

@@ -218,7 +218,10 @@ class _Build:
                 if axis is None:
                     known = instance.frame.axis_names()
                     session.report(
-                        "E0201", f"no axis is named `{name.text}`", name.span, help=did_you_mean(name.text, known) or f"it has {listed(known)}"
+                        "E0201",
+                        f"no axis is named `{name.text}`",
+                        name.span,
+                        help=did_you_mean(name.text, known) or f"it has {listed(known)}",
                     )
                 elif name.text not in {written.text for written in result.type.axes}:
                     session.report(

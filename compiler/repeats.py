@@ -15,7 +15,7 @@ from .builder import Builder
 from .expressions import Expressions
 from .graph import Graph, Output, Repeat, Scalar, Type
 from .modules import checked_number, size_static
-from .static import Const, ConstOf, Static, axes_in
+from .static import Const, ConstOf, Literal, Static, axes_in, known
 from .wires import Wire, fits, show
 
 _MOST_PASSES = 10_000
@@ -32,7 +32,11 @@ class Repeats(Expressions):
     def repeat(self, statement: s.Repeat) -> None:
         """`repeat layers { x = f(x) }` (D10): the body once, however many passes."""
         count = size_static(statement.count, self.lookup, self.frame)
-        number = None if count is None else self._count(count, statement.count.span)
+        number = None if count is None else self._count(self.checker.in_this_pass(count), statement.count.span)
+        if count is not None and known(count) is None:  # it hangs on the pass of a repeat around this one
+            self.checker.undecided = self.checker.undecided or number is None
+            self.checker.decisions.append(number)
+            count = count if number is None else Literal(number)
         name = self._repeat_name(statement)
         carried = [text for text in assigned(statement.body) if self.env.get(text) is not None]
         for text in assigned(statement.body):
@@ -43,11 +47,10 @@ class Repeats(Expressions):
         outer_undecided, outer_decisions = self.checker.undecided, self.checker.decisions
         self.checker.undecided, self.checker.decisions = False, []
         body = self._settle(statement, carried, [w for w in starts if w is not None], index)
-        varies = index is not None and self.checker.undecided
-        self.checker.undecided, self.checker.decisions = (
-            outer_undecided or (self.checker.undecided and not varies),
-            outer_decisions,
-        )
+        varies = index is not None and number is not None and self.checker.undecided
+        outer_decisions.extend(self.checker.decisions)
+        self.checker.undecided = outer_undecided or (self.checker.undecided and not varies)
+        self.checker.decisions = outer_decisions
         if body is None or name is None or count is None:
             for text in carried:
                 self.env[text] = None
@@ -208,8 +211,11 @@ class Repeats(Expressions):
             env[text] = replace(inside, mark=wire.mark, loose=wire.loose)
         consts = dict(self.frame.local_consts)
         names = dict(self.frame.names)
+        numbers = self.checker.numbers
         if index is not None:
-            self.frame.local_consts[index.name] = ConstOf(Const(index.id, index.name, value))
+            self.frame.local_consts[index.name] = ConstOf(index)
+            if value is not None:
+                self.checker.numbers = {**numbers, index.id: value}
         body = replace(
             self,
             builder=builder,
@@ -220,7 +226,7 @@ class Repeats(Expressions):
             numbered=self.numbered or not statement.shared,
         )
         body.run(statement.body)
-        self.frame.local_consts, self.frame.names = consts, names
+        self.frame.local_consts, self.frame.names, self.checker.numbers = consts, names, numbers
         for returned, _ in body.returned:
             self.report(
                 "E0408",
@@ -243,7 +249,7 @@ class Repeats(Expressions):
     ) -> tuple[list[Graph], list[int], list[_Pass]] | None:
         """A static `if` hangs on the index: one body for each way in which the decisions fall. None after a report."""
         entering = first.ends
-        outer = self.checker.decisions
+        outer, undecided = self.checker.decisions, self.checker.undecided
         for attempt in range(5):
             quiet = self.frame.mute()
             good, variant, passes = self._each_pass(statement, carried, first, entering, index, number)
@@ -255,8 +261,8 @@ class Repeats(Expressions):
                 self.frame.replay(problems)
                 break
             entering = settled
-        self.checker.decisions = outer
-        self.checker.undecided = False
+        outer.extend(self.checker.decisions)
+        self.checker.decisions, self.checker.undecided = outer, undecided or self.checker.undecided
         first.ends = entering
         return ([p.graph for p in passes], variant, passes) if good else None
 
@@ -270,17 +276,19 @@ class Repeats(Expressions):
         number: int,
     ) -> tuple[bool, list[int], list[_Pass]]:
         """Whether all passes are right; which of the distinct ones each pass is; the distinct ones."""
-        kept: dict[tuple[bool, ...], int] = {}
+        kept: dict[tuple[object, ...], int] = {}
+        self.checker.undecided = False  # now the number of the pass is known: what is open hangs on something else
+        decisions: list[object] = []
         passes: list[_Pass] = []
         variant: list[int] = []
         good = True
         for value in range(number):
             self.checker.decisions = []
-            self.checker.undecided = False
             mark = self.frame.mute()
             one = self._one_pass(statement, carried, entering, index, value)
             problems = self.frame.unmute(mark)
             key = tuple(self.checker.decisions)
+            decisions += key
             if key not in kept:
                 self.frame.replay(problems)
                 kept[key] = len(passes)
@@ -297,6 +305,7 @@ class Repeats(Expressions):
                         good = False
                 good = good and one.complete
             variant.append(kept[key])
+        self.checker.decisions = decisions
         return good, variant, passes
 
     def _join_outside(self, passes: list[_Pass]) -> list[Wire]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from .axes import Axis
-from .static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, evaluate, known, once
+from .static import Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate, known, once
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +311,11 @@ def largest(static: Static) -> int | None:
 
     Right for what only grows with its parts: sums, products, quotients by constants.
     """
+    value = _largest(static)
+    return None if value is None else int(value)
+
+
+def _largest(static: Static) -> Number | None:
     match static:
         case SizeOf(axis):
             return axis.extent if axis.extent is not None else axis.bound
@@ -318,12 +323,10 @@ def largest(static: Static) -> int | None:
             parts = []
             for index, arg in enumerate(args):
                 fixed = static.op in ("/", "//") and index == 1
-                part = known(arg) if fixed else largest(arg)
+                part = known(arg) if fixed else _largest(arg)
                 if part is None:
                     return None
                 parts.append(Literal(part))
-            value = known(Arith(static.op, tuple(parts)))
-            return int(value) if value is not None else None
+            return known(Arith(static.op, tuple(parts)))
         case _:
-            value = known(static)
-            return int(value) if value is not None else None
+            return known(static)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -54,6 +55,18 @@ def test_each_code_of_the_source_has_a_page_and_the_other_way_round() -> None:
                 written |= set(re.findall(r'"([EW]\d{4})"', path.read_text(encoding="utf-8")))
     assert written - set(CATALOGUE) == set(), "no page for these"
     assert set(CATALOGUE) - written == set(), "no code raises these"
+
+
+def test_each_mistake_is_told_with_how_to_mend_it() -> None:
+    """Wherever one is made; those of the grammar say what was expected."""
+    silent = []
+    for path in [*(ROOT / "compiler").rglob("*.py"), *(ROOT / "dsl").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and re.search(r"(report|fail|error)$", ast.unparse(node.func)) and node.args:
+                told = re.match(r".?[EW]0(?!1)\d{3}", ast.unparse(node.args[0]))
+                if told and not any(keyword.arg == "help" for keyword in node.keywords):
+                    silent.append(f"{path.name}:{node.lineno}")
+    assert not silent
 
 
 def test_a_code_may_be_written_loosely() -> None:

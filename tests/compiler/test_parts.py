@@ -1,0 +1,259 @@
+"""Small parts of the checker, by themselves: names that are near, weights listed, steps counted, folders looked in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from attnc.compiler.expanded import steps
+from attnc.compiler.folders import Folders, Outside
+from attnc.compiler.inventory import inventory
+from attnc.compiler.names import did_you_mean, is_reserved, listed, nearest
+from attnc.compiler.program import Program, build
+from attnc.compiler.sized import require_sizes
+from attnc.dsl.diagnostic import AttnError
+from attnc.dsl.source import Source
+
+
+def checked(text: str) -> Program:
+    program = build(Source("main.attn", text))
+    assert not program.diagnostics, program.diagnostics[0].message
+    return program
+
+
+# -- names ---------------------------------------------------------------------------------------------------------
+
+MANY = [f"axis{number}" for number in range(300)]
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "near"),
+    [
+        ("modle", ["model", "heads"], "model"),
+        ("Model", ["models", "model"], "model"),  # the same but for its case, before what is only alike
+        ("model", ["model"], None),
+        ("model", ["model", "modem"], "modem"),
+        ("q", ["k", "v"], None),
+        ("zzz", ["model", "heads"], None),
+        ("k", ["key_and_value"], None),
+        ("se", ["seq"], "seq"),
+        ("seq", [], None),
+        ("a" * 200, ["a" * 199], "a" * 199),
+        ("a" * 201, ["a" * 200], None),
+        ("axes7", MANY, "axis7"),
+        ("xaxis8", [*MANY, "x" * 6], "axis8"),  # of many, only what begins or ends alike is compared
+        ("axas299", MANY, "axis299"),
+        ("bxis", MANY, None),
+        ("head_size", ["size_of_head", "heads"], "heads"),
+    ],
+)
+def test_the_nearest_name(name: str, known: list[str], near: str | None) -> None:
+    assert nearest(name, known) == near
+    assert nearest(name, reversed(known)) == near
+    assert did_you_mean(name, known) == (f"did you mean `{near}`?" if near else "")
+
+
+def test_names_in_words() -> None:
+    assert listed([]) == ""
+    assert listed(["a"]) == "`a`"
+    assert listed(["a", "b"]) == "`a` and `b`"
+    assert listed(iter("abc"), "or") == "`a`, `b` or `c`"
+
+
+def test_reserved_names() -> None:
+    assert all(map(is_reserved, ["train", "half", "lambda", "_x", "None"]))
+    assert not any(map(is_reserved, ["trains", "x_", "W", "lambda_", "self_"]))
+
+
+# -- weights ---------------------------------------------------------------------------------------------------------
+
+WEIGHTS = """
+width seq <= 16
+depth d = 8, heads = 2, key = 4, vocab = 10
+const layers = 2
+block attend(x: [seq, d]) -> [seq, d] {
+    Q = linear[d -> heads, key](x, init = xavier)
+    return linear.O[heads, key -> d](Q, bias = false)
+}
+block norm(x: [seq, d]) -> [seq, d] {
+    return layernorm.ln[d](x)
+}
+model net(ids: vocab[seq]) -> [seq, vocab] {
+    param place: [seq, d] ~ normal(0.5) frozen
+    share same = attend
+    x = embed.E[vocab -> d](ids) + place
+    repeat i in layers {
+        x = x + attend.self(x)
+        if i == 1 {
+            x = norm(x)
+        }
+    }
+    repeat.again layers shared {
+        x = x + same(x)
+    }
+    repeat.none layers {
+        x = relu(x)
+    }
+    return linear.out[d -> vocab](same(x))
+}
+"""
+
+
+def test_the_weights_of_a_model() -> None:
+    """In the order of its ops: path, stored dimensions and their sizes; one set for all calls of a `share`."""
+    found = inventory(checked(WEIGHTS).graph("net"))
+    assert [str(spec) for spec in found.values()] == [
+        "place [seq = 16, d = 8]",
+        "E.weight [vocab = 10, d = 8]",
+        *(
+            line
+            for number in range(2)
+            for line in (
+                f"layers.{number}.self.Q.weight [heads key = 8, d = 8]",
+                f"layers.{number}.self.Q.bias [heads key = 8]",
+                f"layers.{number}.self.O.weight [d = 8, heads key = 8]",
+                *(["layers.1.norm.ln.weight [d = 8]", "layers.1.norm.ln.bias [d = 8]"] if number else []),
+            )
+        ),
+        "again.same.Q.weight [heads key = 8, d = 8]",
+        "again.same.Q.bias [heads key = 8]",
+        "again.same.O.weight [d = 8, heads key = 8]",
+        "same.Q.weight [heads key = 8, d = 8]",
+        "same.Q.bias [heads key = 8]",
+        "same.O.weight [d = 8, heads key = 8]",
+        "out.weight [vocab = 10, d = 8]",
+        "out.bias [vocab = 10]",
+    ]
+    place, q = found["place"], found["layers.0.self.Q.weight"]
+    assert (place.frozen, place.init.kind, place.init.args, place.size) == (True, "normal", (0.5,), 128)
+    assert (q.frozen, q.init.kind, q.fan_in, q.fan_out, q.shape, q.size) == (False, "xavier", 8, 8, (8, 8), 64)
+    assert (place.fan_in, place.fan_out) == (0, 0)
+
+
+# -- steps -----------------------------------------------------------------------------------------------------------
+
+
+def test_steps_of_a_model_written_out() -> None:
+    program = checked(
+        """
+depth d = 8
+width t
+block two(x: [d]) -> [d] {
+    return relu(gelu(x))
+}
+block cell(x: [d], h: [d]) -> (h: [d]) {
+    return x + two(h)
+}
+model net(x: [t, d]) -> [t, d] {
+    repeat.a i in 5 {
+        if i == 1 {
+            x = two(x)
+        } else {
+            x = exp(x)
+        }
+    }
+    return scan[t] cell(x, h = 0)
+}
+"""
+    )
+    assert steps(program.graph("two")) == 2
+    assert steps(program.graph("cell")) == 1 + 1 + 2
+    # The repeat, four passes of one step and one of a call; then a number, and the scan, which counts as one item.
+    assert steps(program.graph("net")) == 1 + 4 * 1 + (1 + 2) + 1 + (1 + 4)
+
+
+# -- folders ---------------------------------------------------------------------------------------------------------
+
+
+def test_where_a_use_looks(tmp_path: Path) -> None:
+    project, given, away = tmp_path / "project", tmp_path / "given", tmp_path / "away"
+    for folder in (project / "specs" / "parts", given, away):
+        folder.mkdir(parents=True)
+    (project / "pyproject.toml").touch()
+    main = project / "specs" / "main.attn"
+    for file in (
+        project / "specs" / "parts" / "a.attn",
+        project / "up.attn",
+        given / "a.attn",
+        given / "b.attn",
+        away / "c.attn",
+    ):
+        file.touch()
+    (project / "specs" / "linked.attn").symlink_to(away / "c.attn")
+    (project / "specs" / "inner.attn").symlink_to(project / "up.attn")
+    folders = Folders.of(main, [given])
+    beside = main.parent
+    assert folders == Folders(project.resolve(), (given,))
+    assert folders.find(beside, ["parts", "a"]) == beside / "parts" / "a.attn"
+    assert folders.find(beside, ["a"]) == given / "a.attn"
+    assert folders.find(None, ["b"]) == given / "b.attn"
+    assert folders.find(beside, ["nowhere"]) == beside / "nowhere.attn"  # where it should be
+    assert folders.find(beside, ["inner"]) == beside / "inner.attn"
+    assert Folders().find(None, ["a"]) is None
+    with pytest.raises(Outside) as found:
+        folders.find(beside, ["linked"])
+    assert (found.value.file, found.value.project) == ((away / "c.attn").resolve(), project.resolve())
+    assert Folders.of(main, [away]).find(beside, ["linked"]) == beside / "linked.attn"
+    assert Folders.of(away / "c.attn", []).project == away.resolve()
+    assert Folders.of(None, [given]) == Folders(None, (given,))
+
+
+# -- programs --------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_program_is() -> None:
+    text = "depth d = 8\nblock b(x: [d]) -> [d] {\n    return relu(x)\n}\n"
+    program = build(Source("main.attn", text + "model m(x: [d]) -> [d] {\n    return b(x)\n}\n"))
+    assert (program.models, program.blocks, program.config, list(program.axes)) == (("m",), ("b",), None, ["d"])
+    assert program.graph("m").kind == "model" and program.graph("b").kind == "block"
+    with pytest.raises(KeyError):
+        program.graph("none")
+    wrong = build(Source("main.attn", "depth d = 0\nmodel m(x: [d]) -> [d] {\n    return y\n}\n"))
+    assert [each.code for each in wrong.errors] == ["E0207", "E0202"]
+    with pytest.raises(AttnError):
+        wrong.graph("m")
+
+
+def test_mistakes_are_told_in_the_order_of_the_text_and_not_more_than_a_hundred() -> None:
+    names = [f"y{number}" for number in range(70)]
+    block = "block b%d(x: [d]) -> [d] {\n" + "".join(f"    {name} = {name}\n" for name in names) + "    return x\n}\n"
+    program = build(Source("main.attn", "depth d = 8, unused = 3\n" + block % 1 + block % 2))
+    assert len(program.diagnostics) == 100
+    places = [each.span.start for each in program.diagnostics if each.span]
+    assert places == sorted(places) and len(places) == 100
+    assert not any(each.notes for each in program.diagnostics[:-1])
+    assert program.diagnostics[-1].notes == ("there are more: 140 in all, of which these are the first 100",)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("block b[d: depth](x: [d]) -> [d] {\n    return relu(x)\n}\n",
+         ["depth `d` of `b` has no size, and compiling needs one"]),
+        (
+            "depth d = 2\nblock b[n: const, m: const](x: [d]) -> [d] {\n    return x ^ n + m\n}\n",
+            [f"const `{name}` of `b` has no value, and compiling needs one" for name in "nm"],
+        ),
+        (
+            "depth d = 2\nblock b[w: width](x: [w, d]) -> [w, d] {\n    param P: [w, d]\n    return x + P\n}\n",
+            ["the weight `P` runs along `w`, of which no largest size is known"],
+        ),
+        ("depth d = 2\nblock b[w: width](x: [d]) -> [w, d] {\n    return broadcast[w](x)\n}\n",
+         ["nothing that `b` is given runs along the width `w`, so its size is never known"]),
+        ("width t, half = t / 2\nblock b(x: [half]) -> [half] {\n    return x\n}\n", []),
+        ("width t, u, both = t + u\nblock b(x: [both], y: [t]) -> [both] {\n"
+         "    return x * sum[u](u * 1.0) + broadcast[both](mean[t](y))\n}\n", []),
+        ("width t = 4\nblock b(x: []) -> [t] {\n    return broadcast[t](x)\n}\n", []),
+        ("width t <= 4\nblock b(x: [t]) -> [t] {\n    param P: [t]\n    return x + P\n}\n", []),
+    ],
+)  # fmt: skip
+def test_what_must_be_known_to_compile(text: str, said: list[str]) -> None:
+    graph = checked(text).graph("b")
+    if not said:
+        require_sizes(graph)
+        return
+    with pytest.raises(AttnError) as found:
+        require_sizes(graph)
+    assert [each.message for each in found.value.diagnostics] == said
+    assert all(each.span and each.help for each in found.value.diagnostics)
