@@ -84,19 +84,97 @@ def cases() -> dict[str, Diagnostic]:
     }
 
 
+def span(line: int, first: int, last: int | None = None, source: Source = SOURCE) -> Span:
+    """Columns of a line, from 1; up to `last`, not with it."""
+    start = sum(map(len, source.text.splitlines(keepends=True)[: line - 1])) + first - 1
+    return Span(source, start, start if last is None else start + last - first)
+
+
+def marks() -> dict[str, Diagnostic]:
+    """Where marks, labels and lines stand to one another."""
+
+    def shown(primary: Span | None, label: str, *related: tuple[Span, str]) -> Diagnostic:
+        return error("E0999", "wrong", primary, label, related=related)
+
+    library = Source("std/positions.attn", "block place(x: [a]) {\n    return x\n}\n")
+    long = Source("long.attn", "a" * 159 + "Z\n" + "b" * 160 + "Z\n" + "c" * 119 + "Z" + "c" * 200 + "Z\n" + "d" * 400)
+    wide = Source("wide.attn", "x = 的的 + \ty\r\nz = 1\r\n")
+    return {
+        "neighbouring lines": shown(span(11, 5, 12), "here", (span(12, 5, 11), "there")),
+        "a line between": shown(span(12, 5, 11), "here", (span(10, 1, 6), "there")),
+        "two lines between": shown(span(13, 1, 2), "here", (span(10, 1, 6), "there")),
+        "side by side": shown(span(11, 5, 8), "left", (span(11, 8, 12), "right")),
+        "side by side, the other way": shown(span(11, 8, 12), "right", (span(11, 5, 8), "left")),
+        "one in the other": shown(span(11, 7, 9), "inner", (span(11, 5, 12), "outer")),
+        "the other in the one": shown(span(11, 5, 12), "outer", (span(11, 7, 9), "inner")),
+        "ends alike": shown(span(11, 5, 12), "outer", (span(11, 9, 12), "inner")),
+        "three labels": shown(
+            span(11, 15, 22), "two", (span(11, 5, 12), "one"), (span(11, 23, 29), "three"), (span(11, 31, 37), "four")
+        ),
+        "three at one place": shown(
+            span(11, 5, 12), "one", (span(11, 5, 12), "two"), (span(11, 5, 8), "three"), (span(11, 15, 22), "")
+        ),
+        "only the other has a label": shown(span(11, 15, 22), "", (span(11, 5, 12), "one")),
+        "nothing between the marks": shown(span(11, 5), "", (span(11, 15), "there")),
+        "at the end of a line": shown(span(11, 38), "here"),
+        "past the end of a line": shown(span(11, 36, 45), "here", (span(10, 1, 300), "all of it")),
+        "no place but a related one": shown(None, "nowhere", (span(11, 5, 12), "there"), (span(1, 1, 3), "and there")),
+        "three files": shown(
+            span(11, 5, 12),
+            "here",
+            (span(1, 7, 12, library), "one"),
+            (span(1, 1, 2, wide), "two"),
+            (span(2, 5, 11, library), ""),
+        ),
+        "long: fits": shown(span(1, 160, 161, long), "here"),
+        "long: one too many": shown(span(2, 161, 162, long), "here"),
+        "long: in the first three quarters": shown(span(3, 120, 121, long), "here", (span(3, 321, 322, long), "there")),
+        "long: at the end": shown(span(3, 321, 322, long), "here"),
+        "long: in the middle": shown(span(4, 200, 203, long), "here"),
+        "wide signs and tabs": shown(span(1, 5, 7, wide), "wide", (span(1, 11, 12, wide), "behind a tab")),
+        "line ends": shown(span(1, 11, 13, wide), "with its end", (span(2, 1, 2, wide), "next")),
+    }
+
+
+def mends() -> dict[str, Diagnostic]:
+    """How fixes are shown."""
+    library = Source("std/positions.attn", "block place(x: [a]) {\n    return x\n}\n")
+
+    tall = Source("tall.attn", "\n" * 120)
+
+    def fixed(*fix: tuple[Span, str], help: str = "write this", place: Span | None = None) -> Diagnostic:
+        return error("W0999", "wrong", place or span(11, 5, 12), help=help, fix=fix, severity=Severity.WARNING)
+
+    return {
+        "two on one line, not in order": fixed((span(11, 15, 22), "max"), (span(11, 5, 12), "w")),
+        "on neighbouring lines": fixed((span(12, 5, 11), "yield"), (span(11, 5, 12), "w")),
+        "an insertion and a deletion": fixed((span(11, 5), "very_"), (span(11, 22, 30), "")),
+        "deletions": fixed((span(11, 22, 30), ""), (span(12, 5, 12), "")),
+        "two deletions on a line": fixed((span(11, 22, 30), ""), (span(11, 5, 8), "")),
+        "lines in the place of a name": fixed((span(11, 15, 22), "f(\n        x\n    )")),
+        "a line inserted below": fixed((span(11, 38), "\n    more = 3")),
+        "over the end of a line": fixed((Span(SOURCE, span(11, 31).start, span(12, 12).start), "both ")),
+        "a deletion over the end of a line": fixed((Span(SOURCE, span(11, 31).start, span(12, 12).start), "")),
+        "in another file": fixed((span(1, 7, 12, library), "put")),
+        "in both files": fixed((span(11, 5, 12), "w"), (span(2, 12, 13, library), "y")),
+        "without words": fixed((span(11, 5, 12), "w"), help=""),
+        "in the hundreds": fixed((Span(tall, 100, 100), "x"), place=Span(tall, 8, 8)),
+    }
+
+
 def test_layout(golden: Callable[[Path, str], None]) -> None:
-    golden(
-        Path("golden/render.txt"), "\n\n".join(f"== {name}\n{render(case)}" for name, case in cases().items()) + "\n"
-    )
+    every = cases() | marks() | mends()
+    golden(Path("golden/render.txt"), "\n\n".join(f"== {name}\n{render(case)}" for name, case in every.items()) + "\n")
 
 
 def test_colour(golden: Callable[[Path, str], None]) -> None:
-    shown = render_all(list(cases().values())[:2], colour=True)
-    golden(Path("golden/colour.txt"), shown.replace("\x1b", "␛") + "\n")
+    some = [*cases().values(), *list(marks().values())[:12], *mends().values()]
+    shown = render_all(some, colour=True)
+    golden(Path("golden/colour.txt"), re.sub(r"\x1b\[([0-9;]*)m", r"<\1>", shown).replace("<0>", "</>") + "\n")
 
 
 def test_colour_adds_nothing_but_colour() -> None:
-    for case in cases().values():
+    for case in (cases() | marks() | mends()).values():
         assert re.sub(r"\x1b\[[0-9;]*m", "", render(case, colour=True)) == render(case)
 
 
