@@ -124,7 +124,7 @@ class Printer:
         if inside == EMPTY and not last:
             return (self.doc(opener), self.doc(closer))
         if inside == EMPTY:
-            return group(self.doc(opener), Indent((*last[:1], line, *last[1:])), line, self.doc(closer))
+            return group(self.doc(opener), Indent(tuple(last)), line, self.doc(closer))
         first = EMPTY if begins_item(inside) else line
         return group(self.doc(opener), Indent((first, inside, *last)), line, self.doc(closer), first=before)
 

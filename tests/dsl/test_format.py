@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from attnc.dsl.syntax import File, same
 ROOT = Path(__file__).parents[2]
 PLACES = ("compiler", "diagrams", "docs", "editors", "examples", "bench", "tests")
 TOUR = Path(__file__).with_name("tour.attn")  # every way of writing things: not formatted, on purpose
+FORMATTED_TEXTS = Path(__file__).with_name("formatted.txt")
 SPECS = sorted(path for place in PLACES for path in (ROOT / place).rglob("*.attn"))
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in SPECS}
 
@@ -251,6 +254,21 @@ block f[some_quite_long_name: width, another_quite_long_name: width](
 def test_long_lines_break_at_the_loosest_place() -> None:
     formatted = check(LONG)
     assert formatted == BROKEN
+
+
+def test_the_form_of_many_texts(golden: Callable[[Path, str], None]) -> None:
+    """formatted.txt: `=== title | width`, a text, `---`, and its form."""
+    shown = []
+    for case in re.split(r"^=== ", FORMATTED_TEXTS.read_text("utf-8"), flags=re.MULTILINE)[1:]:
+        header, _, rest = case.partition("\n")
+        text = rest.partition("\n---\n")[0].rstrip("\n") + "\n"
+        shown.append(f"=== {header}\n{text}---\n{check(text, int(header.partition(' | ')[2] or WIDTH))}")
+    golden(FORMATTED_TEXTS, "\n".join(shown))
+
+
+@pytest.mark.parametrize("width", [60, 24])
+def test_the_form_of_every_construct(width: int, golden: Callable[[Path, str], None]) -> None:
+    golden(Path(f"golden/tour_{width}.txt"), check(TOUR.read_text("utf-8"), width))
 
 
 def test_long_sums_and_deep_brackets() -> None:
