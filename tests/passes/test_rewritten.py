@@ -1,10 +1,16 @@
-"""What each pass makes of small graphs, node by node: rewritten.txt."""
+"""What each pass makes of small graphs, node by node: `rewritten/*.txt`.
+
+A model that all cases of a file share; then for each what stands in the place of BODY, and behind `|` the graph after the
+pass.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 import attnc
 from attnc.backends.lower import derived, lower
@@ -60,15 +66,13 @@ def typed(text: str) -> str:
     return text.replace("RESULT", "[]")
 
 
-def test_what_each_pass_makes(golden: Callable[[Path, str], None]) -> None:
-    shown = []
-    for section in re.split(r"^== ", (HERE / "rewritten.txt").read_text("utf-8"), flags=re.MULTILINE)[1:]:
-        head, *cases = re.split(r"\n{2,}", section.strip())
-        name, _, preamble = head.partition("\n")
-        shown.append(f"== {head}")
-        for case in cases:
-            body = "\n".join(line for line in case.splitlines() if not line.startswith("|"))
-            text = preamble.replace("    BODY", "\n".join(f"    {line}" for line in body.splitlines()))
-            made = after(typed(text), name).splitlines()
-            shown.append("\n".join((body, *(f"| {line}".rstrip() for line in made))))
-    golden(Path("rewritten.txt"), "\n\n".join(shown) + "\n")
+@pytest.mark.parametrize("path", sorted((HERE / "rewritten").glob("*.txt")), ids=lambda path: path.stem)
+def test_what_a_pass_makes(path: Path, golden: Callable[[Path, str], None]) -> None:
+    preamble, *cases = re.split(r"\n{2,}", path.read_text("utf-8").strip())
+    shown = [preamble]
+    for case in cases:
+        body = "\n".join(line for line in case.splitlines() if not line.startswith("|"))
+        text = preamble.replace("    BODY", "\n".join(f"    {line}" for line in body.splitlines()))
+        made = after(typed(text), path.stem).splitlines()
+        shown.append("\n".join((body, *(f"| {line}".rstrip() for line in made))))
+    golden(path, "\n\n".join(shown) + "\n")
