@@ -1,7 +1,7 @@
 """What each pass makes of small graphs, node by node: `rewritten/*.txt`.
 
-A model that all cases of a file share; then for each what stands in the place of BODY, and behind `|` the graph after the
-pass.
+A model that all cases of a file share; then for each what stands in the place of BODY, and behind `|` the graph after
+the pass.
 """
 
 from __future__ import annotations
