@@ -34,10 +34,6 @@ class Source:
         return self.text[start : None if end < 0 else end].rstrip("\r")
 
     @property
-    def lines(self) -> int:
-        return len(self._starts)
-
-    @property
     def newline(self) -> str:
         """What ends a line: as the first one does."""
         first = self.text.find("\n")

@@ -107,6 +107,47 @@ def test_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     assert tables.cache_folder() == tmp_path / ".cache" / "attnc"
 
 
+def test_without_a_home_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    assert tables.cache_folder() is None
+    assert tables.load_parser(Builder()) is not None
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(os, "replace", refused)
+    works(tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_the_tables_of_the_formatter_are_others(tmp_path: Path) -> None:
+    works(tmp_path)
+    for _ in range(2):
+        every = tables.load_parser(None, tmp_path, keep_all_tokens=True).parse("width a, b")
+        assert [str(token) for token in every.scan_values(lambda token: True)] == ["width", "a", ",", "b"]
+    works(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.parametrize(("mode", "used"), [(0o700, True), (0o755, True), (0o770, False), (0o702, False)])
+def test_whose_folder_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, used: bool) -> None:
+    tmp_path.chmod(mode)
+    works(tmp_path)
+    assert bool(list(tmp_path.iterdir())) == used
+    if used:  # another user's
+        calls = built(monkeypatch)
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        works(tmp_path)
+        assert len(calls) == 1
+
+
 def test_checking_loads_no_heavy_library() -> None:
     code = "import sys, attnc.dsl.parse, attnc.dsl.render; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -1,0 +1,130 @@
+"""Fixes applied until there is nothing left to fix, with checkers of a few words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from attnc.dsl.diagnostic import Diagnostic, Edit, Severity, error
+from attnc.dsl.fixes import MAX_ROUNDS, apply, repair
+from attnc.dsl.source import Source, Span
+
+OTHER = Source("other", "far")
+
+# A word that is wrong: its code, and what its fix writes; None where it has no fix.
+WRONG = {
+    "a": ("E0301", "x"),
+    "b": ("E0302", "y"),
+    "ab": ("E0303", "z"),
+    "bad": ("E0304", None),
+    "more": ("E0305", "bad bad"),
+    "other": ("E0306", "bad"),
+    "same": ("E0307", "same"),
+    "again": ("E0308", "again more"),
+    "slip": ("E0101", ""),
+    "lost": ("E0209", ""),
+    "hint": ("W0502", ""),
+}
+
+
+def judge(source: Source) -> Sequence[Diagnostic]:
+    """Each wrong word; a slip hides all else, and what is lost hides what is wrong in other ways."""
+    found = []
+    for match in re.finditer("|".join(sorted(WRONG, key=len, reverse=True)), source.text):
+        code, instead = WRONG[match.group()]
+        at = Span(source, *match.span())
+        severity = Severity.WARNING if code[0] == "W" else Severity.ERROR
+        fix = [] if instead is None else [(at, instead)]
+        found.append(error(code, match.group(), at, fix=fix, severity=severity))
+    for hiding in ("E0101", "E0209"):
+        if any(each.code == hiding for each in found):
+            found = [each for each in found if each.code == hiding]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "mended", "fixed", "left"),
+    [
+        ("", "", "", ""),
+        ("nothing", "nothing", "", ""),
+        ("a - b - a", "x - y - x", "a b a", ""),
+        ("ba", "yx", "b a", ""),  # they touch: one after the other
+        ("ab", "z", "ab", ""),
+        ("bad", "bad", "", "bad"),
+        ("bad - a", "bad - x", "a", "bad"),
+        ("more", "more", "", "more"),  # two mistakes for one
+        ("more - more - a", "more - more - x", "a", "more more"),
+        ("more - a", "bad bad - x", "more a", "bad bad"),  # those that go together are judged together
+        ("other", "bad", "other", "bad"),  # another mistake for one: no worse
+        ("same", "same", "", "same"),
+        ("again", "again", "", "again"),
+        ("slip - bad - bad", " - bad - bad", "slip", "bad bad"),  # what was hidden does not count
+        ("lost - bad - bad", " - bad - bad", "lost", "bad bad"),
+        ("slip - lost - lost - bad - a", " -  -  - bad - x", "slip lost lost a", "bad"),
+        ("hint - a", " - x", "hint a", ""),
+    ],
+)
+def test_what_is_mended(text: str, mended: str, fixed: str, left: str) -> None:
+    source = Source("t", text)
+    done = repair(source, judge)
+    assert done.source.text == mended
+    assert done.source.name == "t"
+    assert sorted(each.message for each in done.fixed) == sorted(fixed.split())
+    assert sorted(each.message for each in done.left) == sorted(left.split())
+    assert all(each.span is not None and each.span.source is done.source for each in done.left)
+    assert done.fixed or done.source is source
+
+
+def test_one_edit_that_two_mistakes_ask_for_is_made_once() -> None:
+    def twice(source: Source) -> list[Diagnostic]:
+        at = [Span(source, match.start(), match.start()) for match in re.finditer(r"(?<!x)a", source.text)]
+        return [error(code, code, each, fix=[(each, "x")]) for each in at for code in ("E0301", "E0302")]
+
+    done = repair(Source("t", "a a"), twice)
+    assert done.source.text == "xa xa"
+    assert done.left == ()
+
+
+def test_other_files_are_left_alone() -> None:
+    def away(source: Source) -> list[Diagnostic]:
+        here, there = Span(source, 0, 1), Span(OTHER, 0, 3)
+        return [
+            error("E0301", "away", here, fix=[(there, "near")]),
+            error("E0302", "both", here, fix=[(here, ""), (there, "")]),
+        ]
+
+    done = repair(Source("t", "abc"), away)
+    assert done.source.text == "abc"
+    assert done.fixed == ()
+    assert len(done.left) == 2
+
+
+def test_a_mistake_without_a_place_can_be_mended() -> None:
+    def nowhere(source: Source) -> list[Diagnostic]:
+        return [] if "a" in source.text else [error("E0601", "no a", None, fix=[(Span(source, 0, 0), "a")])]
+
+    assert repair(Source("t", "bc"), nowhere).source.text == "abc"
+
+
+def test_rounds_come_to_an_end() -> None:
+    rounds = []
+
+    def grows(source: Source) -> list[Diagnostic]:
+        rounds.append(source.text)
+        at = Span(source, len(source.text), len(source.text))
+        return [error("E0301", f"{len(source.text)} is odd", at, fix=[(at, "x")])]
+
+    assert len(repair(Source("t", ""), grows).source.text) == MAX_ROUNDS
+    assert len(rounds) == MAX_ROUNDS + 1
+
+
+def test_edits() -> None:
+    source = Source("t", "0123456789")
+    edits = [
+        Edit(Span(source, start, end), text)
+        for start, end, text in ((8, 8, "c"), (2, 4, "a"), (8, 8, "d"), (0, 0, "b"), (9, 10, ""))
+    ]
+    assert apply(source.text, edits) == "b01a4567cd8"
+    assert apply(source.text, []) == source.text
