@@ -10,7 +10,7 @@ import torch
 
 import attnc
 from attnc.backends import CaptureError, WeightsError, build_numpy, build_torch
-from attnc.backends.capture import everything
+from attnc.backends.capture import capturable, everything, resolve
 from attnc.backends.init import initial_weights
 from attnc.compiler.inventory import inventory
 from attnc.compiler.rewrites import fold_truths
@@ -124,6 +124,78 @@ def test_a_capture_names_one_value() -> None:
     _, found = build_numpy(graph, capture=("far.weights", "near.weights"))(x)
     assert list(found) == ["far.weights", "near.weights"]
     assert not np.allclose(found["far.weights"].value, found["near.weights"].value)
+
+
+PATHS = """
+width t
+width s like t
+depth m = 4
+block cell(x: [m], h: [m]) -> (h: [m]) {
+    z = tanh(x + h)
+    return z
+}
+block att[q: width, k: width like q](x: [q, m]) -> [q, m] {
+    y = x[q as k]
+    w = softmax[k](dot[m](x, y))
+    w = w + 1
+    return dot[k](w, y)
+}
+block lin(x: [m]) -> [m] {
+    y = linear.a[m -> m](x)
+    return y
+}
+model f(x: [t, m]) -> [t, m] {
+    a = att[t, s](x)
+    a = att[t, s](a)
+    a = att.near[t, s](a)
+    share l = lin
+    b = l(a) + l(a + 1)
+    repeat.again 2 shared {
+        b = lin.inner(b)
+    }
+    h = scan[t] cell(b, h = 0)
+    return h
+}
+"""
+THERE = [
+    "a:1", "att:1.y", "att:1.w:1", "att:1.w", "a:2", "att:2.y", "att:2.w:1", "att:2.w", "a", "near.y", "near.w:1", "near.w",
+    "l.y", "b:1", "b", "again.b", "again.inner.y", "h",
+]  # fmt: skip
+FIRST = "; there are " + ", ".join(f"`{path}`" for path in THERE[:8])
+NAMED = {  # a path, and the whole path of the value; or what is said of it
+    "att:1.w": "att:1.w", "att:2.w": "att:2.w", "att:2.w:2": "att:2.w", "near.w:1": "near.w:1", "l.y": "l.y", "a": "a",
+    "a:1": "a:1", "a:3": "a", "b:2": "b", "again.inner.y": "again.inner.y", "near.dot:1": "near.dot:1", "+": "+",
+    "h": "h",
+    "w": "`w` could be any of `att:1.w`, `att:2.w`, `near.w`",
+    "att.w": "`att.w` could be any of `att:1.w`, `att:2.w`",
+    "y": "`y` could be any of `att:1.y`, `att:2.y`, `near.y`",
+    "z": "there is no value `z`" + FIRST,
+    "near.softmax": "there is no value `near.softmax`" + FIRST,
+    "b:9": "there is no value `b:9`; did you mean `b:1`?",
+    "inner.y": "there is no value `inner.y`; did you mean `near.y` or `again.inner.y` or `l.y`?",
+    "att:3.w": "there is no value `att:3.w`; did you mean `att:1.w` or `att:2.w` or `near.w`?",
+}  # fmt: skip
+
+
+def test_what_there_is_to_capture() -> None:
+    graph = graph_of(PATHS)
+    assert capturable(graph) == THERE and capturable(graph, 3) == THERE[:3]
+    more = {"att:1.dot:1", "att:1.dot", "att:2.dot:1", "att:2.dot", "near.dot:1", "near.dot", "+"}
+    assert {found.path for found in everything(graph)} == {*THERE, *more}
+    nothing = graph_of("width t\nmodel f(x: [t]) -> [t] {\n    return x\n}\n")
+    with pytest.raises(CaptureError, match=r"^capture: there is no value `y`$"):
+        resolve(nothing, ("y",))
+
+
+@pytest.mark.parametrize("path", NAMED)
+def test_what_a_path_names(path: str) -> None:
+    graph = graph_of(PATHS)
+    if " " not in NAMED[path]:
+        assert {name: found.path for name, found in resolve(graph, (path,)).items()} == {path: NAMED[path]}
+        return
+    with pytest.raises(CaptureError) as caught:
+        resolve(graph, (path,))
+    assert str(caught.value) == f"capture: {NAMED[path]}"
 
 
 @pytest.mark.parametrize(
