@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 
 from ..compiler.graph import Apply, Call, Graph, Repeat, Scan, children
 from ..compiler.rewrites.join_maps import joined
-from .writing import passes
 
 MOST = 6  # places named in a line
 
@@ -20,13 +19,18 @@ def instances(graph: Graph, path: str = "") -> Iterator[tuple[Graph, str]]:
             match node:
                 case Repeat():
                     these = [number for number, kind in enumerate(node.variant) if kind == place]
-                    which = "*" if len(node.bodies) == 1 else passes(these).strip("(),").replace(", ", ",")
+                    which = "*" if len(node.bodies) == 1 else _listed(these)
                     name = node.name if node.shared else f"{node.name}.{which}"
                 case Call() | Scan():
                     name = node.name
                 case _:
                     name = ""
             yield from instances(child, f"{path}.{name}".strip("."))
+
+
+def _listed(numbers: list[int]) -> str:
+    """Passes as a part of a path: `0,2`, `0,3,..,96`."""
+    return ",".join(map(str, numbers if len(numbers) <= 4 else [*numbers[:2], "..", numbers[-1]]))
 
 
 def change(name: str, before: Graph, after: Graph) -> str:

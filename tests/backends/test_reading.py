@@ -18,6 +18,34 @@ CAPTURED = {
     "twice": ("one.attend.softmax", "two.Q"),
 }
 
+ATTENTIONS = """
+width q
+width k like q
+depth d = 4, v = 3, h = 2
+const some = 3
+block plain(Q: [q, d], K: [k, d], V: [k, v], mask: bool[q, k] = true) -> [q, v] {
+    return dot[k](softmax[k](dot[d](Q, K) where mask), V)
+}
+model kinds(Q: [h, q, d], K: [h, k, d], V: [h, k, v], b: [h, q, k], real: bool[k], m: bool[q, k]) -> [h, q, v] {
+    x = plain(Q, K, V) + dot[k](softmax[k](dot[d](Q, K) + b), V)
+    x = x + dot[k](dropout(softmax[k](dot[d](Q, K) + b where real), 0.2), V)
+    x = x + dot[k](softmax[k](dot[d](Q, K) / 3 where m), V) + dot[k](softmax[k](dot[d](Q, K) where m and k <= q), V)
+    x = x + dot[k](dropout(softmax[k](dot[d](Q, K) where k <= q), 0.2), V)
+    x = x + dot[k](dropout(softmax[k](dot[d](Q, K) where q - k < some), 0.2), V)
+    x = x + dot[k](softmax[k](dot[d](Q, K) + b where k <= q), V)
+    x = x + dot[k](softmax[k](2 * tanh(dot[d](Q, K) / 2) where k <= q), V)
+    x = x + dot[k](softmax[k](b), V) + dot[k](softmax[k](b where k <= q), V) + plain(Q, K, V, k <= q)
+    x = x + dot[k](softmax[k](dot[d](Q, K) where m[q = k, k = q] or sin(int(q) * int(k)) > 0), V)
+    repeat.shared i in 2 shared {
+        x = x + plain(Q, K, V, k <= q + i) * softmax[v](x)
+    }
+    repeat.all i in 13 {
+        x = x + plain.one(Q, K, V, m and (i % 3 == 0 or k <= q + i)) + 0 * linear.o[v -> v](x)
+    }
+    return x
+}
+"""
+
 
 def model_of(text: str) -> attnc.Model:
     """The last model of a program, or its last block."""
@@ -45,4 +73,7 @@ def test_the_code_reads_so(backend: str, modules: tuple[str, ...], golden: Calla
 
 
 def test_what_is_told_of_them(golden: Callable[[Path, str], None]) -> None:
-    golden(Path("golden/reading_reports.txt"), "\n".join(f"{model_of(text).explain()}\n" for text in PROGRAMS))
+    golden(
+        Path("golden/reading_reports.txt"),
+        "\n".join(f"{model_of(text).explain()}\n" for text in [*PROGRAMS, ATTENTIONS]),
+    )

@@ -158,8 +158,8 @@ model f(x: [t, m]) -> [t, m] {
 }
 """
 THERE = [
-    "a:1", "att:1.y", "att:1.w:1", "att:1.w", "a:2", "att:2.y", "att:2.w:1", "att:2.w", "a", "near.y", "near.w:1", "near.w",
-    "l.y", "b:1", "b", "again.b", "again.inner.y", "h",
+    "a:1", "att:1.y", "att:1.w:1", "att:1.w", "a:2", "att:2.y", "att:2.w:1", "att:2.w", "a", "near.y", "near.w:1",
+    "near.w", "l.y", "b:1", "b", "again.b", "again.inner.y", "h",
 ]  # fmt: skip
 FIRST = "; there are " + ", ".join(f"`{path}`" for path in THERE[:8])
 NAMED = {  # a path, and the whole path of the value; or what is said of it
