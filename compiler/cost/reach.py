@@ -263,12 +263,10 @@ class Reach:
         gone = [axis for axis in node.axes if axis not in route.form.terms]
         for axis in gone:
             out = self._wider(out, scale * digits.terms[axis] * (self.scope.size(axis) - 1), ZERO)
-        if not gone:
-            return out
-        blocks = gone == list(node.axes[len(node.axes) - len(gone) :]) and not route.form.constant
-        if blocks and not route.left:
+        blocks = gone == list(node.axes[len(node.axes) - len(gone) :])
+        if gone and blocks and not route.form.constant and not route.left:
             return replace(out, local=self.scope.product(gone))
-        return replace(out, sure=False)
+        return out if blocks else replace(out, sure=False)
 
     def _joined(self, route: Route, node: Apply, place: int) -> Route:
         """A part of what is joined begins where those before it end."""
@@ -354,9 +352,9 @@ def longest(routes: Routes, n: Poly, values: Values) -> Path:
     return max(sides, key=_worth)
 
 
-def _worth(path: Path) -> tuple[bool, bool, int, bool]:
-    """Those that there are passes enough for come before those that would take more."""
-    return (path.hops is None, path.passes > (path.there or 1), path.hops or 0, not path.sure)
+def _worth(path: Path) -> tuple[bool, int, bool, bool]:
+    """Of equals those that there are passes enough for come before those that would take more."""
+    return (path.hops is None, path.hops or 0, path.passes > (path.there or 1), not path.sure)
 
 
 def _goes(route: Route, side: str, whole: Poly, values: Values) -> bool:

@@ -80,12 +80,27 @@ def test_masks_count_what_they_keep() -> None:
         "abs(seq - past) <= near": lambda q, k: abs(q - k) <= 5,
         "not (past <= seq)": lambda q, k: not k <= q,
         "past >= seq + 2": lambda q, k: k >= q + 2,
+        "past > seq - 3": lambda q, k: k > q - 3,
+        "seq - near <= past and past < seq": lambda q, k: q - 5 <= k < q,
+        "-(past - seq) < 2": lambda q, k: q - k < 2,
+        "seq - past < 2 ^ 2": lambda q, k: q - k < 4,
+        "2 * seq - seq >= past": lambda q, k: q >= k,
+        "past - seq <= 1 and past - seq <= 2 and seq - past <= 3 and seq - past <= 1": lambda q, k: -1 <= k - q <= 1,
+        "abs(past - seq) < 1": lambda q, k: k == q,
+        "past <= seq and near > 3": lambda q, k: k <= q,
+        "past <= seq or near < 3": lambda q, k: True,  # a const that may be set is not looked into
+        "past <= seq or near > 3": lambda q, k: True,
+        "past <= seq and not (near < 3)": lambda q, k: k <= q,
+        "past <= seq or past <= seq + 2": lambda q, k: k <= q + 2,
+        "not (past < seq or past <= seq)": lambda q, k: True,  # no band is known of this, so all counts
+        "past + seq <= 4": lambda q, k: True,
+        "past % 2 == 0": lambda q, k: True,
     }
     for mask, keeps in masks.items():
         text = (
             "use std.attention: attend\nwidth seq\nwidth past like seq\ndepth d = 3\nconst near = 5\n"
             "model net(x: [seq, d], real: bool[seq]) -> [seq, d] {\n    return attend[seq, past, d, d]"
-            f"(x, x[seq as past], x[seq as past], mask = {mask} and real[seq as past])\n}}\n"
+            f"(x, x[seq as past], x[seq as past], mask = ({mask}) and real[seq as past])\n}}\n"
         )
         model = attnc.loads(text).model("net")
         for n in (1, 2, 4, 6, 7, 30):

@@ -72,3 +72,34 @@ def test_flops(path: Path, name: str) -> None:
 @pytest.mark.parametrize(("path", "name"), models())
 def test_flops_of_longer_inputs(path: Path, name: str) -> None:
     checked(path, name, 1, (192, 512, 448))
+
+
+# Of `h`, which has a gradient, `x` and `y`, which have none, and weights, one of them frozen.
+PRODUCTS = {
+    "[n]": ["dot[d](h, x, y)", "dot[d](x, h, y)", "dot[d](x, y, h)", "dot[d](h, h, y)"],
+    "[d, k]": ["dot[n](x, dot[d](h, p))"],
+    "[n, k]": [
+        "dot[d](x, f)", "dot[d](x, p)", "dot[d](h, f)", "dot[d](h, p)",
+        "linear.o[d -> k](x) + dot[d](h, p)",
+        "linear.o[d -> k](h) + dot[d](floor(h) * 1.0, p)",
+        "dot[m, d](dot[d](x, y[n as m]), h[n as m], p)",
+        "dot[m, d](softmax[m](dot[d](x, y[n as m])), x[n as m], p)",
+        "dot[m, d](softmax[m](dot[d](h, y[n as m])), x[n as m], f)",
+        "dot[m, d](softmax[m](dot[d](x, y[n as m])), x[n as m], f)",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("gives", "product"), [(gives, each) for gives, some in PRODUCTS.items() for each in some])
+def test_products(gives: str, product: str) -> None:
+    text = f"""width n
+width m like n
+depth d = 8, k = 6
+model net(x: [n, d], y: [n, d]) -> {gives} {{
+    param p: [d, k] ~ normal(1)
+    param f: [d, k] ~ normal(1) frozen
+    h = linear.h[d -> d](x)
+    return {product}
+}}
+"""
+    check(attnc.loads(text).model("net"), {"n": 7}, 2)

@@ -127,6 +127,10 @@ def test_a_weight_along_a_bounded_width_is_as_long_as_its_bound() -> None:
     assert str(found.parameters) == "model max(n) + layers model (model + 1)"
 
 
+def test_a_bill_prints_without_its_graph() -> None:
+    assert len(repr(cost()).partition("graph=")[2]) == 0
+
+
 def test_halves_are_rounded_up() -> None:
     from attnc.compiler.cost.bill import Figure
     from attnc.compiler.cost.polynomial import ONE, ZERO
