@@ -68,7 +68,6 @@ def _by_hand(graph: Graph) -> Iterator[Diagnostic]:
 
 def _masks(graph: Graph, tainted: set[int], axis: Axis) -> Iterator[Span | None]:
     """Places where a mask keeps only what one of these values keeps."""
-    tainted = set(tainted)
     for node in graph.nodes:
         match node:
             case Apply():

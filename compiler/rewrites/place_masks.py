@@ -103,10 +103,8 @@ class _Placer:
         nodes: list[Node] = []
         for node in graph.nodes:
             match node:
-                case Apply(op="attention", mask=Value() as mask):
-                    nodes += _settle(node, reader.term(mask), fresh)
-                case Apply(op="attention") if "cap" in node.options:
-                    nodes += _settle(node, Number(Literal(True)), fresh)
+                case Apply(op="attention", mask=mask, seen=None):
+                    nodes += _settle(node, Number(Literal(True)) if mask is None else reader.term(mask), fresh)
                 case Call() if node.graph.kind == "op":
                     nodes.append(node)
                 case Call():

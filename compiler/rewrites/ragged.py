@@ -159,7 +159,7 @@ class Body:
             return self.lengths[axis.family]
         if axis.family in self.lengths:
             return self.lengths[axis.family]
-        if axis.extent is None and axis.size is not None and self._ragged(axis.size):
+        if axis.size is not None and self._ragged(axis.size):
             self.lengths[axis.family] = self._number(exact(axis.size))
             return self.lengths[axis.family]
         return None
@@ -167,7 +167,7 @@ class Body:
     def is_ragged(self, axis: Axis) -> bool:
         """`length(axis) is not None`, without making anything."""
         if axis not in self._is_ragged:
-            derived = axis.extent is None and axis.size is not None and self._ragged(axis.size)
+            derived = axis.size is not None and self._ragged(axis.size)
             self._is_ragged[axis] = axis.family in self.lengths or derived
         return self._is_ragged[axis]
 

@@ -24,6 +24,12 @@ block add(x: [d], h: [d]) -> (h: [d]) {
 block see[a: width, b: width like a](x: [a, d], m: bool[a, b]) -> [a, d] {
     return dot[b](softmax[b](dot[d](x, x[a as b]) where m), x[a as b])
 }
+block push(g: [d], h: [t, d]) -> (h: [t, d]) {
+    return h[t = min(t + 1, |t| - 1)] + broadcast[t](g)
+}
+block keep(g: [d], h: [t, d]) -> (h: [t, d]) {
+    return h[t = max(t - 1, 0)] + broadcast[t](g)
+}
 block before[a: width](x: [a, d]) -> [a, d] {
     return x[a = max(a - 1, 0)]
 }

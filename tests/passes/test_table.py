@@ -67,7 +67,7 @@ def test_unknown_names() -> None:
         with pytest.raises(ValueError, match=r"no pass `spend_logit` \(did you mean `spend_logits`\?\); .* split_"):
             call()
     with pytest.raises(ValueError, match="no pass `zzz`; the passes are split_passes"):
-        model.numpy(without=["zzz"])
+        model.numpy(without=["merge", "zzz"])
     with pytest.raises(TypeError, match=r"such as \['spend_logits'\], not one"):
         model.torch(without="spend_logits")
 
