@@ -174,6 +174,37 @@ def test_why_there_is_no_step(text: str, reason: str) -> None:
         _ = model.numpy(seed=1).generate
 
 
+NAMED = {
+    "linear": "    y = linear.{0}[model -> model](x)\n",
+    "a parameter": "    param {0}: [model]\n    y = x + {0}\n",
+    "a block": "    y = f.{0}(x)\n",
+    "a repeat": "    y = x\n    repeat.{0} 2 {{\n        y = linear.w[model -> model](y)\n    }}\n",
+    "a block without weights": "    y = g.{0}(x)\n",
+    "a value": "    {0} = x * 2\n    y = {0} + 1\n",
+}
+
+
+@pytest.mark.parametrize("what", NAMED)
+def test_parts_called_as_the_functions_of_decoding(what: str) -> None:
+    """Of a model, those that have weights: their paths are attributes of its class."""
+    blocks = (
+        "block f(x: [model]) -> [model] {\n    return linear.a[model -> model](x)\n}\n"
+        "block g(x: [model]) -> [model] {\n    return x * 2\n}\n"
+    )
+    for name in ("prepare", "step", "generate", "stream", "stepping"):
+        head = "model net(x: [seq, model]) -> [seq, model] causal seq {\n"
+        model = attnc.loads(f"{HEAD}{blocks}{head}{NAMED[what].format(name)}    return cumsum[seq](y)\n}}\n").model(
+            "net"
+        )
+        if what in ("a block without weights", "a value") or name == "stepping":
+            check_steps(model)
+        else:
+            assert model.decoding.step is None and model.decoding.reason == (
+                f"`net` has no step: a part of it is called `{name}`, as a function would be: label it"
+            )
+            assert model.torch(seed=0)(torch.zeros(2, 3, 4)).shape == (2, 3, 4)
+
+
 def test_the_report() -> None:
     text = str(small("examples/zoo/mistral").decoding)
     assert text.splitlines() == [
