@@ -11,7 +11,7 @@ from .values import Val
 from .writing import wrap
 
 if TYPE_CHECKING:
-    from .body import Body
+    from .body import Body, Emitter
 
 NAMES = ("prepare", "step", "generate", "stream")
 DOCS = {
@@ -62,17 +62,19 @@ def _before(val: Val) -> str:
     return f":-{len(val.axes)}" if val.axes else ":"
 
 
-def decoder_lines(decoding: Decoding | None, graph: Graph) -> list[str]:
-    """What `generate` must know of a model, as attributes of its class."""
+def decoder_lines(decoding: Decoding | None, file: Emitter) -> list[str]:
+    """What `generate` must know of a model, as attributes of its class: its other inputs as `prepare` calls them."""
     assert decoding is not None and decoding.time is not None
+    graph = file.program.root
     item = next(item for item in graph.inputs if item.name == decoding.prompt)
     element = item.value.type.element
     assert isinstance(element, IndexInto)
     assert decoding.prepare is not None
     axis = decoding.time
     longest = axis.extent if axis.extent is not None else axis.bound
-    given = tuple(item.name for item in decoding.prepare.inputs)
-    needs = tuple(item.name for item in decoding.prepare.inputs if item.default is None)
+    inputs = file.bodies[file.program.plan(decoding.prepare).key].inputs
+    given = tuple(val.text for val in inputs)
+    needs = tuple(val.text for val, item in zip(inputs, decoding.prepare.inputs, strict=True) if item.default is None)
     return [
         f'decodes = Decodes("{graph.name}", "{item.name}", "{axis.name}", {longest}, "{element.axis.name}", '
         f"{element.axis.extent}, {needs!r}, {given!r})",
@@ -80,9 +82,9 @@ def decoder_lines(decoding: Decoding | None, graph: Graph) -> list[str]:
     ]
 
 
-def decoder_functions(decoding: Decoding, graph: Graph) -> str:
+def decoder_functions(decoding: Decoding, file: Emitter) -> str:
     """`generate` and `stream` of a model in NumPy."""
-    made = decoder_lines(decoding, graph)[0]
+    made = decoder_lines(decoding, file)[0]
     return "\n".join(
         [
             made.replace("decodes = ", "DECODES = "),

@@ -333,7 +333,7 @@ class NumpyEmitter(Emitter):
                 continue
             if plan is root and self.decoding is not None and self.decoding.prompt is not None:
                 self.helpers["Decoder"] = None
-                texts.append(decoder_functions(self.decoding, root.graph))
+                texts.append(decoder_functions(self.decoding, self))
             body = self.bodies[plan.key]
             assert isinstance(body, NumpyBody)
             if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:

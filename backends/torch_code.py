@@ -658,7 +658,7 @@ class TorchEmitter(Emitter):
                 lines += wrap(f"        {text}")
             lines.append("")
         if decodes:
-            lines[1:1] = [f"    {line}".rstrip() for line in decoder_lines(self.decoding, plan.graph)]
+            lines[1:1] = [f"    {line}".rstrip() for line in decoder_lines(self.decoding, self)]
         lines += self._forward(plan, body)
         for other in self.program.plans:
             if other.owner is plan:

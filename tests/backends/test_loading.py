@@ -189,4 +189,13 @@ def test_inputs_by_the_names_of_the_spec_in_every_method() -> None:
     np.testing.assert_allclose(deep(**{"self": torch.tensor(ids), "from": torch.tensor(offset)}).detach(), whole)
     np.testing.assert_allclose(deep(torch.tensor(ids), torch.tensor(offset)).detach(), whole)
     np.testing.assert_allclose(plain(ids, offset), whole)
+    for side, wrap in ((plain, np.asarray), (deep, torch.tensor)):
+        cache = side.prepare(**{"from": wrap(offset)})
+        found = [side.step(**{"self": wrap(ids[:, at : at + 2]), "cache": cache}) for at in (0, 2)]
+        np.testing.assert_allclose(np.concatenate(found, 1), whole, rtol=1e-9)
+        new = side.generate(ids[:, :2], 3, **{"from": wrap(offset)})
+        assert (
+            new.shape == (1, 3)
+            and [int(x[0]) for x in side.stream(ids[:, :2], 3, **{"from": wrap(offset)})] == new[0].tolist()
+        )
     assert type(deep).__name__ == "F_" and type(deep).__module__.startswith("attnc_generated_f_")
