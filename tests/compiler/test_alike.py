@@ -24,6 +24,9 @@ block soft(x: [d]) -> [d] {
 block power[n: const](x: [d]) -> [d] {
     return x ^ n
 }
+block powers[n: const, m: const](x: [d]) -> [d] {
+    return x ^ n + m
+}
 block cell(x: [d], h: [d]) -> (h: [d]) {
     return tanh(x + h)
 }
@@ -178,6 +181,11 @@ APART = {
         "(x: [d]) -> [d] {\n return power[n = two](x)\n}",
         "(x: [d]) -> [d] {\n return power[n = three](x)\n}",
         "`n` is 3, and not 2",
+    ),
+    "a const given by another formula": (
+        "(x: [d]) -> [d] {\n repeat i in two {\n  x = powers[n = i, m = i](x)\n }\n return x\n}",
+        "(x: [d]) -> [d] {\n repeat i in two {\n  x = powers[n = i, m = i + 1](x)\n }\n return x\n}",
+        "a number is another",
     ),
     "a number for an argument": (
         "(x: [d], y: [d]) -> [d] {\n return act(x)\n}",

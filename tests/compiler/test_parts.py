@@ -8,6 +8,7 @@ import pytest
 
 from attnc.compiler.expanded import steps
 from attnc.compiler.folders import Folders, Outside
+from attnc.compiler.graph import makes
 from attnc.compiler.inventory import inventory
 from attnc.compiler.names import did_you_mean, is_reserved, listed, nearest
 from attnc.compiler.program import Program, build
@@ -161,6 +162,36 @@ model net(x: [t, d]) -> [t, d] {
     assert steps(program.graph("cell")) == 1 + 1 + 2
     # The repeat, four passes of one step and one of a call; then a number, and the scan, which counts as one item.
     assert steps(program.graph("net")) == 1 + 4 * 1 + (1 + 2) + 1 + (1 + 4)
+
+
+# -- what values are called ------------------------------------------------------------------------------------------
+
+
+def test_a_value_keeps_its_first_name() -> None:
+    program = checked(
+        """
+depth d = 8
+block both(x: [d]) -> (a: [d], b: [d]) {
+    return relu(x), gelu(x)
+}
+block net(x: [d]) -> [d] {
+    y = relu(x)
+    z = y
+    a, b = both(z)
+    a2 = a
+    x2 = x
+    repeat.r 2 {
+        b = b + x2
+    }
+    c = b
+    return z + a2 * c
+}
+"""
+    )
+    graph = program.graph("net")
+    names = [[value.name for value in makes(node)] for node in graph.nodes]
+    assert names == [["y"], ["a", "b"], ["b"], [None], [None]]
+    assert [entry.name for entry in graph.inputs] == ["x"]
 
 
 # -- folders ---------------------------------------------------------------------------------------------------------
