@@ -6,6 +6,7 @@ The oracle of tests/backends reads the graph; here nothing is believed that the 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -343,3 +344,44 @@ def test_what_comes_out(case: tuple[str, tuple[Any, ...], Any]) -> None:
     assert len(found) == len(wanted)
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, np.asarray(b, dtype=float), rtol=1e-12)
+
+
+USED = """
+depth d = 8, key = d / 2
+const n = 2, m = n + 1
+block layer(x: [d]) -> [d] {
+    return x * n + 10 * m + 100 * |key|
+}
+"""
+USING = """
+use other: layer, d as size, n
+config big { size = 4, n = 3 }
+config small { size = 2 }
+model net(x: [size]) -> [size] {
+    return layer(x) + 10000 * n
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "sizes", "size", "n"),
+    [
+        (None, {}, 8, 2),
+        (None, {"n": 5}, 8, 5),
+        (None, {"size": 6, "n": 5}, 6, 5),
+        ("big", {}, 4, 3),
+        ("small", {}, 2, 2),
+        ("big", {"n": 7}, 4, 7),
+        ("big", {"size": 10}, 10, 3),
+        ("small", {"n": 1}, 2, 1),
+    ],
+)
+def test_sizes_and_consts_of_a_used_file(
+    config: str | None, sizes: dict[str, int], size: int, n: int, tmp_path: Path
+) -> None:
+    """What is set replaces what a config says, and that what the files say; what is made of it follows."""
+    (tmp_path / "other.attn").write_text(USED, encoding="utf-8")
+    (tmp_path / "main.attn").write_text(USING, encoding="utf-8")
+    model = attnc.load(tmp_path / "main.attn", config=config, sizes=sizes).model("net")
+    found = model.numpy(dtype=np.float64)(np.ones(size))
+    np.testing.assert_array_equal(found, np.full(size, n + 10 * (n + 1) + 100 * (size // 2) + 10000 * n))
