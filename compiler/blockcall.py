@@ -780,14 +780,7 @@ class BlockCall(Binding):
             lifted = tuple(axis for axis in wire.type.axes if axis in graph.lifted)
             ordered = replace(wire.type, axes=(*lifted, *output.axes))
             type = self._outward(ordered)
-            if type is None:
-                body.report(
-                    "E0404",
-                    f"the result of `{self.block.name}` would have one axis twice",
-                    self.call.span,
-                    help=self._usage(),
-                )
-                return [None] * len(graph.outputs)
+            assert type is not None  # two parameters for one axis are apart in all values of the body
             meeting = body.namesakes(type)
             if meeting is not None:
                 body.report_namesakes(*meeting, self.call.span)

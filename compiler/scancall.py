@@ -16,8 +16,8 @@ from .body import Body
 from .builder import Builder
 from .frame import Frame, Instance
 from .graph import Role, Scalar, Scan, Type, Value
-from .static import Static
-from .wires import Wire, show, show_axes
+from .static import Literal, Static
+from .wires import Wire, show
 
 
 @dataclass
@@ -51,6 +51,7 @@ class ScanCall(BlockCall):
         """The arguments at one index: items of what runs along the axis, and states of a type that has settled."""
         assert self.axis is not None
         axis, body = self.axis, self.body
+        arguments = self._with_first_values(arguments)
         self.given = arguments
         if not self._states:
             formal = self.block.decl.formals[-1].name.text if self.block.decl.formals else "h"
@@ -120,6 +121,25 @@ class ScanCall(BlockCall):
         self.unlike = self.foreign = self.mixed = False  # said again, aloud
         return arranged
 
+    def _with_first_values(self, arguments: dict[str, tuple[Wire, Span]]) -> dict[str, tuple[Wire, Span]]:
+        """A state that is not given begins with its default."""
+        given = dict(arguments)
+        for formal in self.block.decl.formals:
+            name = formal.name.text
+            if name in self._states and name not in given and formal.default is not None:
+                frame = self.checker.alone[self.block].frame
+                first = Body(self.checker, frame, Builder(), {}).expr(formal.default)
+                if first is not None and isinstance(first.static, Literal):
+                    given[name] = (first, self.call.span)
+                elif first is not None:
+                    self.body.report(
+                        "E0411",
+                        f"`{name}` goes from step to step, and its default is made of sizes: give its first value",
+                        self.call.span,
+                        help=f"write `{name} = ...` among the arguments",
+                    )
+        return given
+
     def _item(self, wire: Wire) -> Wire:
         """One item along the axis."""
         axes = tuple(axis for axis in wire.type.axes if axis != self.axis)
@@ -174,15 +194,7 @@ class ScanCall(BlockCall):
             assert wire is not None
             lifted = tuple(a for a in wire.type.axes if a in graph.lifted)
             type = self._outward(replace(wire.type, axes=(*lifted, *output.axes)))
-            if type is None or axis in type.axes:
-                shown = show_axes(type.axes) if type else "one axis twice"
-                body.report(
-                    "E0411",
-                    f"a result of `{self.block.name}` has {shown}, and the scan adds `{axis.name}`",
-                    self.call.span,
-                    help=f"a step gives what belongs to one item: nothing along `{axis.name}`",
-                )
-                return [None] * len(graph.outputs)
+            assert type is not None  # and no value of the body has the axis: it was given items
             here = len(lifted)
             type = Type(type.element, (*type.axes[:here], axis, *type.axes[here:]), type.thin)
             role = max(wire.role, *(arg.role for arg in args))

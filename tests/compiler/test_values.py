@@ -293,6 +293,41 @@ CASES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
         }""",
         (X,), 4 * X.sum() + 0 * X,
     ),
+    "an option that is what the call gives": (
+        """
+        depth d = 2
+        block f[plus: const](x: [d]) -> [d] {
+            return layernorm.n[d](x, scale = false, bias = plus, eps = 3 / 4)
+        }
+        model net(x: [d]) -> [d] {
+            return f[plus = false](x)
+        }""",
+        (X,), np.array([-0.5, 0.5]),
+    ),
+    "a variable that is a number": (
+        """
+        depth d = 2
+        model net(x: [d]) -> [d] {
+            n = 2 + floor(|d| / 2)
+            repeat.r n * 1 {
+                x = 2 * x
+            }
+            return x
+        }""",
+        (X,), X * 8,
+    ),
+    "a state that is left to its default": (
+        """
+        width t
+        block cell(x: [], h: [], n: [] = 5) -> (h: [], n: []) {
+            return h + x * n, n + 1
+        }
+        model net(x: [t]) -> [t] {
+            h, _ = scan[t] cell(x, h = 1)
+            return h
+        }""",
+        (np.array([1.0, 2.0, 3.0]),), [6, 18, 39],
+    ),
     "renames in turn": (
         """
         width i
