@@ -48,8 +48,8 @@ def after(text: str, name: str) -> str:
 
 
 def nodes(graph: Graph) -> str:
-    """The graphs without their axes, and without the inputs of the first."""
-    text = re.sub(r"^  (?:width|depth|const) .*\n", "", dump(graph), flags=re.MULTILINE)
+    """The graphs without their axes but their own, and without the inputs of the first."""
+    text = re.sub(r"^  (?:width|depth|const) (?!.*\(own\)$).*\n", "", dump(graph), flags=re.MULTILINE)
     first, blank, rest = text.partition("\n\n")
     first = re.sub(r"^  in .*\n", "", first.partition("\n")[2], flags=re.MULTILINE)
     return (first + blank + rest).strip("\n")
