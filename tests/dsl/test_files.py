@@ -95,7 +95,15 @@ def test_the_largest_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "newline"),
-    [("", "\n"), ("a", "\n"), ("\na\r\n", "\n"), ("a\r\nb\n", "\r\n"), ("\r\na", "\r\n"), ("a\nb\r\n", "\n")],
+    [
+        ("", "\n"),
+        ("a", "\n"),
+        ("\na\r\n", "\n"),
+        ("\na\r", "\n"),
+        ("a\r\nb\n", "\r\n"),
+        ("\r\na", "\r\n"),
+        ("a\nb\r\n", "\n"),
+    ],
 )
 def test_the_first_line_says_how_lines_end(text: str, newline: str) -> None:
     assert Source("t", text).newline == newline
