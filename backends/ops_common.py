@@ -101,7 +101,7 @@ def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | Non
     result = body.combine([Q, K, V, *others], Code(""), (*shared, q, v), node.out)
     thin = frozenset(a for a in result.thin if a not in (q, v)) | ({q} & Q.thin) | ({v} & V.thin)
     data = [val if val.number else over(val, shared, q, k, body) for val in data]
-    alike = all(val.lead == FULL and len(val.axes) == len(laid[0].axes) and not val.thin for val in laid)
+    alike = len({len(val.axes) for val in laid}) == 1 and all(val.lead == FULL and not val.thin for val in laid)
     masks = [val for val in (where, bias) if val is not None]
     alike = alike and all(val.lead == FULL or (val.lead == NONE and len(val.axes) == 2) for val in masks)
     return Attention(laid, where, data, bias, replace(result, thin=thin), alike)

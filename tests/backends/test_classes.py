@@ -7,6 +7,7 @@ import re
 import pytest
 
 from attnc.backends import numpy_source, torch_source
+from attnc.compiler.rewrites import passes_without
 
 from .agreement import graph_of
 
@@ -66,11 +67,6 @@ APART = {
         "f.a[k = 2](x)",
         "f.b[k = 3](x)",
     ),
-    "tables and data": (
-        "block f(x: [m], s: []) -> [m] { return linear.w[m -> m](x) * sin(s) }",
-        "f.a(x, t / 3)",
-        "f.b(x, y)",
-    ),
     "numbers, which are put in": (
         "block f(x: [m], s: []) -> [m] { return linear.w[m -> m](x) * s }",
         "f.a(x, 2)",
@@ -90,3 +86,12 @@ def test_classes(what: str, classes: int) -> None:
     graph = graph_of(HEAD + "width hour = 5\n" + block + MODEL.format(one, two))
     assert len(re.findall(r"(?m)^class F_?\d*\(", torch_source(graph))) == classes
     assert len(re.findall(r"(?m)^def f_?\d*\(", numpy_source(graph))) == classes
+
+
+def test_a_table_of_positions_is_given_in_the_models_type_or_to_a_class_of_its_own() -> None:
+    """In a class that is given float64, what it makes of that is float64 until it meets data."""
+    block = "block f(x: [m], s: []) -> [m] { return linear.w[m -> m](x) * s + s }\n"
+    graph = graph_of(HEAD + "width hour = 5\n" + block + MODEL.format("f.a(x, t / 3)", "f.b(x, y)"))
+    for left_out, classes in (([], 1), (["hoist"], 2)):
+        source = torch_source(graph, passes=passes_without(left_out))
+        assert len(re.findall(r"(?m)^class F_?\d*\(", source)) == classes
