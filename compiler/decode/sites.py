@@ -80,7 +80,7 @@ class Site:
     @property
     def path(self) -> str:
         above = self.parent.path if self.parent else ""
-        return f"{above}.{self.name}" if above and self.name else above or self.name
+        return f"{above}.{self.name}" if above else self.name
 
     def home(self, axis: Axis) -> Site:
         """The site that the axis belongs to: a repeat's body has those around it, a block those that it lifts over."""

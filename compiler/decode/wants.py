@@ -293,6 +293,7 @@ class Wants:
                             mode.even()
                 if number < node.carried:
                     self._round(inner, outer)
+                    self._round(site.cells[node.outs[number].id], outer)  # it goes in even if no pass reads it
                 else:
                     self._up(inner, outer, {})
 

@@ -184,6 +184,19 @@ KEPT: dict[str, tuple[str, list[str]]] = {
         "w = softmax[other](dot[model](x, y))\nreturn dot[other](w, y)",
         ["y [other, model = 9], made once"],
     ),
+    "round by way of others": (
+        """param one: [model]
+        u = broadcast[seq](one)
+        v = u * 2
+        w = u * 3
+        repeat layers {
+            w = v
+            v = u
+            u = tanh(x)
+        }
+        return x + w[seq = max(seq - 1, 0)]""",
+        ["w [model = 9], the last item: 9 numbers an item"],
+    ),
     "nothing to keep": ("return layernorm.n[model](x) * sin(seq / 9)", []),
 }  # fmt: skip
 
