@@ -29,6 +29,8 @@ TORCH = (
     "torch_helpers",
     "torch_losses",
     "span_helpers",
+    "torch_sights",
+    "torch_blocks",
     "torch_masks",
     "torch_maps",
     "decoding_helpers",

@@ -1,8 +1,8 @@
 """Attention under masks of positions: helpers that generated PyTorch code carries along, as torch_helpers.py has them.
 
-What was measured, and led here (CPU, forward and backward): blocks of 64 queries are fastest for narrow masks, of 256
-for wide ones; more than four dimensions keep PyTorch from its fused kernels (a factor of 3.6); slices of keys in place
-of pieces would cost a gradient of the whole width for each block.
+What was measured of PyTorch's kernel, and led here (CPU, forward and backward): blocks of 64 queries are fastest for
+narrow masks, of 256 for wide ones; more than four dimensions keep PyTorch from its fused kernels (a factor of 3.6);
+slices of keys in place of pieces would cost a gradient of the whole width for each block.
 
 PyTorch gives `broadcast_shapes` no types: hence the ignores.
 """
@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from .span_helpers import Span, Truth, in_sight
+from .span_helpers import in_sight
+from .torch_blocks import block_attention
 from .torch_helpers import masked_softmax
+from .torch_sights import Runs, block_mask, look, look_at, row_sights, unknown_data
 
 
 def fold(x: Tensor, lead: tuple[int, ...]) -> Tensor:
@@ -77,13 +79,17 @@ def masked_attention(
     numbers: what the mask is made with besides, which a graph may leave open.
 
     Blocks of queries attend to the keys in their sight alone, under a mask of that block, or under none where each of
-    its queries sees all of these keys. So memory is O(width x block). On CUDA this is FlexAttention's work. In a graph
-    for all widths there is one block.
+    its queries sees all of these keys. So memory is O(width x block). On a CPU this is BlockAttention's work where it
+    can do it, on CUDA FlexAttention's. In a graph for all widths there is one block.
     """
     if causal and all(look(x).every for x in data):
         return attention(Q, K, V, is_causal=True, dropout_p=dropout_p, scale=scale)
     given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
     lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
+    if cap is None and not dropout_p and is_plain(*given):
+        narrow = block_attention(seen, lead, Q, K, V, bias, data, scale)
+        if narrow is not None:
+            return narrow
     Q, K, V = (fold(x.expand(*lead, *x.shape[-2:]), lead) for x in (Q, K, V))
     data = tuple(fold(x, lead) for x in data)
     n, m = Q.shape[-2], K.shape[-2]
@@ -96,6 +102,18 @@ def masked_attention(
     else:
         out = blocked_attention(seen, Q, K, V, data, bias, dropout_p, scale, cap)
     return out.reshape(*lead, n, V.shape[-1])
+
+
+def is_plain(*given: Tensor) -> bool:
+    """Whether these are tensors in the memory of a CPU, float32 or float64, which autograd alone watches."""
+    if torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu"):
+        return False
+    if getattr(torch._C, "_are_functorch_transforms_active", bool)():
+        return False
+    dtypes = {x.dtype for x in given if x.is_floating_point()}
+    return dtypes in ({torch.float32}, {torch.float64}) and all(
+        type(x) in (Tensor, nn.Parameter) and x.device.type == "cpu" for x in given
+    )
 
 
 def is_open(*numbers: Any) -> bool:
@@ -131,7 +149,7 @@ def blocked_attention(
     if torch.compiler.is_compiling():
         size, sights = unseen_sights(seen, n, m, tuple(x.dtype == torch.bool for x in data))
     else:
-        size, sights = block_sights(seen, n, m, partial(block_data, data))
+        size, sights = block_sights(seen, n, m, look_at(data))
     keys, values = torch.split(K, 64, -2), torch.split(V, 64, -2)
     biases = [None] * len(sights) if bias is None else torch.split(bias, size, -2)
     blocks = []
@@ -140,9 +158,7 @@ def blocked_attention(
             blocks.append(V[..., :0, :].sum(-2, keepdim=True).expand(-1, -1, q.shape[-2], -1))
             continue
 
-        def attend(
-            q: Tensor, q0: int = q0, runs: list[tuple[int, int, bool]] = runs, tilt: Tensor | None = tilt
-        ) -> Tensor:
+        def attend(q: Tensor, q0: int = q0, runs: Runs = runs, tilt: Tensor | None = tilt) -> Tensor:
             k, v = ([part for a, b, _ in runs for part in x[a // 64 : -(-b // 64)]] for x in (keys, values))
             b = None if tilt is None else torch.cat([tilt[..., a:b] for a, b, _ in runs], -1)
             return attend_block(
@@ -175,70 +191,19 @@ def attend_block(
     return F.scaled_dot_product_attention(q, k, v, bias if mask is None else mask, dropout_p, scale=scale)
 
 
-def block_sights(
-    seen: Callable[..., Any], n: int, m: int, look: Callable[..., list[Any]]
-) -> tuple[int, list[list[tuple[int, int, bool]]]]:
-    """The size of a block of queries, and for each the runs of keys in its sight, and whether it surely sees all.
-
-    look(q0, q1, k0, k1): what is known of the data of the mask on a tile.
-    """
+def block_sights(seen: Callable[..., Any], n: int, m: int, look: Callable[..., list[Any]]) -> tuple[int, list[Runs]]:
+    """The size of a block of queries for PyTorch's kernel, and the sights of each."""
     for size in (64, 256):
-        starts = range(0, n, size)
-        found = [in_sight(seen, q, min(q + size, n), m, 64, partial(look, q, min(q + size, n))) for q in starts]
+        found = row_sights(seen, n, m, size, look)
         if all(sum(b - a for a, b, _ in runs) <= 512 for runs in found):
             break
     return size, found
 
 
 @as_constant
-def unseen_sights(
-    seen: Callable[..., Any], n: int, m: int, truths: tuple[bool, ...]
-) -> tuple[int, list[list[tuple[int, int, bool]]]]:
+def unseen_sights(seen: Callable[..., Any], n: int, m: int, truths: tuple[bool, ...]) -> tuple[int, list[Runs]]:
     """`block_sights` in a graph, which knows nothing of the data but which are truth values."""
     return block_sights(seen, n, m, lambda *tile: [unknown_data(truth) for truth in truths])
-
-
-def unknown_data(truth: bool) -> Truth | Span:
-    """What is known of data that nobody looked at."""
-    return Truth(False, True) if truth else Span(-(2**62), 2**62)
-
-
-def block_data(data: tuple[Tensor, ...], q0: int, q1: int, k0: int, k1: int) -> list[Any]:
-    """What is known of the data of a mask on one tile."""
-    return [look(cut(x, q0, q1, [(k0, k1, False)])) for x in data]
-
-
-def block_mask(
-    seen: Callable[..., Any],
-    q0: int,
-    q1: int,
-    runs: list[tuple[int, int, bool]],
-    data: tuple[Tensor, ...],
-    device: torch.device,
-) -> Tensor | None:
-    """The mask [.., q, k] of the queries q0 .. q1 - 1 and the keys of these runs; None if all is seen."""
-    if all(every for _, _, every in runs):
-        return None
-    q = torch.arange(q0, q1, device=device)[:, None]
-    k = torch.cat([torch.arange(a, b, device=device) for a, b, _ in runs])[None, :]
-    mask: Tensor | bool = seen(q, k, *(cut(x, q0, q1, runs) for x in data))
-    return None if isinstance(mask, bool) else mask
-
-
-def cut(x: Tensor, q0: int, q1: int, runs: list[tuple[int, int, bool]]) -> Tensor:
-    """The data [.., q, k] of a mask at some queries and runs of keys; a dimension of size 1 is the same for all."""
-    x = x[..., q0:q1, :] if x.shape[-2] > 1 else x
-    if x.shape[-1] == 1:
-        return x
-    return torch.cat([x[..., a:b] for a, b, _ in runs], -1) if len(runs) > 1 else x[..., runs[0][0] : runs[0][1]]
-
-
-def look(x: Tensor) -> Any:
-    """What is known of all of this data. To look would break a graph, and make a GPU wait: there nothing is known."""
-    truth = x.dtype == torch.bool
-    if torch.compiler.is_compiling() or x.device.type != "cpu" or not x.numel():
-        return unknown_data(truth)
-    return Truth(bool(x.all()), bool(x.any())) if truth else Span(int(x.min()), int(x.max()))
 
 
 def flexible_attention(

@@ -26,6 +26,7 @@ def standard_imports(code: str) -> list[str]:
     homes = {
         "Callable": "collections.abc",
         "Iterator": "collections.abc",
+        "Sequence": "collections.abc",
         "cache": "functools",
         "partial": "functools",
         "Any": "typing",

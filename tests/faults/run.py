@@ -30,7 +30,16 @@ FOLDERS = ["dsl", "compiler", "backends"]
 # Pages of text, and what prints graphs for the tests.
 LEFT_OUT = ["dsl/catalogue/", "compiler/dump.py", "__init__.py"]
 # Their text is carried into generated code: a golden file of such code would find any change of theirs, however right.
-CARRIED = ["_helpers.py", "numpy_pointwise.py", "torch_losses.py", "torch_masks.py", "numpy_masks.py", "_decoding.py"]
+CARRIED = [
+    "_helpers.py",
+    "numpy_pointwise.py",
+    "torch_losses.py",
+    "torch_masks.py",
+    "torch_blocks.py",
+    "torch_sights.py",
+    "numpy_masks.py",
+    "_decoding.py",
+]
 EQUIVALENT = HERE / "equivalent.txt"
 Picked = tuple[int, str, Fault]  # its number, its file below the package, the fault
 
