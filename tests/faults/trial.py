@@ -227,7 +227,15 @@ class _Watch:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         signal.alarm(int(30 + 30 * self.trial.tests[item.nodeid]))
-        return (yield)
+        try:
+            return (yield)
+        finally:
+            if self.is_over:
+                item.session.shouldstop = "no more time"
+
+    @property
+    def is_over(self) -> bool:
+        return _spent() > self.end
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -242,7 +250,7 @@ def _run(trial: Trial, items: list[pytest.Item]) -> str:
     try:
         for item, later in zip(some, [*some[1:], None], strict=True):
             item.ihook.pytest_runtest_protocol(item=item, nextitem=later)
-            if watch.failed or _spent() > watch.end:
+            if watch.failed or watch.is_over:
                 break
     except pytest.exit.Exception:
         pass
@@ -266,8 +274,10 @@ def _run_anew(trial: Trial, folder: str) -> str:
         if some:
             watch = _Watch(trial)
             code = pytest.main([*OPTIONS, "-x", *some], plugins=[watch])
-            if watch.failed or code not in (0, 5):
-                return watch.failed or "collecting the tests"
+            if watch.failed or watch.is_over:
+                return watch.failed or ""
+            if code not in (0, 5):
+                return "collecting the tests"
     return ""
 
 
