@@ -79,10 +79,6 @@ def _real(value: Value) -> bool:
     return value.role > Role.TABLE and value.type.element is Scalar.REAL
 
 
-def _decides(node: Node) -> bool:
-    return isinstance(node, Apply) and node.op in DECIDES and any(map(_real, node.operands))
-
-
 def _alike(x: Value, out: Value) -> bool:
     same = x.type.element == out.type.element and set(x.type.axes) == set(out.type.axes)
     return same and x.type.thin == out.type.thin and x.role == out.role
