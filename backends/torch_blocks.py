@@ -199,7 +199,7 @@ class BlockAttention(torch.autograd.Function):
         data, kept = more[: ctx.data], more[ctx.data :]
         needed = ctx.needs_input_grad[1:5]
         if torch.is_grad_enabled():
-            return None, *twice(plan, grad, needed, Q, K, V, bias, data), *(None for _ in data)
+            return None, *gradients_again(plan, grad, needed, Q, K, V, bias, data), *(None for _ in data)
         dQ, dK, dV = torch.empty_like(Q), torch.zeros_like(K), torch.zeros_like(V)
         of_bias = torch.zeros_like(bias) if needed[3] else None
         known = Room(kept, True)
@@ -222,7 +222,7 @@ class BlockAttention(torch.autograd.Function):
         return None, dQ, dK, dV, of_bias, *(None for _ in data)
 
 
-def twice(
+def gradients_again(
     plan: BlockPlan,
     grad: Tensor,
     needed: Sequence[bool],
