@@ -9,11 +9,13 @@ see (equivalent.txt).
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import random
 import sys
 import tempfile
 import time
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -29,17 +31,6 @@ from trial import Trial, copy_of_package, function_at, run  # noqa: E402
 FOLDERS = ["dsl", "compiler", "backends"]
 # Pages of text, and what prints graphs for the tests.
 LEFT_OUT = ["dsl/catalogue/", "compiler/dump.py", "__init__.py"]
-# Their text is carried into generated code: a golden file of such code would find any change of theirs, however right.
-CARRIED = [
-    "_helpers.py",
-    "numpy_pointwise.py",
-    "torch_losses.py",
-    "torch_masks.py",
-    "torch_blocks.py",
-    "torch_sights.py",
-    "numpy_masks.py",
-    "_decoding.py",
-]
 EQUIVALENT = HERE / "equivalent.txt"
 Picked = tuple[int, str, Fault]  # its number, its file below the package, the fault
 
@@ -105,6 +96,14 @@ def emits(name: str) -> bool:
     return name.startswith(("backends/", "compiler/ops/"))
 
 
+@cache
+def helpers() -> set[str]:
+    """What generated code carries along: no test runs these lines, and a golden file of such code finds any change."""
+    tree = ast.parse((ROOT / "backends" / "helper_text.py").read_text(encoding="utf-8"))
+    lists = [node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)]
+    return {f"backends/{ast.literal_eval(name)}.py" for names in lists for name in names.elts}
+
+
 def one_line(text: str) -> str:
     """Code as lists show it."""
     text = " ".join(text.split())
@@ -142,7 +141,7 @@ def tried(picked: list[Picked], workers: int, limit: float) -> list[dict[str, ob
 
 def prepared(reach: Reach, name: str, fault: Fault, limit: float) -> Trial:
     text = (ROOT / name).read_text(encoding="utf-8")
-    carried = name.startswith("backends/") and name.endswith(tuple(CARRIED))
+    carried = name in helpers()
     tests = reach.of(["backends/helper_text.py", name]) if carried else reach.tests(name, fault.lines)
     function = None if reach.imports(name, fault.lines) else function_at(text, fault.lines)
     sound, faulty = (with_fault(text, fault, emits(name), sound=sound) for sound in (True, False))
