@@ -98,9 +98,9 @@ def arithmetic(call: OpCall) -> Wire | None:
             if ia.axis.family != ib.axis.family:
                 return call.families(ia.axis, ib.axis)
             element = Scalar.INT
-        elif ia and b.element is Scalar.INT:
+        elif ia:
             element = a.element
-        elif ib and a.element is Scalar.INT:
+        else:
             element = b.element if op == "+" else Scalar.INT
     elif (op in "+-*%" and a.element is not Scalar.REAL and b.element is not Scalar.REAL) or (
         op == "^" and a.element is Scalar.INT and b.element is Scalar.INT and b.static is not None

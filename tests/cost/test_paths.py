@@ -187,6 +187,13 @@ def test_any_item_by_content() -> None:
     assert (path.hops, path.sure) == (1, True)
 
 
+def test_by_way_of_a_mask() -> None:
+    """What is summed is the same everywhere: only which items count depends on others."""
+    counted = "\n return x * 0 + broadcast[seq](sum[past](broadcast[past](2.5) where mean[model](x)[seq as past] > 0))"
+    path = model(counted).cost(seq=9).paths["seq"]
+    assert (path.hops, path.sure) == (1, True)
+
+
 def test_never() -> None:
     """Items that do not meet have no path; a mask that is no band gives a bound."""
     assert model("\n return relu(x)").cost().paths["seq"].hops is None

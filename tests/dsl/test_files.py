@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,16 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         read(tmp_path)
     with pytest.raises(FileProblem, match="NUL"):
         read("a\0b")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_what_one_names_may_be_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for take in (lambda path: read(path).text.encode(), read_bytes):
+        writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"width n",))
+        writer.start()
+        assert take(tmp_path / "pipe") == b"width n"
+        writer.join()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
