@@ -356,7 +356,7 @@ class Body(Calls):
             if self.graph.kind == "block" or again:  # a number in each pass
                 return val
             kind, table = kind_of(output.value), is_table(output.value)
-            dtype = self.float64() if table and self.graph.kind == "repeat" else self.dtype if kind == "real" else ""
+            dtype = self.dtype_of(kind, table and self.graph.kind == "repeat")
             shape = f"({'1, ' * len(order)})" if order else "()"
             text = self.filled(shape.replace(", )", ",)"), val.text, kind, dtype)
             val = Val(Code(text), order, frozenset(order), NONE, kind, table, False, val.needs, val.bounds, val.names)

@@ -51,7 +51,7 @@ class Calls(Layout):
                 continue
             kind, table = kind_of(item.value), is_table(item.value)
             if val.number:
-                dtype = self.float64() if table else self.dtype if kind == "real" else ""
+                dtype = self.dtype_of(kind, table)
                 shape = "1, " * len(formal)
                 text = self.filled(f"({shape.strip()})" if formal else "()", val.text, kind, dtype)
                 val = Val(
@@ -380,7 +380,7 @@ class Calls(Layout):
             sizes = [self.extent(a).text for a in (*spread, *formal)]
             shapes[place] = ", ".join([*lead, *sizes])
             if val.number:
-                dtype = self.float64() if table else self.dtype if kind == "real" else ""
+                dtype = self.dtype_of(kind, table)
                 shape = f"({shapes[place]}{',' if len(sizes) + len(lead) == 1 else ''})"
                 val = Val(Code(self.filled(shape, val.text, kind, dtype)), (*spread, *formal), kind=kind, table=table)
             else:
@@ -437,7 +437,7 @@ class Calls(Layout):
             assert output is not None
             if output.number is not None and targets[place] != "_":  # the same at each step
                 value = (graph.inputs[next_state[place]] if place in next_state else graph.outputs[place]).value
-                dtype = self.float64() if is_table(value) else self.dtype if kind_of(value) == "real" else ""
+                dtype = self.dtype_of(kind_of(value), is_table(value))
                 self.line(f"{targets[place]} = {self.filled('()', targets[place], kind_of(value), dtype)}")
             if place in next_state and (output.thin or (output.lead != FULL and (any_lead or spread))):
                 name = targets[place]
@@ -466,7 +466,7 @@ class Calls(Layout):
                 continue
             sizes = ["0", *(self.extent(a).text for a in axes)]
             ahead = [*lead, *(self.extent(a).text for a in spread)] if len(order) > 1 + len(axes) or got != NONE else []
-            empty = self.filled(f"({', '.join([*ahead, *sizes])},)", "0", val.kind, self._kept_dtype(val))
+            empty = self.filled(f"({', '.join([*ahead, *sizes])},)", "0", val.kind, self.dtype_of(val.kind, val.table))
             text = self.stacked(lists[place], -1 - len(axes))
             val = replace(val, code=Code(f"{text} if {lists[place]} else {empty}", 0))
             bound = self.let(out.name or "x", self.real(val, is_table(out)) if val.kind == "real" else val)
@@ -483,9 +483,6 @@ class Calls(Layout):
             left = tuple(a for a in x.axes if a != axis)
             x = replace(x, code=Code(text), axes=left, thin=x.thin - {axis}, depth=x.depth + 1)
         return x
-
-    def _kept_dtype(self, val: Val) -> str:
-        return self.float64() if val.table else self.dtype if val.kind == "real" else ""
 
     def _lead_shape(self, args: list[Val], steps: tuple[int, ...], spread: Iterable[Axis], any_lead: bool) -> list[str]:
         """The leading dimensions of one step, as a part of a shape."""

@@ -252,10 +252,14 @@ class Layout(ABC):
     def record(self, out: Value, val: Val) -> None:
         """Puts a value that is captured where the model finds it, and remembers its dimensions."""
         if val.number:
-            dtype = self.float64() if is_table(out) else self.dtype if kind_of(out) == "real" else ""
+            dtype = self.dtype_of(kind_of(out), is_table(out))
             val = Val(Code(self.filled("()", val.text, kind_of(out), dtype)))
         self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
         self.line(f"found[{self.found_at(self.file.captures.label(self.graph, out))}] = {val.text}")
+
+    def dtype_of(self, kind: str, table: bool) -> str:
+        """The type of an array made anew; "" for that of its kind. Tables are float64."""
+        return self.float64() if table else self.dtype if kind == "real" else ""
 
     def order_wanted(self, value: Value) -> tuple[Axis, ...] | None:
         """In which order its readers would like the axes of a value, if they say so."""

@@ -14,7 +14,7 @@ from ..compiler.masks.term import leaves
 from ..compiler.static import Literal
 from .body import Body
 from .names import Namer
-from .static_code import BITAND, BITOR, UNARY, Code, binary, number
+from .static_code import BITAND, BITOR, Code, number, operator
 from .values import Val
 
 
@@ -66,13 +66,8 @@ def define(body: Body, predicate: Predicate, data: list[Val]) -> tuple[str, list
 
 def operation(op: str, codes: list[Code]) -> Code:
     """An operation on arrays, spans or numbers alike."""
-    if op in ("and", "or"):
-        sign, level = ("&", BITAND) if op == "and" else ("|", BITOR)
-        return Code(f"{codes[0].at(level)} {sign} {codes[1].at(level + 1)}", level)
     if op == "not":
         return Code(f"{codes[0].at(BITAND)} ^ True", BITOR + 1)  # as `~`, for spans too (span_helpers.Truth)
-    if op == "neg":
-        return Code(f"-{codes[0].at(UNARY)}", UNARY)
     if op == "abs":
         return Code(f"abs({codes[0].text})")
-    return binary(op, *codes)
+    return operator(op, codes)

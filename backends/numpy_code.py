@@ -22,11 +22,9 @@ from .decoder import DOCS, NAMES, begin_decoding, decoder_functions
 from .helper_text import NUMPY, helper_names, helpers, used_helpers
 from .names import Namer
 from .plan import Plan, Program
-from .static_code import ATOM, TERM, Code, binary, number, static_code
+from .static_code import ATOM, OPERATORS, TERM, Code, number, operator, static_code
 from .values import NONE, CannotEmit, Val, is_table
 from .writing import is_path, passes, standard_imports, wrap
-
-BINARY = ("+", "-", "*", "/", "%", "^", "<=", ">=", "<", ">", "==", "!=")
 
 
 class NumpyBody(Body):
@@ -177,15 +175,8 @@ class NumpyBody(Body):
 
     def point(self, op: str, vals: list[Val], out: Value) -> Code:
         codes = [val.code for val in vals]
-        if op in BINARY:
-            return binary(op, codes[0], codes[1])
-        if op in ("and", "or"):
-            sign, level = ("&", 7) if op == "and" else ("|", 5)
-            return Code(f"{codes[0].at(level)} {sign} {codes[1].at(level + 1)}", level)
-        if op == "neg":
-            return Code(f"-{codes[0].at(11)}", 11)
-        if op == "not":
-            return Code(f"~{codes[0].at(11)}", 11)
+        if op in OPERATORS:
+            return operator(op, codes)
         if op == "rsqrt":
             return Code(f"1 / np.sqrt({codes[0].text})", TERM)
         if op in ("floor", "ceil"):

@@ -178,7 +178,7 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             total = replace(total, code=Code(f"{total.code.at(TERM)} * {by.at(TERM + 1)}", TERM))
         return replace(total, needs=x.needs | mask.needs, names=total.names | x.names)
     if x.number:
-        dtype = body.float64() if is_table(out) else body.dtype if kind == "real" else ""
+        dtype = body.dtype_of(kind, is_table(out))
         x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False, table=is_table(out))
     fed = [x]
     if mask is None:

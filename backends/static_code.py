@@ -62,6 +62,22 @@ def binary(op: str, left: Code, right: Code) -> Code:
     return Code(f"{left.at(left_level)} {spelling} {right.at(right_level)}", level)
 
 
+# What arrays, too, have an operator of Python for.
+OPERATORS = ("+", "-", "*", "/", "%", "^", "<=", ">=", "<", ">", "==", "!=", "and", "or", "neg", "not")
+
+
+def operator(op: str, codes: list[Code]) -> Code:
+    """One of OPERATORS on arrays: where numbers have words, these have signs."""
+    match op:
+        case "and" | "or":
+            sign, level = ("&", BITAND) if op == "and" else ("|", BITOR)
+            return Code(f"{codes[0].at(level)} {sign} {codes[1].at(level + 1)}", level)
+        case "neg" | "not":
+            return Code(f"{'-' if op == 'neg' else '~'}{codes[0].at(UNARY)}", UNARY)
+        case _:
+            return binary(op, *codes)
+
+
 def apply(op: str, codes: list[Code]) -> Code:
     """An operation on Python numbers."""
     if op == "neg":

@@ -33,7 +33,7 @@ def _plain(body: Body, node: Apply, x: Val) -> Val:
     table = is_table(node.out)
     if not x.number:
         return body.real(x, table) if kind_of(node.out) == "real" else x
-    dtype = body.float64() if table else body.dtype if kind_of(node.out) == "real" else ""
+    dtype = body.dtype_of(kind_of(node.out), table)
     axes = body.core(node.operands[0].type.axes)
     shape = f"({'1, ' * len(axes)})" if axes else "()"
     text = body.filled(shape.replace(", )", ",)"), x.text, kind_of(node.out), dtype)

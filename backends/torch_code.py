@@ -21,12 +21,9 @@ from .decoder import DOCS, begin_decoding, decoder_lines
 from .helper_text import TORCH, helper_names, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
-from .static_code import ATOM, Code, binary, number, static_code
+from .static_code import ATOM, OPERATORS, Code, number, operator, static_code
 from .values import CannotEmit, Val, is_table
 from .writing import is_path, passes, standard_imports, wrap
-
-BINARY = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%", "^": "^"}
-COMPARE = ("<=", ">=", "<", ">", "==", "!=")
 
 
 def accessible(name: str) -> bool:
@@ -331,15 +328,8 @@ class TorchBody(Body):
 
     def point(self, op: str, vals: list[Val], out: object) -> Code:
         codes = [val.code for val in vals]
-        if op in BINARY or op in COMPARE:
-            return binary(op, codes[0], codes[1])
-        if op in ("and", "or"):
-            sign, level = ("&", 7) if op == "and" else ("|", 5)
-            return Code(f"{codes[0].at(level)} {sign} {codes[1].at(level + 1)}", level)
-        if op == "neg":
-            return Code(f"-{codes[0].at(11)}", 11)
-        if op == "not":
-            return Code(f"~{codes[0].at(11)}", 11)
+        if op in OPERATORS:
+            return operator(op, codes)
         if op in ("floor", "ceil"):
             return codes[0] if vals[0].kind == "int" else Code(f"{codes[0].at(ATOM)}.{op}().long()")
         if op in ("maximum", "minimum"):

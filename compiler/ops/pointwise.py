@@ -340,7 +340,8 @@ def _op(
     )
 
 
-def _binary(name: str, doc: str, rule: Rule, torch: str, numpy: str, glyph: str, saves: str = "") -> Op:
+def _binary(name: str, doc: str, rule: Rule, glyph: str, saves: str = "") -> Op:
+    """The backends write operators as Python does: no template says how."""
     boolean = rule in (compare, truth)
     result = "bool[]" if boolean else "[]"
     kind = "bool[]" if rule is truth else "[]"
@@ -358,8 +359,8 @@ def _binary(name: str, doc: str, rule: Rule, torch: str, numpy: str, glyph: str,
         f"x {name} y",
         doc,
         rule,
-        torch,
-        numpy,
+        "",
+        "",
         "x",
         "y",
         glyph=glyph,
@@ -370,21 +371,21 @@ def _binary(name: str, doc: str, rule: Rule, torch: str, numpy: str, glyph: str,
 
 
 ROWS: tuple[Op, ...] = (
-    _binary("+", "Sum.", arithmetic, "{0} + {1}", "{0} + {1}", "add"),
-    _binary("-", "Difference.", arithmetic, "{0} - {1}", "{0} - {1}", "subtract"),
-    _binary("*", "Product, element by element.", arithmetic, "{0} * {1}", "{0} * {1}", "multiply", "other"),
-    _binary("/", "Quotient: always real.", arithmetic, "{0} / {1}", "{0} / {1}", "divide", "other divisor"),
-    _binary("%", "Remainder, with the sign of the divisor.", arithmetic, "{0} % {1}", "{0} % {1}", "function"),
-    _binary("^", "Power.", arithmetic, "{0} ** {1}", "{0} ** {1}", "function", "x"),
-    _op("neg", "-x", "Negation.", keep, "-{0}", "-{0}"),
-    _binary("<=", "At most.", compare, "{0} <= {1}", "{0} <= {1}", "predicate"),
-    _binary(">=", "At least.", compare, "{0} >= {1}", "{0} >= {1}", "predicate"),
-    _binary("<", "Less.", compare, "{0} < {1}", "{0} < {1}", "predicate"),
-    _binary(">", "Greater.", compare, "{0} > {1}", "{0} > {1}", "predicate"),
-    _binary("==", "Equal.", compare, "{0} == {1}", "{0} == {1}", "predicate"),
-    _binary("!=", "Unequal.", compare, "{0} != {1}", "{0} != {1}", "predicate"),
-    _binary("and", "Both.", truth, "{0} & {1}", "{0} & {1}", "predicate"),
-    _binary("or", "Either.", truth, "{0} | {1}", "{0} | {1}", "predicate"),
+    _binary("+", "Sum.", arithmetic, "add"),
+    _binary("-", "Difference.", arithmetic, "subtract"),
+    _binary("*", "Product, element by element.", arithmetic, "multiply", "other"),
+    _binary("/", "Quotient: always real.", arithmetic, "divide", "other divisor"),
+    _binary("%", "Remainder, with the sign of the divisor.", arithmetic, "function"),
+    _binary("^", "Power.", arithmetic, "function", "x"),
+    _op("neg", "-x", "Negation.", keep, "", ""),
+    _binary("<=", "At most.", compare, "predicate"),
+    _binary(">=", "At least.", compare, "predicate"),
+    _binary("<", "Less.", compare, "predicate"),
+    _binary(">", "Greater.", compare, "predicate"),
+    _binary("==", "Equal.", compare, "predicate"),
+    _binary("!=", "Unequal.", compare, "predicate"),
+    _binary("and", "Both.", truth, "predicate"),
+    _binary("or", "Either.", truth, "predicate"),
     _op(
         "not",
         "not x",
