@@ -116,13 +116,22 @@ class Reach:
         return self._in_order(names)
 
     def _in_order(self, names: set[str]) -> list[str]:
-        """The quick ones of each file first; all files get the same time, for those of one file find much the same."""
+        """The quick ones of each file first; all files get the same time, for those of one file find much the same.
+
+        What compares texts letter by letter finds more, and gets five times the time of others.
+        """
         spent: defaultdict[str, float] = defaultdict(float)
         ends = {}
         for name in sorted(names, key=lambda name: (self.seconds[name], name)):
-            spent[name.partition("::")[0]] += self.seconds[name]
-            ends[name] = spent[name.partition("::")[0]]
+            file = name.partition("::")[0]
+            spent[file] += self.seconds[name] / (5 if self._compares_texts(file) else 1)
+            ends[name] = spent[file]
         return sorted(names, key=lambda name: (ends[name], name))
+
+    @staticmethod
+    @cache
+    def _compares_texts(file: str) -> bool:
+        return "golden(" in (ROOT / file).read_text(encoding="utf-8")
 
     def _read(self, file: str) -> dict[int, list[str]]:
         found: defaultdict[int, list[str]] = defaultdict(list)
