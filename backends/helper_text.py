@@ -18,10 +18,10 @@ def helpers(module: str) -> dict[str, str]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             above = "".join(f"@{ast.get_source_segment(text, line)}\n" for line in node.decorator_list)
             found[node.name] = above + (ast.get_source_segment(text, node) or "")
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found[node.targets[0].id] = ast.get_source_segment(text, node) or ""
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found[node.target.id] = ast.get_source_segment(text, node) or ""
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            (target,) = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if isinstance(target, ast.Name):  # with the comment at its end, which says what it is
+                found[target.id] = "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
     return found
 
 
