@@ -22,7 +22,7 @@ from .modules import checked_size, size_static
 from .names import listed
 from .session import place
 from .sizes import substitute
-from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, known
+from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from .wires import Wire, fits, show, show_axes, show_type
 
 _TOLD_BY_CALLS = frozenset({"E0307"})  # what is decided where a block is called, not where it is declared
@@ -36,6 +36,7 @@ class BlockCall(Binding):
     const_actual: list[tuple[Const, Static]] = field(default_factory=list)
     of_sizes: set[int] = field(default_factory=set)  # parameters that only sizes are derived from: no value has them
     unlike: bool = False  # a parameter is no copy of what it must be a copy of
+    groundless: bool = False  # the default of a parameter is wrong
     foreign: bool = False  # an argument has an axis of the right name, but of another file
     given_wires: list[Wire] = field(default_factory=list)
     mixed: bool = False  # an argument has other axes than the call names: which of the two is meant is not known
@@ -64,6 +65,8 @@ class BlockCall(Binding):
         arguments = self._with_defaults(arranged)
         broken = alone.graph is None or any(d.severity is Severity.ERROR for d, _ in alone.problems)
         frame = self._instance_frame(bound)
+        if self.groundless:
+            return [None] * max(1, len(block.decl.results))
         inputs = self._inputs(frame, arguments)
         if self.foreign or self.mixed:
             return [None] * max(1, len(block.decl.results))
@@ -178,7 +181,6 @@ class BlockCall(Binding):
         """What the callee's implicit parameters stand for, by the ids of the file's axes and consts: as the call names
         them (the ids of those come third), else derived anew from what it names, else the caller's own.
         """
-        checker, caller = self.checker, self.body.frame
         given: dict[int, Axis] = {}
         numbers: dict[int, Static] = {}
         anew = self._file_names(axes, consts)
@@ -192,16 +194,9 @@ class BlockCall(Binding):
                 numbers[const.id] = number
         rebound = {*given, *numbers}
         for axis in axes:
-            if axis.id not in given:
-                given[axis.id] = self._inherited(axis, rebound, given, numbers)
+            self._inherit_axis(axis, rebound, given, numbers)
         for const in consts:
-            if const.id not in numbers:
-                mine = caller.const_of_file.get(const.id)
-                formula = checker.session.const_formulas.get(const.id)
-                if formula is not None and checker.hangs_on(const.id, rebound):
-                    numbers[const.id] = substitute(formula, given, numbers)
-                else:
-                    numbers[const.id] = ConstOf(mine) if mine is not None else Literal(const.value or 0)
+            self._inherit_const(const, rebound, given, numbers)
         return given, numbers, frozenset(rebound)
 
     def _explicit_const(
@@ -217,7 +212,10 @@ class BlockCall(Binding):
         if static is None:
             assert generic.default is not None
             lookup = lambda ident: self._default_name(frame, ident, given, numbers)  # noqa: E731
-            static = size_static(generic.default, lookup, self.body.frame, exact=False) or Literal(0)
+            static = size_static(generic.default, lookup, self.body.frame, exact=False)
+            if static is None:
+                self.groundless = True
+                static = Literal(0)
         assert not isinstance(static, Axis)
         const = self.checker.const_parameter(frame, generic.name.text, known(static), None)
         self.const_actual.append((const, static))
@@ -235,8 +233,9 @@ class BlockCall(Binding):
         if actual is None:
             assert generic.default is not None
             lookup = lambda ident: self._default_name(frame, ident, given, numbers)  # noqa: E731
-            static = size_static(generic.default, lookup, self.body.frame) or Literal(1)
-            return self._default_axis(generic, static)
+            static = size_static(generic.default, lookup, self.body.frame)
+            self.groundless = self.groundless or static is None
+            return self._default_axis(generic, static or Literal(1))
         assert isinstance(actual, Axis)
         return actual
 
@@ -256,35 +255,66 @@ class BlockCall(Binding):
             help=f"declare `{actual.kind.value} {actual.name} like {theirs.name}`",
         )
 
-    def _inherited(self, axis: Axis, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> Axis:
+    def _inherit_axis(self, axis: Axis, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> None:
         """What an implicit parameter stands for that the call does not name: derived anew, or the caller's,
         or itself.
         """
-        checker, caller = self.checker, self.body.frame
-        formula = checker.session.formulas.get(axis.id)
-        if formula is not None and checker.hangs_on(axis.id, rebound):
-            for part in axes_in(formula):
-                if part.id not in given:
-                    given[part.id] = self._inherited(part, rebound, given, numbers)
-            if isinstance(formula, SizeOf) and formula.axis.family == axis.family:
-                original = given[formula.axis.id]
-                if original.family == formula.axis.family:
-                    return caller.of_file.get(axis.id, axis)
-                return checker.session.axis(
-                    axis.name,
-                    axis.kind,
-                    label=axis.label,
-                    extent=original.extent,
-                    family=original.family,
-                    span=axis.span,
-                    ragged=original.ragged,
-                )
+        if axis.id in given:
+            return
+        session, caller = self.checker.session, self.body.frame
+        mine = caller.of_file.get(axis.id)
+        formula = session.formulas.get(axis.id)
+        if formula is None or not self.checker.hangs_on(axis.id, rebound):
+            given[axis.id] = mine or axis
+            return
+        self._inherit_parts(formula, rebound, given, numbers)
+        if mine is not None and not self.checker.hangs_on(axis.id, self._changed(rebound, given, numbers)):
+            given[axis.id] = mine
+        elif isinstance(formula, SizeOf) and formula.axis.family == axis.family:
+            original = given[formula.axis.id]
+            given[axis.id] = session.axis(
+                axis.name,
+                axis.kind,
+                label=axis.label,
+                extent=original.extent,
+                family=original.family,
+                span=axis.span,
+                ragged=original.ragged,
+            )
+        else:
             size = substitute(formula, given, numbers)
-            extent = checked_size(self.body.frame, size, self.call.span, axis.name, formula_span=axis.span)
-            return checker.session.axis(
+            extent = checked_size(caller, size, self.call.span, axis.name, formula_span=axis.span)
+            given[axis.id] = session.axis(
                 axis.name, axis.kind, label=axis.label, extent=extent, size=None if extent else size, span=axis.span
             )
-        return caller.of_file.get(axis.id, axis)
+
+    def _inherit_const(
+        self, const: Const, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]
+    ) -> None:
+        if const.id in numbers:
+            return
+        mine = self.body.frame.const_of_file.get(const.id)
+        formula = self.checker.session.const_formulas.get(const.id)
+        if formula is not None and self.checker.hangs_on(const.id, rebound):
+            self._inherit_parts(formula, rebound, given, numbers)
+            numbers[const.id] = substitute(formula, given, numbers)
+        else:
+            numbers[const.id] = ConstOf(mine) if mine is not None else Literal(const.value or 0)
+
+    def _inherit_parts(
+        self, formula: Static, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]
+    ) -> None:
+        for axis in axes_in(formula):
+            self._inherit_axis(axis, rebound, given, numbers)
+        for const in consts_in(formula):
+            self._inherit_const(const, rebound, given, numbers)
+
+    def _changed(self, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> set[int]:
+        """Those that the call names which are not the caller's own anyway, as in `f[seq = seq]`."""
+        caller = self.body.frame
+        own = {id for id, axis in caller.of_file.items() if given.get(id) == axis}
+        own |= {id for id, const in caller.const_of_file.items() if numbers.get(id) == ConstOf(const)}
+        return rebound - own
 
     def _default_name(
         self, frame: Frame, ident: s.Ident, given: dict[int, Axis], numbers: dict[int, Static]
@@ -301,7 +331,7 @@ class BlockCall(Binding):
             return SizeOf(given.get(module.axes[name].id, module.axes[name]))
         if name in module.consts:
             return numbers.get(module.consts[name].id, ConstOf(module.consts[name]))
-        return Literal(1)
+        return None  # said of the block itself
 
     def _default_axis(self, generic: s.Generic, static: Static) -> Axis:
         """A default that names an axis is that axis; a number makes an axis of its own."""
@@ -401,19 +431,22 @@ class BlockCall(Binding):
                 )
                 return False
             shown = f"indices into `{target.name}`"
+            help = f"`index[{target.name}]({span.text})` makes an index of an int" if have is Scalar.INT else ""
         elif fits(have, want):
             return True
         else:
-            shown = show_type(replace(wanted, axes=()))[:-2] or "real"
-            shown = f"{shown} elements"
+            shown = f"{show_type(replace(wanted, axes=()))[:-2] or 'real'} elements"
+            help = (
+                "`int(i)` makes a number of an index; `x > 0` makes a truth value of a number"
+                if want is not Scalar.REAL or isinstance(have, IndexInto)
+                else f"write `select({span.text}, 1, 0)` for 1 and 0"
+            )
         self.body.report(
             "E0304",
             f"`{formal.name.text}` of `{self.block.name}` takes {shown}, but this is {show(wire)}",
             span,
             related=[(formal.span, "declared here")],
-            help="`int(i)` makes a number of an index; `x > 0` makes a truth value of a number"
-            if want is not Scalar.REAL or isinstance(have, IndexInto)
-            else f"write `select({span.text}, 1, 0)` for 1 and 0",
+            help=help or "pass the indices themselves, or find them: `argmax`, `topk`, `index[a](floor(x))`",
         )
         return False
 

@@ -66,6 +66,21 @@ CASES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
         }""",
         (X,), X**2 + 9 + 10 * (X**3 + 11) + 100 * (X**2 + 12) + 1000 * (X + 2),
     ),
+    "a size that follows from what one call gives and what another gives around it": (
+        """
+        depth d = 3, e = 4, wide = d * last
+        const last = next + 1, next = 2 * first, first = 1
+        block count(x: []) -> [] {
+            return x * 1000 + |wide| * 10 + last
+        }
+        block more(x: [], y: [e]) -> [] {
+            return count[d = e](x) + sum[e](y)
+        }
+        model net(x: [], y: [e]) -> [] {
+            return more(x, y) + 10000 * more[first = 2](x, y) + 100000000 * more[next = 5](x, y)
+        }""",
+        (np.array(0.0), np.zeros(4)), 123 + 10000 * 205 + 100000000 * 246,
+    ),
     "an axis of the file that the call gives, and what is made of it": (
         """
         depth d = 6, e = 4, part = 2, key = d / part
