@@ -276,16 +276,13 @@ class Body(Repeats):
             if original is not None:
                 extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
                 ragged = original.ragged
-        elif decl.size is not None:
+        elif decl.size is not None and not decl.bounded:
             size = size_static(decl.size, self.lookup, self.frame)
             reported = len(self.frame.problems)
             value = None if size is None else checked_size(self.frame, size, decl.size.span, name)
             size = None if len(self.frame.problems) > reported else size  # wrong: nothing is known of it
-            if decl.bounded:
-                bound, size = value, None
-            else:
-                extent = value
-                bound = largest(size) if size is not None and value is None and kind is Kind.WIDTH else None
+            extent = value
+            bound = largest(size) if size is not None and value is None and kind is Kind.WIDTH else None
         else:
             self.report(
                 "E0207",
@@ -307,6 +304,8 @@ class Body(Repeats):
             ragged=ragged,
         )
         self.frame.add_axis(axis)
+        if extent is None and size is None:
+            self.frame.open.add(axis.id)  # that it has no size was said
 
     def local_const(self, decl: s.ConstDecl) -> None:
         name = decl.name.text
