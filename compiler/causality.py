@@ -89,7 +89,7 @@ def everything(text: str, span: Span | None, *reaches: Reach, again: bool = Fals
 
 def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnostic | None:
     """The diagnostic of a claim that does not hold, or None if it is proved. `axis` is one of the graph's own."""
-    analysis = _Analysis({})
+    analysis = _Analysis({}, PROOF)
     inputs = [
         Info(
             {
@@ -128,7 +128,7 @@ class _Analysis:
     """Runs over graphs, nested ones with the infos of their arguments; kept by graph and infos."""
 
     kept: dict[object, list[Info]]
-    patience: int = PROOF
+    patience: int
 
     def run(self, graph: Graph, inputs: list[Info], families: frozenset[int]) -> list[Info]:
         """The infos of a graph's outputs."""
@@ -348,10 +348,9 @@ class Step:
                 return Info(self._bounded(parts, set(node.axes), {}))
             case "embed" | "index":
                 return self._pointwise(parts)
-            case op if OPS[op].group == "pointwise":
+            case op:
+                assert OPS[op].group == "pointwise", f"what `{op}` reads is not known"
                 return self._pointwise(parts)
-            case op:  # nothing is known of it: it may read anything
-                return Info(everything(f"`{op}` may read anything", node.span, *(part.reach for part in parts)))
 
     # -- reach ---------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from .opcall import OpCall
 from .ops import OPS, Brackets, Op
 from .scope import Scope
 from .sizes import at_most
-from .static import Arith, Literal, SizeOf, Static, evaluate
+from .static import Arith, Literal, SizeOf, Static, known
 from .wires import Range, Wire, show, show_axes, static_element
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
@@ -39,8 +39,8 @@ class Expressions(Scope):
         """A number known at build time, or a size."""
         checked_number(self.frame, value, span)
         kind = static_element(value)
-        known = Range(value, value, True) if kind is Scalar.INT else None
-        return Wire(Type(kind, ()), Role.CONSTANT, span, static=value, range=known)
+        exactly = Range(value, value, True) if kind is Scalar.INT else None
+        return Wire(Type(kind, ()), Role.CONSTANT, span, static=value, range=exactly)
 
     def expr(self, expr: s.Expr, binding: str | None = None) -> Wire | None:
         """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""
@@ -120,8 +120,7 @@ class Expressions(Scope):
                 help=f"bind `{text}` in both branches, or before the `if`",
             )
             return None
-        known = [*self.env, *self.frame.axis_names(), *self.frame.const_names()]
-        near = nearest(text, known)
+        near = nearest(text, [*self.env, *self.frame.axis_names(), *self.frame.const_names()])
         if text in WRITABLE_OPS or text in self.frame.module.blocks:
             help = f"`{text}` is called with its operands: `{text}(x)`, or `x |> {text}`"
         else:
@@ -324,7 +323,8 @@ class Expressions(Scope):
                 if below
                 else f"is not less than |{axis.name}|" + (f" = {axis.extent}" if axis.extent else "")
             )
-            at = self._show_bound(low if below else high)
+            value = known(low if below else high)
+            at = f": it gets to {value}" if value is not None else ""
             call.fail(
                 "E0311",
                 f"this index into `{axis.name}` {what}{at}",
@@ -335,13 +335,6 @@ class Expressions(Scope):
             )
             return None
         return False
-
-    def _show_bound(self, bound: Static) -> str:
-        try:
-            value = evaluate(bound)
-        except (ArithmeticError, ValueError):
-            value = None
-        return f": it gets to {value}" if value is not None else ""
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
@@ -375,8 +368,7 @@ class Expressions(Scope):
         self.visit_arguments(call)
         if is_missing(self.frame.module, name) or self.env.get(name, call) is None:
             return None
-        known = [*WRITABLE_OPS, *self.frame.module.blocks, *self.shares]
-        near = nearest(name, known)
+        near = nearest(name, [*WRITABLE_OPS, *self.frame.module.blocks, *self.shares])
         elsewhere = self.checker.library.get(name)
         help = f"did you mean `{near}`?" if near else "docs/ops.md lists the ops; a composition of them is a `block`"
         if name in IDIOMS:
@@ -531,13 +523,12 @@ class Expressions(Scope):
             )
             return
         name = argument.name.text
-        known = _arguments(op)
-        near = nearest(name, known)
+        near = nearest(name, _arguments(op))
         self.report(
             "E0319",
             f"`{made.shown}` has no argument `{name}`",
             argument.span,
-            help=f"did you mean `{near}`?" if near else f"it has {listed(known)}",
+            help=f"did you mean `{near}`?" if near else f"it has {listed(_arguments(op))}",
             fix=[(argument.name.span, near)] if near else [],
         )
 
@@ -709,15 +700,8 @@ class Expressions(Scope):
 
     def normalised_at(self, wire: Wire) -> tuple[Span, list[Span]] | None:
         """Where the softmax stands that gave a wire its mark: the span of its brackets' axes."""
-        if wire.value is None:
-            return None
-        builder: Builder | None = self.builder
-        while builder is not None and builder is not wire.home:
-            builder = builder.parent
-        if builder is None:
-            return None
-        value: Value | None = wire.value
-        while value is not None:
+        builder, value = wire.home, wire.value
+        while isinstance(builder, Builder) and value is not None:
             node = next((n for n in builder.nodes if isinstance(n, Apply) and n.out.id == value.id), None)
             if node is None:
                 return None
@@ -727,7 +711,7 @@ class Expressions(Scope):
                 start = node.span.start
                 place = Span(node.span.source, start + open_ + 1, start + close)
                 return (place, [place]) if 0 <= open_ < close else (node.span, [])
-            value = node.operands[0] if node.operands else None
+            value = node.operands[0]
         return None
 
     # -- weights -------------------------------------------------------------------------------------------------

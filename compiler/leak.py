@@ -85,10 +85,8 @@ def _place(trace: Trace, claim: Span) -> Span:
     mask = trace.node.mask if trace.node else None
     if mask is not None and trace.home is not None:
         span, via = _made(mask, trace.home, via)
-    for place in (span, *(node.span for node, _ in via)):
-        if place is not None and place.source is claim.source:
-            return place
-    return claim
+    places = (span, *(node.span for node, _ in via))
+    return next((place for place in places if place is not None and place.source is claim.source), claim)
 
 
 def _made(mask: Value, graph: Graph, via: list[Around]) -> tuple[Span | None, list[Around]]:

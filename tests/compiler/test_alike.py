@@ -9,7 +9,7 @@ from attnc.compiler.program import build
 from attnc.dsl.source import Source
 
 FILE = """
-width seq, row, col = seq, half = seq / 2
+width seq, row, col = seq, half = seq / 2, other_half = row / 2
 width past like seq
 width most <= 16, more <= 32
 width four = 4
@@ -106,6 +106,11 @@ APART = {
         "(x: [seq, d], y: [col, d]) -> [seq, col] {\n return dot[d](x, y)\n}",
         "a number is another",
     ),
+    "derived from what is not there": (
+        "(x: [seq, d], y: [half, d]) -> [seq, half] {\n return dot[d](x, y)\n}",
+        "(x: [seq, d], y: [other_half, d]) -> [seq, other_half] {\n return dot[d](x, y)\n}",
+        "`half` is derived otherwise",
+    ),
     "another op": ("(x: [d]) -> [d] {\n return relu(x)\n}", "(x: [d]) -> [d] {\n return gelu(x)\n}", OTHERWISE),
     "operands turned round": (
         "(x: [d], y: [d]) -> [d] {\n return x - y\n}",
@@ -196,6 +201,11 @@ APART = {
         "(x: [d]) -> [d] {\n return act(x)\n}",
         "(x: [d], y: [d]) -> [d] {\n return act(x)\n}",
         "`y` is a value",
+    ),
+    "one argument for another": (
+        "(x: [d], y: [d]) -> [d] {\n return act(x)\n}",
+        "(x: [d], z: [d]) -> [d] {\n return act(x)\n}",
+        "`y` is a number or truth value as written",
     ),
     "another callee": ("(x: [d]) -> [d] {\n return act.f(x)\n}", "(x: [d]) -> [d] {\n return soft.f(x)\n}", OTHERWISE),
     "another name": ("(x: [d]) -> [d] {\n return act.f(x)\n}", "(x: [d]) -> [d] {\n return act.g(x)\n}", OTHERWISE),
