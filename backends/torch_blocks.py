@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from .torch_helpers import is_traced, masked_softmax
 from .torch_sights import Runs, block_mask, cut, look_at, row_sights
 
 Share = tuple[int, int, int]  # which one of b, and from and to which of h
@@ -37,7 +38,7 @@ class QueryBlock:
     def weights(
         self, at: Share, q: Tensor, k: Tensor, scale: float, bias: Tensor | None, data: Sequence[Tensor], room: Tensor
     ) -> Tensor:
-        """[h, g q, k] of q [h, g q, d] and k [h, k, d]; in the room, unless PyTorch is to follow."""
+        """[h, g q, k] of q [h, g q, d] and k [h, k, d], in the room."""
         scores = room.view(len(q), -1, self.rows, self.width)
         hidden, blind = self.known or self.hide(data, q.dtype)
         if hidden is not None:
@@ -45,13 +46,11 @@ class QueryBlock:
         if bias is not None:
             tilt = cut(pick(bias, at), self.first, self.first + self.rows, self.runs)
             scores.copy_(tilt) if hidden is None else scores.add_(tilt)
-        out = None if torch.is_grad_enabled() else room
         beta = 0 if hidden is None and bias is None else 1
-        weights = torch.softmax(torch.baddbmm(room, q, k.mT, beta=beta, alpha=scale, out=out), -1, out=out)
+        torch.softmax(torch.baddbmm(room, q, k.mT, beta=beta, alpha=scale, out=room), -1, out=room)
         if blind is not None:
-            weights = weights.clone() if out is None else weights
-            weights.view(scores.shape).masked_fill_(pick(blind, at), 0)
-        return weights
+            scores.masked_fill_(pick(blind, at), 0)
+        return room
 
     @torch.inference_mode(False)  # what is known is used again, and that call may train
     def hide(self, data: Sequence[Tensor], dtype: torch.dtype) -> tuple[Tensor | None, Tensor | None]:
@@ -66,7 +65,7 @@ class QueryBlock:
             if mask is not None:
                 mask = mask[(None,) * (5 - mask.dim())]
                 if hidden is None:
-                    hidden = torch.zeros(*mask.shape[:-1], self.width, dtype=dtype)
+                    hidden = torch.zeros(*mask.shape[:-1], self.width, dtype=dtype, device="cpu")
                 hidden[..., column : column + b - a].masked_fill_(~mask, -math.inf)
             column += b - a
         blind: Tensor | None = None
@@ -79,9 +78,9 @@ class QueryBlock:
         return found
 
     def keys(self, x: Tensor) -> Tensor:
-        """Those keys [h, k, d] of x."""
-        parts = [x.narrow(1, a, width) for a, width in self.spans]
-        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+        """Those keys [..., k, d] of x."""
+        parts = [x.narrow(-2, a, width) for a, width in self.spans]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, -2)
 
     def add_to_keys(self, into: Tensor, scores: Tensor, q: Tensor, scale: float = 1) -> None:
         """The product of scores [h, g q, k] with q [h, g q, d] where these keys are."""
@@ -197,11 +196,10 @@ class BlockAttention(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         plan, (Q, K, V, bias, out, *more) = ctx.plan, ctx.saved_tensors
         data, kept = more[: ctx.data], more[ctx.data :]
-        needed = ctx.needs_input_grad[1:5]
-        if torch.is_grad_enabled():
-            return None, *gradients_again(plan, grad, needed, Q, K, V, bias, data), *(None for _ in data)
+        if torch.is_grad_enabled() or is_traced() or torch._C._functorch.is_legacy_batchedtensor(grad):
+            return None, *gradients_again(plan, grad, Q, K, V, bias, data), *(None for _ in data)
         dQ, dK, dV = torch.empty_like(Q), torch.zeros_like(K), torch.zeros_like(V)
-        of_bias = torch.zeros_like(bias) if needed[3] else None
+        of_bias = torch.zeros_like(bias) if ctx.needs_input_grad[4] else None
         known = Room(kept, True)
         room = plan.room(Q, False)
         shares = plan.shares((Q, out, grad, dQ), (K, V, dK, dV))
@@ -223,29 +221,35 @@ class BlockAttention(torch.autograd.Function):
 
 
 def gradients_again(
-    plan: BlockPlan,
-    grad: Tensor,
-    needed: Sequence[bool],
-    Q: Tensor,
-    K: Tensor,
-    V: Tensor,
-    bias: Tensor | None,
-    data: Sequence[Tensor],
-) -> list[Tensor | None]:
-    """The gradients of Q, K, V and the bias that are needed, such that PyTorch can follow for theirs."""
-    Q, K, V, bias = Q.view_as(Q), K.view_as(K), V.view_as(V), None if bias is None else bias.view_as(bias)
-    asked = [x for x, need in zip((Q, K, V, bias), needed, strict=True) if x is not None and need]
-    total = torch.stack([x[..., :0].sum() for x in asked]).sum()  # 0, which follows from all of them
-    for at, queries, keys in plan.shares((Q, grad), (K, V)):
-        for block, (q, g) in zip(plan.blocks, queries, strict=False):
-            if block.runs:
-                q, k, v = joined(q), *map(block.keys, keys)
-                weights = block.weights(
-                    at, q, k, plan.scale, bias, data, plan.room(Q, False).take(*q.shape[:2], block.width)
-                )
-                total = total + (torch.bmm(weights, v) * joined(g)).sum()
-    found = iter(torch.autograd.grad(total, asked, create_graph=True))
-    return [next(found) if need else None for need in needed]
+    plan: BlockPlan, grad: Tensor, Q: Tensor, K: Tensor, V: Tensor, bias: Tensor | None, data: Sequence[Tensor]
+) -> tuple[Tensor | None, ...]:
+    """The gradients of Q, K, V and the bias with nothing written in place, such that PyTorch can follow for theirs."""
+    dQ, dK, dV = torch.zeros_like(Q), torch.zeros_like(K), torch.zeros_like(V)
+    of_bias = torch.zeros_like(bias) if bias is not None and bias.requires_grad else None
+    for block in plan.blocks:
+        if not block.runs:
+            continue
+        rows = torch.arange(block.first, block.first + block.rows, device="cpu")
+        columns = torch.cat([torch.arange(a, b, device="cpu") for a, b, _ in block.runs])
+        q, g = (x.narrow(-2, block.first, block.rows) for x in (Q, grad))
+        k, v = block.keys(K), block.keys(V)
+        scores = q @ k.mT * plan.scale
+        if bias is not None:
+            scores = scores + cut(bias, block.first, block.first + block.rows, block.runs)
+        mask = block_mask(block.seen, block.first, block.first + block.rows, block.runs, data, torch.device("cpu"))
+        weights = scores.softmax(-1) if mask is None else masked_softmax(scores, mask, -1)
+        slopes = weights * (g @ v.mT)
+        slopes = slopes - weights * slopes.sum(-1, keepdim=True)
+        dQ = dQ.index_add(-2, rows, slopes @ k * plan.scale)
+        dK = dK.index_add(-2, columns, (slopes.mT @ q).sum(2, keepdim=True) * plan.scale)
+        dV = dV.index_add(-2, columns, (weights.mT @ g).sum(2, keepdim=True))
+        if of_bias is not None:
+            alike = [dim for dim, size in enumerate(of_bias.shape) if size == 1]
+            slopes = slopes.sum(alike, keepdim=True) if alike else slopes
+            rows, columns = (x[:1] * 0 if dim in alike else x for dim, x in ((3, rows), (4, columns)))
+            across = slopes.new_zeros(*slopes.shape[:-1], of_bias.shape[-1]).index_add(-1, columns, slopes)
+            of_bias = of_bias.index_add(-2, rows, across)
+    return dQ, dK, dV, of_bias
 
 
 BLOCKS: dict[object, list[QueryBlock]] = {}  # by mask and widths: made once, for all layers and calls
@@ -254,8 +258,9 @@ BLOCKS: dict[object, list[QueryBlock]] = {}  # by mask and widths: made once, fo
 def blocks_of(seen: Callable[..., Any], n: int, m: int, data: Sequence[Tensor], dtype: torch.dtype) -> list[QueryBlock]:
     """The blocks of n queries. Those of the last masks that read no data are known."""
     key = (seen.__code__, seen.__defaults__, n, m, dtype)
-    if not data and key in BLOCKS:
-        return BLOCKS[key]
+    known = None if data else BLOCKS.get(key)
+    if known is not None:
+        return known
     sights = row_sights(seen, n, m, QUERIES, look_at(data))
     made = [QueryBlock(seen, i * QUERIES, min(QUERIES, n - i * QUERIES), runs) for i, runs in enumerate(sights)]
     if not data and not seen.__closure__:
@@ -277,8 +282,11 @@ def block_attention(
 ) -> Tensor | None:
     """Attention [*lead, q, v] under the mask `seen`; the leading axes of all that is given broadcast to `lead`.
 
-    None where it is to have a gradient for which the weights of so many keys would take too much memory.
+    None where it is to have a gradient for which the weights of so many keys would take too much memory, and where
+    there is nothing at all.
     """
+    if 0 in lead:
+        return None
     shape = lead or (1,)
     own = max((len(shape) - i for x in (K, V) for i, size in enumerate(x.shape[-3::-1]) if size > 1), default=1)
     Q = Q.expand(*shape, *Q.shape[-2:])

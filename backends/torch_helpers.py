@@ -12,6 +12,18 @@ import torch
 from torch import Tensor, nn
 
 
+def is_traced() -> bool:
+    """Whether PyTorch traces or transforms what runs: no code may hang on the numbers that a tensor then holds.
+
+    That is torch.compile, torch.export, torch.jit.trace, torch.func, make_fx and tensors that are fake.
+    """
+    if torch.compiler.is_compiling() or torch._C._is_tracing():
+        return True
+    mode, key = torch._C._get_dispatch_mode, torch._C._TorchDispatchModeKey
+    transformed: bool = torch._C._are_functorch_transforms_active()
+    return transformed or mode(key.FAKE) is not None or mode(key.PROXY) is not None
+
+
 def check_inputs(
     model: str,
     inputs: dict[str, tuple[Tensor | None, str, str]],
@@ -55,7 +67,7 @@ def check_inputs(
                 raise ValueError(f"{shown} has {axis} = {extent}, but {also}")
             if axis in bounds and extent > bounds[axis]:
                 raise ValueError(f"{shown} has {axis} = {extent}, but {axis} is at most {bounds[axis]}")
-    if torch.compiler.is_compiling():
+    if is_traced():
         return batch or ()
     for name, (x, kind, _) in inputs.items():
         if x is None or not kind.startswith("index ") or x.device.type != "cpu":
@@ -72,7 +84,7 @@ def check_inputs(
 
 def check_lengths(model: str, name: str, lengths: Tensor, axis: str, extent: int) -> None:
     """Refuses lengths of examples that the arrays have no room for; looks only in eager mode on the CPU."""
-    if torch.compiler.is_compiling() or lengths.device.type != "cpu":
+    if is_traced() or lengths.device.type != "cpu":
         return
     bad = (lengths < 0) | (lengths > extent)
     if bad.any():
@@ -84,7 +96,7 @@ def check_lengths(model: str, name: str, lengths: Tensor, axis: str, extent: int
 
 def check_index(index: Tensor | int, size: int, where: str) -> None:
     """Refuses a computed index outside 0 .. size - 1; looks only in eager mode on the CPU."""
-    if torch.compiler.is_compiling() or (isinstance(index, Tensor) and index.device.type != "cpu"):
+    if is_traced() or (isinstance(index, Tensor) and index.device.type != "cpu"):
         return
     bad = torch.as_tensor((index < 0) | (index >= size))
     if bad.any():

@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from .torch_helpers import is_traced
+
 
 def cross_entropy(logits: Tensor, ids: Tensor, smoothing: float = 0.0) -> Tensor:
     """Minus the log-likelihood [...] of `ids` [...] by logits [..., vocab], which are spent: nobody reads them.
@@ -20,7 +22,7 @@ def cross_entropy(logits: Tensor, ids: Tensor, smoothing: float = 0.0) -> Tensor
     So the gradient can be taken once. torch.compile and torch.func make F.cross_entropy their own.
     """
     flat, wanted = logits.reshape(-1, logits.shape[-1]), ids.reshape(-1)
-    if torch.compiler.is_compiling() or getattr(torch._C, "_are_functorch_transforms_active", bool)():
+    if is_traced():
         loss = F.cross_entropy(flat, wanted, reduction="none", label_smoothing=smoothing)
     else:
         loss = SpentLogits.apply(flat, wanted, smoothing)  # type: ignore[no-untyped-call]

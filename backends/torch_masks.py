@@ -21,7 +21,7 @@ from torch.utils.checkpoint import checkpoint
 
 from .span_helpers import in_sight
 from .torch_blocks import block_attention
-from .torch_helpers import masked_softmax
+from .torch_helpers import is_traced, masked_softmax
 from .torch_sights import Runs, block_mask, look, look_at, row_sights, unknown_data
 
 
@@ -106,9 +106,7 @@ def masked_attention(
 
 def is_plain(*given: Tensor) -> bool:
     """Whether these are tensors in the memory of a CPU, float32 or float64, which autograd alone watches."""
-    if torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu"):
-        return False
-    if getattr(torch._C, "_are_functorch_transforms_active", bool)():
+    if is_traced() or torch.is_autocast_enabled("cpu") or torch.autograd.forward_ad._current_level >= 0:
         return False
     dtypes = {x.dtype for x in given if x.is_floating_point()}
     return dtypes in ({torch.float32}, {torch.float64}) and all(
@@ -118,10 +116,10 @@ def is_plain(*given: Tensor) -> bool:
 
 def is_open(*numbers: Any) -> bool:
     """Whether a graph is being made that leaves one of these numbers open: what follows from it cannot be told."""
+    if not torch.compiler.is_compiling():
+        return torch._C._is_tracing()
     if torch.compiler.is_exporting():
         return True
-    if not torch.compiler.is_compiling():
-        return False
     from torch.fx.experimental.symbolic_shapes import has_static_value
 
     return not all(has_static_value(number) for number in numbers)
@@ -167,7 +165,7 @@ def blocked_attention(
 
         again = torch.is_grad_enabled() and sum(b - a for a, b, _ in runs) > 1024
         blocks.append(checkpoint(attend, q, use_reentrant=False) if again else attend(q))
-    return torch.cat(blocks, -2) if blocks else Q.new_zeros(*Q.shape[:-1], V.shape[-1])
+    return torch.cat(blocks, -2) if blocks else Q @ K.mT @ V  # no queries: nothing, that follows from them all
 
 
 def attend_block(

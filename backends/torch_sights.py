@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from .span_helpers import Span, Truth, in_sight
+from .torch_helpers import is_traced
 
 Runs = list[tuple[int, int, bool]]  # keys from .. to, and whether all queries of a block surely see all of them
 
@@ -37,7 +38,7 @@ def look_at(data: Sequence[Tensor]) -> Callable[..., list[Any]]:
 def look(x: Tensor) -> Any:
     """What is known of all of this data. To look would break a graph, and make a GPU wait: there nothing is known."""
     truth = x.dtype == torch.bool
-    if torch.compiler.is_compiling() or x.device.type != "cpu" or not x.numel():
+    if is_traced() or x.device.type != "cpu" or not x.numel():
         return unknown_data(truth)
     return Truth(bool(x.all()), bool(x.any())) if truth else Span(int(x.min()), int(x.max()))
 
