@@ -55,7 +55,7 @@ class Binding:
     def _file_names(self, axes: list[Axis], consts: list[Const]) -> dict[str, Axis | Const]:
         """The axes and consts of files that a call may give anew, by the names that they have in the block's file."""
         module = self.block.module
-        generics = {generic.name.text for generic in self.block.decl.generics}
+        generics = self.block.generics
         found: dict[str, Axis | Const] = {}
         items: list[Axis | Const] = [*axes, *consts]
         for item in items:
@@ -67,7 +67,7 @@ class Binding:
     def _bind_parameters(self) -> dict[str, Axis | Static] | None:
         """What stands in brackets, by the parameter's name: an axis of the caller, or a number."""
         body, block, call = self.body, self.block, self.call
-        generics = {generic.name.text: generic for generic in block.decl.generics}
+        generics = block.generics
         axes, consts = self.checker.closure(block)
         implicit = self._file_names(axes, consts)
         order = list(generics)
@@ -142,7 +142,7 @@ class Binding:
     def _usage(self) -> str:
         """How the block is called."""
         decl = self.block.decl
-        brackets = ", ".join(generic.name.text for generic in decl.generics)
+        brackets = ", ".join(self.block.generics)
         arguments = ", ".join(formal.name.text for formal in decl.formals)
         return f"write `{decl.name.text}{f'[{brackets}]' if brackets else ''}({arguments})`"
 

@@ -152,7 +152,7 @@ class BlockCall(Binding):
             return families.setdefault(axis.family, checker.session.fresh())
 
         templates = {axis.name: axis for axis in checker.alone[block].frame.params}
-        for generic in block.decl.generics:
+        for generic in block.generics.values():
             if generic.kind == "const":
                 self._explicit_const(frame, generic, bound, given, numbers)
                 continue

@@ -82,9 +82,9 @@ class Checker:
         axes: dict[int, Axis] = {}
         consts: dict[int, Const] = {}
         parts: set[int] = set()
-        module, decl = block.module, block.decl
+        module = block.module
         said = block.mentions
-        own = {generic.name.text for generic in decl.generics} | said.declared
+        own = {*block.generics, *said.declared}
         for name in said.names:
             if name in own:
                 continue
@@ -256,7 +256,7 @@ class Checker:
                     generic.like.span,
                     help=f"make `{generic.like.text}` a parameter too, before `{name}`",
                 )
-            elif original is None:
+            elif original is None and not frame.is_missing(generic.like.text):
                 near = nearest(generic.like.text, frame.names)
                 frame.report(
                     "E0201",
@@ -265,15 +265,16 @@ class Checker:
                     help=f"did you mean `{near}`?"
                     if near
                     else f"a copy stands after its original: `{generic.like.text}: {generic.kind}, {name}: ...`",
+                    fix=[(generic.like.span, near)] if near else [],
                 )
-            elif original.kind is not kind:
+            elif original is not None and original.kind is not kind:
                 frame.report(
                     "E0213",
                     f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
                     generic.span,
                     help="a copy has the kind of its original",
                 )
-            else:
+            elif original is not None:
                 family, extent = original.family, original.extent
         setting = None if frame.module.library else self.generic_sizes.get(name)
         if isinstance(setting, int) and extent is None:
@@ -282,7 +283,10 @@ class Checker:
             static = size_static(generic.default, lookup, frame)
             extent = None if static is None else checked_size(frame, static, generic.default.span, name)
         axis = self.session.axis(name, kind, extent=extent, family=family, span=generic.name.span)
-        frame.names[name] = axis
+        if generic.like is not None and original is None:
+            frame.misdeclared.add(name)
+        else:
+            frame.names[name] = axis
         frame.params.append(axis)
         if extent is None:
             frame.open.add(axis.id)
@@ -297,10 +301,11 @@ class Checker:
             return SizeOf(frame.module.axes[ident.text])
         if ident.text in frame.module.consts:
             return ConstOf(frame.module.consts[ident.text])
-        known = [*frame.names, *frame.consts, *frame.module.axes, *frame.module.consts]
-        frame.report(
-            "E0201", f"no axis or const is named `{ident.text}`", ident.span, help=undeclared(ident.text, known)
-        )
+        if not frame.is_missing(ident.text):
+            known = [*frame.names, *frame.consts, *frame.module.axes, *frame.module.consts]
+            frame.report(
+                "E0201", f"no axis or const is named `{ident.text}`", ident.span, help=undeclared(ident.text, known)
+            )
         return None
 
     def parameter(self, frame: Frame, like: Axis, extents: Axis, family: int, implicit: bool) -> Axis:

@@ -12,7 +12,7 @@ from .axes import Kind
 from .builder import Builder
 from .graph import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
 from .lost import lost
-from .modules import checked_number, checked_size, is_missing, size_static
+from .modules import checked_number, checked_size, size_static
 from .names import listed, nearest
 from .opcall import OpCall
 from .ops import OPS
@@ -229,7 +229,7 @@ class Body(Repeats):
 
     def share(self, statement: s.Share) -> None:
         if statement.block.text not in self.frame.module.blocks:
-            if not is_missing(self.frame.module, statement.block.text):
+            if not self.frame.is_missing(statement.block.text):
                 near = nearest(statement.block.text, self.frame.module.blocks)
                 self.report(
                     "E0203",
@@ -266,16 +266,18 @@ class Body(Repeats):
         refuse_ragged(self.checker.session, decl, in_block=True)
         if decl.like is not None:
             original = self.axis(decl.like)
-            if original is not None and original.kind is not kind:
+            if original is None:
+                self.frame.misdeclared.add(name)
+                return
+            if original.kind is not kind:
                 self.report(
                     "E0213",
                     f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
                     decl.span,
                     help=f"write `{original.kind.value} {name} like {original.name}`",
                 )
-            if original is not None:
-                extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
-                ragged = original.ragged
+            extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
+            ragged = original.ragged
         elif decl.size is not None and not decl.bounded:
             size = size_static(decl.size, self.lookup, self.frame)
             reported = len(self.frame.problems)

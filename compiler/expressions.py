@@ -17,7 +17,7 @@ from .builder import Builder
 from .graph import Apply, IndexInto, Init, Role, Scalar, Type, Value
 from .idioms import IDIOMS
 from .limits import OPERANDS, TooMuch
-from .modules import checked_number, is_missing
+from .modules import checked_number
 from .names import is_reserved, listed, nearest
 from .opcall import OpCall
 from .ops import OPS, Brackets, Op
@@ -100,7 +100,7 @@ class Expressions(Scope):
             return self.static(const, span)
         if text == "pi":
             return self.static(Literal(3.141592653589793), span)
-        if is_missing(self.frame.module, text):
+        if self.frame.is_missing(text):
             return None
         if text in self.gone:
             self.report(
@@ -343,7 +343,7 @@ class Expressions(Scope):
         name = call.callee.text
         if call.scan is not None and name not in self.shares and name not in self.frame.module.blocks:
             self.visit_arguments(call)
-            if is_missing(self.frame.module, name):
+            if self.frame.is_missing(name):
                 return None
             near = nearest(name, self.frame.module.blocks)
             self.report(
@@ -366,7 +366,7 @@ class Expressions(Scope):
         if name in OPS and name not in _HIDDEN:
             return self.op_call(call, OPS[name], binding)
         self.visit_arguments(call)
-        if is_missing(self.frame.module, name) or self.env.get(name, call) is None:
+        if self.frame.is_missing(name) or self.env.get(name, call) is None:
             return None
         near = nearest(name, [*WRITABLE_OPS, *self.frame.module.blocks, *self.shares])
         elsewhere = self.checker.library.get(name)

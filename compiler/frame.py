@@ -42,6 +42,7 @@ class Frame:
     problems: list[tuple[Diagnostic, bool]] = field(default_factory=list)
     at: Span | None = None  # the statement at hand
     shared: dict[str, tuple[Graph, Span]] = field(default_factory=dict)  # the first call of one set of weights
+    misdeclared: set[str] = field(default_factory=set)  # names of which nothing is known but that they are meant
 
     @classmethod
     def of(cls, block: BlockDef, *, judge: bool) -> Frame:
@@ -53,6 +54,10 @@ class Frame:
 
     def const(self, name: str) -> Static | None:
         return self.local_consts.get(name) or self.consts.get(name)
+
+    def is_missing(self, name: str) -> bool:
+        """Whether its declaration is wrong, or stands in a file that could not be read: nothing is to be said of it."""
+        return name in self.misdeclared or name in self.module.missing
 
     def is_open(self, static: Static | None) -> bool:
         """Whether it is a const parameter without a value: each call says whether it is a number or a truth value."""

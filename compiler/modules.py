@@ -28,7 +28,7 @@ from .ops import OPS
 from .ragged import refuse_ragged
 from .session import Reporter, Session
 from .sizes import Inexact, divides_by_zero, inexact_division, largest
-from .static import OPERATIONS, Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate
+from .static import Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate
 
 ELEMENTS = frozenset({"bool", "int", "real"})
 
@@ -44,6 +44,14 @@ class BlockDef:
     @property
     def name(self) -> str:
         return self.decl.name.text
+
+    @cached_property
+    def generics(self) -> dict[str, s.Generic]:
+        """Its parameters in brackets; of two of one name, which is a mistake, the first."""
+        found: dict[str, s.Generic] = {}
+        for generic in self.decl.generics:
+            found.setdefault(generic.name.text, generic)
+        return found
 
     @cached_property
     def mentions(self) -> Mentions:
@@ -272,7 +280,7 @@ class _Declarations:
             self._use(use)
         for config in module.configs.values():
             for setting in config.settings:
-                if setting.name.text not in module.axes and setting.name.text not in module.consts:
+                if all(setting.name.text not in known for known in (module.axes, module.consts, module.missing)):
                     self.session.report(
                         "E0601",
                         f"config `{config.name.text}` sets `{setting.name.text}`, which this file does not declare",
@@ -370,11 +378,18 @@ class _Declarations:
             self._override(decl, override)
             return
         self.active.append(name)
-        if isinstance(decl, s.AxisDecl):
-            self.module.axes[name] = self._axis(decl)
-        else:
-            self.module.consts[name] = self._const(decl)
+        self._make(decl)
         self.active.pop()
+
+    def _make(self, decl: s.AxisDecl | s.ConstDecl) -> None:
+        """The axis or const as it is declared here; what cannot be is meant nevertheless, and nothing is said of it."""
+        name = decl.name.text
+        if isinstance(decl, s.ConstDecl):
+            self.module.consts[name] = self._const(decl)
+        elif (axis := self._axis(decl)) is not None:
+            self.module.axes[name] = axis
+        else:
+            self.module.missing.add(name)
 
     def _override(self, decl: s.AxisDecl | s.ConstDecl, item: Override) -> None:
         name = decl.name.text
@@ -391,7 +406,7 @@ class _Declarations:
             if isinstance(decl, s.AxisDecl):
                 self.module.axes[name] = item
             else:
-                self.module.consts[name] = self._const(decl)
+                self._make(decl)
         elif isinstance(decl, s.AxisDecl):
             self.session.report(
                 "E0213",
@@ -399,11 +414,11 @@ class _Declarations:
                 decl.name.span,
                 help=f"declare it as a {decl.kind} there too, or use it under another name: `use ...: {name} as other`",
             )
-            self.module.axes[name] = self._axis(decl)
+            self._make(decl)
         else:
             self.module.consts[name] = item
 
-    def _axis(self, decl: s.AxisDecl) -> Axis:
+    def _axis(self, decl: s.AxisDecl) -> Axis | None:
         name, kind = decl.name.text, Kind(decl.kind)
         label = decl.display.text if decl.display else name
         setting = self.settings.get(name)
@@ -413,7 +428,8 @@ class _Declarations:
             original = self.module.axes.get(decl.like.text)
             if original is None:
                 self._unknown(decl.like)
-            elif original.kind is not kind:
+                return None
+            if original.kind is not kind:
                 self.session.report(
                     "E0213",
                     f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}: a "
@@ -749,11 +765,6 @@ def _names_in_text(text: str) -> set[str]:
     return {name for line in lines for name in re.findall(r"[A-Za-z_]\w*", line.split("(")[0])}
 
 
-def is_missing(module: Module, name: str) -> bool:
-    """Whether the name comes from a file that could not be read, so that nothing is to be said about it."""
-    return name in module.missing
-
-
 # -- static expressions as written -------------------------------------------------------------------------------
 
 Lookup = Callable[[s.Ident], Static | None]
@@ -790,7 +801,7 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
         case s.Unary("-", operand):
             inner = again(operand)
             return None if inner is None else Arith("neg", (inner,))
-        case s.Binary(op, left, right) if op in _BINARY or (not exact and op in OPERATIONS):
+        case s.Binary(op, left, right) if not exact or op in _BINARY:
             a, b = again(left), again(right)
             if a is None or b is None:
                 return None

@@ -225,8 +225,8 @@ class OpCall:
     def families(self, a: Axis, b: Axis) -> Wire | None:
         """Two indices that do not compare (D5)."""
         first, second = sorted((a, b), key=lambda axis: axis.span.start if axis.span else 0)
-        generics = {generic.name.text for generic in self.body.frame.block.decl.generics}
-        if {a.name, b.name} <= generics:
+        generics = self.body.frame.block.generics
+        if {a.name, b.name} <= generics.keys():
             declaration = f"`{second.name}: {second.kind.value} like {first.name}` among the parameters"
         else:
             declaration = f"`{second.kind.value} {second.name} like {first.name}`"

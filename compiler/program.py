@@ -187,10 +187,10 @@ class _Build:
 
     def _settings(self, session: Session, module: Module) -> None:
         """Unknown names in `--set` and `--config`."""
-        generics = {g.name.text for block in module.own for g in block.decl.generics}
+        generics = {name for block in module.own for name in block.generics}
         known = [*module.axes, *module.consts, *generics]
         for name in self.sizes:
-            if name not in known:
+            if name not in known and name not in module.missing:
                 near = nearest(name, known)
                 help = f"did you mean `{near}`?" if near else f"it has {', '.join(known)}" if known else ""
                 session.add(error("E0601", f"{self.source.name} has no axis or const `{name}` to set", None, help=help))

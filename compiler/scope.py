@@ -11,7 +11,6 @@ from ..dsl.source import Span
 from .axes import Axis
 from .builder import Builder
 from .graph import IndexInto, Scalar, Type
-from .modules import is_missing
 from .names import nearest, undeclared
 from .static import SizeOf, Static
 from .wires import Wire, show
@@ -109,22 +108,24 @@ class Scope:
         if axis is not None:
             self.used.add(name.text)
             return axis
-        if is_missing(self.frame.module, name.text):
+        if self.frame.is_missing(name.text):
             return None
+        near = nearest(name.text, self.frame.axis_names())
+        message = f"no axis is named `{name.text}`"
+        help = f"declare it: `width {name.text}` or `depth {name.text} = 64`"
         if name.text in self.env:
             message = f"`{name.text}` is a variable, but an axis is wanted here"
+            help = "write the name of an axis"
         elif self.frame.const(name.text) is not None:
             message = f"`{name.text}` is a const, but an axis is wanted here"
-        else:
-            message = f"no axis is named `{name.text}`"
-        near = nearest(name.text, self.frame.axis_names())
-        self.report(
-            "E0201",
-            message,
-            name.span,
-            help=f"did you mean `{near}`?" if near else f"declare it: `width {name.text}` or `depth {name.text} = 64`",
-            fix=[(name.span, near)] if near else [],
-        )
+            help = f"declare an axis of that size: `depth other = {name.text}`"
+        elif name.text in self.frame.block.mentions.declared:
+            near, message = None, f"`{name.text}` is declared in this body, further down"
+            help = f"call that one otherwise, and `{name.text}` is that of the file"
+            if name.text not in self.frame.module.axes:
+                help = "declare it before, or make it a parameter of the block"
+        help = f"did you mean `{near}`?" if near else help
+        self.report("E0201", message, name.span, help=help, fix=[(name.span, near)] if near else [])
         return None
 
     def axes(self, names: Iterable[s.Ident]) -> list[Axis] | None:
@@ -142,7 +143,7 @@ class Scope:
         wire = self.env.get(name.text)
         if wire is not None and wire.static is not None:
             return wire.static
-        if not is_missing(self.frame.module, name.text) and not (name.text in self.env and wire is None):
+        if not self.frame.is_missing(name.text) and not (name.text in self.env and wire is None):
             known = [*self.frame.axis_names(), *self.frame.const_names()]
             if wire is not None:
                 self.report(
@@ -184,7 +185,7 @@ class Scope:
             else:
                 into = self.frame.axis(text)
                 if into is None:
-                    if not is_missing(self.frame.module, text):
+                    if not self.frame.is_missing(text):
                         near = nearest(text, [*self.frame.axis_names(), "bool", "int"])
                         self.report(
                             "E0215",

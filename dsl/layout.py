@@ -270,6 +270,8 @@ class _Pass:
         while inner and stack[inner - 1].character != "{":
             inner -= 1
             if _CLOSER[stack[inner].character] == token:
+                if inner + 2 == len(stack) and self._enough_follow(start):
+                    break  # `f(x: [a))` rather than `f(x: [a)`: the wrong one, not one too few
                 if inner + 1 < len(stack) and not self._unclosed(start, inner + 1):
                     return False
                 stack.pop()
@@ -292,6 +294,16 @@ class _Pass:
             )
         )
         return True
+
+    def _enough_follow(self, start: int) -> bool:
+        """Whether the rest of the line closes all round and square brackets of the statement, this one counted."""
+        line = self.text[start:].partition("\n")[0].partition("#")[0].partition("{")[0]
+        left = next((n for n, opened in enumerate(reversed(self.stack)) if opened.character == "{"), len(self.stack))
+        for sign in re.findall(r"[][()]", line):
+            left += 1 if sign in "([" else -1
+            if not left:
+                return True
+        return False
 
     def _stray(self, token: str, start: int) -> None:
         related = []

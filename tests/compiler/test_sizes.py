@@ -108,7 +108,7 @@ AT_MOST = [
     ("0", "ceil(n / 2)"), ("0", "n % 2"), ("0", "n % m"),
     ("0", "abs(n - m)"), ("0", "max(n - m, 0)"), ("0", "min(n, m)"), ("n", "n + floor(m / 2)"),
     ("max(1, min(n, m))", "n"), ("0", "i - i"), ("2", "n + m"),
-    ("i", "i + n"), ("0", "max(i, 0)"), ("0", "max(i, n)"), ("min(i, j)", "i"), ("i", "max(j, i)"),
+    ("max(n, m)", "n + m"), ("i", "i + n"), ("0", "max(i, 0)"), ("0", "max(i, n)"), ("min(i, j)", "i"), ("i", "max(j, i)"),
 ]  # fmt: skip
 NOT_AT_MOST = [
     ("n", "1"), ("2", "n"), ("n", "m"), ("n * m", "n"), ("double", "n"), ("n", "n - 1"), ("max(n, m)", "n"),
@@ -116,7 +116,8 @@ NOT_AT_MOST = [
     ("0", "n - m"), ("0", "i"), ("i", "n"), ("i", "i * n"), ("0", "floor((n - m) / 2)"), ("0", "n % (n - 3)"),
     ("0", "n % i"), ("0", "max(n - m, m - n)"),
     ("0", "min(n, n - m)"), ("1", "floor(n / 2)"), ("1", "n % 2"), ("1", "abs(n - m)"), ("0", "n * i"),
-    ("n + m", "2"), ("0", "(n - 4) ^ 3"), ("0", "n - floor(m / 2)"),
+    ("n + m", "2"), ("0", "(n - 4) ^ 3"), ("0", "n - floor(m / 2)"), ("min(n, m)", "1"), ("2", "max(n, m)"),
+    ("max(n, m)", "max(n, 1)"), ("min(n, 2)", "min(n, m)"),
 ]  # fmt: skip
 
 
@@ -162,6 +163,7 @@ def test_the_formula_turned_round(whole: str, part: str, turned: object) -> None
     axis = Axis(999, "whole", Kind.WIDTH, "whole", 12, formula(whole), None, 999, None)
     found = solved(axis, AXES[part])
     assert (None if found is None else known(found)) == (turned(12) if callable(turned) else None)
+    assert solved(AXES[part], axis) is None  # which is made of nothing
 
 
 @pytest.mark.parametrize(
