@@ -738,10 +738,9 @@ class Expressions(Scope):
             )
             return None
         if len(arguments) != INITS[callee.text] or any(a.name for a in arguments):
-            count = INITS[callee.text]
             self.report(
                 "E0320",
-                f"`{callee.text}` takes {count or 'no'} number{'s' if count > 1 else ''}",
+                f"`{callee.text}` takes {'one' if INITS[callee.text] else 'no'} number",
                 expr.span,
                 help="`normal(std)`, `uniform(bound)`, `constant(c)`, `zeros`, `ones`, `xavier`",
             )

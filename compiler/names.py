@@ -39,7 +39,6 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     if len(pool) > _MANY:  # compare what is alike at one end, and no more than that
         alike = [each for each in pool if each[:2] == name[:2] or each[-2:] == name[-2:]]
         pool = sorted(alike, key=lambda each: abs(len(each) - len(name)))[:_MANY]
-    pool = [each for each in pool if abs(len(each) - len(name)) <= len(name)]
     found = get_close_matches(name, pool, n=1, cutoff=0.6)
     return found[0] if found else None
 

@@ -10,10 +10,13 @@ from attnc.compiler.expanded import steps
 from attnc.compiler.folders import Folders, Outside
 from attnc.compiler.graph import makes
 from attnc.compiler.inventory import inventory
+from attnc.compiler.mentions import mentions_of
 from attnc.compiler.names import did_you_mean, is_reserved, listed, nearest
 from attnc.compiler.program import Program, build
 from attnc.compiler.sized import require_sizes
+from attnc.dsl import syntax as s
 from attnc.dsl.diagnostic import AttnError
+from attnc.dsl.parse import parse
 from attnc.dsl.source import Source
 
 
@@ -39,6 +42,8 @@ MANY = [f"axis{number}" for number in range(300)]
         ("zzz", ["model", "heads"], None),
         ("k", ["key_and_value"], None),
         ("se", ["seq"], "seq"),
+        ("seq", ["sequences"], None),
+        ("seq", ["seq_len", "a"], "seq_len"),
         ("seq", [], None),
         ("a" * 200, ["a" * 199], "a" * 199),
         ("a" * 201, ["a" * 200], None),
@@ -192,6 +197,46 @@ block net(x: [d]) -> [d] {
     names = [[value.name for value in makes(node)] for node in graph.nodes]
     assert names == [["y"], ["a", "b"], ["b"], [None], [None]]
     assert [entry.name for entry in graph.inputs] == ["x"]
+
+
+# -- what a block mentions -------------------------------------------------------------------------------------------
+
+MENTIONING = """
+block b[a: width, c: width like a2, k: const = k2 + 1](x: vocab[a, e1], y: bool[] = v1 > |z1|) -> (r: int[e2]) {
+    depth own = n1 * |n2|, other like n3
+    const mine = n4
+    param W: [e3] ~ normal(n5)
+    share s = callee1
+    p: [e4] = callee2.label[a, e5 as e6, par = n6](x where m1, key = v2)
+    q = scan[e7] callee3[e8: e9 -> e10](p[e11 as e12][e13 = n7])
+    expect q: [e14]
+    repeat.r i in n8 {
+        if n9 == 1 {
+            t = -s(q)
+        } else {
+            t = q
+        }
+    }
+    return t
+}
+"""
+
+
+def test_what_a_block_mentions() -> None:
+    """As they stand, of indices the last first: it is the order of the parameters that it has by mentioning them."""
+    (decl,) = parse(Source("main.attn", MENTIONING))[0].items
+    assert isinstance(decl, s.BlockDecl)
+    found = mentions_of(decl)
+    assert found.names == (
+        "a2", "k2", "a", "e1", "vocab", "bool", "v1", "z1", "e2", "int", "n1", "n2", "n3", "n4", "e3", "n5", "e4", "e5",
+        "e6", "n6", "x", "m1", "v2", "e7", "e8", "e10", "e9", "e13", "e11", "e12", "p", "n7", "e14", "n8", "n9", "q",
+        "t",
+    )  # fmt: skip
+    assert found.declared == {"own", "other", "mine"}
+    assert found.shared == {"s": "callee1"}
+    assert found.calls == (
+        ("normal", ()), ("callee1", ()), ("callee2", ("par",)), ("callee3", ()), ("s", ()),
+    )  # fmt: skip
 
 
 # -- folders ---------------------------------------------------------------------------------------------------------

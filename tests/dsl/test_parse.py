@@ -455,3 +455,23 @@ def test_brackets_a_hundred_deep() -> None:
 
 def test_many_items() -> None:
     assert len(read("block f(x: [a]) -> [a] {\n    return x\n}\n" * 500).items) == 500
+
+
+SAME = [("y = f.a[b](x, k = 1)", "y = f . a [b] ( x , k = 1 )"), ("y = a", "y = a  # said"), ("y = (a)", "y = a")]
+DIFFERENT = [
+    ("y = a", "y = b"), ("y = 1", "y = 1.0"), ("y = true", "y = 1"), ("y = 1", "y = 2"), ("y = f(x)", "y = f(x, x)"),
+    ("y = f(x)", "y = f.a(x)"), ("y = a + b", "y = a - b"), ("y = a + b", "y = b + a"), ("y = -a", "y = not a"),
+    ("y = f(a, b)", "y = f(b, a)"), ("y = a", "y: [] = a"), ("y = f[a](x)", "y = f[a as b](x)"), ("y = a", "return a"),
+]  # fmt: skip
+
+
+def test_which_trees_are_the_same() -> None:
+    """Those that differ in places and comments alone; however deep the difference lies."""
+    for one, other in SAME:
+        assert s.same(read(f"block f() {{\n{one}\n}}").items, read(f"block f()  {{\n\n  {other}\n}}").items)
+    for one, other in DIFFERENT:
+        for a, b in ((one, other), (other, one)):
+            texts = (f"block f() {{\nz = 1\nrepeat 2 {{\n{line}\n}}\nreturn z\n}}" for line in (a, b))
+            first, second = (read(text).items for text in texts)
+            assert not s.same(first, second)
+    assert not s.same(read("width a").items, read("width a\nwidth b").items)
