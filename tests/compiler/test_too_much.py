@@ -14,8 +14,8 @@ from attnc.compiler.program import build
 from attnc.dsl.source import Source, Span
 
 
-def body(*lines: str, head: str = "x: [d]") -> str:
-    return f"width s, t, u\ndepth d = 4\nblock b({head}) -> [d] {{\n" + "\n".join(lines) + "\nreturn x\n}\n"
+def body(*lines: str) -> str:
+    return "depth d = 4\nblock b(x: [d]) -> [d] {\n" + "\n".join(lines) + "\nreturn x\n}\n"
 
 
 def sizes(count: int) -> str:
