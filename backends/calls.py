@@ -20,7 +20,7 @@ from ..compiler.static import Const, ConstOf, Static, consts_in
 from .layout import Layout, plan_axes, scope_of
 from .plan import OutputState, Plan
 from .ranges import ANY
-from .static_code import Code, number, static_code
+from .static_code import Code, static_code
 from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
 
 
@@ -33,10 +33,12 @@ class Calls(Layout):
         plan: Plan,
         graph: Graph,
         to_caller: Mapping[Axis, Axis],
-        spread: Sequence[Axis],
-        full: bool,
+        spread: Sequence[Axis] = (),
     ) -> list[Val]:
-        """The arguments of a call as the callee's layout wants them, and what the callee learns from them."""
+        """The arguments of a call as the callee's layout wants them, and what the callee learns from them.
+
+        spread: the axes over which the call lifts. What has neither these nor leading dimensions broadcasts by itself.
+        """
         vals = [self.env[arg.id] for arg in node.args]
         arrays = [val for val in vals if not val.number]
         any_lead = any(val.lead != NONE for val in arrays)
@@ -60,14 +62,9 @@ class Calls(Layout):
             if kind == "real":
                 val = self.real(val, table)
             whole = (val.lead == FULL or not any_lead) and all(val.has(axis) for axis in spread)
-            lead = FULL if whole and (spread or any_lead) else SOME if val.lead != NONE or spread else NONE
-            val = (
-                self.align(val, (*spread, *formal), short=False)
-                if full
-                else self._short(val, spread, formal, plan, place, vals)
-            )
-            if val.lead == NONE and not any(axis in val.axes for axis in spread):
-                lead = NONE
+            bare = val.lead == NONE and not any(axis in val.axes for axis in spread)
+            lead = NONE if bare else FULL if whole else SOME
+            val = self.align(val, formal if bare else (*spread, *formal))
             state.lead = lead if state.lead is None or state.lead == lead else SOME
             state.thin |= {back[axis] for axis in formal if axis in val.thin}
             element = item.value.type.element
@@ -77,36 +74,13 @@ class Calls(Layout):
             prepared.append(val)
         return prepared
 
-    def _short(
-        self, val: Val, spread: Sequence[Axis], formal: Sequence[Axis], plan: Plan, place: int, vals: list[Val]
-    ) -> Val:
-        """Without dimensions of size 1 in front, where each result that hangs on it has them from another argument."""
-        lacks = [axis for axis in spread if axis not in val.axes]
-        if val.lead == NONE and lacks == list(spread):
-            for state in plan.outputs:
-                if state is None or not state.needs >> place & 1:
-                    continue
-                if not any(
-                    other != place and set(spread) <= set(vals[other].axes)
-                    for other in places(state.needs)
-                    if not vals[other].number
-                ):
-                    break
-            else:
-                if all(state is not None for state in plan.outputs):
-                    return self.align(val, formal)
-        return self.align(val, (*spread, *formal))
-
-    def _spread(
-        self, node: Call | Repeat, graph: Graph, lifted: frozenset[Axis], to_caller: Mapping[Axis, Axis]
-    ) -> tuple[Axis, ...]:
+    def _spread(self, node: Call, to_caller: Mapping[Axis, Axis]) -> tuple[Axis, ...]:
         """The axes over which the call lifts, as the arguments have them: dimensions that no formal asks for."""
         found: dict[Axis, None] = {}
-        for item, arg in zip(graph.inputs, node.args, strict=True):
-            formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in lifted}
+        for item, arg in zip(node.graph.inputs, node.args, strict=True):
+            formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in node.graph.lifted}
             val = self.env[arg.id]
-            # No call lifts over an axis that the callee has of its own, no repeat over one that its body knows.
-            formal |= val.thin - lifted if isinstance(node, Repeat) else set(to_caller.values()) & val.thin
+            formal |= set(to_caller.values()) & val.thin  # no call lifts over an axis that the callee has of its own
             found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
         return tuple(found)
 
@@ -138,37 +112,26 @@ class Calls(Layout):
         consts: Mapping[Const, Static],
         size: Callable[[Axis], str],
         const_name: Callable[[Const], str],
-        bound: Callable[[Axis], str],
     ) -> list[str]:
         """The sizes and consts that a callee is built with, in the caller's terms."""
         own_axes, own_consts = self.program.bindings[id(graph)]
         scope = scope_of(plan, self.file.globals)
         found = []
         for axis in plan.axes:
+            mine = to_caller.get(own_axes[axis], own_axes[axis])
             if axis in plan.sizes:
-                theirs = own_axes[axis]
-                mine = to_caller.get(theirs, theirs)
-                known = mine in self.plan.axes and self.plan.static_size(mine)
-                found.append(f"{scope.axes[axis]}={size(mine) if known else theirs.extent}")
+                found.append(f"{scope.axes[axis]}={size(mine)}")
             if axis in plan.sizes_bound:
-                theirs = own_axes[axis]
-                mine = to_caller.get(theirs, theirs)
-                found.append(f"{scope.bounds[axis]}={bound(mine) if mine in self.plan.axes else theirs.bound}")
+                found.append(f"{scope.bounds[axis]}={size(mine)}")
         for const in plan.consts:
             if const in plan.numbers and const not in plan.late:
                 own = own_consts[const]
-                given = consts.get(own)
-                if given is None and own not in self.plan.consts:
-                    text = number(own.value if own.value is not None else 0).text
-                else:
-                    text = static_code(given if given is not None else ConstOf(own), size, const_name).text
+                text = static_code(consts.get(own, ConstOf(own)), size, const_name).text
                 found.append(f"{scope.consts[const]}={text}")
         return found
 
     def _late(self, plan: Plan, graph: Graph, consts: Mapping[Const, Static]) -> None:
         """A const that hangs on the number of a pass of a shared repeat is passed at each call."""
-        if not self.plan.late:
-            return
         own_consts = self.program.bindings[id(graph)][1]
         for const in plan.consts:
             theirs = own_consts[const]
@@ -182,16 +145,15 @@ class Calls(Layout):
             return
         plan = self.program.plan(graph)
         to_caller, consts = dict(node.axes), dict(node.consts)
-        lifted = frozenset(graph.lifted)
         self._late(plan, graph, consts)
         if any(state is None for state in plan.outputs):  # the first call: learn first what the callee returns
             written = len(self.lines)
-            self._arguments(node, plan, graph, to_caller, self._spread(node, graph, lifted, to_caller), full=False)
+            self._arguments(node, plan, graph, to_caller, self._spread(node, to_caller))
             del self.lines[written:]
             self.file.emit(plan)
-        spread = self._spread(node, graph, lifted, to_caller)
+        spread = self._spread(node, to_caller)
         self.spreads[self.place] = spread
-        vals = self._arguments(node, plan, graph, to_caller, spread, full=False)
+        vals = self._arguments(node, plan, graph, to_caller, spread)
         keywords = self.keywords(plan, graph, to_caller, consts)
         text = self.invoke(node, plan, [val.text for val in vals], keywords)
         own_axes = self.program.bindings[id(graph)][0]
@@ -260,8 +222,6 @@ class Calls(Layout):
     def _repeat(self, node: Repeat) -> None:
         plans = [self.program.plan(body) for body in node.bodies]
         identity: dict[Axis, Axis] = {}
-        spread = self._spread(node, node.bodies[0], plans[0].lifted, identity)
-        self.spreads[self.place] = spread
         if node.shared and node.index is not None:
             for plan, body in zip(plans, node.bodies, strict=True):
                 for const, theirs in self.program.bindings[id(body)][1].items():
@@ -272,25 +232,24 @@ class Calls(Layout):
         vals: list[Val] = []
         for plan, body in zip(plans, node.bodies, strict=True):
             written = len(self.lines)
-            found = self._arguments(node, plan, body, identity, spread, full=True)
+            found = self._arguments(node, plan, body, identity)
             if vals:  # all bodies take the same arguments
                 del self.lines[written:]
             vals = vals or found
             if any(state is None for state in plan.outputs):
                 self.file.emit(plan)
         # The carried values of all bodies are alike: what one pass returns, the next one takes.
-        for _ in range(2):
-            for plan in plans:
-                for place in range(node.carried):
-                    for other in plans:
-                        state = other.outputs[place]
-                        assert state is not None
-                        change = dict(zip(other.axes, plan.axes, strict=False)) if other is not plan else {}
-                        taken = plan.inputs[place]
-                        taken.thin |= {change.get(axis, axis) for axis in state.thin}
-                        lead = state.lead
-                        taken.lead = lead if taken.lead is None or taken.lead == lead else SOME
-                        taken.in_range = taken.in_range and state.in_range
+        for plan in plans:
+            for place in range(node.carried):
+                for other in plans:
+                    state = other.outputs[place]
+                    assert state is not None
+                    change = dict(zip(other.axes, plan.axes, strict=False)) if other is not plan else {}
+                    taken = plan.inputs[place]
+                    taken.thin |= {change.get(axis, axis) for axis in state.thin}
+                    lead = state.lead
+                    taken.lead = lead if taken.lead is None or taken.lead == lead else SOME
+                    taken.in_range = taken.in_range and state.in_range
         if node.index is not None and self.counts(node):
             self.counters[node.index] = self.namer.give(node.index.name)
         keywords = [self.keywords(plan, body, identity, {}) for plan, body in zip(plans, node.bodies, strict=True)]
@@ -368,8 +327,6 @@ class Calls(Layout):
                     val = Val(Code(text), (axis,), kind=kind, table=table)
                 val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
                 args.append(self.named(self.align(val, (*spread, axis, *formal))))
-            elif item.value.role is Role.CONSTANT:
-                args.append(val)
             else:
                 args.append(self.named(self.align(val, (*spread, *formal))))
         lead = self._lead_shape(args, node.steps, spread, any_lead)
@@ -388,9 +345,7 @@ class Calls(Layout):
                 if val.thin or (any_lead and val.lead != FULL):
                     val = replace(val, code=Code(self.expanded(val, shapes[place])))
             args[place] = replace(val, thin=frozenset(), lead=FULL if any_lead or spread else NONE)
-        for place, (item, val) in enumerate(zip(graph.inputs, args, strict=True)):
-            if item.value.role is Role.CONSTANT:
-                continue
+        for place, val in enumerate(args):
             state = plan.inputs[place]
             whole = (val.lead == FULL or not any_lead) and all(val.has(a) for a in spread)
             given = FULL if whole and (any_lead or spread) else SOME if any_lead or spread else NONE

@@ -28,7 +28,7 @@ from ..compiler.graph import (
     Weight,
 )
 from ..compiler.sizes import solved
-from ..compiler.static import Arith, Const, Static, axes_in
+from ..compiler.static import Arith, Const, Static, axes_in, consts_in
 from . import ranges
 from .names import Namer
 from .plan import Plan, padded
@@ -366,7 +366,8 @@ class Layout(ABC):
             above, below = (static_code(part, sizes, self.const_code, exact=True) for part in pair)
             shown = (static_code(part, lambda a: a.name, lambda c: c.name).at(ATOM) for part in pair)
             self._check_division(f"{axis.name} = {' / '.join(shown)}", above, below, where)
-        return self._read_extent(axis, code.text, where)
+        whole = f"int({code.text})" if consts_in(formula) else code.text  # a const may be 2.0
+        return self._read_extent(axis, whole, where)
 
     def is_new(self, axis: Axis) -> bool:
         """Whether the axis is one of the new items of a step."""

@@ -210,7 +210,7 @@ class NumpyBody(Body):
         keywords: list[str],
         cache: str = "",
     ) -> str:
-        built = self.built(plan, graph, to_caller, consts, self.size_code, self.const_code, self.bound_code)
+        built = self.built(plan, graph, to_caller, consts, self.size_code, self.const_code)
         given = []
         if self.numpy.owns(graph):
             given.append("w")

@@ -8,7 +8,7 @@ consts are parameters, lifted axes are leading dimensions like the batch, and a 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -130,6 +130,12 @@ class _Canon:
         )
 
 
+def _told(axis: Axis, known: Container[Axis]) -> bool:
+    """Whether the code of a class may work out the size of an axis from these. Known numbers hang on axes alone."""
+    assert axis.size is not None
+    return all(part in known for part in axes_in(axis.size)) and (axis.extent is None or not consts_in(axis.size))
+
+
 @dataclass(eq=False, slots=True)
 class InputState:
     """What all calls of a class agree on about one argument; joined over the call sites until nothing changes."""
@@ -221,7 +227,7 @@ class Plan:
 
     def follows_formula(self, axis: Axis) -> bool:
         """Whether the size of the axis is its formula over axes of this class, in every instance."""
-        if axis.size is None or not self._own.issuperset(axes_in(axis.size)) or consts_in(axis.size):
+        if axis.size is None or not _told(axis, self._own):
             return False
         for axes, _ in self.instances:
             own = axes.get(axis, axis)
@@ -351,7 +357,7 @@ class Program:
         # What decides the code about an axis: its name and kind, whether weights over it have a bound, its formula.
         for axis in list(canon.axes):
             formula = None
-            if axis.size is not None and set(axes_in(axis.size)) <= set(canon.axes) and not consts_in(axis.size):
+            if axis.size is not None and _told(axis, canon.axes):
                 formula = canon.static(axis.size)
             parts.append((axis.name, axis.kind.value, axis.bound is not None, formula))
         parts += [const.name for const in canon.consts]

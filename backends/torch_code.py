@@ -127,7 +127,7 @@ class TorchBody(Body):
             return self.home.built_size(own) if own is not None else self._built_at_home(axis)
         if axis in self.derived:
             return self.derived[axis]
-        if axis not in self.plan.axes or (axis.extent is not None and axis not in self.scope.axes):
+        if axis not in self.plan.axes:
             return str(axis.extent)
         if axis.bound is not None and axis.extent is None:
             self.plan.sizes_bound[axis] = None
@@ -383,7 +383,7 @@ class TorchBody(Body):
             number_ += 1
 
     def made(self, plan: Plan, graph: Graph, to_caller: dict[Axis, Axis], consts: dict[Const, object]) -> str:
-        given = self.built(plan, graph, to_caller, consts, self.built_size, self.built_const, self.built_size)  # type: ignore[arg-type]
+        given = self.built(plan, graph, to_caller, consts, self.built_size, self.built_const)  # type: ignore[arg-type]
         return f"{plan.name}({', '.join(given)})"
 
     def traced(self, plan: Plan, path: str) -> list[str]:
@@ -398,9 +398,7 @@ class TorchBody(Body):
 
     def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
         if node.name == "":
-            given = self.built(
-                plan, node.graph, dict(node.axes), dict(node.consts), self.built_size, self.built_const, self.built_size
-            )
+            given = self.built(plan, node.graph, dict(node.axes), dict(node.consts), self.built_size, self.built_const)
             self.bases.setdefault(plan.name, (plan, given))
             extra = ["found=found"] if plan.on_path else []
             return f"{plan.name}.forward({', '.join(['self', *args, *keywords, *extra])})"
@@ -438,20 +436,21 @@ class TorchBody(Body):
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
     ) -> list[str]:
         count = static_code(node.count, self.built_size, self.built_const).text
+        consts = [name for const, name in self.scope.consts.items() if const != node.index]
         index = "i"
+        while index in (*self.scope.axes.values(), *consts, *self.scope.bounds.values()):
+            index += "_"
+        asked = False
+
+        def built_const(which: Const) -> str:
+            nonlocal asked
+            asked = asked or which == node.index
+            return index if which == node.index else self.built_const(which)
+
         made = []
         for plan, body in zip(plans, node.bodies, strict=True):
-            given = self.built(
-                plan,
-                body,
-                {},
-                {},
-                self.built_size,
-                lambda c: index if c == node.index else self.built_const(c),
-                self.built_size,
-            )
+            given = self.built(plan, body, {}, {}, self.built_size, built_const)
             made.append(f"{plan.name}({', '.join(given)})")
-        used = any("i" in re.findall(r"\w+", text) for text in made) and node.index is not None
         if node.shared:
             if len(plans) > 1:
                 raise CannotEmit(
@@ -478,7 +477,7 @@ class TorchBody(Body):
             f"{made[kind]} if {index} in {passes([i for i, which in enumerate(node.variant) if which == kind])} else "
             for kind in range(len(made) - 1)
         ]
-        counter = index if used or kinds else "_"
+        counter = index if asked or kinds else "_"
         text = f"nn.ModuleList({''.join(kinds)}{made[-1]} for {counter} in range({count}))"
         if plans[0].owner is not None:
             return self._step_loop(node, plans, targets, args, keywords)

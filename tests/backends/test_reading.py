@@ -47,6 +47,12 @@ model kinds(Q: [h, q, d], K: [h, k, d], V: [h, k, v], b: [h, q, k], real: bool[k
 """
 
 
+# What test_semantics runs. Of these the golden files show what is computed: no imports, no checks of the inputs.
+SPECS = Path(__file__).with_name("specs.txt").read_text(encoding="utf-8").split("\n---\n")
+ABOVE = re.compile(r"\A.*?\n(?=class |def )", re.DOTALL)
+CHECKS = re.compile(r"^ +(batch = )?check_inputs\(\n.*?^ +\)\n", re.DOTALL | re.MULTILINE)
+
+
 def model_of(text: str) -> attnc.Model:
     """The last model of a program, or its last block."""
     spec = attnc.loads(text)
@@ -70,6 +76,20 @@ def test_the_code_reads_so(backend: str, modules: tuple[str, ...], golden: Calla
             assert [carried[name] for name in there] == used_helpers(modules, words)  # those that it needs, and no more
             shown.append(f"{text.splitlines()[0]}{f' Captured: {capture}' if capture else ''}\n\n{code}")
     golden(Path(f"golden/reading_{backend}.txt"), "\n\n".join(shown))
+
+
+@pytest.mark.parametrize(("backend", "modules"), [("torch", TORCH), ("numpy", NUMPY)])
+def test_the_code_of_small_programs(
+    backend: str, modules: tuple[str, ...], golden: Callable[[Path, str], None]
+) -> None:
+    carried = {f"{text}\n\n\n" for module in modules for text in helpers(module).values()}
+    shown = []
+    for text in SPECS:
+        code = model_of(text).source("torch" if backend == "torch" else "numpy")
+        for helper in carried:
+            code = code.replace(helper, "")
+        shown.append(CHECKS.sub("", ABOVE.sub("", code)))
+    golden(Path(f"golden/specs_{backend}.txt"), "\n---\n".join(shown))
 
 
 def test_what_is_told_of_them(golden: Callable[[Path, str], None]) -> None:
