@@ -13,8 +13,9 @@ from ..names import did_you_mean, listed
 from ..rewrites import fold_truths, fuse_attention
 from ..static import Number
 from .memory import Memory, measure
+from .paths import Path, longest
 from .polynomial import ONE, ZERO, Poly, Symbol, Unknown, base_symbols
-from .reach import Path, longest, pruned
+from .reach import pruned
 from .scope import Scope, Sizes, base_symbol, bound_symbol, const_symbol
 from .show import formula
 from .walk import Part, Walk

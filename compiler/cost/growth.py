@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .bill import Cost
+from .paths import Path
 from .polynomial import CONST, DEPTH, ONE, WIDTH, Monomial, Poly, Symbol, base_symbols
-from .reach import Path
 from .show import power
 from .work import BATCH
 

@@ -3,7 +3,7 @@
 A `Route` says which input items a value hangs on: those at `form - left` to `form + right`, where `form` is made of the
 value's own axes, and how many hops it took. A hop is an op that brings items together: a sum over the width (attention,
 pooling), a window, one step of a scan. What a mask made of indices leaves out is not reached. A repeat adds the reach
-of its passes; so the longest path between two items is as many passes as it takes to get from one to the other.
+of its passes, which are kept apart (`Step`): so many are taken as the way from one item to another needs (`paths`).
 """
 
 from __future__ import annotations
@@ -11,84 +11,137 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil
+from functools import reduce
+from operator import add
 
 from ..axes import Axis
 from ..graph import Apply, Role
 from ..ops import OPS
 from .bands import Facts, Form, Index, limits
-from .polynomial import ONE, ZERO, Poly, Symbol, Values, apply, total
+from .polynomial import ONE, ZERO, Poly, Symbol, Values, total
 from .scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One pass of a repeat: its reach to both sides and its hops, which may hang on the pass (`index`); of `count`."""
+class Span:
+    """As far as that to both sides, in so many hops."""
 
     left: Poly
     right: Poly
     hops: Poly
+
+    def __add__(self, other: Span) -> Span:
+        return Span(self.left + other.left, self.right + other.right, self.hops + other.hops)
+
+    def put(self, index: Symbol, by: Poly) -> Span:
+        return Span(*(poly.put(index, by) for poly in (self.left, self.right, self.hops)))
+
+    def to(self, side: str) -> Poly:
+        """How far to the "left" or "right", or to "both" together, which is all that counts for what has no width."""
+        return self.left + self.right if side == "both" else self.left if side == "left" else self.right
+
+
+SIDES = ("left", "right", "both")
+NOWHERE = Span(ZERO, ZERO, ZERO)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Passes of a repeat: what one of them adds, which may hang on its number (`index`, from `first` on), and what all
+    of them do.
+    """
+
+    one: Span
+    all: Span
     count: Poly
     index: Symbol | None = None
+    first: int = 0
+
+    def put(self, index: Symbol, by: Poly) -> Step:
+        return replace(self, one=self.one.put(index, by), all=self.all.put(index, by), count=self.count.put(index, by))
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """carried: it begins at what goes round a repeat, not at an input. step: what a further pass would add.
+    """steps: the repeats that it goes through, of which `own` says nothing; `all` is with them.
 
+    carried: it begins at what goes round a repeat, not at an input.
     local: it stays within blocks of this size, however often it is taken.
     sure:  it reaches all of that: not so where a mask or an index is no band, and only a bound of it is known.
     """
 
     form: Form
-    left: Poly
-    right: Poly
-    hops: Poly
-    step: Step | None = None
+    own: Span = NOWHERE
+    steps: tuple[Step, ...] = ()
     carried: bool = False
     local: Poly | None = None
     sure: bool = True
 
+    @property
+    def all(self) -> Span:
+        return reduce(add, (step.all for step in self.steps), self.own)
+
     def over(self, names: Mapping[Axis, Axis]) -> Route:
         return replace(self, form=self.form.over(names))
+
+    def put(self, index: Symbol, by: Poly) -> Route:
+        form = Form({axis: c.put(index, by) for axis, c in self.form.terms.items()}, self.form.constant.put(index, by))
+        return replace(
+            self, form=form, own=self.own.put(index, by), steps=tuple(step.put(index, by) for step in self.steps)
+        )
+
+    def further(self, left: Poly = ZERO, right: Poly = ZERO, hops: Poly = ZERO) -> Route:
+        return replace(self, own=self.own + Span(left, right, hops))
 
 
 Routes = tuple[Route, ...]
 
 
-def start(axes: Iterable[Axis], families: frozenset[int], carried: bool = False) -> Routes:
+def start(axes: Iterable[Axis], families: frozenset[int]) -> Routes:
     """Of an input: each item of a width is reached from itself."""
-    return tuple(
-        Route(Form({axis: ONE}, ZERO), ZERO, ZERO, ZERO, carried=carried) for axis in axes if axis.family in families
-    )
+    return tuple(Route(Form({axis: ONE}, ZERO)) for axis in axes if axis.family in families)
 
 
 def pruned(routes: Iterable[Route], values: Values) -> Routes:
-    """Without those than which another reaches as far in no more hops."""
-    kept: list[Route] = []
-    for route in routes:
-        if any(_covers(other, route, values) for other in kept):
-            continue
-        kept = [other for other in kept if not _covers(route, other, values)]
-        kept.append(route)
-    return tuple(kept)
+    """Without those than which others go as far to each side in no more hops."""
+    kept = [(route, _measured(route, values)) for route in routes]
+    for each in list(kept):
+        others = [other for other in kept if other is not each]
+        if all(any(_covers(other, each, side) for other in others) for side in SIDES):
+            kept = others
+    return tuple(route for route, _ in kept)
 
 
-def _covers(a: Route, b: Route, values: Values) -> bool:
+Measured = Mapping[str, Fraction]
+
+
+def _measured(route: Route, values: Values) -> Measured:
+    """How far to each side, and in how many hops; of the route as a whole, and without its repeats."""
+    own = {f"own {side}": route.own.to(side).at(values) for side in SIDES} | {"own hops": route.own.hops.at(values)}
+    if not route.steps:
+        return own | {side: own[f"own {side}"] for side in SIDES} | {"hops": own["own hops"]}
+    every = route.all
+    return own | {side: every.to(side).at(values) for side in SIDES} | {"hops": every.hops.at(values)}
+
+
+def _covers(a: tuple[Route, Measured], b: tuple[Route, Measured], side: str) -> bool:
+    """Whether a goes as far to this side as b in no more hops, however many of its passes b takes."""
+    (one, its), (other, mine) = a, b
     return (
-        a.form == b.form
-        and a.carried == b.carried
-        and (a.local is None or a.local == b.local)
-        and (b.step is None or a.step == b.step or _reach(a, values) >= _reach(b, values))
-        and a.left.at(values) >= b.left.at(values)
-        and a.right.at(values) >= b.right.at(values)
-        and a.hops.at(values) <= b.hops.at(values)
-        and (a.sure or not b.sure)
+        one.form == other.form
+        and one.carried == other.carried
+        and (one.local is None or one.local == other.local)
+        and (one.sure or not other.sure)
+        and its[side] >= mine[side]
+        and (
+            its["hops"] <= mine["own hops"]
+            or (
+                one.steps == other.steps
+                and its[f"own {side}"] >= mine[f"own {side}"]
+                and its["own hops"] <= mine["own hops"]
+            )
+        )
     )
-
-
-def _reach(route: Route, values: Values) -> Fraction:
-    return max(route.left.at(values), route.right.at(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +203,7 @@ class Reach:
         """Over axes of the route: to as far as the mask lets them go from another axis, else over all of them."""
         if not self._on(route, axes):
             return route
-        route = replace(route, hops=route.hops + hop)
+        route = route.further(hops=hop)
         for axis in axes:
             scale = route.form.terms.get(axis)
             if scale is None:
@@ -159,32 +212,49 @@ class Reach:
             near = near or next((q for k, q in support if k == axis and q not in axes), None)
             form = Form({a: c for a, c in route.form.terms.items() if a != axis}, route.form.constant)
             if near is None:
-                route = self._wider(replace(route, form=form), ZERO, scale * (self.scope.size(axis) - 1))
-                continue
-            left, right = limits(support, near, axis)
-            form = form.plus(Form({near: scale}, ZERO))
-            route = self._wider(
-                replace(route, form=form),
-                self.whole if left is None else left * scale,
-                self.whole if right is None else right * scale,
-            )
+                left, right = ZERO, scale * (self.scope.size(axis) - 1)
+            else:
+                left, right = (self.whole if limit is None else limit * scale for limit in limits(support, near, axis))
+                form = form.plus(Form({near: scale}, ZERO))
+            route = self._wider(replace(self._moving(route, axis, left, right), form=form), left, right)
         return route
 
     def _wider(self, route: Route, left: Poly, right: Poly) -> Route:
-        """Reaching further to both sides (a negative amount: the other way), the width itself at most."""
-        return replace(route, left=self._most(route.left + left), right=self._most(route.right + right))
+        """Reaching further to both sides (a negative amount: the other way), its block or the width itself at most."""
+        own, most = route.further(left, right).own, self.whole if route.local is None else route.local - 1
 
-    def _most(self, reach: Poly) -> Poly:
-        return self.whole if reach.at(self.values) >= self.whole.at(self.values) else reach
+        def within(reach: Poly) -> Poly:
+            return most if reach.at(self.values) >= most.at(self.values) else reach
+
+        return replace(route, own=Span(within(own.left), within(own.right), own.hops))
+
+    def _moving(self, route: Route, axis: Axis, left: Poly, right: Poly) -> Route:
+        """Before it moves along an axis that far: within blocks, if that is a part of the width alone.
+
+        Where blocks are left by less than a block, or items between those that it moves to, not all have as far to go.
+        """
+        scale = route.form.terms[axis]
+        others = [c for other, c in route.form.terms.items() if other != axis]
+        local = self._nested(route, scale * self.scope.size(axis)) if others else None
+        far = max(left.at(self.values), right.at(self.values)) >= self.whole.at(self.values)
+        parts = bool(others) if route.local is None else scale.at(self.values) % route.local.at(self.values) != 0
+        strides = any(c.at(self.values) < scale.at(self.values) for c in others)
+        return replace(route, local=local, sure=route.sure and (far or not ((local is None and parts) or strides)))
+
+    def _nested(self, route: Route, size: Poly) -> Poly | None:
+        """The size of the blocks, if those in which it stayed so far lie within such ones, or the other way round."""
+        if route.local is None:
+            return None if route.steps or route.own.left or route.own.right else size
+        small, large = sorted((route.local, size), key=lambda poly: poly.at(self.values))
+        return large if large.at(self.values) % small.at(self.values) == 0 else None
 
     def _run(self, route: Route, axis: Axis, hops: Poly) -> Route:
         """Along the axis from its start to each of its items; that of a part of the width begins anew in each block."""
         scale = route.form.terms.get(axis)
         if scale is None:
             return route
-        local = scale * self.scope.size(axis) if len(route.form.terms) > 1 else route.local
-        wider = self._wider(route, scale * (self.scope.size(axis) - 1), ZERO)
-        return replace(wider, hops=route.hops + hops, local=local)
+        far = scale * (self.scope.size(axis) - 1)
+        return self._wider(self._moving(route, axis, far, ZERO).further(hops=hops), far, ZERO)
 
     def _put(self, route: Route, axis: Axis, form: Form) -> Route:
         """With a form in an axis' place."""
@@ -201,12 +271,11 @@ class Reach:
             scale = scale * self.scope.size(axis)
         return form
 
-    def _shifted(self, route: Route) -> Route:
-        """The constant of the form as reach: `x[t - 3]` reaches 3 to the left, and none to the right."""
+    def _shifted(self, route: Route, left: Poly, right: Poly) -> Route:
+        """In one hop that far, and by the constant of the form: `x[t - 3]` reaches 3 to the left, none to the right."""
         c = route.form.constant
-        if not c:
-            return route
-        return self._wider(replace(route, form=Form(route.form.terms, ZERO)), -c, c)
+        route = replace(route, form=Form(route.form.terms, ZERO)).further(hops=ONE)
+        return self._wider(route, left - c, right + c)
 
     def _gathered(self, route: Route, node: Apply, index: Index) -> Route:
         axis = node.axes[0]
@@ -218,9 +287,10 @@ class Reach:
         high = index.form or next(iter(index.highs), None)
         if low is None or high is None or low.terms != high.terms:
             return replace(self._summed(route, (axis,), {}, ONE), sure=False)
-        return self._around(self._put(route, axis, low), axis.family)
+        moving = self._moving(route, axis, ZERO, ZERO)
+        return self._around(self._put(route, axis, low), axis.family, moving)
 
-    def _around(self, route: Route, family: int) -> Route:
+    def _around(self, route: Route, family: int, moving: Route) -> Route:
         """One axis as the middle, the spread of all others (the taps) as reach; a hop if anything else is read.
 
         Without a middle, as backwards or by twos, all that is known is a bound.
@@ -229,16 +299,16 @@ class Reach:
         middle = next((axis for axis, c in terms.items() if axis.family == family and c == ONE), None)
         if terms and middle is None:
             route = replace(route, sure=False)
-        moved = bool(route.form.constant)
-        for axis, c in list(terms.items()):
-            if axis == middle or middle is None:
-                continue
-            del terms[axis]
-            spread = c * (self.scope.size(axis) - 1)
-            route = self._wider(route, ZERO, spread) if c.at(self.values) > 0 else self._wider(route, -spread, ZERO)
-            moved = True
-        route = self._shifted(replace(route, form=Form(terms, route.form.constant)))
-        return replace(route, hops=route.hops + 1) if moved else route
+        if not route.form.constant and (middle is None or len(terms) == 1):
+            return route
+        left = right = ZERO
+        for axis, c in route.form.terms.items() if middle is not None else ():
+            if axis != middle:
+                del terms[axis]
+                spread = c * (self.scope.size(axis) - 1)
+                left, right = (left, right + spread) if c.at(self.values) > 0 else (left - spread, right)
+        moved = replace(route, form=Form(terms, route.form.constant), local=moving.local)
+        return self._shifted(replace(moved, sure=route.sure and moving.sure), left, right)
 
     def _windowed(self, route: Route, node: Apply) -> Route:
         axis, (place, tap) = node.axes[0], node.made
@@ -246,9 +316,9 @@ class Reach:
             return route
         stride, pad = self.scope.number(node.options["stride"]), self.scope.number(node.options["pad"])
         scale = route.form.terms[axis]
-        moved = self._put(route, axis, Form({place: stride}, -pad))
         taps = scale * (self.scope.size(tap) - 1)
-        return self._shifted(replace(self._wider(moved, ZERO, taps), hops=route.hops + 1))
+        moved = self._put(self._moving(route, axis, ZERO, taps), axis, Form({place: stride}, -pad))
+        return self._shifted(moved, ZERO, taps)
 
     def _merged(self, route: Route, node: Apply) -> Route:
         """Digits as one axis again. Of a digit that is gone any value may be meant."""
@@ -259,13 +329,14 @@ class Reach:
         first = next(axis for axis in node.axes if axis in route.form.terms)
         scale = route.form.terms[first].over(digits.terms[first]) or ONE
         rest = {a: c for a, c in route.form.terms.items() if a not in node.axes}
-        out = replace(route, form=Form({**rest, made: scale}, route.form.constant))
         gone = [axis for axis in node.axes if axis not in route.form.terms]
+        blocks = gone == list(node.axes[len(node.axes) - len(gone) :])
+        local = route.local
+        if gone:
+            local = self._nested(route, scale * self.scope.product(gone)) if blocks else None
+        out = replace(route, form=Form({**rest, made: scale}, route.form.constant), local=local)
         for axis in gone:
             out = self._wider(out, scale * digits.terms[axis] * (self.scope.size(axis) - 1), ZERO)
-        blocks = gone == list(node.axes[len(node.axes) - len(gone) :])
-        if gone and blocks and not route.form.constant and not route.left:
-            return replace(out, local=self.scope.product(gone))
         return out if blocks else replace(out, sure=False)
 
     def _joined(self, route: Route, node: Apply, place: int) -> Route:
@@ -282,132 +353,52 @@ class Reach:
     ) -> list[Routes]:
         """After all passes. outside: of what goes in; inside: of one pass, from what goes round or elsewhere."""
         before = [route for part in outside for route in part]
+        last = count.at(self.values) - 1
+        # What goes in from elsewhere in the first pass goes through all that follow.
+        late = [self._in_pass(route, index, 0) for part in inside for route in part if not route.carried]
         out = []
         for part, entered in zip(inside, outside, strict=True):
-            found: list[Route] = list(entered) if count.at(self.values) == 0 else []
+            found: list[Route] = list(entered) if last < 0 else []
             for step in part:
                 if not step.carried:
-                    found.append(step)
+                    found += [self._in_pass(step, index, number) for number in sorted({0, int(last)})]
                     continue
-                found += [self._passes(old, step, count, index) for old in before]
+                for old, first in [*((old, 0) for old in before), *((old, 1) for old in late if last > 0)]:
+                    found += self._passes(old, step, first, count, index)
             out.append(pruned(found, self.values))
         return out
 
-    def _passes(self, old: Route, step: Route, count: Poly, index: Symbol | None) -> Route:
-        if not step.left and not step.right and not step.hops:
-            return replace(old, form=step.form if step.form.terms else old.form)
-        here = self.values if index is None else {**self.values, index: 0}
-        if step.local is not None or _reach(step, here) >= self.whole.at(self.values):
-            wider = self._wider(replace(old, form=step.form), step.left, step.right)
-            return replace(wider, hops=old.hops + step.hops, local=step.local, sure=old.sure and step.sure)
-        one = Step(step.left, step.right, step.hops, count, index)
-        left, right, hops = (self._all(each, count, index) for each in (step.left, step.right, step.hops))
-        wider = self._wider(replace(old, form=step.form), left, right)
-        return replace(wider, hops=old.hops + hops, step=one, sure=old.sure and step.sure)
+    @staticmethod
+    def _in_pass(route: Route, index: Symbol | None, number: int) -> Route:
+        return route if index is None else route.put(index, Poly.of(number))
 
-    def _all(self, each: Poly, count: Poly, index: Symbol | None) -> Poly:
-        """The sum over all passes."""
+    def _passes(self, old: Route, step: Route, first: int, count: Poly, index: Symbol | None) -> list[Route]:
+        """From that pass on. One pass is enough for a side that it reaches the end of."""
+        if step.all == NOWHERE:
+            return [replace(old, form=step.form if step.form.terms else old.form)]
+        here = step if index is None else step.put(index, Poly.of(first))
+        local = None if step.local is None else self._nested(old, step.local)
+        old = replace(old, form=here.form, local=local, sure=old.sure and step.sure)
+        near, far = sorted((here.all.left.at(self.values), here.all.right.at(self.values)))
+        whole = self.whole.at(self.values)
+        found = []
+        if step.local is not None or far >= whole:
+            once = replace(old, steps=(*old.steps, *here.steps)).further(hops=here.own.hops)
+            found.append(self._wider(once, here.own.left, here.own.right))
+        if step.local is None and (far < whole or 0 < near < whole):
+            one = step.all
+            every = Span(*(self._all(each, first, count, index) for each in (one.left, one.right, one.hops)))
+            found.append(replace(old, steps=(*old.steps, Step(one, every, count - first, index, first))))
+        return found
+
+    def _all(self, each: Poly, first: int, count: Poly, index: Symbol | None) -> Poly:
+        """The sum over all passes from that one on."""
         if index is None:
-            return each * count
-        return total(each.put(index, Poly.of(number)) for number in range(int(count.at(self.values))))
+            return each * (count - first)
+        return total(each.put(index, Poly.of(number)) for number in range(first, int(count.at(self.values))))
 
     def scanned(self, routes: Routes, axis: Axis) -> Routes:
         """Of what a scan gives, from those of one step: every item up to this one, a hop for each step in between."""
         items = [route for route in routes if axis in route.form.terms]
         further = [self._run(route, axis, self.scope.size(axis) - 1) for route in items]
         return pruned([*routes, *further], self.values)
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """The longest path between two items of a width, along which information may go at all.
-
-    hops:    as many as it takes, or None where items never meet.
-    formula: the same over the sizes. growth: "1", "n" (a scan), "n / reach", "log" or "never".
-    passes:  how many passes of a repeat, or layers, it takes; `there`: how many there are.
-    base:    the reach of one pass, or by what it grows from one to the next ("log").
-    sure:    False where `hops` is only known to be at least this.
-    """
-
-    hops: int | None
-    formula: Poly | None
-    growth: str
-    passes: int = 1
-    there: int | None = None
-    base: Poly | None = None
-    sure: bool = True
-
-
-def longest(routes: Routes, n: Poly, values: Values) -> Path:
-    """The path of the pair that is furthest apart, in the direction that is worst."""
-    whole = n - 1
-    sides = []
-    for side in ("left", "right"):
-        reaching = [route for route in routes if _goes(route, side, whole, values)]
-        if reaching:
-            paths = [replace(_taken(route, side, whole, values), sure=route.sure) for route in reaching]
-            sides.append(min(paths, key=_worth))
-    if not sides:
-        return Path(None, None, "never")
-    return max(sides, key=_worth)
-
-
-def _worth(path: Path) -> tuple[bool, int, bool, bool]:
-    """Of equals those that there are passes enough for come before those that would take more."""
-    return (path.hops is None, path.hops or 0, path.passes > (path.there or 1), not path.sure)
-
-
-def _goes(route: Route, side: str, whole: Poly, values: Values) -> bool:
-    """Whether it goes to this side at all; a value without the width is reached if every item is."""
-    if not route.form.terms:
-        return (route.left + route.right).at(values) >= whole.at(values)
-    return _side(route, side).at(values) > 0
-
-
-def _side(route: Route, side: str) -> Poly:
-    return route.left if side == "left" else route.right
-
-
-def _taken(route: Route, side: str, whole: Poly, values: Values) -> Path:
-    """The path along one route, which may need more passes, or layers, than there are."""
-    far = whole.at(values)
-    if not route.form.terms:
-        return Path(int(route.hops.at(values)), route.hops, "1")
-    step = route.step
-    if step is None:
-        reach = _side(route, side)
-        if reach.at(values) >= far:
-            growth = "n" if set(whole.symbols) & set(route.hops.symbols) else "1"
-            return Path(int(route.hops.at(values)), route.hops, growth)
-        if route.local is not None or list(route.form.terms.values()) != [ONE]:  # not items of the same width
-            return Path(None, None, "never")
-        step = Step(route.left, route.right, route.hops, ONE)
-    return _walked(step, side, whole, values)
-
-
-def _walked(step: Step, side: str, whole: Poly, values: Values) -> Path:
-    far, there = whole.at(values), int(step.count.at(values))
-    reach = step.left if side == "left" else step.right
-    if step.index is None:
-        passes = ceil(far / reach.at(values))
-        formula = apply("ceil", (apply("/", (whole, reach)),)) * step.hops
-        return Path(passes * int(step.hops.at(values)), formula, "n / reach", passes, there, reach)
-    done, passes, hops = Fraction(0), 0, 0
-    while done < far:
-        here = {**values, step.index: passes}
-        if reach.at(here) < 0 or (not reach.at(here) and passes >= there) or passes > 100_000:
-            return Path(None, None, "never")
-        done, hops, passes = done + reach.at(here), hops + int(step.hops.at(here)), passes + 1
-    base = _geometric(reach, step.index)
-    return Path(hops, None, "sum" if base is None else "log", passes, there, base or reach)
-
-
-def _geometric(reach: Poly, index: Symbol) -> Poly | None:
-    """The factor by which each pass reaches further than the one before, if it is `c * base ^ index`."""
-    bases = {
-        symbol.formula[1][0]
-        for monomial in reach.terms
-        for symbol, _ in monomial
-        if symbol.formula is not None and symbol.formula[0] == "^" and symbol.formula[1][1] == Poly.of(index)
-    }
-    return next(iter(bases)) if len(bases) == 1 else None

@@ -8,8 +8,8 @@ from typing import Any
 
 from .bill import Cost, Figure
 from .memory import Memory
+from .paths import Path
 from .polynomial import ZERO, Poly, base_symbols
-from .reach import Path
 from .show import amount, short
 from .walk import Part
 

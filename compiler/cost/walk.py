@@ -28,7 +28,7 @@ from ..static import evaluate
 from ..wires import static_element
 from .bands import NOTHING, Facts, Form, Index, both, of_form, step
 from .polynomial import ONE, ZERO, Poly, Symbol, Values, largest, total
-from .reach import Reach, Route, Routes, start
+from .reach import Reach, Route, Routes, Span, start
 from .scope import Scope
 from .work import NAMES, Meter, Work, contractions, has_gradient, plain_work
 
@@ -120,7 +120,9 @@ class Walk:
             part = Part(name, kind, graph.name, Work(), {}, ONE, unknown=frozenset({graph.name}))
             graded, data = any(fact.graded for fact in inputs), any(fact.data for fact in inputs)
             routes = tuple(route for fact in inputs for route in fact.routes)
-            anything = tuple(replace(route, left=self.whole, right=self.whole, hops=route.hops + 1) for route in routes)
+            anything = tuple(
+                replace(route, own=Span(self.whole, self.whole, route.own.hops + 1), local=None) for route in routes
+            )
             return part, [Fact(NOTHING, graded, data, steps, anything) for _ in graph.outputs]
         inside = _Inside(self, graph, Meter(scope, self.real, self.values), used)
         inside.facts = {entry.value.id: fact for entry, fact in zip(graph.inputs, inputs, strict=True)}
@@ -329,22 +331,23 @@ class _Inside:
     def _repeated_routes(self, node: Repeat, count: Poly) -> None:
         """One pass is followed; the rest is that many times as far."""
         entering = [self.facts[arg.id].routes for arg in node.args]
-        carried = [
-            tuple(Route(form, ZERO, ZERO, ZERO, carried=True) for form in _forms(routes))
-            for routes in entering[: node.carried]
-        ]
+        forms = [_forms(routes) for routes in entering[: node.carried]]
         index = None if node.index is None else Symbol(("index", node.index.id), node.index.name)
         scope = self.meter.scope.turn(node.index, Poly.of(index) if index else ZERO)
         values = self.walk.values if index is None else {**self.walk.values, index: 1}  # at 0 all reaches may be alike
         walk = replace(self.walk, values=values)
-        facts = [Fact(routes=routes) for routes in carried]
-        facts += [Fact(self.facts[arg.id].index, routes=self.facts[arg.id].routes) for arg in node.args[node.carried :]]
-        found: list[Routes] = [()] * node.carried
-        for body in node.bodies:  # of several each is taken for the one of every pass: no more than a bound
-            _, outs = walk.graph(body, scope, facts, [True] * node.carried, node.name, "repeat")
-            sure = len(node.bodies) == 1
-            given = [tuple(replace(route, sure=route.sure and sure) for route in fact.routes) for fact in outs]
-            found = [(*old, *routes) for old, routes in zip(found, given, strict=True)]
+        around = [Fact(self.facts[arg.id].index, routes=self.facts[arg.id].routes) for arg in node.args[node.carried :]]
+        for _ in range(ROUNDS):
+            facts = [Fact(routes=tuple(Route(form, carried=True) for form in some)) for some in forms]
+            found: list[Routes] = [()] * node.carried
+            for body in node.bodies:  # of several each is taken for the one of every pass: no more than a bound
+                _, outs = walk.graph(body, scope, [*facts, *around], [True] * node.carried, node.name, "repeat")
+                sure = len(node.bodies) == 1
+                given = [tuple(replace(route, sure=route.sure and sure) for route in fact.routes) for fact in outs]
+                found = [(*old, *routes) for old, routes in zip(found, given, strict=True)]
+            before, forms = forms, [_forms((*facts[i].routes, *routes)) for i, routes in enumerate(found)]
+            if forms == before:
+                break
         reach = Reach(scope, walk.values, self.walk.whole)
         for out, routes in zip(node.outs, reach.repeated(entering[: node.carried], found, count, index), strict=True):
             self.facts[out.id] = replace(self.facts[out.id], routes=routes)
@@ -402,6 +405,9 @@ def _repeated(node: Repeat, runs: list[Part], count: Poly, passes: int, steps: P
             weights.setdefault(key, (items if node.shared else items * share, frozen))
     unknown = frozenset[str]().union(*(run.unknown for run in runs))
     return Part(node.name, "repeat", node.name, work, weights, steps, count, last.parts, unknown)
+
+
+ROUNDS = 3  # passes after which what goes round has taken each of the forms that it takes
 
 
 def _forms(routes: Routes) -> list[Form]:

@@ -152,7 +152,7 @@ width seq
 width past like seq
 depth model = 3, tap = 3, place = 4
 width chunk = seq / 4, longer = seq + 3, double = 2 * seq
-const layers = 3
+const layers = 3, two = 2
 block cell(x: [model], h: [model]) -> (h: [model]) {{
     return tanh(x + h)
 }}
@@ -178,6 +178,115 @@ def test_what_is_reached_is_what_the_module_depends_on(name: str) -> None:
         assert reached == connected or (reached and not path.sure), (n, path)
         seen |= {connected} if n > 4 or name not in NEVER else set()  # four are one chunk
     assert (True in seen) == (name not in NEVER)
+
+
+def near(name: str, reach: int) -> str:
+    return (
+        f"attend.{name}[seq, past, model, model](x, x[seq as past], x[seq as past], mask = abs(seq - past) <= {reach})"
+    )
+
+
+# Number of items: hops, passes (or layers) of those that there are, formula of the hops.
+STACKS: dict[str, tuple[str, dict[int, tuple[int, str, str]]]] = {
+    "before, within and after a repeat": (
+        f"x = {near('a', 2)}; repeat layers {{ x = {near('b', 3)} }}; x = {near('c', 4)}",
+        {
+            5: (1, "1", "1"),
+            8: (2, "1 of 3", "ceil((seq - 5) / 3) + 1"),
+            11: (3, "2 of 3", "ceil((seq - 5) / 3) + 1"),
+            16: (5, "3 of 3", "ceil((seq - 7) / 3) + 2"),
+            17: (4, "4 of 1", "ceil((seq - 1) / 4)"),
+        },
+    ),
+    "two repeats": (
+        f"repeat layers {{ x = {near('b', 3)} }}; repeat two {{ x = {near('c', 5)} }}",
+        {
+            6: (1, "1", "1"),
+            7: (2, "2 of 3", "ceil((seq - 1) / 3)"),
+            11: (2, "2 of 2", "ceil((seq - 1) / 5)"),
+            12: (3, "3 of 5", "two + ceil(seq / 3 - 1 / 3 - 5 two / 3)"),
+            20: (5, "5 of 5", "ceil(seq / 3 - 1 / 3 - 5 two / 3) + two"),
+            21: (4, "4 of 2", "ceil((seq - 1) / 5)"),
+        },
+    ),
+    "all after windows": (
+        f"repeat layers {{ x = {near('b', 3)} }};"
+        " x = attend[seq, past, model, model](x, x[seq as past], x[seq as past])",
+        {40: (1, "1", "1")},
+    ),
+    "a mean of windows": (
+        "repeat layers { x = linear.one[tap, model -> model](window[seq -> seq, tap](x, pad = 1)) };"
+        " x = broadcast[seq](mean[seq](x))",
+        {40: (1, "1", "1")},
+    ),
+    "a repeat in a repeat": (
+        "repeat two { repeat layers { x = x[seq = max(seq - 2, 0)] } }",
+        {
+            5: (2, "2 of 3", "ceil((seq - 1) / 2)"),
+            13: (6, "2 of 2", "layers ceil((seq - 1) / (2 layers))"),
+            14: (9, "3 of 2", "layers ceil((seq - 1) / (2 layers))"),
+        },
+    ),
+    "what comes in at each pass": (
+        f"y = x; x = x * 0; repeat layers {{ x = {near('b', 3)} + y }}",
+        {4: (1, "1", "1"), 7: (2, "2 of 3", "ceil((seq - 1) / 3)"), 10: (3, "3 of 3", "ceil((seq - 1) / 3)")},
+    ),
+    "what comes in at each pass alone": (
+        f"y = x; x = broadcast[seq, model](1.5); repeat layers {{ x = {near('b', 3)} + y }}",
+        {4: (1, "1", "1"), 7: (2, "2 of 2", "ceil((seq - 1) / 3)"), 8: (3, "3 of 2", "ceil((seq - 1) / 3)")},
+    ),
+    "what comes in by the number of the pass": (
+        "y = x; repeat i in layers { x = tanh(x) + y[seq = max(seq - i - 1, 0)] }",
+        {2: (1, "1", "1"), 4: (1, "1", "1"), 5: (2, "2 of 1", "ceil((seq - 1) / 3)")},
+    ),
+    "taps first": (
+        "x = sum[tap](x[seq = min(int(tap) + int(seq), |seq| - 1)])",
+        {3: (1, "1", "1"), 4: (2, "2 of 1", "ceil((seq - 1) / (tap - 1))")},
+    ),
+    "taps last, backwards": (
+        "x = sum[tap](x[seq = max(int(seq) - int(tap), 0)])",
+        {3: (1, "1", "1"), 4: (2, "2 of 1", "ceil((seq - 1) / (tap - 1))")},
+    ),
+    "taps of taps": (
+        "x = sum[tap](sum[place](x[seq = clamp(int(seq) + int(tap) - 2 * int(place) + 1, 0, |seq| - 1)]))",
+        {4: (1, "1", "1"), 8: (3, "3 of 1", "ceil((seq - 1) / tap)")},
+    ),
+    "the past, then both sides": (
+        "repeat layers { x = attend.b[seq, past, model, model](x, x[seq as past], x[seq as past],"
+        " mask = past <= seq and seq - past <= 3) };"
+        " x = linear.one[tap, model -> model](window[seq -> seq, tap](x, pad = 1))",
+        {3: (2, "2 of 1", "ceil((seq - 1) / (tap - 2))"), 8: (7, "7 of 1", "ceil((seq - 1) / (tap - 2))")},
+    ),
+    "a state, then a window": (
+        f"x = scan[seq] cell(x, h = 0); x = {near('b', 3)}",
+        {8: (3, "3 of 1", "ceil((seq - 1) / 3)")},
+    ),
+    "windows and running sums in layers": (
+        f"repeat layers {{ x = {near('b', 3)}; x = cumsum[seq](x) }}",
+        {8: (6, "3 of 3", "2 ceil((seq - 1) / 3)"), 11: (8, "4 of 1", "2 ceil((seq - 1) / 3)")},
+    ),
+    "shifts by more and more, then by nine": (
+        "repeat i in layers { x = x + x[seq = max(seq - floor(2 ^ i), 0)] }; x = x + x[seq = max(seq - 9, 0)]",
+        {10: (1, "1", "1"), 11: (2, "1 of 3", ""), 17: (4, "3 of 3", ""), 18: (2, "2 of 1", "ceil((seq - 1) / 9)")},
+    ),
+    "shifts of all lengths": (  # without the routes that others cover these are 1,024
+        "; ".join(f"x = x + x[seq = max(seq - {2**power}, 0)]" for power in range(10)),
+        {1024: (10, "1", "10"), 1025: (2, "2 of 1", "ceil((seq - 1) / 512)")},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_fewest_hops(name: str) -> None:
+    body, expected = STACKS[name]
+    found = {}
+    for n in expected:
+        cost = model(f"\n{body}\nreturn x".replace("; ", "\n").replace(";", "\n")).cost(seq=n)
+        path = cost.paths["seq"]
+        passes = "1" if path.there is None else f"{path.passes} of {path.there}"
+        assert path.sure
+        found[n] = (path.hops, passes, "" if path.formula is None else str(cost.figure(path.formula)))
+    assert found == expected
 
 
 def test_any_item_by_content() -> None:
