@@ -131,7 +131,11 @@ def _called(made: type[torch.nn.Module], graph: Graph) -> type[torch.nn.Module]:
 def _tensor(array: Any) -> torch.Tensor:
     import torch
 
-    return array.detach() if isinstance(array, torch.Tensor) else torch.from_numpy(np.array(array, order="C"))
+    if isinstance(array, torch.Tensor):
+        return array.detach()
+    array = np.array(array, order="C")
+    dtype = np.float64 if array.dtype == np.longdouble else array.dtype.newbyteorder("=")  # what torch knows
+    return torch.from_numpy(array.astype(dtype, copy=False))
 
 
 def build_numpy(

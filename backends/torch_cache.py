@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from .decoding_helpers import reordered
+from .torch_helpers import is_traced
 from .torch_maps import FEW, Laid, laid_out, map_each
 
 
@@ -118,7 +119,7 @@ class Cache:
         return map_each(x, part) if laid is None else F.linear(x, laid.weight, laid.bias)
 
     def _laid(self, x: Tensor, parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
-        if not x.is_cpu or x.numel() > FEW * x.shape[-1] or torch.compiler.is_compiling():
+        if not x.is_cpu or x.numel() > FEW * x.shape[-1] or is_traced():
             return None
         if parts not in self.laid:
             self.laid[parts] = laid_out(parts)

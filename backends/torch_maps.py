@@ -22,7 +22,7 @@ class Layouts:
     """Weights laid out once and used until they change, whichever way: the copies live as long as the weights do."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[int, ...], tuple[list[tuple[int, int, int]], Laid]] = {}
+        self.known: dict[tuple[int, ...], tuple[list[tuple[int, int, int, int]], Laid]] = {}
 
     def of(self, weights: list[Tensor], biases: list[Tensor | None]) -> Laid:
         given = [*weights, *(bias for bias in biases if bias is not None)]
@@ -39,14 +39,16 @@ class Layouts:
 LAYOUTS = Layouts()
 
 
-def mark(x: Tensor) -> tuple[int, int, int]:
-    """What tells whether a weight is still the same: where it lies, how often it was changed, and the sum of its bits.
+def mark(x: Tensor) -> tuple[int, int, int, int]:
+    """What tells whether a weight is still the same: where it lies, how often it was changed, and what is in it.
 
-    A change by way of `x.data` is not counted.
+    A change by way of `x.data` is not counted. Then the sum of the bits is another, or, where signs changed or items
+    have changed places, a product with a vector is.
     """
     whole = {2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()]
-    changes = 0 if x.is_inference() else x._version
-    return x.data_ptr(), changes, int(x.detach().view(whole).sum(dtype=whole))
+    changes, x = 0 if x.is_inference() else x._version, x.detach()
+    product = x * torch.arange(1, len(x) + 1) if x.dim() == 1 else x @ torch.arange(x.shape[1]).sin().to(x.dtype)
+    return x.data_ptr(), changes, int(x.view(whole).sum(dtype=whole)), hash(product.view(whole).numpy().tobytes())
 
 
 def lay_out(weights: list[Tensor], biases: list[Tensor | None]) -> Laid:
@@ -69,7 +71,9 @@ def laid_out(parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
         if isinstance(part, Tensor):
             weights.append(part)
             biases.append(None)
-        elif type(part) is nn.Linear and not part._forward_hooks and not part._forward_pre_hooks:
+        elif type(part) is nn.Linear and not (
+            part._forward_hooks or part._forward_pre_hooks or "forward" in vars(part)
+        ):
             weights.append(part.weight)
             biases.append(part.bias)
         else:

@@ -128,6 +128,17 @@ def test_weights_of_other_types() -> None:
     assert build_numpy(graph, seed=0, dtype="float16").weights["w.bias"].dtype == np.float16
 
 
+@pytest.mark.parametrize("dtype", [">f4", "<f8", ">f8", "longdouble", "f2"])
+def test_weights_of_other_bytes(dtype: str) -> None:
+    """As they come from files of other machines, and from arithmetic of more digits."""
+    graph = graph_of(TEXT)
+    given = {path: np.asfortranarray(x.astype(dtype)) for path, x in initial_weights(inventory(graph), 0).items()}
+    call, module = build_numpy(graph, weights=given, dtype="f8"), build_torch(graph, weights=given, dtype="float64")
+    for path, x in given.items():
+        np.testing.assert_array_equal(call.weights[path], x.astype("f8"))
+        np.testing.assert_array_equal(module.state_dict()[path].numpy(), x.astype("f8"))
+
+
 def test_without_a_seed() -> None:
     graph = graph_of(TEXT)
     first = build_numpy(graph)

@@ -90,6 +90,21 @@ def by_data(net: nn.Module) -> None:
         weight.data.copy_(weight.data * 0.5)
 
 
+def by_sign(net: nn.Module) -> None:
+    for weight in net.parameters():
+        weight.data.neg_()
+
+
+def by_place(net: nn.Module) -> None:
+    for weight in net.parameters():
+        weight.data.copy_(weight.data.flip(-1))
+
+
+def by_row(net: nn.Module) -> None:
+    for weight in net.parameters():
+        weight.data.copy_(weight.data.roll(1, 0))
+
+
 def replaced(net: nn.Module) -> None:
     for part in net.modules():
         if isinstance(part, nn.Linear):
@@ -113,6 +128,11 @@ def wrapped(net: nn.Module) -> None:
     net.layers[0].self.Q = Doubled(net.layers[0].self.Q)  # type: ignore[index, union-attr]
 
 
+def patched(net: nn.Module) -> None:
+    one = net.layers[0].self.Q  # type: ignore[index, union-attr]
+    one.forward = lambda x: x  # type: ignore[union-attr, method-assign, assignment]
+
+
 def hooked(net: nn.Module) -> None:
     net.layers[1].fed.gate.register_forward_hook(lambda module, given, result: result + 1)  # type: ignore[index, union-attr]
 
@@ -125,7 +145,10 @@ def parametrized(net: nn.Module) -> None:
     nn.utils.parametrize.register_parametrization(net.layers[0].self.O, "weight", Half())  # type: ignore[index, union-attr]
 
 
-@pytest.mark.parametrize("change", [in_place, by_data, replaced, loaded, wrapped, hooked, parametrized])
+CHANGES = [in_place, by_data, by_sign, by_place, by_row, replaced, loaded, wrapped, patched, hooked, parametrized]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_steps_follow_every_change_of_the_weights(model: attnc.Model, change: object) -> None:
     net = model.torch(seed=0, dtype=torch.float64).eval()
     steps_equal_whole(net)
