@@ -419,6 +419,8 @@ class BlockCall(Binding):
             target = to_actual[want.axis.id]
             if isinstance(have, IndexInto) and have.axis.family == target.family:
                 return True
+            if span is self.call.span:
+                return True  # a default, of which it was seen that it lies within the axis
             if isinstance(have, IndexInto):
                 self.body.report_wrong_table(
                     wire,

@@ -438,7 +438,7 @@ class Step:
             for d in bound:
                 if d.axis != node.axes[0]:
                     out.append(d)
-                elif d.offset == 0 or d.offset < 0:
+                elif d.offset <= 0:
                     out.extend(Digit(axis) for axis in node.made)
                 else:
                     out.append(TOP)

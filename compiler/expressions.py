@@ -14,7 +14,7 @@ from ..dsl import syntax as s
 from ..dsl.source import Span
 from .axes import Axis
 from .builder import Builder
-from .graph import Apply, IndexInto, Init, Role, Scalar, Type, Value
+from .graph import Apply, IndexInto, Init, Role, Scalar, Type
 from .idioms import IDIOMS
 from .limits import OPERANDS, TooMuch
 from .modules import checked_number
@@ -23,7 +23,7 @@ from .opcall import OpCall
 from .ops import OPS, Brackets, Op
 from .scope import Scope
 from .sizes import at_most
-from .static import Arith, Literal, SizeOf, Static, known
+from .static import Literal, SizeOf, Static, known
 from .wires import Range, Wire, show, show_axes, static_element
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
@@ -286,10 +286,8 @@ class Expressions(Scope):
                 help="use floor(x) for a whole number",
             )
             return None
-        inside = self._in_range(call, e, axis, item.value.span)
-        if inside is None:
+        if self._outside(call, e, axis, item.value.span):
             return None
-        call.options["checked"] = Literal(inside)
         rest = tuple(a for a in wire.type.axes if a != axis)
         own = tuple(a for a in e.type.axes if a not in rest)
         call.made = list(own)
@@ -301,40 +299,29 @@ class Expressions(Scope):
         mark = frozenset() if axis in wire.mark else wire.mark
         return call.make(Type(wire.element, axes, frozenset(thin)), mark=mark)
 
-    def _in_range(self, call: OpCall, e: Wire, axis: Axis, span: Span) -> bool | None:
-        """True: provably inside; False: to be checked at run time; None: provably outside, and reported."""
-        found = e.range
-        if found is None:
-            return (
-                isinstance(e.element, IndexInto)
-                and e.role is Role.DATA
-                and e.value is not None
-                and _is_input(self.builder, e.value)
-            )
-        last = Arith("-", (SizeOf(axis), Literal(1)))
-        low, high = found.low, found.high
-        if at_most(Literal(0), low) and at_most(high, last):
-            return True
-        below = at_most(low if found.tight else high, Literal(-1))
-        above = at_most(SizeOf(axis), high if found.tight else low)
-        if below or above:
-            what = (
-                "is negative"
-                if below
-                else f"is not less than |{axis.name}|" + (f" = {axis.extent}" if axis.extent else "")
-            )
-            value = known(low if below else high)
-            at = f": it gets to {value}" if value is not None else ""
-            call.fail(
-                "E0311",
-                f"this index into `{axis.name}` {what}{at}",
-                span,
-                related=[(axis.span, f"`{axis.name}` is declared here")],
-                help=f"indices into `{axis.name}` run from 0 to |{axis.name}| - 1"
-                + ("" if e.static is not None else f"; clamp it: `max(i, 0)`, `min(i, |{axis.name}| - 1)`"),
-            )
-            return None
-        return False
+    def _outside(self, call: OpCall, e: Wire, axis: Axis, span: Span) -> bool:
+        """Whether an index is surely no index of the axis; reported. What may be none is checked at run time."""
+        if e.range is None:
+            return False
+        low, high = e.range.low, e.range.high
+        below = at_most(low if e.range.tight else high, Literal(-1))
+        above = at_most(SizeOf(axis), high if e.range.tight else low)
+        if not below and not above:
+            return False
+        what = (
+            "is negative" if below else f"is not less than |{axis.name}|" + (f" = {axis.extent}" if axis.extent else "")
+        )
+        value = known(low if below else high)
+        at = f": it gets to {value}" if value is not None else ""
+        call.fail(
+            "E0311",
+            f"this index into `{axis.name}` {what}{at}",
+            span,
+            related=[(axis.span, f"`{axis.name}` is declared here")],
+            help=f"indices into `{axis.name}` run from 0 to |{axis.name}| - 1"
+            + ("" if e.static is not None else f"; clamp it: `max(i, 0)`, `min(i, |{axis.name}| - 1)`"),
+        )
+        return True
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
@@ -789,8 +776,3 @@ def _without(wire: Wire, axes: Iterable[Axis]) -> Wire:
         return wire
     kept = tuple(axis for axis in wire.type.axes if axis not in thin)
     return replace(wire, type=Type(wire.element, kept, wire.type.thin - thin))
-
-
-def _is_input(builder: Builder, value: Value) -> bool:
-    """Whether the value came in as it is: its indices were checked at the border."""
-    return any(entry.value is value for entry in builder.inputs)

@@ -83,8 +83,8 @@ def closed(facts: dict[tuple[Axis, Axis], int]) -> dict[tuple[Axis, Axis], int]:
         after.setdefault(c, []).append((d, j))
     for (a, b), i in facts.items():
         for d, j in after.get(b, ()):
-            if a != d and (a, d) not in out:
-                out[a, d] = i + j
+            if a != d:
+                out[a, d] = min(i + j, out.get((a, d), i + j))
     return out
 
 

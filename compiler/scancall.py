@@ -51,8 +51,6 @@ class ScanCall(BlockCall):
         """The arguments at one index: items of what runs along the axis, and states of a type that has settled."""
         assert self.axis is not None
         axis, body = self.axis, self.body
-        arguments = self._with_first_values(arguments)
-        self.given = arguments
         if not self._states:
             formal = self.block.decl.formals[-1].name.text if self.block.decl.formals else "h"
             body.report(
@@ -63,6 +61,10 @@ class ScanCall(BlockCall):
                 help=f"name the result that is the next `{formal}`: `-> ({formal}: [...])`",
             )
             return None
+        given = self._with_first_values(arguments)
+        if given is None:
+            return None
+        self.given = arguments = given
         stepping = {name for name, (wire, _) in arguments.items() if name not in self._states and wire.has(axis)}
         if not stepping:
             body.report(
@@ -73,8 +75,8 @@ class ScanCall(BlockCall):
             )
             return None
         for name in self._states:
-            if name in arguments and arguments[name][0].has(axis):
-                wire, span = arguments[name]
+            wire, span = arguments[name]
+            if wire.has(axis):
                 body.report(
                     "E0411",
                     f"`{name}` is the value before the first `{axis.name}`, so it has no "
@@ -90,9 +92,9 @@ class ScanCall(BlockCall):
         for _ in range(5):
             self.actual, self.const_actual = [], []
             frame = self._instance_frame(bound)
-            before = {name: arranged[name][0] for name in self._states if name in arranged}
-            for name, wire in before.items():
-                arranged[name] = (self._state(frame, name, wire), arranged[name][1])
+            for name in self._states:
+                wire, span = arranged[name]
+                arranged[name] = self._state(frame, name, wire), span
             inputs = self._inputs(frame, arranged)
             if inputs is None:
                 break
@@ -102,18 +104,15 @@ class ScanCall(BlockCall):
             changed = False
             for name, position in self._states.items():
                 result = instance.results[position]
-                if name not in arranged or result is None:
-                    continue
-                wire = arranged[name][0]
-                type = self._outward(replace(result.type, axes=(*result.type.axes,)))
-                if type is None:
-                    continue
-                varies = (a for a in type.axes if a not in type.thin and a not in wire.type.axes)
-                axes = (*varies, *wire.type.axes)
-                role = max(wire.role, result.role)
-                if set(axes) != set(wire.type.axes) or role != wire.role:
-                    changed = True
-                    arranged[name] = (replace(wire, type=Type(wire.element, axes), role=role), arranged[name][1])
+                type = None if result is None else self._outward(result.type)
+                if result is not None and type is not None:
+                    wire, span = arranged[name]
+                    varies = (a for a in type.axes if a not in type.thin and a not in wire.type.axes)
+                    axes = (*varies, *wire.type.axes)
+                    role = max(wire.role, result.role)
+                    if axes != wire.type.axes or role != wire.role:
+                        changed = True
+                        arranged[name] = replace(wire, type=Type(wire.element, axes), role=role), span
             if not changed:
                 break
         body.frame.unmute(kept)
@@ -121,23 +120,24 @@ class ScanCall(BlockCall):
         self.unlike = self.foreign = self.mixed = False  # said again, aloud
         return arranged
 
-    def _with_first_values(self, arguments: dict[str, tuple[Wire, Span]]) -> dict[str, tuple[Wire, Span]]:
-        """A state that is not given begins with its default."""
+    def _with_first_values(self, arguments: dict[str, tuple[Wire, Span]]) -> dict[str, tuple[Wire, Span]] | None:
+        """A state that is not given begins with its default. None after a report."""
         given = dict(arguments)
         for formal in self.block.decl.formals:
             name = formal.name.text
             if name in self._states and name not in given and formal.default is not None:
                 frame = self.checker.alone[self.block].frame
                 first = Body(self.checker, frame, Builder(), {}).expr(formal.default)
-                if first is not None and isinstance(first.static, Literal):
-                    given[name] = (first, self.call.span)
-                elif first is not None:
-                    self.body.report(
-                        "E0411",
-                        f"`{name}` goes from step to step, and its default is made of sizes: give its first value",
-                        self.call.span,
-                        help=f"write `{name} = ...` among the arguments",
-                    )
+                if first is None or not isinstance(first.static, Literal):
+                    if first is not None:
+                        self.body.report(
+                            "E0411",
+                            f"`{name}` goes from step to step, and its default is made of sizes: give its first value",
+                            self.call.span,
+                            help=f"write `{name} = ...` among the arguments",
+                        )
+                    return None
+                given[name] = (first, self.call.span)
         return given
 
     def _item(self, wire: Wire) -> Wire:

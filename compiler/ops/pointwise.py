@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..graph import IndexInto, Role, Scalar, Type
 from ..sizes import at_most
-from ..static import Arith, Literal, Static
+from ..static import Arith, Literal
 from ..wires import Range, show, union
 from .table import Cost, Op, Rule
 
@@ -189,24 +189,16 @@ def extreme(call: OpCall) -> Wire | None:
         element = indices[0]
     if not call.may_broadcast():
         return None
-    return call.make(Type(element, axes, thin), range=_extreme_range(call.op.name, call.operands))
+    return call.make(Type(element, axes, thin), range=_extreme_range(call.op.name[:3], call.operands))
 
 
 def _extreme_range(op: str, wires: list[Wire]) -> Range | None:
     """max(e, 0) is at least 0, and at most what e is at most if that is no less than 0."""
-    ranges = [wire.range for wire in wires]
-    if len(ranges) != 2 or ranges[0] is None or ranges[1] is None:
+    ranges = [wire.range for wire in wires if wire.range is not None]
+    if len(wires) != 2 or len(ranges) != 2:
         return None
-    x, y = ranges[0], ranges[1]
-
-    def pick(a: Static, b: Static) -> Static:
-        if at_most(b, a):
-            return a if op == "maximum" else b
-        if at_most(a, b):
-            return b if op == "maximum" else a
-        return Arith("max" if op == "maximum" else "min", (a, b))
-
-    return Range.of(pick(x.low, y.low), pick(x.high, y.high), False)
+    x, y = ranges
+    return Range.of(Arith(op, (x.low, y.low)), Arith(op, (x.high, y.high)), False)
 
 
 def clamp(call: OpCall) -> Wire | None:
@@ -300,7 +292,7 @@ def select(call: OpCall) -> Wire | None:
         return None
     found = None
     if x.range and y.range:
-        r = _extreme_range("minimum", [x, y]), _extreme_range("maximum", [x, y])
+        r = _extreme_range("min", [x, y]), _extreme_range("max", [x, y])
         found = Range.of(r[0].low, r[1].high, False) if r[0] and r[1] else None
     axes, thin = union(call.operands)
     return call.make(Type(element, axes, thin), range=found)

@@ -15,6 +15,7 @@ width later like t
 width u
 depth d = 2, e = 2, tap = 3
 width half = t / 2
+width group like half
 width longer = t + 1
 const layers = 3
 op mystery(x: [t, d]) -> [t, d] = "m:f"

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 import attnc
-from attnc.compiler import blockcall, causality
+from attnc.compiler import blockcall, causality, program
+from attnc.compiler.blocks import Checker
+from attnc.compiler.limits import Exhausted
+from attnc.compiler.session import Session
+from attnc.dsl.source import Source, Span
 
 
 def codes(text: str) -> list[str]:
@@ -99,3 +103,19 @@ def test_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     (found,) = codes(text)
     assert found.startswith("E0701")
     assert "`f` is too long to follow" in str(attnc.AttnError(attnc.check(text)))
+
+
+def test_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work is counted over all blocks; when it is spent, that is said, and the rest is not looked at."""
+    place = Span(Source("a.attn", "x"), 0, 1)
+    checker = Checker(Session(), patience=4)
+    checker.tire(place, 3)
+    checker.tire(place)
+    with pytest.raises(Exhausted):
+        checker.tire(place)
+    text = "".join(f"block f{n}(x: []) -> [] {{\n    return x + {n} + y\n}}\n" for n in range(3))
+    monkeypatch.setattr(program, "WORK", 5 - len(text) // 2)
+    (found,) = codes(text)
+    assert found.startswith("E0220: calls for different sizes")
+    monkeypatch.setattr(program, "WORK", 12 - len(text) // 2)
+    assert len(codes(text)) == 3

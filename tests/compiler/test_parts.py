@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import attnc
 from attnc.compiler.expanded import steps
 from attnc.compiler.folders import Folders, Outside
 from attnc.compiler.graph import makes
@@ -135,6 +136,20 @@ def test_the_weights_of_a_model() -> None:
     assert (place.frozen, place.init.kind, place.init.args, place.size) == (True, "normal", (0.5,), 128)
     assert (q.frozen, q.init.kind, q.fan_in, q.fan_out, q.shape, q.size) == (False, "xavier", 8, 8, (8, 8), 64)
     assert (place.fan_in, place.fan_out) == (0, 0)
+
+
+def test_sizes_set_for_the_parameters_of_a_block() -> None:
+    """What is set goes before a default, and what is made of it follows; a copy has the size of its original."""
+    text = """
+block f[n: depth, m: depth = 2 * n, w: width, v: width like w, c: const, e: const = 1, o: depth = 3](
+    x: [n, m], y: [w], z: [o]
+) -> [n, m] {
+    return x * |n| + c + e + sum[w](y) + sum[o](z)
+}
+"""
+    graph = attnc.loads(text, sizes={"n": 5, "w": 7, "c": 9, "e": 2}).block("f").graph
+    assert [(axis.name, axis.extent) for axis in graph.axes] == [("n", 5), ("m", 10), ("w", 7), ("v", 7), ("o", 3)]
+    assert [(const.name, const.value) for const in graph.consts] == [("c", 9), ("e", 2)]
 
 
 # -- steps -----------------------------------------------------------------------------------------------------------

@@ -81,6 +81,53 @@ CASES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
         }""",
         (np.array(0.0), np.zeros(4)), 123 + 10000 * 205 + 100000000 * 246,
     ),
+    "passes that differ, the later ones by data": (
+        """
+        depth d = 2
+        model net(x: [d]) -> [d] {
+            param w: [d] ~ ones
+            y = w * 1
+            repeat.r i in 3 {
+                if i == 0 {
+                    y = y * 2
+                } else {
+                    y = y + x
+                }
+            }
+            return y
+        }""",
+        (X,), 2 + 2 * X,
+    ),
+    "an if in a repeat that hangs on the pass around it": (
+        """
+        depth d = 2
+        model net(x: [d]) -> [d] {
+            repeat.outer i in 3 {
+                repeat.inner j in 2 {
+                    if i == 1 and j == 0 {
+                        x = x * 10
+                    } else {
+                        x = x + i * 2 + j
+                    }
+                }
+            }
+            return x
+        }""",
+        (X,), ((X + 1) * 10 + 3) + 4 + 5,
+    ),
+    "one set of weights with the default of an index, and with another": (
+        """
+        depth d = 2
+        block f(x: [d], i: d[] = 1) -> [] {
+            param w: [d] ~ ones
+            return sum[d](x * w) * 10 + x[d = i]
+        }
+        model net(x: [d], j: d[]) -> [] {
+            share s = f
+            return s(x) + 100 * s(x, j) + 10000 * s(2 * x, j)
+        }""",
+        (X, np.array(0)), 32 + 100 * 31 + 10000 * 62,
+    ),
     "an axis of the file that the call gives, and what is made of it": (
         """
         depth d = 6, e = 4, part = 2, key = d / part

@@ -154,6 +154,8 @@ k * 2 <= q                                 | positions
 k * n <= q                                 | positions
 q <= |k| - 1 - k                           | positions
 q - k < p                                  | positions
+k + n <= q + j                             | positions
+k + n + j <= q                             | positions
 k <= q + p                                 | positions
 k <= i                                     | positions
 i == k                                     | positions
@@ -249,6 +251,10 @@ q * k < 8                                  | it multiplies two positions
 y > 0                                      | it compares real numbers
 k <= half * q                              | it compares real numbers
 max(q, k) < 3                              | `max` is not read through
+floor(y) <= 3                              | it rounds what is no quotient of a whole number by a number
+floor(y / 2) <= 3                          | it rounds what is no quotient of a whole number by a number
+floor((q - k) / n) <= 3                    | it rounds what is no quotient of a whole number by a number
+floor((q - k) * 2) <= 3 and m              | it is data, or masks that differ between calls of one set of weights
 odd[q, k](y)                               | `odd` makes a part of it that is not read through
 far[q, k](n)                               | it is data
 m                                          | it is data, or masks that differ between calls of one set of weights
@@ -288,3 +294,27 @@ def test_widths_of_their_own_are_not_causal_for_the_kernel() -> None:
     (one,) = loads(text).model("f").explain().attended
     assert one.sees == "causal"
     assert "is_causal" not in one.how["torch"]
+
+
+# In a block that is given a size: a number of which only the call knows how large it is.
+GIVEN_A_SIZE = """
+(q - k) % n == 0                           | strided by n
+floor(q / n) == floor(k / n)               | blocks of n
+floor(q / n) == floor(k / 4)               | positions
+q - k < n                                  | band .. n - 1
+q - k <= sqrt(n)                           | band .. a number
+(q - k) % floor(sqrt(n)) == 0              | strided by a number
+k * n <= q                                 | positions
+"""
+
+
+@pytest.mark.parametrize(("mask", "name"), rows(GIVEN_A_SIZE))
+def test_numbers_that_a_block_is_given(mask: str, name: str) -> None:
+    text = (
+        "width q\nwidth k like q\ndepth d = 16, e = 9\n"
+        "block attend(Q: [q, d], K: [k, d], V: [k, d], n: int[]) -> [q, d] {\n"
+        f"    return dot[k](softmax[k](dot[d](Q, K) where {mask}), V)\n}}\n"
+    )
+    text += "model f(Q: [q, d], K: [k, d], V: [k, d]) -> [q, d] {\n    return attend(Q, K, V, |e|)\n}\n"
+    (one,) = loads(text).model("f").explain().attended
+    assert one.sees == name
