@@ -101,7 +101,13 @@ Found = tuple[Source, Path | None, bool]  # the file of a `use`; whether it is o
 
 def _files_beside(folder: Path, own: Path | None) -> list[str]:
     """What a file could have used from a folder."""
-    return [path.stem for path in sorted(folder.glob("*.attn")) if path != own] if folder.is_dir() else []
+    return [path.stem for path in folder.glob("*.attn") if path != own]
+
+
+def _library_files() -> list[str]:
+    """The files of the standard library; its folder holds nothing else."""
+    names = (item.name for item in (resources.files("attnc.compiler") / "std").iterdir())
+    return sorted(name.removesuffix(".attn") for name in names)
 
 
 def _read(path: Path) -> Source:
@@ -141,23 +147,23 @@ class Loader:
         self.loading.pop()
         return module
 
-    def peek(self, source: Source, path: Path | None, library: bool) -> Module:
-        """A file as it is on its own, only to look at its declarations."""
+    def peek(
+        self, source: Source, path: Path | None, library: bool, overrides: Mapping[str, Override] | None = None
+    ) -> Module:
+        """A file as it is on its own, or with these in place of its own, only to look at its declarations."""
         before = set(self.modules)
-        module = self.load(source, path, library, {})
+        module = self.load(source, path, library, overrides or {})
         for key in set(self.modules) - before:
             del self.modules[key]
         return module
 
     def library_names(self) -> dict[str, str]:
         """The blocks of the standard library, and the file of each, for the help of an unknown name."""
-        found: dict[str, str] = {}
-        for item in sorted((resources.files("attnc.compiler") / "std").iterdir(), key=lambda item: item.name):
-            if item.name.endswith(".attn"):
-                for line in item.read_text(encoding="utf-8").splitlines():
-                    if line.startswith("block "):
-                        found.setdefault(line[6:].split("[")[0].split("(")[0].strip(), f"std.{item.name[:-5]}")
-        return found
+        return {
+            name: f"std.{file}"
+            for file in _library_files()
+            for name in re.findall(r"^block (\w+)", library_source(file).text, re.MULTILINE)
+        }
 
     def resolve(self, use: s.UseDecl, module: Module) -> Found | None:
         """The file that a `use` names."""
@@ -165,14 +171,9 @@ class Loader:
         span = use.path[0].span.to(use.path[-1].span)
         if names[0] == "std":
             root = resources.files("attnc.compiler") / "std"
-            found = root.joinpath(*names[1:-1], f"{names[-1]}.attn") if len(names) > 1 else root
-            if len(names) > 1 and found.is_file():
+            if root.joinpath(*names[1:-1], f"{names[-1]}.attn").is_file():
                 return library_source("/".join(names[1:])), None, True
-            known = [
-                f"std.{item.name[:-5]}"
-                for item in sorted(root.iterdir(), key=lambda i: i.name)
-                if item.name.endswith(".attn")
-            ]
+            known = [f"std.{file}" for file in _library_files()]
             near = nearest(".".join(names), known)
             self.session.report(
                 "E0209",
@@ -182,7 +183,7 @@ class Loader:
                 fix=[(span, near)] if near else [],
             )
             return None
-        beside = None if module.library or module.path is None else module.path.parent
+        beside = None if module.path is None else module.path.parent
         try:
             path = self.folders.find(beside, names)
             if path is None:
@@ -268,9 +269,10 @@ class _Declarations:
                         "state dict starts there",
                     )
                     module.missing.add(item.name.text)
+        for use in uses:
+            for used in use.names:
+                self.imports.setdefault((used.rename or used.name).text, use)
         self._configure()
-        for use in reversed(uses):
-            self.imports |= {(used.rename or used.name).text: use for used in use.names}
         for name in self.imports:
             if name in self.overrides and name not in self.pending:  # an importer's declaration goes all the way down
                 self._keep(name, self.overrides[name])
@@ -293,7 +295,7 @@ class _Declarations:
     def _external(self, item: s.OpDecl) -> BlockDef:
         """An op of the user's own is called as a block is; what it does stands in Python."""
         parts = item.target.split(":")
-        if len(parts) != 2 or not all(part and all(p.isidentifier() for p in part.split(".")) for part in parts):
+        if len(parts) != 2 or not all(name.isidentifier() for part in parts for name in part.split(".")):
             self.session.report(
                 "E0902",
                 f'"{item.target}" names no function',
@@ -314,8 +316,20 @@ class _Declarations:
                 self.pending[setting.name.text] = replace(decl, size=setting.value, bounded=False, like=None)
             elif isinstance(decl, s.ConstDecl):
                 self.pending[setting.name.text] = replace(decl, value=setting.value)
-            elif isinstance(setting.value, s.Number | s.Truth):
-                self.settings = {setting.name.text: setting.value.value, **self.settings}
+            elif setting.name.text in self.imports and setting.name.text not in self.settings:
+                formula = size_static(setting.value, self._no_name, self.session, exact=False)
+                value = None if formula is None else checked_number(self.session, formula, setting.value.span)
+                if value is not None:
+                    self.settings = {**self.settings, setting.name.text: value}
+
+    def _no_name(self, name: s.Ident) -> None:
+        """What is set for another file is made of numbers: names of this one may hang on that file in turn."""
+        self.session.report(
+            "E0207",
+            f"`{name.text}` cannot be used here: the config sets what comes from another file",
+            name.span,
+            help="write a number",
+        )
 
     def _declare(self, name: s.Ident, callee: bool = False) -> bool:
         places = self.module.places
@@ -442,7 +456,7 @@ class _Declarations:
         size: Static | None = None
         bound: int | None = None
         formula: Static | None = None  # how it hangs on other axes of the file
-        aside = Session() if self.module.library else self.session
+        aside = Session()
         if original is not None and setting is not None:
             self.session.report(
                 "E0601",
@@ -488,8 +502,10 @@ class _Declarations:
         )
         if formula is not None and not decl.bounded:
             self.session.formulas[axis.id] = formula
-        if self.module.library and aside.diagnostics:
+        if self.module.library:
             self.session.waiting[axis.id] = aside.diagnostics
+        for problem in () if self.module.library else aside.diagnostics:
+            self.session.add(problem)
         return axis
 
     def _sized(
@@ -504,9 +520,7 @@ class _Declarations:
             return None, None, value
         if value is not None:
             return value, None if isinstance(formula, Literal) else formula, None
-        if decl.kind == "width" and any(axis.is_width for axis in axes_in(formula)):
-            return None, formula, largest(formula)
-        return None, formula, None
+        return None, formula, largest(formula) if decl.kind == "width" else None
 
     def _blame(self, formula: Static, span: Span) -> Span:
         """The place to point at if a size does not work out: the user's own declaration rather than the library's."""
@@ -634,13 +648,16 @@ class _Declarations:
                 if local not in self.pending and local not in self.overrides and local not in self.settings:
                     brought.append(used)
         for used in brought:
-            self._same_as_brought(used, found)
+            self._same_as_brought(used, found, overrides)
         return overrides
 
-    def _same_as_brought(self, used: s.Used, found: Found) -> None:
-        """An axis that two files bring under one name must be the same in both, for neither wins."""
+    def _same_as_brought(self, used: s.Used, found: Found, overrides: Mapping[str, Override]) -> None:
+        """An axis that two files bring under one name must be the same in both, for neither wins.
+
+        What it is made of may be ours.
+        """
         name, ident = used.name.text, used.rename or used.name
-        theirs = self.loader.peek(*found)
+        theirs = self.loader.peek(*found, {other: item for other, item in overrides.items() if other != name})
         have = self.module.axes.get(ident.text) or self.module.consts.get(ident.text)
         other = theirs.axes.get(name) or theirs.consts.get(name)
         if have is None or other is None or _agree(have, other):
@@ -755,7 +772,7 @@ def _one_of_two(local: str, name: str) -> str:
 def _agree(a: Override, b: Override) -> bool:
     """Whether two declarations say the same."""
     if isinstance(a, Axis) and isinstance(b, Axis):
-        return a == b or (a.kind, a.extent, a.bound, a.size) == (b.kind, b.extent, b.bound, b.size)
+        return (a.kind, a.extent, a.bound, a.size) == (b.kind, b.extent, b.bound, b.size)
     return isinstance(a, Const) and isinstance(b, Const) and a.value == b.value
 
 

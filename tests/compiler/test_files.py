@@ -1,0 +1,141 @@
+"""Programs of several files: which declaration holds where, and what is said where they disagree."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from attnc.compiler.program import Program, build
+from attnc.dsl.source import Source
+
+# Files, each behind `# -- name`; the first is the one that is checked.
+LOW = """# -- low
+depth d = 8, e = 2 * d
+width n <= 16
+const k = 3
+block low(x: [d]) -> [e] {
+    return linear.w[d -> e](x) * k
+}
+"""
+LOW2 = LOW.replace("low", "low2")
+MID = "# -- mid\nuse low: low, d, e\nblock mid(x: [d]) -> [e] {\nreturn low.l(x)\n}\n"
+
+
+def main(*lines: str, body: str = "return mid.m(x)", head: str = "x: [d]) -> [e]") -> str:
+    return "\n".join((*lines, f"model net({head} {{", body, "}", ""))
+
+
+def checked(text: str, folder: Path, config: str | None = None, sizes: dict[str, int] | None = None) -> Program:
+    first, *rest = re.split(r"^# -- ", text, flags=re.MULTILINE)
+    for part in rest:
+        name, _, content = part.partition("\n")
+        (folder / f"{name}.attn").write_text(content, encoding="utf-8")
+    return build(Source("main.attn", first), base=folder, config=config, sizes=sizes)
+
+
+RIGHT: dict[str, tuple[str, str | None, dict[str, int], dict[str, object]]] = {
+    "their own": (main("use mid: mid, d, e") + MID + LOW, None, {}, {"d": 8, "e": 16}),
+    "declared here, it holds in all": (
+        main("use mid: mid, d, e", "depth d = 5") + MID + LOW, None, {}, {"d": 5, "e": 10}),
+    "set from outside, it holds in all": (main("use mid: mid, d, e") + MID + LOW, None, {"d": 6}, {"d": 6, "e": 12}),
+    "the names in another order": (
+        main("use mid: mid, e, d", "use low: d, e, low", body="return mid.m(x) + low.n(x)")
+        + MID.replace("d, e", "e, d") + LOW, None, {}, {"d": 8, "e": 16}),
+    "by two ways, with the names in another order": (
+        main("use mid: mid, e, d", "use low: e, low, d", "depth d = 4", "depth e = 6",
+             body="return mid.m(x) + low.n(x)") + MID + LOW, None, {}, {"d": 4, "e": 6}),
+    "two files that agree": (
+        main("use low: low, d, e, k", "use low2: low2, d, e, k", body="return low.l(x) + low2.m(x) + k") + LOW + LOW2,
+        None, {}, {"d": 8, "e": 16}),
+    "two files that disagree, but it is set": (
+        main("use low: low, d, e", "use low2: low2, d, e", body="return low.l(x) + low2.m(x)") + LOW
+        + LOW2.replace("8", "9"), None, {"d": 3}, {"d": 3, "e": 6}),
+    "two files that disagree, below one that says": (
+        main("use mid: mid, d, e", "depth d = 3") + MID.replace("use low:", "use low2: low2, d, e\nuse low:") + LOW
+        + LOW2.replace("8", "9"), None, {}, {"d": 3, "e": 6}),
+    "one name for two, declared here": (
+        main("use low: low, d as a, e", "use low2: low2, d as a", "depth a = 7", body="return low.l(x)",
+             head="x: [a]) -> [e]") + LOW + LOW2.replace("8", "9"), None, {}, {"a": 7, "e": 14}),
+    "a config sets a formula of a used file": (
+        main("use mid: mid, d, e", "config big { d = 4 * (3 - 1) + 1, e = 2 ^ 3 }") + MID + LOW, "big", {},
+        {"d": 9, "e": 8}),
+    "what is set goes before the config": (
+        main("use mid: mid, d, e", "config big { d = 4 * 3 }") + MID + LOW, "big", {"d": 2}, {"d": 2, "e": 4}),
+    "what a declaration here is made of": (
+        main("use mid: mid, d, e", "depth d = 2 * half", "depth half = 3") + MID + LOW, None, {}, {"d": 6, "e": 12}),
+    "made of what the file declares": (
+        main("use mid: mid, d, e as f", "depth e = d + 1", head="x: [d], y: [e]) -> [f]",
+             body="return mid.m(x) * sum[e](y)") + MID + LOW, None, {},
+        {"d": 8, "e": 9, "f": 16}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_declaration_that_holds(name: str, tmp_path: Path) -> None:
+    text, config, sizes, extents = RIGHT[name]
+    program = checked(text, tmp_path, config, sizes)
+    assert [(each.code, each.message) for each in program.diagnostics] == []
+    assert {name: program.axes[name].extent for name in extents} == extents
+
+
+WRONG: dict[str, tuple[str, str | None, dict[str, int], list[tuple[str, str]]]] = {
+    "a width where the lowest file has a depth": (
+        main("use mid: d", "width d = 4", body="return x", head="x: [d]) -> [d]")
+        + "# -- mid\nuse low: low, d\ndepth d = 9\n" + LOW, None, {}, [("E0213", "d")]),
+    "a config sets it by a name of this file": (
+        main("use mid: mid, d, e", "const two = 2", "config big { d = 4 * two }", body="return mid.m(x) * two") + MID
+        + LOW, "big", {}, [("E0207", "two")]),
+    "a config sets it to a fraction": (
+        main("use mid: mid, d, e", "config big { d = 7 / 2 }") + MID + LOW, "big", {}, [("E0207", "d")]),
+    "a config that is not chosen": (
+        main("use mid: mid, d, e", "config big { d = 7 / 0 }") + MID + LOW, None, {}, []),
+    "a config sets it to what has no value": (
+        main("use mid: mid, d, e", "config big { d = 7 / 0 }") + MID + LOW, "big", {}, [("E0207", "7 / 0")]),
+    "another kind": (
+        main("use low: d", "use low2: d", body="return x", head="x: [d]) -> [d]") + LOW
+        + LOW2.replace("depth d = 8", "width d = 8"), None, {}, [("E0212", "d"), ("E0213", "d")]),
+    "another bound": (
+        main("use low: n", "use low2: n", body="return x", head="x: [n]) -> [n]") + LOW + LOW2.replace("16", "17"),
+        None, {}, [("E0212", "n")]),
+    "another formula": (
+        main("use low: e, low", "use low2: e", body="return x", head="x: [e]) -> [e]") + LOW
+        + LOW2.replace("2 * d", "d + 8"), None, {}, [("E0212", "e")]),
+    "another number": (
+        main("use low: k", "use low2: k", body="return x * k", head="x: []) -> []") + LOW + LOW2.replace("3", "4"),
+        None, {}, [("E0212", "k")]),
+    "an axis and a const": (
+        main("use low: k", "use low2: k", body="return x * k", head="x: []) -> []") + LOW
+        + LOW2.replace("const k = 3", "depth k = 3").replace(" * k", ""), None, {}, [("E0212", "k"), ("E0213", "k")]),
+    "the library and nothing of it": (
+        main("use std: d", "use std.attentions: e", body="return x", head="x: []) -> []"), None, {},
+        [("E0209", "std"), ("E0209", "std.attentions")]),
+    "near a file beside it": (
+        main("use lo: low", "use mai: low as l", body="return x", head="x: []) -> []") + LOW, None, {},
+        [("E0209", "lo"), ("E0209", "mai")]),
+    "a folder that is not there": (
+        main("use parts.low: low", body="return x", head="x: []) -> []") + LOW, None, {}, [("E0209", "parts.low")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_where_they_disagree(name: str, tmp_path: Path) -> None:
+    text, config, sizes, told = WRONG[name]
+    program = checked(text, tmp_path, config, sizes)
+    assert [(each.code, each.span.text if each.span else "") for each in program.diagnostics] == told
+
+
+def test_the_files_that_are_there(tmp_path: Path) -> None:
+    """What a `use` may have meant: the files of the library, those beside the file, but not the file itself."""
+    (tmp_path / "main.attn").touch()
+    text, _, _, _ = WRONG["near a file beside it"]
+    helps = [each.help for each in checked(text, tmp_path).diagnostics]
+    assert helps == ["did you mean `low`?", "`use a.b` reads a/b.attn beside main.attn"]
+    text, _, _, _ = WRONG["the library and nothing of it"]
+    said = [each.help for each in checked(text, tmp_path).diagnostics]
+    library = ["attention", "experts", "feed_forward", "layers", "masks", "positions"]
+    assert said == [f"it has {', '.join(f'std.{name}' for name in library)}", "did you mean `std.attention`?"]
+    calls = "block f(x: []) -> [] {\nreturn multihead(x)\n}\n"
+    (found,) = checked(calls, tmp_path).diagnostics
+    assert "std.attention" in found.help
