@@ -194,7 +194,7 @@ def show_static(static: Static) -> str:
     """A static expression as the language writes it."""
     match static:
         case Literal(value):
-            return str(value).lower() if isinstance(value, bool) else repr(value)
+            return str(value).lower()
         case SizeOf(axis):
             return f"|{axis.name}|"
         case ConstOf(const):

@@ -160,6 +160,7 @@ class Layout:
                 case Indent(inside):
                     stack.append((indent + STEP, flat, inside))
                 case Group(inside, broken, _, first):
+                    indent = self._go_on(indent) if self.closed else indent
                     flat = flat or (not broken and self._fits((indent, True, inside), stack, first))
                     stack.append((indent, flat, inside))
                 case Trail(comment):
@@ -185,15 +186,22 @@ class Layout:
         if not text.strip(" ") and (self.closed or not self.rows[-1].text.strip(" ")):
             return
         if self.closed:
-            row = self.rows[-1].text
-            beneath = row.lstrip(" ").startswith("#")  # a comment on a line of its own: go on right beneath it
-            self._new_row(len(row) - len(row.lstrip(" ")) if beneath else indent + STEP)
+            self._go_on(indent)
             text = text.lstrip(" ")
         self.rows[-1].text += text
 
+    def _go_on(self, indent: int) -> int:
+        """A new row behind a comment: beneath one that has a line of its own, else indented. Its indent."""
+        indent = _indent(self.rows[-1]) if self._is_comment() else indent + STEP
+        self._new_row(indent)
+        return indent
+
+    def _is_comment(self) -> bool:
+        return self.rows[-1].text.lstrip(" ").startswith("#")
+
     def _lead(self, comment: str, indent: int) -> None:
-        if self.closed and self.rows[-1].text.lstrip(" ").startswith("#"):
-            indent = len(self.rows[-1].text) - len(self.rows[-1].text.lstrip(" "))
+        if self.closed and self._is_comment():
+            indent = _indent(self.rows[-1])
         if self.closed or self.rows[-1].text.strip(" "):
             self._new_row(indent)
         self.rows[-1].text += comment
@@ -204,8 +212,6 @@ class Layout:
 
         groups: those that follow do not count as possible breaks.
         """
-        if self.closed:
-            return True
         room = self.width - len(self.rows[-1].text)
         stack, after = [item], len(rest)
         while room >= 0:

@@ -52,9 +52,13 @@ LIMITS = {
     "axes of a value": (axes, 64, "E0220: a value of 65 axes has more than 64"),
     "operands": (operands, 500, "E0220: an op takes at most 500 operands"),
     "passes": (passes, 10_000, "E0207: a repeat of 10001 passes is more than 10000"),
-    "numbers of a weight": (weight, 0, "E0220: "),
+    "numbers of a weight": (
+        weight,
+        0,
+        "E0220: the weight `w.weight` has 1,099,512,676,352 elements, more than 1,099,511,627,776",
+    ),
     "blocks in blocks": (deep, 100, "E0220: blocks call each other more than 100 deep"),
-    "letters": (name, 200, "E0220: "),
+    "letters": (name, 200, "E0220: a name of 201 letters has more than 200"),
 }
 
 

@@ -268,6 +268,57 @@ def test_depth_is_limited(text: str) -> None:
     assert "E0107" in codes(text)
 
 
+# What is limited, by which constant; a text of so many; how many there may be if that constant is 3.
+DEEP: dict[str, tuple[str, Callable[[int], str], int, str, str]] = {
+    "powers": ("tree.MAX_DEPTH", lambda n: "const a = 1" + " ^ 1" * n, 3, "this nests more than 3 deep", "^"),
+    "signs": ("tree.MAX_DEPTH", lambda n: "const a = " + "-" * n + "1", 3, "this nests more than 3 deep", "-"),
+    "not": ("tree.MAX_DEPTH", lambda n: inside("y = " + "not " * n + "x"), 3, "this nests more than 3 deep", "not"),
+    "signs and powers": (
+        "tree.MAX_DEPTH", lambda n: "const a = " + "-1 ^ " * n + "1", 1, "this nests more than 3 deep", "-"),
+    "else if": (
+        "tree.MAX_DEPTH", lambda n: inside("if a {", "}" + " else if a {\n}" * n), 3, "this nests more than 3 deep",
+        "if"),
+    "brackets": (
+        "layout.MAX_DEPTH", lambda n: "const a = " + "(" * n + "1" + ")" * n, 3, "brackets are nested more than 3 deep",
+        "("),
+    **{
+        name: ("tree.MAX_CALLS", text, most, "calls stand in one another more than 3 deep", place)
+        for name, text, most, place in (
+            ("calls", lambda n: inside("y = " + "f(" * n + "x" + ")" * n), 3, "f"),
+            ("pipes", lambda n: inside("y = x" + " |> f" * n), 2, "f"),
+            ("indices", lambda n: inside("y = x" + "[a as b]" * n), 3, "[a as b]"),
+            ("scans", lambda n: inside("y = " + "scan[a] f(" * n + "x" + ")" * n), 3, "f"),
+            ("calls in sums", lambda n: inside("y = " + "f(1 + " * n + "x" + ")" * n), 3, "f"),
+            ("named arguments", lambda n: inside("y = " + "f(x, k = " * n + "x" + ")" * n), 3, "f"),
+            ("indices in indices", lambda n: inside("y = " + "x[a = " * n + "x" + "]" * n), 3,
+             "[a = x[a = x[a = x[a = x]]]]"),
+        )
+    },
+    **{
+        name: ("tree.MAX_LINKS", text, most, "more than 3 operators stand in a row", place)
+        for name, text, most, place in (
+            ("a sum", lambda n: inside("y = x" + " + x" * n), 3, "+"),
+            ("masks", lambda n: inside("y = x" + " and x" * n), 3, "and"),
+            ("a product in a sum", lambda n: inside("y = x" + " + x * x" * n), 2, "+"),
+            ("sums in brackets", lambda n: inside("y = " + "(x + " * n + "x" + ")" * n), 3, "+"),
+            ("a sum and its mask", lambda n: inside("y = f(x" + " + x" * n + " where y)"), 3, "+"),
+        )
+    },
+    "digits": ("tree.MAX_DIGITS", lambda n: "const a = " + "1" * n, 3, "this number is too large", "1111"),
+    "letters": ("tree.MAX_NAME", lambda n: "width " + "a" * n, 3, "a name of 4 letters has more than 3", "aaaa"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_how_deep_and_how_long(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    constant, text, most, message, place = DEEP[name]
+    assert problems(text(most + 1) + "\n") == []
+    monkeypatch.setattr(f"attnc.dsl.{constant}", 3)
+    assert problems(text(most) + "\n") == []
+    (found,) = problems(text(most + 1) + "\n")
+    assert (found.message, found.span and found.span.text) == (message, place)
+
+
 def test_else_if_is_limited() -> None:
     assert codes(inside("if a {", "}" + " else if a {\n}" * 200))[0] == "E0107"
 

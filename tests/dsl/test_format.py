@@ -271,6 +271,34 @@ def test_the_form_of_every_construct(width: int, golden: Callable[[Path, str], N
     golden(Path(f"golden/tour_{width}.txt"), check(TOUR.read_text("utf-8"), width))
 
 
+LINES = [
+    "    y = f(LONG, b)", "    y = LONG + b", "    return LONG, b", "    y = (LONG)", "    y = f(b)[LONG as c]",
+    "    y = f[a -> LONG](b)", "    LONG, b = f(x)", "    param w: [LONG, b] ~ normal(0.1)", "    y = b |> f(LONG)",
+    "    y = not LONG and b", "    y = f(b) where LONG <= c", "    y = a * LONG + c",
+    "width LONG, b", "const LONG = 1, b = 2", "use a: LONG, b", "config c { LONG = 1, b = 2 }",
+    "block f(LONG: [a], b: [a]) -> [a] {}", "block f[LONG: width, b: width](x: [a]) -> [a] {}",
+    "block f(x: [a]) -> (LONG: [a], b: [a]) {}", 'op f(LONG: [a], b: [a]) -> [a] = "m:f"',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_is_filled_to_its_last_character(line: str) -> None:
+    for length, fits in ((60, True), (61, False)):
+        full = line.replace("LONG", "n" * (length - len(line) + 4))
+        inside = full.startswith(" ")
+        text = f"block g() {{\n{full}\n}}\n" if inside else full + "\n"
+        assert (check(text, 60) == text) is fits, check(text, 60)
+
+
+@pytest.mark.parametrize(("length", "column"), [(12, True), (36, True), (37, False), (60, False)])
+def test_comments_stand_in_a_column_where_that_fits(length: int, column: bool) -> None:
+    comment = "# " + "c" * 20
+    lines = [f"depth {'n' * (length - 10)} = 1  {comment}", f"width a  {comment}", "width bc  # c"]
+    found = check("\n".join(lines) + "\n", 60).splitlines()
+    at = [line.index("#") for line in found]
+    assert at == ([length + 2] * 3 if column else [length + 2, 9, 10])
+
+
 def test_long_sums_and_deep_brackets() -> None:
     names = [f"a{n}" for n in range(5000)]
     assert check(f"block f() -> [] {{ return {' + '.join(names)} }}\n").count("\n") == 5002
