@@ -99,9 +99,8 @@ class Checker:
             if other is None or other is block:
                 continue
             their_axes, their_consts = self.closure(other)
-            rebound = {name for name in bound if name in other.module.axes or name in other.module.consts}
-            skip = {other.module.axes[name].id for name in rebound if name in other.module.axes}
-            skip |= {other.module.consts[name].id for name in rebound if name in other.module.consts}
+            skip = {other.module.axes[name].id for name in bound if name in other.module.axes}
+            skip |= {other.module.consts[name].id for name in bound if name in other.module.consts}
             for axis in their_axes:
                 if axis.id not in skip and not self.hangs_on(axis.id, skip):
                     if axis.id not in self.carried[other] and axis.id not in axes:

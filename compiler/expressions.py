@@ -230,8 +230,8 @@ class Expressions(Scope):
             )
             return None
         if new in wire.type.axes and new != old:
-            after = [each for each in expr.brackets.items if each.rename is not None and each.name.text == new.name]
-            turned = next((each for each in after if each.span.start > item.span.start), None)
+            after = expr.brackets.items[expr.brackets.items.index(item) + 1 :]
+            turned = next((each for each in after if each.rename is not None and each.name.text == new.name), None)
             help = "rename to another copy"
             if turned is not None:
                 help = f"renames are made in turn: first `{turned.span.text}`, then `{item.span.text}`"
@@ -685,19 +685,16 @@ class Expressions(Scope):
             help=help,
         )
 
-    def normalised_at(self, wire: Wire) -> tuple[Span, list[Span]] | None:
-        """Where the softmax stands that gave a wire its mark: the span of its brackets' axes."""
+    def normalised_at(self, wire: Wire) -> Span | None:
+        """Where the axes stand in the brackets of the softmax that gave a wire its mark."""
         builder, value = wire.home, wire.value
         while isinstance(builder, Builder) and value is not None:
             node = next((n for n in builder.nodes if isinstance(n, Apply) and n.out.id == value.id), None)
             if node is None:
                 return None
             if node.op == "softmax" and node.span is not None:
-                text = node.span.text
-                open_, close = text.find("["), text.find("]")
-                start = node.span.start
-                place = Span(node.span.source, start + open_ + 1, start + close)
-                return (place, [place]) if 0 <= open_ < close else (node.span, [])
+                start, text = node.span.start, node.span.text
+                return Span(node.span.source, start + text.index("[") + 1, start + text.index("]"))
             value = node.operands[0]
         return None
 

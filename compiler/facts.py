@@ -54,11 +54,14 @@ class Recorder(Body):
 
     def call(self, call: s.Call, binding: str | None) -> Wire | list[Wire | None] | None:
         found = super().call(call, binding)
-        if isinstance(found, list) and len(found) > 1 and self.checker.facts is not None:
-            self.checker.facts.results[call.span] = found
-        else:
-            first = found if not isinstance(found, list) else found[0] if found else None
-            self._noted(call.span, first)
+        assert self.checker.facts is not None
+        match found:
+            case [_, _, *_]:
+                self.checker.facts.results[call.span] = found
+            case [wire]:
+                self._noted(call.span, wire)
+            case Wire():
+                self._noted(call.span, found)
         return found
 
     def bind(self, name: s.Ident, wire: Wire | None) -> None:

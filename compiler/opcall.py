@@ -331,10 +331,9 @@ class OpCall:
         together = " together" if len(wire.mark) > 1 else ""
         over, by = _over(wire.mark), listed(axis.name for axis in self.axes)
         made = self.body.normalised_at(wire)
-        first = listed(name.strip() for name in made[0].text.split(",")) if made and made[1] else over
         fix: list[tuple[Span, str]] = []
-        if made is not None and first == over and len(made[1]) == 1 and all(wire.has(axis) for axis in self.axes):
-            fix = [(made[1][0], ", ".join(axis.name for axis in self.axes))]
+        if made is not None and _named(made) == over and all(wire.has(axis) for axis in self.axes):
+            fix = [(made, ", ".join(axis.name for axis in self.axes))]
         self._wrong_average(
             position,
             "E0307",
@@ -373,8 +372,7 @@ class OpCall:
         by = listed(axis.name for axis in self.axes)
         over = _over(wire.mark or wire.scaled)
         made = self.body.normalised_at(wire)
-        first = listed(name.strip() for name in made[0].text.split(",")) if made and made[1] else over
-        origin = (made[0], f"normalised over {first} here") if made else (wire.span, f"weights over {over}")
+        origin = (made, f"normalised over {_named(made)} here") if made else (wire.span, f"weights over {over}")
         shown = f"`{place.text}`" if place.text.isidentifier() else "this operand"
         self.body.report(
             code,
@@ -447,6 +445,11 @@ class OpCall:
             fix=[(first.to(last), order)],
         )
         return False
+
+
+def _named(brackets: Span) -> str:
+    """The axes of brackets, as they are written."""
+    return listed(name.strip() for name in brackets.text.split(","))
 
 
 def _over(mark: frozenset[Axis]) -> str:

@@ -362,7 +362,7 @@ class _Pass:
 def _before(text: str, before: Wire, after: Wire) -> str:
     """How to make what a pass takes and what it gives one type."""
     more = [axis.name for axis in after.type.axes if axis not in before.type.axes]
-    if more and set(before.type.axes) <= set(after.type.axes):
+    if set(before.type.axes) < set(after.type.axes):
         return f"give it all its axes before the repeat: `{text} = broadcast[{', '.join(more)}]({text})`"
     return "give the result the type that it had, or bind it to a new name"
 

@@ -36,19 +36,18 @@ def function(call: OpCall) -> Wire | None:
     """real -> real, element by element."""
     if not _numbers(call):
         return None
-    if any(isinstance(wire.element, IndexInto) and wire.role > 1 for wire in call.operands):
-        wire = next(wire for wire in call.operands if isinstance(wire.element, IndexInto))
+    x = call.operands[0]
+    if isinstance(x.element, IndexInto) and x.role > Role.TABLE:
         call.fail(
             "E0304",
-            f"`{call.shown}` needs numbers, but this is {show(wire)}: indices",
+            f"`{call.shown}` needs numbers, but this is {show(x)}: indices",
             call.spans[0],
             help="look the index up in a table, `E[vocab = ids]`, or say `int(i)` to use it as a number",
         )
         return None
-    axes, thin = union(call.operands)
-    made = call.make(Type(Scalar.REAL, axes, thin))
+    made = call.make(Type(Scalar.REAL, x.type.axes, x.type.thin))
     if made is not None and call.op.name in ("sqrt", "rsqrt"):
-        return replace(made, index_of=call.operands[0].index_of)
+        return replace(made, index_of=x.index_of)
     return made
 
 
@@ -56,17 +55,17 @@ def keep(call: OpCall) -> Wire | None:
     """Like its operand: int stays int, an index becomes an int."""
     if not _numbers(call):
         return None
-    real = any(wire.element is Scalar.REAL for wire in call.operands)
-    axes, thin = union(call.operands)
-    return call.make(Type(Scalar.REAL if real else Scalar.INT, axes, thin))
+    x = call.operands[0]
+    element = Scalar.REAL if x.element is Scalar.REAL else Scalar.INT
+    return call.make(Type(element, x.type.axes, x.type.thin))
 
 
 def whole(call: OpCall) -> Wire | None:
     """floor and ceil: an int."""
     if not _numbers(call):
         return None
-    axes, thin = union(call.operands)
-    return call.make(Type(Scalar.INT, axes, thin))
+    x = call.operands[0]
+    return call.make(Type(Scalar.INT, x.type.axes, x.type.thin))
 
 
 def to_int(call: OpCall) -> Wire | None:

@@ -1,0 +1,50 @@
+"""A name that is an op in another library is told what it is called here."""
+
+from __future__ import annotations
+
+import pytest
+
+import attnc
+from attnc.compiler.idioms import IDIOMS
+
+WORDS = {
+    "dot[d](x, y)": "einsum matmul bmm mm tensordot contract inner outer",
+    "names and no order": "transpose permute swapaxes movedim t",
+    "split[a -> b, c](x)": "reshape view rearrange flatten unflatten chunk",
+    "softmax[k](s where m)": "masked_fill masked_softmax where tril triu mask",
+    "broadcast[a](x)": "expand repeat_interleave tile unsqueeze squeeze expand_as",
+    "concat[a, b -> c](x, y)": "cat stack hstack vstack",
+    "x[a = e]": "gather take index_select take_along",
+    "stands for its index": "arange positions",
+    "|a|": "size shape len",
+    "window[t -> t, tap](x)": "unfold conv1d conv2d Conv1d",
+    "x[t = |t| - 1 - t]": "flip roll shift",
+    "max(x, 0.01 * x)": "leaky_relu",
+    "select(x > 0, x,": "elu",
+    "log(1 + exp(x))": "softplus",
+    "silu(x)": "swish",
+    "x ^ 2": "square",
+    "x ^ n": "pow",
+    "mean[a]((x - broadcast[a](mean[a](x))) ^ 2)": "var std",
+    "l2norm[a](x)": "norm normalize",
+    "argmax[a](-x)": "argmin",
+    "argsort[a -> r](x)": "sort",
+    "exp(cumsum[a](log(x)))": "cumprod",
+    "cross_entropy[vocab](logits, ids)": "nll_loss",
+}
+NAMES = [(name, said) for said, names in WORDS.items() for name in names.split()]
+
+
+@pytest.mark.parametrize(("name", "said"), NAMES, ids=[name for name, _ in NAMES])
+def test_what_it_is_called_here(name: str, said: str) -> None:
+    call = f"block f(x: []) -> [] {{\n    return {name}(x)\n}}\n"
+    found = attnc.check(call)
+    if name == "where":  # a word of the language
+        assert said in IDIOMS[name]
+    else:
+        assert [each.code for each in found] == ["E0203"]
+        assert said in found[0].help
+
+
+def test_none_is_forgotten() -> None:
+    assert {name for name, _ in NAMES} == IDIOMS.keys()
