@@ -17,6 +17,11 @@ class Decodes(NamedTuple):
     others: tuple[str, ...]
 
 
+def plain(x: Any) -> Any:
+    """A number of NumPy or PyTorch as one of Python; anything else as it is."""
+    return x.item() if getattr(x, "ndim", None) == 0 else x
+
+
 def begin_step(
     cache: Any, model: str, name: str, batch: tuple[int, ...], count: int, axis: str, longest: int | None, last: int
 ) -> None:
@@ -30,6 +35,7 @@ def begin_step(
         raise ValueError(f"{model}: {axis} = {cache.next + count} after this step, but {axis} is at most {longest}")
     if cache.batch is not None and tuple(batch) != tuple(cache.batch):
         raise ValueError(f"{model}: `{name}` has the batch axes {tuple(batch)}, but its cache has {tuple(cache.batch)}")
+    last = plain(last)
     if isinstance(last, bool) or not isinstance(last, int) or last < 0:
         raise ValueError(f"{model}: last is {last!r}, but must be a whole number: how many results (0: all)")
     cache.batch = tuple(batch)
@@ -49,14 +55,14 @@ def check_call(decodes: Decodes, given: dict[str, Any], max_new: Any) -> tuple[d
         raise TypeError(f"{model}: `{missing[0]}` is missing: give it by name")
     if isinstance(max_new, bool) or not isinstance(max_new, int) or max_new < 0:
         raise ValueError(f"{model}: max_new is {max_new!r}, but must be a whole number, 0 or more")
-    options |= {key: x for key, x in given.items() if key in options}
+    options |= {key: plain(x) for key, x in given.items() if key in options}
     check_options(model, decodes.vocab, decodes.size, options)
     return {key: x for key, x in given.items() if key in others}, options
 
 
 def check_options(model: str, vocab: str, size: int, options: dict[str, Any]) -> None:
     """Refuses options of `generate` that make no sense."""
-    temperature, top_k, top_p, eos = (options[key] for key in ("temperature", "top_k", "top_p", "eos"))
+    temperature, top_k, top_p, eos, seed = (options[key] for key in ("temperature", "top_k", "top_p", "eos", "seed"))
     if not isinstance(temperature, int | float) or not 0 <= temperature < float("inf"):
         raise ValueError(f"{model}: temperature is {temperature!r}, but must be a number, 0 or more")
     if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
@@ -67,6 +73,8 @@ def check_options(model: str, vocab: str, size: int, options: dict[str, Any]) ->
         raise ValueError(f"{model}: with temperature 0 nothing is drawn: give a temperature, or no top_k and top_p")
     if eos is not None and not (isinstance(eos, int) and 0 <= eos < size):
         raise ValueError(f"{model}: eos is {eos!r}, but must be an index into {vocab} (0..{size - 1})")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise ValueError(f"{model}: seed is {seed!r}, but must be a whole number")
 
 
 def check_beams(model: str, beams: int, penalty: float, options: dict[str, Any]) -> None:
@@ -85,7 +93,8 @@ def prompt_rows(decodes: Decodes, prompt: Any, array: Any) -> tuple[list[Any], b
     array: makes an array of one of numbers. What comes of no numbers, or of lists that are uneven, is refused.
     """
     model, name, axis, vocab = decodes.model, decodes.prompt, decodes.axis, decodes.vocab
-    listed = isinstance(prompt, list | tuple) and len(prompt) and hasattr(prompt[0], "__len__")
+    prompt = list(map(plain, prompt)) if isinstance(prompt, list | tuple) else prompt
+    listed = isinstance(prompt, list) and len(prompt) and hasattr(prompt[0], "__len__")
     try:
         found: Any = [array(row) for row in prompt] if listed else array(prompt)
     except (TypeError, ValueError, RuntimeError, OverflowError):

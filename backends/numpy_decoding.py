@@ -12,6 +12,7 @@ from .decoding_helpers import (
     check_beams,
     check_call,
     check_rows,
+    plain,
     prompt_rows,
     reordered,
 )
@@ -192,6 +193,7 @@ class Decoder(NamedTuple):
                         power `length_penalty`.
         The model's other inputs are given by name. Raises ValueError or TypeError, in the names of the model's axes.
         """
+        max_new, beams, length_penalty = plain(max_new), plain(beams), plain(length_penalty)
         rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
         check_beams(self.decodes.model, beams, length_penalty, options)
         if beams > 1:
@@ -205,6 +207,7 @@ class Decoder(NamedTuple):
 
         Of prompts of different lengths, a new item comes as soon as all rows have theirs.
         """
+        max_new = plain(max_new)
         rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
         found = decode_items(self, rows, single, inputs, max_new, options)
         return (one[0] for one in found) if single else found

@@ -13,6 +13,7 @@ from .decoding_helpers import (
     check_beams,
     check_call,
     check_rows,
+    plain,
     prompt_rows,
 )
 from .torch_fixed import FixedStep, fixed_step
@@ -46,6 +47,7 @@ class Decoder:
                         kept for the next call. What compiles a function (`torch.compile`) compiles the step before.
         The model's other inputs are given by name. Raises ValueError or TypeError, in the names of the model's axes.
         """
+        max_new, beams, length_penalty = plain(max_new), plain(beams), plain(length_penalty)
         rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
         check_beams(self.decodes.model, beams, length_penalty, options)
         check_static(self.decodes.model, static, beams)
@@ -61,6 +63,7 @@ class Decoder:
 
         Of prompts of different lengths, a new item comes as soon as all rows have theirs.
         """
+        max_new = plain(max_new)
         rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
         check_static(self.decodes.model, static, 1)
         found = decode_items(self, rows, single, inputs, max_new, options, static)
@@ -75,6 +78,12 @@ def check_static(model: str, static: Any, beams: int) -> None:
         raise ValueError(f"{model}: a beam search puts rows in other places: leave static out, or beams")
 
 
+def numbers(x: Any) -> Tensor:
+    """A tensor of numbers, with which PyTorch computes whatever integers they were."""
+    found = torch.as_tensor(x)
+    return found.long() if integral(found) else found
+
+
 def integral(x: Tensor) -> bool:
     return not (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool)
 
@@ -84,7 +93,7 @@ def check_prompt(
 ) -> tuple[list[Tensor], bool, dict[str, Tensor], dict[str, Any]]:
     """Refuses what cannot be decoded; gives the rows, whether there is one without a batch, the inputs, the options."""
     inputs, options = check_call(decodes, given, max_new)
-    rows, single = prompt_rows(decodes, prompt, torch.as_tensor)
+    rows, single = prompt_rows(decodes, prompt, numbers)
     check_rows(decodes, rows, single, integral, max_new)
     for key, x in inputs.items():
         if isinstance(x, Tensor) and single:
@@ -92,7 +101,7 @@ def check_prompt(
         elif isinstance(x, Tensor) and (not x.dim() or x.shape[0] != len(rows)):
             batch = x.shape[0] if x.dim() else "none"
             raise ValueError(f"{decodes.model}: `{key}` has the batch {batch}, but there are {len(rows)} prompts")
-    return [row.long() for row in rows], single, inputs, options
+    return rows, single, inputs, options
 
 
 def decode_items(

@@ -52,6 +52,10 @@ def check_inputs(
             words = {"real": "reals", "bool": "truth values", "int": "integers"}
             wanted = words.get(kind, f"integers: it is an {kind}")
             raise TypeError(f"{shown} is {x.dtype}, but must hold {wanted.replace('index ', 'index into ')}")
+        narrow = () if kind in ("real", "bool", "int") else (torch.int8, torch.uint8, torch.int16)
+        if x.dtype in (*narrow, torch.uint16, torch.uint32, torch.uint64):
+            use = "index" if narrow else "compute"
+            raise TypeError(f"{shown} is {x.dtype}, with which PyTorch does not {use}: give it as torch.int64")
         if x.dim() < len(axes):
             raise ValueError(f"{shown} has rank {x.dim()}, but needs at least {len(axes)}: [{', '.join(axes)}]")
         split = x.dim() - len(axes)

@@ -21,7 +21,7 @@ def cross_entropy(logits: Tensor, ids: Tensor, smoothing: float = 0.0) -> Tensor
     One array of that size is ever there: it holds the logits, then what is left of them by exp, then their gradient.
     So the gradient can be taken once. torch.compile and torch.func make F.cross_entropy their own.
     """
-    flat, wanted = logits.reshape(-1, logits.shape[-1]), ids.reshape(-1)
+    flat, wanted = logits.reshape(-1, logits.shape[-1]), ids.reshape(-1).long()
     if is_traced():
         loss = F.cross_entropy(flat, wanted, reduction="none", label_smoothing=smoothing)
     else:

@@ -334,7 +334,7 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
             return body.combine([x, ids], Code(f"cross_entropy({x.text}, {ids.text}{smooth})"), order, out)
         x, ids = body.named(x, "logits"), body.named(ids, "ids")
         size = body.extent(vocab).text
-        text = f'F.cross_entropy({x.text}.reshape(-1, {size}), {ids.text}.reshape(-1), reduction="none"{smooth})'
+        text = f'F.cross_entropy({x.text}.reshape(-1, {size}), {ids.text}.reshape(-1).long(), reduction="none"{smooth})'
         return body.combine([x, ids], Code(f"{text}.reshape({ids.text}.shape)"), order, out)
     body.helper("take_along")
     logs = body.let("logs", body.combine([x], Code(f"{x.atom}.log_softmax(-1)"), x.axes, out))

@@ -281,6 +281,7 @@ def test_cross_entropy_in_the_memory_of_the_logits(smoothing: float) -> None:
         usual.reshape(-1, 6), ids.reshape(-1), reduction="none", label_smoothing=smoothing
     ).reshape(3, 4)
     torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(torch_losses.cross_entropy(logits.clone(), ids.int(), smoothing), wanted)
     for loss in (found, wanted):
         (loss * torch.arange(12.0).reshape(3, 4)).sum().backward()
     torch.testing.assert_close(given.grad, usual.grad)
@@ -359,6 +360,20 @@ PASSED: list[tuple[dict[str, Any], dict[str, Any], tuple[int, ...]]] = [
 @pytest.mark.parametrize(("inputs", "known", "batch"), PASSED)
 def test_what_the_border_lets_in(library: str, inputs: Any, known: Any, batch: tuple[int, ...]) -> None:
     assert LIBRARIES[library][0].check_inputs("m", given(library, inputs), **known) == batch
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "uint64"])
+def test_integers_that_pytorch_hardly_knows(dtype: str) -> None:
+    """PyTorch takes some for masks in place of indices, and does no arithmetic with others."""
+    x = torch.zeros(3, dtype=getattr(torch, dtype))
+    said = f"m: `x` is torch.{dtype}, with which PyTorch does not"
+    with pytest.raises(TypeError, match=f"^{said} index: give it as torch.int64$"):
+        LIBRARIES["torch"][0].check_inputs("m", {"x": (x, "index v", "t")})
+    if dtype in ("int8", "uint8", "int16"):
+        LIBRARIES["torch"][0].check_inputs("m", {"x": (x, "int", "t")})
+        return
+    with pytest.raises(TypeError, match=f"^{said} compute: give it as torch.int64$"):
+        LIBRARIES["torch"][0].check_inputs("m", {"x": (x, "int", "t")})
 
 
 @both

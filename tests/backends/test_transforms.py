@@ -95,6 +95,12 @@ def test_forward_mode() -> None:
     torch.testing.assert_close(tangent, near, rtol=1e-6, atol=1e-6)
 
 
+def test_classes_of_32_bits() -> None:
+    text = "width t\ndepth c = 5\nmodel loss(x: [t, c], ids: c[t]) -> [t] {\n    return cross_entropy[c](x, ids)\n}\n"
+    net, x, ids = attnc.loads(text).model("loss").torch(), torch.randn(2, 3, 5), torch.tensor([[0, 1, 2], [4, 3, 0]])
+    torch.testing.assert_close(net(x, ids.int()), net(x, ids))
+
+
 @pytest.mark.parametrize("lead", [(0,), (2, 0), (0, 3), (2, 0, 1)])
 @pytest.mark.parametrize("width", [0, 1, 70])
 def test_no_examples(lead: tuple[int, ...], width: int) -> None:

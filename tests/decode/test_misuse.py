@@ -83,6 +83,10 @@ STEPS: list[tuple[Callable[[Side], object], type[Exception], str]] = [
     (lambda s: s.lm.generate([["a"]], 2), TypeError, "must hold integers"),
     (lambda s: s.lm.generate(None, 2), (TypeError, ValueError), "`ids`"),  # type: ignore[list-item]
     (lambda s: s.lm.generate(3, 2), ValueError, "`ids` has rank 0, but a prompt is"),
+    (lambda s: s.lm.generate([1], 2, temperature=1, seed="a"), ValueError, "seed is 'a', but must be a whole number"),
+    (lambda s: s.lm.generate([1], 2, temperature=1, seed=True), ValueError, "seed is True, but must be a whole"),
+    (lambda s: s.lm.generate([1], 2, temperature=1, seed=1.5), ValueError, "seed is 1.5, but must be a whole"),
+    (lambda s: s.lm.generate([1], np.array([1, 2])), ValueError, r"max_new is array\(\[1, 2\]\), but must be a whole"),
     (lambda s: s.lm.generate([1], 2, top_k=2), ValueError, "with temperature 0 nothing is drawn"),
     (
         lambda s: s.two.generate([1], 2, words=s.array([[1], [2]])),
@@ -103,6 +107,23 @@ def test_misuse(side: Side, place: int) -> None:
     call, error, message = STEPS[place]
     with pytest.raises(error, match=message):
         call(side)
+
+
+@pytest.mark.parametrize("number", [np.int64, np.int32, np.array, torch.tensor])
+def test_numbers_of_numpy_and_pytorch_are_numbers(side: Side, number: Callable[[int], Any]) -> None:
+    one, two = number(1), number(2)
+    expected = side.lm.generate([1, 2], 2, temperature=0.5, top_k=2, eos=1, seed=1)
+    found = side.lm.generate([1, 2], two, temperature=np.float32(0.5), top_k=two, eos=one, seed=one)
+    assert found.tolist() == expected.tolist()
+    assert side.lm.generate([one, two], two, beams=two).tolist() == side.lm.generate([1, 2], 2, beams=2).tolist()
+    assert [int(x) for x in side.lm.stream([one, two], two)] == side.lm.generate([1, 2], 2).tolist()
+    assert side.lm.step(side.array([[1, 2]]), side.lm.prepare(), last=one).shape == (1, 1, 5)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint16", "int32", "uint64"])
+def test_prompts_of_any_integers(side: Side, dtype: str) -> None:
+    expected = side.lm.generate([1, 2, 4], 2).tolist()
+    assert side.lm.generate(np.array([1, 2, 4], dtype), 2).tolist() == expected
 
 
 def test_a_refused_step_changes_nothing(side: Side) -> None:
