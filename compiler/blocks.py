@@ -24,7 +24,7 @@ from .frame import Frame, Instance
 from .graph import Element, Graph, IndexInto, Output, Role, Scalar, Type
 from .limits import MISTAKES, WORK, Exhausted, TooMuch
 from .mentions import walk
-from .modules import BlockDef, checked_size, size_static
+from .modules import BlockDef, checked_size, size_set, size_static
 from .names import nearest, undeclared
 from .scancall import ScanCall
 from .session import Session
@@ -276,8 +276,8 @@ class Checker:
             elif original is not None:
                 family, extent = original.family, original.extent
         setting = None if frame.module.library else self.generic_sizes.get(name)
-        if isinstance(setting, int) and extent is None:
-            extent = setting
+        if setting is not None and extent is None:
+            extent = size_set(frame, setting, generic.name)
         elif generic.default is not None:
             static = size_static(generic.default, lookup, frame)
             extent = None if static is None else checked_size(frame, static, generic.default.span, name)

@@ -467,7 +467,7 @@ class _Declarations:
         if original is not None:
             extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
         elif setting is not None and decl.bounded:
-            bound = self._positive(setting, decl.name, "it is set from outside")
+            bound = size_set(self.session, setting, decl.name)
         elif setting is not None and decl.ragged is not None:
             self.session.report(
                 "E0601",
@@ -476,7 +476,7 @@ class _Declarations:
                 help=f"leave `{name}` out",
             )
         elif setting is not None:
-            extent = self._positive(setting, decl.name, "it is set from outside")
+            extent = size_set(self.session, setting, decl.name)
         elif decl.size is not None:
             formula = self.size_static(decl.size)
             if formula is not None:
@@ -547,19 +547,6 @@ class _Declarations:
         if not isinstance(formula, Literal):
             self.session.const_formulas[const.id] = formula
         return const
-
-    def _positive(self, value: Number, name: s.Ident, note: str) -> int | None:
-        value = _whole(value)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            self.session.report(
-                "E0207",
-                f"the size of `{name.text}` is {value}, but a size is a whole number of 1 or more",
-                name.span,
-                notes=[note],
-                help="set a whole number of 1 or more",
-            )
-            return None
-        return value
 
     def size_static(self, expr: s.Expr) -> Static | None:
         return size_static(expr, self._lookup, self.session)
@@ -697,7 +684,7 @@ class _Declarations:
             value = self.settings[local]
             if name in other.axes:
                 old = other.axes[name]
-                extent = self._positive(value, used.name, "it is set from outside")
+                extent = size_set(self.session, value, used.name)
                 found[name] = self.session.axis(old.name, old.kind, label=old.label, extent=extent, span=old.span)
             elif name in other.consts:
                 found[name] = self.session.const(name, value)
@@ -863,7 +850,7 @@ def checked_number(session: Reporter, formula: Static, span: Span) -> Number | N
         value = math.inf
     except (ArithmeticError, ValueError, TypeError):
         value = math.nan
-    if value in (math.inf, -math.inf) or (isinstance(value, int) and value.bit_length() > 62):
+    if value in (math.inf, -math.inf) or (isinstance(value, int) and abs(value) >= 2**62):
         session.report("E0207", "this number is too large", span, help="whole numbers stay below 2 ^ 62")
         return None
     if isinstance(value, complex) or (isinstance(value, float) and math.isnan(value)):
@@ -896,18 +883,30 @@ def checked_size(
     value = checked_number(session, formula, span)
     if value is None:
         return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        session.report(
-            "E0207",
-            f"the size of `{name}` is {value}, but a size is a whole number of 1 or more",
-            span,
-            related=related,
-            help="write a whole number" if isinstance(formula, Literal) else "change the sizes that it is made of",
-        )
+    wrong = _no_size(name, value)
+    if wrong:
+        help = "write a whole number" if isinstance(formula, Literal) else "change the sizes that it is made of"
+        session.report("E0207", wrong, span, related=related, help=help)
         return None
-    return value
+    return int(value)
+
+
+def size_set(session: Reporter, value: Number, name: s.Ident) -> int | None:
+    """The size that is set from outside, if it is one; else reported and None."""
+    wrong = _no_size(name.text, value)
+    if wrong:
+        help = "set a whole number of 1 or more"
+        session.report("E0207", wrong, name.span, notes=["it is set from outside"], help=help)
+        return None
+    return int(value)
+
+
+def _no_size(name: str, value: Number) -> str:
+    """Why a number is no size; "" if it is one."""
+    value = _whole(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        return f"the size of `{name}` is {value}, but a size is a whole number of 1 or more"
+    return f"the size of `{name}` is {value}, but a size is less than 2 ^ 62" if value >= 2**62 else ""
 
 
 def inexact_safely(formula: Static) -> Inexact | None:

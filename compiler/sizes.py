@@ -14,8 +14,8 @@ from .static import Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes
 class Inexact:
     """A division in a size that leaves a remainder: `dividend / divisor`."""
 
-    dividend: int
-    divisor: int
+    dividend: Number
+    divisor: Number
 
 
 @once
@@ -29,7 +29,7 @@ def inexact_division(static: Static) -> Inexact | None:
             return found
     if static.op == "//":
         a, b = (evaluate(arg) for arg in static.args)
-        if isinstance(a, int) and isinstance(b, int) and b and a % b:
+        if a is not None and b and math.isfinite(a) and a % b:
             return Inexact(a, b)
     return None
 

@@ -306,6 +306,53 @@ def test_what_a_program_is() -> None:
         wrong.graph("m")
 
 
+SIZES: list[tuple[str, int | str]] = [
+    ("4.0", 4), ("1e3", 1000), ("sqrt(16)", 4), ("2 ^ 62 - 1", 2**62 - 1), ("ceil(7 / 2)", 4), ("floor(7 / 2)", 3),
+    ("max(4, 3)", 4), ("min(9, 4)", 4), ("abs(3 - 8)", 5), ("7 % 4", 3), ("8 / 2 * 3", 12), ("-(-3)", 3), ("exp(0)", 1),
+    ("log(1) + 1", 1), ("7 / 3.5", 2), ("7.0 / 7", 1), ("ceil(7 / 2 / 2)", 2), ("ceil(7 / 2) / 2", 2),
+    ("floor(min(7 / 2, 4))", 3), ("floor(sqrt(7 / 2) + 7 / 2)", 5), ("2 ^ 3 ^ 2", 512), ("10 - 4 - 3", 3),
+    ("7 / 2", "`d`: 7 / 2 leaves a remainder of 1"), ("7.0 / 2", "`d`: 7.0 / 2 leaves a remainder of 1.0"),
+    ("1 / 3 * 3", "`d`: 1 / 3 leaves a remainder of 1"), ("floor(7 / 2 + 1) / 3", "`d`: 4 / 3 leaves a remainder of 1"),
+    ("7 / 0", "this divides by zero"), ("7 % 0", "this divides by zero"), ("7 / sqrt(0 - 1)", "this has no value"),
+    ("floor((0 - 8) ^ 0.5)", "this has no value"), ("(9 ^ 9 ^ 9 ^ 9) / 2", "this number is too large"),
+    ("1e300 * 1e300", "this number is too large"), ("2 ^ 62", "this number is too large"),
+    ("0 - 2 ^ 62", "this number is too large"), ("1 - 2 ^ 62", f"the size of `d` is {1 - 2**62}, but SIZE"),
+    ("1e30", f"the size of `d` is {int(1e30)}, but a size is less than 2 ^ 62"),
+    ("0 / 7", "the size of `d` is 0, but SIZE"), ("0.5", "the size of `d` is 0.5, but SIZE"),
+    ("2 ^ -1", "the size of `d` is 0.5, but SIZE"), ("true", "the size of `d` is True, but SIZE"),
+    ("ceil(zz)", "no axis or const is named `zz`"), ("max(3, zz)", "no axis or const is named `zz`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "size"), SIZES)
+def test_the_size_that_is_written(written: str, size: int | str) -> None:
+    program = build(Source("main.attn", f"depth d = {written}\n"))
+    said = [each.message.replace("a size is a whole number of 1 or more", "SIZE") for each in program.diagnostics]
+    assert (program.axes["d"].extent, said) == ((size, []) if isinstance(size, int) else (None, [size]))
+
+
+@pytest.mark.parametrize(
+    ("size", "wrong"),
+    [(1, ""), (2, ""), (3.0, ""), (2**62 - 1, ""), (0, "whole"), (-3, "whole"), (2.5, "whole"), (True, "whole"),
+     (float("nan"), "whole"), (float("inf"), "whole"), (2**62, "2 ^ 62"), (1e30, "2 ^ 62")],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    ["depth d = 8\nblock f(x: [d]) -> [d] {", "width d\nblock f(x: [d]) -> [d] {", "block f[d: depth](x: [d]) -> [d] {",
+     "width d <= 9\nblock f(x: [d]) -> [d] {", "block f[d: width](x: [d]) -> [d] {",
+     "block f[d: depth = 3](x: [d]) -> [d] {"],
+)  # fmt: skip
+def test_the_size_that_is_set(text: str, size: float, wrong: str) -> None:
+    """For an axis of the file and for a parameter of a block alike."""
+    program = build(Source("main.attn", text + "\n    return x\n}\n"), sizes={"d": size})
+    assert [each.code for each in program.diagnostics] == (["E0207"] if wrong else [])
+    assert all(wrong in each.message and each.notes == ("it is set from outside",) for each in program.diagnostics)
+    if not wrong:
+        (axis,) = program.graph("f").axes
+        assert (axis.bound if "<=" in text else axis.extent) == size
+        assert type(axis.extent or axis.bound) is int
+
+
 def test_mistakes_are_told_in_the_order_of_the_text_and_not_more_than_a_hundred() -> None:
     names = [f"y{number}" for number in range(70)]
     block = "block b%d(x: [d]) -> [d] {\n" + "".join(f"    {name} = {name}\n" for name in names) + "    return x\n}\n"

@@ -56,6 +56,7 @@ def judge(source: Source) -> Sequence[Diagnostic]:
         ("bad - a", "bad - x", "a", "bad"),
         ("more", "more", "", "more"),  # two mistakes for one
         ("more - more - a", "more - more - x", "a", "more more"),
+        ("a - more - more", "x - more - more", "a", "more more"),  # one by one, where all together does harm
         ("more - a", "bad bad - x", "more a", "bad bad"),  # those that go together are judged together
         ("other", "bad", "other", "bad"),  # another mistake for one: no worse
         ("same", "same", "", "same"),
