@@ -12,7 +12,7 @@ IDIOMS: dict[str, str] = {
     **dict.fromkeys(("einsum", "matmul", "bmm", "mm", "tensordot", "contract", "inner", "outer"), _DOT),
     **dict.fromkeys(("transpose", "permute", "swapaxes", "movedim", "t"), _ORDER),
     **dict.fromkeys(("reshape", "view", "rearrange", "flatten", "unflatten", "chunk"), _RESHAPE),
-    **dict.fromkeys(("masked_fill", "masked_softmax", "where", "tril", "triu", "mask"), _MASK),
+    **dict.fromkeys(("masked_fill", "masked_softmax", "tril", "triu", "mask"), _MASK),
     **dict.fromkeys(("expand", "repeat_interleave", "tile", "unsqueeze", "squeeze", "expand_as"), _ALONG),
     **dict.fromkeys(("cat", "stack", "hstack", "vstack"), "`concat[a, b -> c](x, y)` joins along named axes"),
     **dict.fromkeys(("gather", "take", "index_select", "take_along"), "`x[a = e]` takes the items of x at e along a"),

@@ -139,3 +139,46 @@ def test_the_files_that_are_there(tmp_path: Path) -> None:
     calls = "block f(x: []) -> [] {\nreturn multihead(x)\n}\n"
     (found,) = checked(calls, tmp_path).diagnostics
     assert "std.attention" in found.help
+
+
+@pytest.mark.parametrize(
+    ("text", "config", "sizes", "told"),
+    [
+        ("depth modle = 8\n", None, {"model": 4},
+         ("E0601", "main.attn has no axis or const `model` to set", "did you mean `modle`?")),
+        ("depth d = 8\nconst n = 2\n", None, {"zzz": 4},
+         ("E0601", "main.attn has no axis or const `zzz` to set", "it has d, n")),
+        ("block f[e: depth](x: [e]) -> [e] {\nreturn x\n}\n", None, {"zzz": 4},
+         ("E0601", "main.attn has no axis or const `zzz` to set", "it has e")),
+        ("block f(x: []) -> [] {\nreturn x\n}\n", None, {"zzz": 4},
+         ("E0601", "main.attn has no axis or const `zzz` to set", "")),
+        ("depth d = 8\n", "big", {}, ("E0602", "main.attn has no config `big`", "it has none")),
+        ("depth d = 8\nconfig small { d = 4 }\nconfig tiny { d = 2 }\n", "big", {},
+         ("E0602", "main.attn has no config `big`", "it has small, tiny")),
+        ("depth d = 8\nconfig small { d = 4 }\n", "smal", {},
+         ("E0602", "main.attn has no config `smal`", "did you mean `small`?")),
+    ],
+)  # fmt: skip
+def test_what_is_set_and_is_not_there(
+    text: str, config: str | None, sizes: dict[str, int], told: tuple[str, str, str], tmp_path: Path
+) -> None:
+    (found,) = checked(text, tmp_path, config, sizes).errors
+    assert (found.code, found.message, found.help, found.span) == (*told, None)
+
+
+def test_a_file_outside_of_the_project(tmp_path: Path) -> None:
+    project, away = tmp_path / "project", tmp_path / "away"
+    project.mkdir()
+    away.mkdir()
+    (away / "other.attn").write_text("depth d = 8\n", encoding="utf-8")
+    (project / "other.attn").symlink_to(away / "other.attn")
+    text = "use other: d\nblock f(x: [d]) -> [d] {\nreturn x\n}\n"
+    (found,) = build(Source("main.attn", text), base=project).diagnostics
+    assert found.message == f"`use other` leads out of the project, to {(away / 'other.attn').resolve()}"
+    assert found.notes == (f"the project is {project.resolve()}",)
+    assert found.help == f"allow its folder: `--path {away.resolve()}`, or in Python `path=[...]`"
+    assert not build(Source("main.attn", text), base=project, path=[away]).diagnostics
+    (alone,) = build(Source("<string>", text)).diagnostics
+    assert alone.message == "`use other` has no folder to look in"
+    assert "`base=`" in alone.help
+    assert not build(Source("<string>", text), path=[away]).diagnostics

@@ -11,7 +11,7 @@ WORDS = {
     "dot[d](x, y)": "einsum matmul bmm mm tensordot contract inner outer",
     "names and no order": "transpose permute swapaxes movedim t",
     "split[a -> b, c](x)": "reshape view rearrange flatten unflatten chunk",
-    "softmax[k](s where m)": "masked_fill masked_softmax where tril triu mask",
+    "softmax[k](s where m)": "masked_fill masked_softmax tril triu mask",
     "broadcast[a](x)": "expand repeat_interleave tile unsqueeze squeeze expand_as",
     "concat[a, b -> c](x, y)": "cat stack hstack vstack",
     "x[a = e]": "gather take index_select take_along",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from attnc.dsl import slips
 from attnc.dsl.diagnostic import Diagnostic
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all
@@ -215,6 +216,15 @@ def test_what_is_said_of_slips(golden: Callable[[Path, str], None]) -> None:
         assert found, part
         shown.append("\n".join((*lines, *found)))
     golden(SLIPS, "\n\n".join(shown) + "\n")
+
+
+def test_what_is_said_of_signs_of_other_languages(golden: Callable[[Path, str], None]) -> None:
+    shown = []
+    for sign in slips._SIGNS:
+        found, *_ = problems(f"const c = a {sign} b\n")
+        mended = "" if found.fix is None else f" => {found.fix.edits[0].text!r}"
+        shown.append(f"{sign!a}: {found.code} {found.message}; {found.help}{mended}\n")
+    golden(SLIPS.with_name("signs.txt"), "".join(shown))
 
 
 # -- recovery
