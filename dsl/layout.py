@@ -255,7 +255,11 @@ class _Pass:
 
     def _closed(self, token: str, start: int) -> bool:
         stack = self.stack
-        if token == "}":
+        typo = token == "}" and self._is_typo()
+        if typo and self._enough_follow(start):  # without this one
+            self._stray(token, start)
+            return True
+        if token == "}" and not typo:
             if stack and stack[-1].character != "{" and not self._unclosed(start):
                 return False
             if not stack:
@@ -266,7 +270,7 @@ class _Pass:
             if start - self.row != opened.indent and self.last_end <= self.row:
                 self.askew.append((opened.at, start))
             return True
-        inner = len(stack)  # the bracket that this one closes, no further out than the next `{`
+        inner = len(stack)  # the bracket that this one closes, no further out than the next `{`; none for a `}`
         while inner and stack[inner - 1].character != "{":
             inner -= 1
             if _CLOSER[stack[inner].character] == token:
@@ -295,8 +299,15 @@ class _Pass:
         )
         return True
 
+    def _is_typo(self) -> bool:
+        """Whether a `}` stands for another bracket: `y = f(x}`. What it would close begins on an earlier line."""
+        if not self.stack or self.stack[-1].character == "{" or self.last_end <= self.row:
+            return False
+        brace = next((opened.at for opened in reversed(self.stack) if opened.character == "{"), -1)
+        return brace < self.row <= self.stack[-1].at
+
     def _enough_follow(self, start: int) -> bool:
-        """Whether the rest of the line closes all round and square brackets of the statement, this one counted."""
+        """Whether the rest of the line, from here on, closes all round and square brackets of the statement."""
         line = self.text[start:].partition("\n")[0].partition("#")[0].partition("{")[0]
         left = next((n for n, opened in enumerate(reversed(self.stack)) if opened.character == "{"), len(self.stack))
         for sign in re.findall(r"[][()]", line):

@@ -395,3 +395,20 @@ def test_what_must_be_known_to_compile(text: str, said: list[str]) -> None:
         require_sizes(graph)
     assert [each.message for each in found.value.diagnostics] == said
     assert all(each.span and each.help for each in found.value.diagnostics)
+
+
+def test_how_sizes_are_to_be_given() -> None:
+    text = "block b[d: depth, n: const](x: [d]) -> [d] {\n    return x * n\n}\n"
+    with pytest.raises(AttnError) as found:
+        require_sizes(checked(text).graph("b"))
+    assert [(each.code, each.help, each.span and each.span.text) for each in found.value.diagnostics] == [
+        ("E0409", "set it: `--set d=64`, or `sizes={'d': 64}` in Python", "d"),
+        ("E0409", "set it: `--set n=2`, or `sizes={'n': 2}` in Python", "block b[d: depth, n: const](x: [d]) -> [d]"),
+    ]
+    text = "block b[w: width](x: [w]) -> [w] {\n    param P: [w]\n    return x + P\n}\n"
+    with pytest.raises(AttnError) as found:
+        require_sizes(checked(text).graph("b"))
+    (weight,) = found.value.diagnostics
+    assert weight.help == "set it: `--set w=1024`, or call the block with a width that is bounded"
+    assert [(each.span.text, each.text) for each in weight.related] == [("w", "`w` is declared here")]
+    assert weight.span is not None and weight.span.text == "param P: [w]"

@@ -82,6 +82,9 @@ LEGAL = {
     "10,000 axes": "\n".join(f"width w{n}" for n in range(10_000)) + "\n",
     "5,000 parameters": BODY.replace("(a: [s])", f"({', '.join(f'a{n}: [s]' for n in range(5000))})") + "a0\n}\n",
     "6,000 statements": fill("width s\nmodel m(a: [s]) -> [s] {\n", lambda n: "a = a + 1", "\nreturn a\n}\n"),
+    "a number built up": BODY.replace("return", "n0 = 1\n")
+    + "".join(f"n{k + 1} = n{k} + {k % 7}\n" for k in range(2400))
+    + "return a * n2400\n}\n",
     "a chain of sizes": "\n".join(f"depth w{n} = w{n + 1}" for n in range(2500)) + "\ndepth w2500 = 4\n",
     "comments": "# a\n" * 16_000 + "block f() -> [] {\n    return 1\n}\n",
 }
