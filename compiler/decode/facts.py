@@ -6,12 +6,12 @@ pass, for each pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..axes import Axis
 from ..causality import Info, Step, constant_info, over_info
-from ..graph import Apply, Call, Constant, Parameter, Positions, Repeat, Scan, Value
+from ..graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Value
 from ..predicates import Facts as Implied
 from ..predicates import Linear, both, closed
 from ..static import Arith, Const, ConstOf, Literal, Number, Static, consts_in, known
@@ -86,7 +86,7 @@ class Facts:
         for number, body in enumerate(site.inside[place]):
             index = node.index
             passes = range(int(count)) if isinstance(count, int) else range(0)
-            if index is None or where.repeat is not None or not passes or not _hangs(body, index):
+            if index is None or where.repeat is not None or not passes or not _hangs(body.graph, index):
                 self._run(body, entering, env, where)
                 continue
             kinds: dict[tuple[object, ...], int] = {}
@@ -96,7 +96,7 @@ class Facts:
                 if len(node.bodies) > 1 and node.variant[i] != number:
                     chosen.append(None)
                     continue
-                key = tuple(_values(body, {**env, index: i}))
+                key = tuple(_values(body.graph, {**env, index: i}))
                 if key not in kinds:
                     kinds[key] = len(kinds)
                     firsts.append(i)
@@ -181,25 +181,32 @@ def substituted(static: Static, env: Environment) -> Static:
             return static
 
 
-def _statics(site: Site) -> list[tuple[Site, Static]]:
-    found = []
-    for node in site.graph.nodes:
+def _statics(graph: Graph) -> Iterator[Static]:
+    """The numbers of a graph, those in the repeats in it too, for which the number of a pass around is known."""
+    for node in graph.nodes:
         match node:
             case Constant(value, _):
-                found.append((site, value))
+                yield value
             case Call(consts=consts):
-                found += [(site, static) for _, static in consts]
+                yield from (static for _, static in consts)
+            case Repeat(bodies=bodies):
+                for body in bodies:
+                    yield from _statics(body)
             case _:
                 pass
-    return found
 
 
-def _hangs(body: Site, index: Const) -> bool:
+def _hangs(body: Graph, index: Const) -> bool:
     """Whether something inside hangs on the number of the pass."""
-    return any(index in consts_in(static) for _, static in _statics(body))
+    return any(index in consts_in(static) for static in _statics(body))
 
 
-def _values(body: Site, env: Environment) -> list[object]:
-    """What the truths and whole numbers in a body are at one pass: passes that agree on them need one look."""
-    found = [known(substituted(static, env)) for _, static in _statics(body)]
-    return [value for value in found if not isinstance(value, float)]
+def _values(body: Graph, env: Environment) -> Iterator[object]:
+    """What the facts can hang on in a body at one pass, number by number: passes that agree on it need one look."""
+    for static in _statics(body):
+        here = substituted(static, env)
+        number = known(here)
+        if number is None:
+            yield here
+        else:
+            yield ("real", number == 0) if isinstance(number, float) else number

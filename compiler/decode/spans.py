@@ -33,11 +33,9 @@ class Span:
     def need(self, keep: Need, repeat: Repeat | None) -> None:
         """At least so many items."""
         span = self.found()
-        if span.repeat is None:
-            span.repeat = repeat
-        elif repeat is not None and repeat is not span.repeat:
-            span.even()
-            keep = (_most(keep),)
+        # What leaves a repeat is made even, and in nested ones all is told by the outer one's passes.
+        assert repeat is None or span.repeat in (None, repeat)
+        span.repeat = span.repeat or repeat
         size = max(len(span.keep), len(keep))
         mine, theirs = (k * size if len(k) == 1 else k for k in (span.keep, keep))
         span.keep = tuple(_most((a, b)) for a, b in zip(mine, theirs, strict=True))

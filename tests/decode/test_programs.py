@@ -130,6 +130,55 @@ KEPT: dict[str, tuple[str, list[str]]] = {
         return x""",
         ["K [two = 2], the last 8 items: 2 numbers an item"],
     ),
+    "a repeat in a repeat": (
+        """repeat.outer i in 4 {
+            x = x + mix.a[reach = 2 + i % 2](x)
+            repeat.inner 2 {
+                x = x + mix.b[reach = 2 + i](x)
+            }
+        }
+        return x""",
+        [*mixed("the last item or the last 2 items", 4, "outer.{i}.", "a"),
+         *mixed("the last item or the last 2 items or the last 3 items or the last 4 items", 8,
+                "outer.{i}.inner.{i}.", "b")],
+    ),
+    "passes of the inner repeat": (
+        """repeat.outer 4 {
+            repeat.inner j in 2 {
+                x = x + mix[reach = 2 + j](x)
+            }
+        }
+        return x""",
+        mixed("the last item or the last 2 items", 8, "outer.{i}.inner.{i}."),
+    ),
+    "passes of both": (
+        """repeat.outer i in 4 {
+            repeat.inner j in 2 {
+                x = x + mix[reach = 2 + i + j](x)
+            }
+        }
+        return x""",
+        mixed("all items", 8, "outer.{i}.inner.{i}."),
+    ),
+    "a factor that is zero in the first pass": (
+        """repeat i in layers {
+            m = past <= seq and seq - past < 4
+            x = x + sum[past](broadcast[seq](tanh(x[seq as past])) * (i * 0.5) where m)
+        }
+        return x""",
+        ["layers.{i}.tanh [model = 9], no item or the last 3 items, 4 times: 9 numbers an item"],
+    ),
+    "a whole number, then a real": (
+        """repeat i in layers {
+            m = past <= seq and seq - past < 2 ^ (1 - i) + 1
+            x = x + sum[past](broadcast[seq](tanh(x[seq as past])) where m)
+        }
+        return x""",
+        ["layers.{i}.tanh [model = 9], the last 2 items or the last item or all items, 4 times: 9 numbers an item"],
+    ),
+    "nothing at all": (
+        "return x + sum[past](broadcast[seq](x[seq as past]) where past < seq and past > seq)", [X.format("no item")],
+    ),
     "nothing before the new items": (
         "return dot[past](softmax[past](dot[model](x, x[seq as past]) where past == seq), x[seq as past])",
         [X.format("no item")],
