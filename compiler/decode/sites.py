@@ -240,13 +240,12 @@ class Sites:
             for out in node.outs:
                 self._cell(site, out, node, STATIC)
             return
-        for _ in range(3 * len(kinds) + 1):
+        before: list[int] = []
+        while kinds != before:
             before = list(kinds)
             for number, body in enumerate(node.bodies):
                 found = self._run(self._child(site, place, number, body, site.families), kinds)
                 kinds[: node.carried] = [max(a, b) for a, b in zip(kinds, found, strict=False)]
-            if kinds == before:
-                break
         for out, kind in zip(node.outs, kinds, strict=False):
             self._cell(site, out, node, kind)
 

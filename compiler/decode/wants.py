@@ -53,14 +53,18 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
         return Reads([(x, read), (e, own)], {eaten[0]: span})
     if op == "window" and eaten:
         if node.made[0] != eaten[0] or modes[eaten[0]] is not None:
-            raise refuse(f"makes `{node.made[0].name}` of `{eaten[0].name}`, whose items come one by one")
+            raise refuse(f"runs along `{eaten[0].name}`, whose items come one by one")
         span = Span()
         pad = facts.number(site, node.options["pad"])
         span.need((pad,), None)
         return Reads([(node.operands[0], {**modes, eaten[0]: span})], {eaten[0]: span})
     if op == "cumsum" and eaten:
-        if any(mode is not None for axis, mode in modes.items() if axis in eaten) and not even(site, node.operands[0]):
-            raise refuse("runs along items that come one by one")
+        if not even(site, node.operands[0]):
+            if modes[eaten[0]] is not None:
+                raise refuse(f"runs along `{eaten[0].name}`, whose items come one by one")
+            for axis in modes:
+                if axis != eaten[0]:
+                    raise refuse(f"runs on for each `{axis.name}`, and each step has more of these")
         return Reads([(node.operands[0], modes)], {})
     if eaten and op in REDUCES:
         span = Span()
@@ -103,6 +107,7 @@ class Wants:
         self.made_of: dict[Cell, list[Cell] | None] = {}
         self.sinks: dict[Cell, None] = {}
         self.reads: dict[Cell, dict[tuple[Mode, ...], Reads]] = {}
+        self.all = Span((None,))  # of what is carried: one, or each round would ask for another
         for site in root.walk():
             for cell in site.cells.values():
                 cell.wanted.clear()
@@ -264,16 +269,19 @@ class Wants:
         for modes in self.groups(site, node):
             if modes.get(node.axis) is not None:
                 raise NoStep("what is scanned is wanted for many items at once", node.span)
-            for place, arg in enumerate(node.args):
+            for axis in modes:
+                if site.timed(node.axis) and axis != node.axis:
+                    name = node.graph.name
+                    raise NoStep(f"`{name}` is scanned for each `{axis.name}`, and each step has more of these", node.span)
+            for arg in node.args:
                 cell = site.cells[arg.id]
-                if site.timed(node.axis) and place not in node.steps and cell.axes:
-                    raise NoStep(f"`{node.graph.name}`, which is scanned, is given all items at once", node.span)
                 self._want(cell, {axis: modes.get(axis) for axis in cell.axes}, None)
 
     def _repeat(self, site: Site, place: int, node: Repeat) -> None:
         bodies = site.inside[place]
-        for _ in range(node.carried + 2):
-            before = sum(len(c.wanted) for body in bodies for s in body.walk() for c in s.cells.values())
+        before = -1
+        while before != (now := _wishes(bodies)):
+            before = now
             for body in bodies:
                 for number, out in enumerate(node.outs):
                     inner = body.cells[body.graph.outputs[number].value.id]
@@ -282,8 +290,6 @@ class Wants:
                         self._round(cell, inner)
             for body in bodies:
                 self._site(body)
-            if before == sum(len(c.wanted) for body in bodies for s in body.walk() for c in s.cells.values()):
-                break
         for body in bodies:
             for number, (item, arg) in enumerate(zip(body.graph.inputs, node.args, strict=True)):
                 inner, outer = body.cells[item.value.id], site.cells[arg.id]
@@ -298,7 +304,7 @@ class Wants:
                     self._up(inner, outer, {})
 
     def _round(self, cell: Cell, inner: Cell) -> None:
-        """A carried value: what one pass gives, the next one takes, always in the same modes."""
+        """A carried value: what one pass gives, the next one takes, always in the same modes: all items, or the new ones."""
         if inner.kind == STATIC and cell.kind == STATIC:
             if cell.wanted and not cell.stored:
                 self._want(inner, {}, None)
@@ -308,8 +314,12 @@ class Wants:
                 continue
             for mode in wish:
                 if mode is not None:
-                    mode.need((None,), None)
+                    mode.unite(self.all)
             self._want(inner, dict(zip(inner.axes, wish, strict=True)), None)
+
+
+def _wishes(bodies: list[Site]) -> int:
+    return sum(len(cell.wanted) for body in bodies for site in body.walk() for cell in site.cells.values())
 
 
 def groups(site: Site, node: Call | Scan, made: Callable[[Cell], list[tuple[Mode, ...]]]) -> list[Modes]:
