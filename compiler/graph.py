@@ -214,6 +214,10 @@ class Repeat:
     outs: tuple[Value, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    def runs(self, number: int) -> int:
+        """Which of the bodies a pass runs. A count that a caller gives leaves one body for all passes."""
+        return self.variant[number] if self.variant else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Scan:

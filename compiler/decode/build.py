@@ -290,10 +290,8 @@ class Step:
                 self._call(b, place, node)
             case Scan():
                 self._scan(b, node)
-            case Repeat() if place in site.inside:
-                self._repeat(b, place, node)
             case Repeat():
-                self._stored(b, node.outs)
+                self._repeat(b, place, node)
 
     def _stored(self, b: Builder, outs: tuple[Value, ...]) -> None:
         for out in outs:

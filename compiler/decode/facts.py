@@ -14,7 +14,7 @@ from ..causality import Info, Step, constant_info, over_info
 from ..graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Value
 from ..predicates import Facts as Implied
 from ..predicates import Linear, both, closed
-from ..static import Arith, Const, ConstOf, Literal, Number, Static, consts_in, known
+from ..static import Arith, Const, ConstOf, Literal, Number, Static, known
 from .sites import Site
 from .spans import Need
 
@@ -23,10 +23,10 @@ Environment = Mapping[Const, Number]
 
 @dataclass
 class Where:
-    """Which infos hold at which pass: `chosen[i]` is the place in `Facts.infos[site]`, None where it does not run."""
+    """Which infos hold at which pass: `chosen[i]` is the place in `Facts.infos[site]`, any where it does not run."""
 
     repeat: Repeat | None = None
-    chosen: tuple[int | None, ...] = (0,)
+    chosen: tuple[int, ...] = (0,)
 
 
 @dataclass
@@ -85,25 +85,24 @@ class Facts:
         count = known(substituted(node.count, env))
         for number, body in enumerate(site.inside[place]):
             index = node.index
-            passes = range(int(count)) if isinstance(count, int) else range(0)
-            if index is None or where.repeat is not None or not passes or not _hangs(body.graph, index):
-                self._run(body, entering, env, where)
-                continue
+            apart = index is not None and where.repeat is None and isinstance(count, int)
             kinds: dict[tuple[object, ...], int] = {}
-            chosen: list[int | None] = []
-            firsts: list[int] = []
-            for i in passes:
-                if len(node.bodies) > 1 and node.variant[i] != number:
-                    chosen.append(None)
+            looks: list[Environment] = []
+            chosen: list[int] = []
+            for i in range(int(count or 0)) if apart else ():
+                if node.runs(i) != number:
+                    chosen.append(0)
                     continue
-                key = tuple(_values(body.graph, {**env, index: i}))
+                assert index is not None
+                here = {**env, index: i}
+                key = tuple(_values(body.graph, here))
                 if key not in kinds:
                     kinds[key] = len(kinds)
-                    firsts.append(i)
+                    looks.append(here)
                 chosen.append(kinds[key])
-            here = Where(node, tuple(chosen))
-            for i in firsts:
-                self._run(body, entering, {**env, index: i}, here)
+            there = Where(node, tuple(chosen)) if len(looks) > 1 else where
+            for look in looks or [env]:
+                self._run(body, entering, look, there)
         infos.update({out.id: Info({}) for out in node.outs})
 
     # -- what is asked -------------------------------------------------------------------------------------------
@@ -128,7 +127,7 @@ class Facts:
                 return None
             axis = next(iter(eaten))
             found = [k for (q, a), k in closed(support).items() if a == axis and q in now]
-            return max(min(found), 0) if found else None
+            return max(found[0], 0) if found else None  # one axis is of new items
 
         return self._passes(site, back)
 
@@ -167,7 +166,7 @@ class Facts:
         answers = [ask(infos) for infos in self.infos[site]]
         if where.repeat is None:
             return (answers[-1],), None
-        return tuple(0 if place is None else answers[place] for place in where.chosen), where.repeat
+        return tuple(answers[place] for place in where.chosen), where.repeat
 
 
 def substituted(static: Static, env: Environment) -> Static:
@@ -194,11 +193,6 @@ def _statics(graph: Graph) -> Iterator[Static]:
                     yield from _statics(body)
             case _:
                 pass
-
-
-def _hangs(body: Graph, index: Const) -> bool:
-    """Whether something inside hangs on the number of the pass."""
-    return any(index in consts_in(static) for static in _statics(body))
 
 
 def _values(body: Graph, env: Environment) -> Iterator[object]:

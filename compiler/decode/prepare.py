@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph import Apply, Call, Constant, Graph, Node, Output, Parameter, Positions, Repeat, Role, Scan, Stepped
+from ..graph import Apply, Call, Constant, Graph, Node, Output, Parameter, Positions, Repeat, Role, Scan, Stepped, reads
 from .build import Axes, Builder, several
 from .sites import STATIC, Cell, Site, whole
 
@@ -41,22 +41,18 @@ class Prepare:
             if isinstance(above, Repeat) and number < above.carried:
                 bodies = site.parent.inside[site.place]
                 found += [body.cells[body.graph.outputs[number].value.id] for body in bodies]
-                found += [body.cells[body.graph.inputs[number].value.id] for body in bodies]
             return found
         match node:
-            case Apply():
-                return [site.cells[v.id] for v in (*node.operands, *((node.mask,) if node.mask else ()))]
             case Call() if not whole(site, node):
                 child = site.inside[site.graph.nodes.index(node)][0]
                 return [child.cells[child.graph.outputs[node.outs.index(cell.value)].value.id]]
-            case Repeat() if (place := site.graph.nodes.index(node)) in site.inside:
+            case Repeat():
                 number = node.outs.index(cell.value)
-                ends = [(body, (body.graph.outputs[number], body.graph.inputs[number])) for body in site.inside[place]]
+                bodies = site.inside[site.graph.nodes.index(node)]
+                ends = [(body, (body.graph.outputs[number], body.graph.inputs[number])) for body in bodies]
                 return [body.cells[end.value.id] for body, both in ends for end in both]
-            case Call() | Scan() | Repeat():
-                return [site.cells[arg.id] for arg in node.args]
             case _:
-                return []
+                return [site.cells[value.id] for value in reads(node)]
 
     def graph(self, site: Site, entering: list[Cell], leaving: list[Output]) -> Graph:
         b = Builder(site, self.axes)
@@ -97,7 +93,7 @@ class Prepare:
                     mask = None if node.mask is None else b.get(site.cells[node.mask.id], {})
                     b.nodes.append(replace(node, operands=operands, mask=mask, out=b.value(cell, ())))
                     self._store(b, cell)
-            case Call() | Repeat() if place in site.inside and not (isinstance(node, Call) and whole(site, node)):
+            case Call() | Repeat() if place in site.inside:
                 self._nested(b, place, node)
             case Call() | Scan() | Repeat():
                 if any(site.cells[out.id] in self.wanted for out in node.outs):
@@ -112,14 +108,13 @@ class Prepare:
         site, children = b.site, b.site.inside[place]
         if not any(child in self.sites for child in children):
             return
-        carried = node.carried if isinstance(node, Repeat) else 0
         taken = [
             number
             for number in range(len(node.args))
             if any(child.cells[child.graph.inputs[number].value.id] in self.wanted for child in children)
         ]
         if isinstance(node, Repeat):
-            given = [n for n in taken if n < carried]
+            given = [n for n in taken if n < node.carried]
         else:
             given = [n for n, out in enumerate(node.outs) if site.cells[out.id] in self.wanted]
         graphs = []

@@ -16,8 +16,22 @@ from dataclasses import dataclass, field
 
 from ...dsl.source import Span
 from ..axes import Axis
-from ..graph import Apply, Call, Constant, Graph, IndexInto, Node, Parameter, Positions, Repeat, Role, Scan, Value
-from ..static import Static, axes_in, evaluate
+from ..graph import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    IndexInto,
+    Node,
+    Parameter,
+    Positions,
+    Repeat,
+    Role,
+    Scan,
+    Value,
+    reads,
+)
+from ..static import Static, axes_in
 from .spans import Mode
 
 STATIC, FREE, TIME = 0, 1, 2
@@ -82,6 +96,10 @@ class Site:
         above = self.parent.path if self.parent else ""
         return f"{above}.{self.name}" if above else self.name
 
+    def spread(self) -> bool:
+        """Whether it is done for each item by lifting over time: what `prepare` keeps lacks that dimension."""
+        return bool(self.time(self.graph.lifted)) or (self.parent is not None and self.parent.spread())
+
     def home(self, axis: Axis) -> Site:
         """The site that the axis belongs to: a repeat's body has those around it, a block those that it lifts over."""
         site = self
@@ -110,7 +128,7 @@ def plain(graph: Graph, families: frozenset[int]) -> bool:
                 if any(timed(dim) for dim in weight.dims):
                     return False
             case Apply():
-                if timed([*node.axes, *node.made, *node.each]) or any(timed(axes_in(s)) for s in node.options.values()):
+                if timed(node.axes + node.made + node.each) or any(timed(axes_in(s)) for s in node.options.values()):
                     return False
             case Call():
                 if not plain(node.graph, within(node, families)):
@@ -126,12 +144,9 @@ def plain(graph: Graph, families: frozenset[int]) -> bool:
 
 def within(node: Call | Scan, families: frozenset[int]) -> frozenset[int]:
     """The families of a callee's axes that are time for its caller."""
-    return frozenset(
-        [
-            *(formal.family for formal, actual in node.axes if actual.family in families),
-            *(axis.family for axis in node.graph.lifted if axis.family in families),
-        ]
-    )
+    found = {formal.family for formal, actual in node.axes if actual.family in families}
+    found |= {axis.family for axis in node.graph.lifted if axis.family in families}
+    return frozenset(found)
 
 
 def derived(axis: Axis, timed: frozenset[int]) -> bool:
@@ -159,10 +174,9 @@ class Sites:
         axes = site.time(value.type.axes)
         if axes:
             kind = max(kind, FREE)
-        if kind != STATIC:
-            for axis in value.type.axes:
-                if derived(axis, site.families):
-                    raise NoStep(f"the width `{axis.name}` is worked out from the number of all items", value.span)
+        late = next((axis for axis in value.type.axes if derived(axis, site.families)), None)
+        if late is not None:
+            raise NoStep(f"the width `{late.name}` is worked out from the number of all items", value.span)
         site.cells[value.id] = Cell(site, value, node, kind, axes)
 
     def _child(self, site: Site, place: int, number: int, graph: Graph, families: frozenset[int]) -> Site:
@@ -174,8 +188,7 @@ class Sites:
             repeat = node if isinstance(node, Repeat) else None
             passes = site.passes
             if repeat is not None:
-                every = max(int(evaluate(repeat.count) or 1), 1)
-                passes *= repeat.variant.count(number) if len(repeat.bodies) > 1 else every
+                passes *= repeat.variant.count(number) or 1
             nested = None
             if origin is not None:
                 nested = origin.bodies[number] if isinstance(origin, Repeat) else origin.graph
@@ -193,15 +206,11 @@ class Sites:
                     if any(derived(axis, site.families) for axis in loose):
                         raise NoStep("the number of all items is used as a number", out.span)
                     self._cell(site, out, node, FREE if free else STATIC)
-                case Positions(axis, out):
-                    if derived(axis, site.families):
-                        raise NoStep(f"the width `{axis.name}` is worked out from the number of all items", out.span)
-                    self._cell(site, out, node, STATIC)
-                case Parameter(_, out):
+                case Positions(out=out) | Parameter(out=out):
                     self._cell(site, out, node, STATIC)
                 case Apply():
-                    read = [site.cells[v.id].kind for v in (*node.operands, *([node.mask] if node.mask else []))]
-                    kind = max(read, default=STATIC)
+                    read = [site.cells[v.id].kind for v in reads(node)]
+                    kind = max(read)
                     if node.op == "cumsum" and site.time(node.axes):
                         kind = FREE if even(site, node.operands[0]) else TIME
                     self._cell(site, node.out, node, kind)
@@ -236,10 +245,6 @@ class Sites:
 
     def _repeat(self, site: Site, place: int, node: Repeat) -> None:
         kinds = [site.cells[arg.id].kind for arg in node.args]
-        if max(kinds, default=STATIC) == STATIC and all(plain(body, site.families) for body in node.bodies):
-            for out in node.outs:
-                self._cell(site, out, node, STATIC)
-            return
         before: list[int] = []
         while kinds != before:
             before = list(kinds)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..axes import Axis
 from ..graph import Apply, Call, Graph, Node, Output, Stepped, Type, Value, makes, reads, values_of
 
-STATEFUL = ("remember", "recall", "store", "resume", "leave", "positions", "slice", "since", "taps", "tail", "dropout")
+BY_CACHE = ("slice", "since", "taps")  # what they give hangs on the items at hand, which their axes do not say
 
 
 def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:
@@ -22,11 +22,11 @@ def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:
     for place in reversed(range(len(graph.nodes))):
         node = graph.nodes[place]
         outs = makes(node)
-        if outs and _alike(node, new) and all(set(readers.get(out.id, ())) <= late for out in outs):
+        if _alike(node, new) and all(set(readers.get(out.id, ())) <= late for out in outs):
             late.add(place)
     change: dict[int, Value] = {}
     nodes: list[Node] = []
-    top = max((value.id for value in values_of(graph)), default=0)
+    top = max(value.id for value in values_of(graph))
 
     def shortened(type: Type) -> Type:
         axes = tuple(tail if axis in new else axis for axis in type.axes)
@@ -75,7 +75,7 @@ def _alike(node: Node, new: frozenset[Axis]) -> bool:
     """Whether a node treats each new item alike."""
     match node:
         case Apply():
-            return node.op not in STATEFUL and not new & {*node.axes, *node.each}
+            return node.op not in BY_CACHE and not new & {*node.axes, *node.each}
         case Call():
             return node.graph.stepped is None
         case _:

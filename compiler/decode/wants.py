@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..axes import Axis
-from ..graph import Apply, Call, Repeat, Role, Scan, Value
+from ..graph import Apply, Call, Repeat, Scan, Value, reads
 from .facts import Facts
 from .sites import STATIC, TIME, Cell, NoStep, Site, costly, even, sizes_over, whole
 from .spans import Mode, Span
@@ -34,7 +34,7 @@ class Reads:
 def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     """How one op of the table reads for a result in these modes. Raises NoStep for an op with no form in time."""
     op, eaten = node.op, site.time(node.axes)
-    values = (*node.operands, *((node.mask,) if node.mask else ()))
+    values = reads(node)
 
     def refuse(why: str) -> NoStep:
         return NoStep(f"`{op}` {why}", node.span)
@@ -80,7 +80,7 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
             mode = modes[axis]
             if mode is None:
                 raise refuse(f"over `{axis.name}` is read at the new items alone")
-            mode.need(*facts.reach(site, node, {a: m for a, m in modes.items() if a not in eaten}))
+            mode.need(*facts.reach(site, node, modes))
             spans[axis] = mode
         return Reads([(v, {a: modes[a] for a in site.time(v.type.axes)}) for v in values], spans)
     if eaten:
@@ -117,10 +117,6 @@ class Wants:
             cell = root.cells[value.id]
             self._want(cell, dict.fromkeys(cell.axes), None)
         self._site(root)
-        for item in root.graph.inputs:
-            cell = root.cells[item.value.id]
-            if cell.kind == STATIC and cell.wanted:
-                cell.stored = True
 
     # -- one wish ------------------------------------------------------------------------------------------------
 
@@ -144,7 +140,7 @@ class Wants:
 
     def _keeps(self, cell: Cell) -> bool:
         """Whether a static value that is read at each step is kept from the first one, here where it is made."""
-        if not costly(cell.value) or (cell.value.type.axes == () and cell.value.role < Role.WEIGHT):
+        if not costly(cell.value) or cell.site.spread():
             return False
         if cell.node is None:
             return cell.site.parent is None or self._carried(cell)
@@ -178,7 +174,7 @@ class Wants:
             return site.parent is not None and not self._carried(cell)
         match node:
             case Apply():
-                read = [site.cells[v.id] for v in (*node.operands, *((node.mask,) if node.mask else ()))]
+                read = [site.cells[v.id] for v in reads(node)]
                 return alike(site, node) and all(c.kind != TIME or len(c.axes) == 1 for c in read)
             case Call():
                 if whole(site, node):
@@ -201,10 +197,8 @@ class Wants:
                     self._call(site, place, node)
                 case Scan():
                     self._scan(site, node)
-                case Repeat() if place in site.inside:
+                case Repeat():
                     self._repeat(site, place, node)
-                case _:
-                    pass
 
     def _made(self, cell: Cell) -> list[tuple[Mode, ...]]:
         """The modes in which a value is made at the step, rather than remembered or kept from before."""
@@ -214,17 +208,17 @@ class Wants:
 
     def _apply(self, site: Site, node: Apply) -> None:
         cell = site.cells[node.out.id]
-        for wish in self._made(cell):
-            if cell.kind == STATIC:
-                for value in (*node.operands, *((node.mask,) if node.mask else ())):
+        if cell.kind == STATIC:
+            if self._made(cell):
+                for value in reads(node):
                     self._want(site.cells[value.id], {}, None)
-                continue
+            return
+        for wish in self._made(cell):
             known = self.reads.setdefault(cell, {})
             if wish not in known:
                 known[wish] = through(site, node, dict(zip(cell.axes, wish, strict=True)), self.facts)
-            reads = known[wish]
             span = cell if len(wish) == 1 and wish[0] is not None and cell.kind == TIME else None
-            for value, modes in reads.operands:
+            for value, modes in known[wish].operands:
                 self._want(site.cells[value.id], modes, span)
 
     def _whole(self, site: Site, node: Call) -> None:
@@ -257,11 +251,7 @@ class Wants:
 
     def _up(self, inner: Cell, outer: Cell, outward: dict[Axis, Axis]) -> None:
         """What is wanted of an argument inside is wanted of the value that is passed for it."""
-        for wish in inner.wanted:
-            if inner.remembered and len(wish) == 1 and wish[0] is not None:
-                continue
-            if inner.stored:
-                continue
+        for wish in self._made(inner):
             modes = {outward.get(axis, axis): mode for axis, mode in zip(inner.axes, wish, strict=True)}
             self._want(outer, modes, inner if len(wish) == 1 and wish[0] is not None else None)
 
@@ -272,7 +262,9 @@ class Wants:
             for axis in modes:
                 if site.timed(node.axis) and axis != node.axis:
                     name = node.graph.name
-                    raise NoStep(f"`{name}` is scanned for each `{axis.name}`, and each step has more of these", node.span)
+                    raise NoStep(
+                        f"`{name}` is scanned for each `{axis.name}`, and each step has more of these", node.span
+                    )
             for arg in node.args:
                 cell = site.cells[arg.id]
                 self._want(cell, {axis: modes.get(axis) for axis in cell.axes}, None)
@@ -285,9 +277,9 @@ class Wants:
             for body in bodies:
                 for number, out in enumerate(node.outs):
                     inner = body.cells[body.graph.outputs[number].value.id]
-                    enters = [b.cells[b.graph.inputs[number].value.id] for b in bodies]
-                    for cell in (site.cells[out.id], *enters):
-                        self._round(cell, inner)
+                    for follower in bodies:
+                        self._round(follower.cells[follower.graph.inputs[number].value.id], inner)
+                    self._round(site.cells[out.id], inner)
             for body in bodies:
                 self._site(body)
         for body in bodies:
@@ -304,7 +296,7 @@ class Wants:
                     self._up(inner, outer, {})
 
     def _round(self, cell: Cell, inner: Cell) -> None:
-        """A carried value: what one pass gives, the next one takes, always in the same modes: all items, or the new ones."""
+        """A carried value: what one pass gives, the next one takes, in the same modes: all items, or the new ones."""
         if inner.kind == STATIC and cell.kind == STATIC:
             if cell.wanted and not cell.stored:
                 self._want(inner, {}, None)

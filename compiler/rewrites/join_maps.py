@@ -185,5 +185,5 @@ def _places(graph: Graph, prefix: str) -> Iterator[tuple[str, Graph]]:
                     yield from _places(body, f"{prefix}{node.name}.")
             case Repeat() if all(body.stepped is not None for body in node.bodies):
                 for number in range(int(evaluate(node.count) or 0)):
-                    body = node.bodies[node.variant[number] if len(node.bodies) > 1 else 0]
+                    body = node.bodies[node.runs(number)]
                     yield from _places(body, f"{prefix}{node.name}.{number}.")

@@ -35,7 +35,7 @@ def _passes(node: Repeat) -> Repeat:
     kinds: dict[tuple[int, tuple[bool, ...]], int] = {}
     variant = []
     for number in range(count):
-        body = node.variant[number] if len(node.bodies) > 1 else 0
+        body = node.runs(number)
         truths = tuple(_truths(node.bodies[body], node.index, number))
         variant.append(kinds.setdefault((body, truths), len(kinds)))
     lengths = {(body, len(truths)) for body, truths in kinds}
