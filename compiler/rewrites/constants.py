@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..graph import Apply, Call, Constant, Graph, Input, Node, Repeat, Scan, Value
-from ..static import Literal
+from ..static import Literal, known
 
 
 def fold_truths(graph: Graph) -> tuple[Graph, dict[int, list[Graph]]]:
@@ -34,13 +34,13 @@ class _Folder:
         return self._memo[key]
 
     def _fold(self, graph: Graph, given: dict[int, bool]) -> Graph:
-        known: dict[int, bool] = {}  # value -> the truth that it is
+        settled: dict[int, bool] = {}  # value -> the truth that it is
         same: dict[int, Value] = {}  # value -> the one that it equals
         nodes: list[Node] = []
         inputs: list[Input] = []
         for place, item in enumerate(graph.inputs):
             if place in given:
-                known[item.value.id] = given[place]
+                settled[item.value.id] = given[place]
                 nodes.append(Constant(Literal(given[place]), item.value))
             else:
                 inputs.append(item)
@@ -49,23 +49,23 @@ class _Folder:
             return same.get(value.id, value)
 
         def truths(args: tuple[Value, ...], start: int = 0) -> tuple[tuple[int, bool], ...]:
-            return tuple((i, known[v.id]) for i, v in enumerate(args) if v.id in known and i >= start)
+            return tuple((i, settled[v.id]) for i, v in enumerate(args) if v.id in settled and i >= start)
 
         for node in graph.nodes:
             match node:
-                case Constant(Literal(bool() as truth), out):
-                    known[out.id] = truth
+                case Constant(value, out) if isinstance(truth := known(value), bool):
+                    settled[out.id] = truth
                 case Apply():
                     node = replace(
                         node,
                         operands=tuple(map(now, node.operands)),
                         mask=None if node.mask is None else now(node.mask),
                     )
-                    if node.mask is not None and known.get(node.mask.id) is True:
+                    if node.mask is not None and settled.get(node.mask.id) is True:
                         node = replace(node, mask=None)
-                    result = _truth(node, known)
+                    result = _truth(node, settled)
                     if isinstance(result, bool):
-                        known[node.out.id] = result
+                        settled[node.out.id] = result
                         nodes.append(Constant(Literal(result), node.out))
                         continue
                     if isinstance(result, Value):
@@ -100,16 +100,16 @@ class _Folder:
         return replace(graph, inputs=tuple(inputs), nodes=tuple(nodes), outputs=outputs)
 
 
-def _truth(node: Apply, known: dict[int, bool]) -> bool | Value | None:
+def _truth(node: Apply, settled: dict[int, bool]) -> bool | Value | None:
     """What `and`, `or`, `not` of known truths come to: a truth, or the other operand. Renamed it is the same."""
-    if node.op in ("rename", "broadcast") and node.operands[0].id in known:
-        return known[node.operands[0].id]
-    if node.op == "not" and node.operands[0].id in known:
-        return not known[node.operands[0].id]
+    if node.op in ("rename", "broadcast") and node.operands[0].id in settled:
+        return settled[node.operands[0].id]
+    if node.op == "not" and node.operands[0].id in settled:
+        return not settled[node.operands[0].id]
     if node.op in ("and", "or"):
         a, b = node.operands
         neutral = node.op == "and"
         for one, other in ((a, b), (b, a)):
-            if one.id in known:
-                return other if known[one.id] is neutral else not neutral
+            if one.id in settled:
+                return other if settled[one.id] is neutral else not neutral
     return None

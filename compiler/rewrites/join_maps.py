@@ -156,9 +156,7 @@ def _product(node: Apply, params: Mapping[int, Parameter]) -> Apply | None:
         if found is None or x.id in params or len(found.weight.dims) != 2:
             continue
         out, inner = found.weight.dims
-        if inner == node.axes and len(out) == 1 and not set(out) & set(x.type.axes) and inner[0] in x.type.axes:
-            if other.type.axes != (*out, *inner) or any(axis.extent is None for axis in out):
-                continue
+        if inner == node.axes and len(out) == 1 and out[0] not in x.type.axes and out[0].extent is not None:
             return replace(node, op="map", operands=(x,), made=out, weights=(found.weight,))
     return None
 
@@ -179,7 +177,7 @@ def _places(graph: Graph, prefix: str) -> Iterator[tuple[str, Graph]]:
     for node in graph.nodes:
         match node:
             case Call() if node.graph.stepped is not None:
-                yield from _places(node.graph, f"{prefix}{node.name}." if node.name else prefix)
+                yield from _places(node.graph, f"{prefix}{node.name}.")
             case Repeat() if node.shared:
                 for body in node.bodies:
                     yield from _places(body, f"{prefix}{node.name}.")

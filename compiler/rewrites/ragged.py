@@ -106,7 +106,7 @@ class Body:
     _next: int = 0
 
     def run(self) -> None:
-        self._next = max((value.id for value in values_of(self.old)), default=0)
+        self._next = max(value.id for value in values_of(self.old))
         for family in self.families:
             axis = self._named(family)
             name, span = ("lengths", None) if axis is None else (f"{axis.name}_lengths", axis.span)
@@ -244,9 +244,8 @@ class Body:
 
     def cleared(self, value: Value, axes: Iterable[Axis], fill: float | int | bool = 0) -> Value:
         """The value, with `fill` where one of these axes is in its padding."""
-        axes = [axis for axis in axes if _varies(value, axis) and self.is_ragged(axis)]
         known = self.zero if fill == 0 else self.one if fill == 1 else {}
-        axes = [axis for axis in axes if axis not in known.get(value.id, ())]
+        axes = [axis for axis in axes if _varies(value, axis) and axis not in known.get(value.id, ())]
         valid = self.valid(axes)
         if valid is None:
             return value
@@ -368,14 +367,10 @@ class Body:
                 "pass it as an argument",
             )
         found = {theirs.family: ours.family for theirs, ours in axes if self.is_ragged(ours)}
-        for _, ours in axes:
-            self._derive(ours)
+        for _, ours in axes:  # lengths of derived widths exist before they are handed on
+            if ours.family not in self.lengths:
+                self.length(ours)
         return found  # what the call lifts over nothing in the block acts on
-
-    def _derive(self, axis: Axis) -> None:
-        """Lengths of derived widths exist before they are handed on."""
-        if self.is_ragged(axis) and axis.family not in self.lengths:
-            self.length(axis)
 
     def _given(self, family: int) -> Value:
         if family in self.families:

@@ -32,18 +32,14 @@ def _passes(node: Repeat) -> Repeat:
     count = known(node.count)
     if node.index is None or node.shared or not isinstance(count, int):
         return node
-    kinds: dict[tuple[int, tuple[bool, ...]], int] = {}
+    kinds: dict[tuple[int, tuple[bool | None, ...]], int] = {}
     variant = []
     for number in range(count):
         body = node.runs(number)
         truths = tuple(_truths(node.bodies[body], node.index, number))
         variant.append(kinds.setdefault((body, truths), len(kinds)))
-    lengths = {(body, len(truths)) for body, truths in kinds}
-    if (
-        len(lengths) > len(node.bodies)
-        or not any(truths for _, truths in kinds)
-        or len(kinds) > MOST + len(node.bodies)
-    ):
+    settled = any(truth is not None for _, truths in kinds for truth in truths)
+    if not settled or len(kinds) > MOST + len(node.bodies):
         return node
     bodies = tuple(_settled(node.bodies[body], node.index, truths) for body, truths in kinds)
     return replace(node, bodies=bodies, variant=tuple(variant))
@@ -62,23 +58,19 @@ def _switches(body: Graph, index: Const) -> Iterator[Constant]:
             yield node
 
 
-def _truths(body: Graph, index: Const, number: int) -> Iterator[bool]:
-    """What the switches are in one pass, as far as they have a value."""
+def _truths(body: Graph, index: Const, number: int) -> Iterator[bool | None]:
+    """What the switches are in one pass; None for what is known at run time only."""
     for node in _switches(body, index):
         truth = known(substitute(node.value, {}, {index.id: Literal(number)}))
-        if isinstance(truth, bool):
-            yield truth
+        yield None if truth is None else bool(truth)
 
 
-def _settled(body: Graph, index: Const, truths: tuple[bool, ...]) -> Graph:
+def _settled(body: Graph, index: Const, truths: tuple[bool | None, ...]) -> Graph:
     """The body with these truths in place."""
-    switches = list(_switches(body, index))
-    if len(switches) != len(truths):
-        return body
-    settled = {node.out.id: truth for node, truth in zip(switches, truths, strict=True)}
+    settled = {node.out.id: truth for node, truth in zip(_switches(body, index), truths, strict=True)}
     nodes: list[Node] = []
     for node in body.nodes:
-        if isinstance(node, Constant) and node.out.id in settled:
-            node = Constant(Literal(settled[node.out.id]), node.out)
+        if isinstance(node, Constant) and (truth := settled.get(node.out.id)) is not None:
+            node = Constant(Literal(truth), node.out)
         nodes.append(node)
     return replace(body, nodes=tuple(nodes))

@@ -223,6 +223,8 @@ def test_the_lengths_are_inputs() -> None:
         "other_lengths: int[]",
     ]
     assert "seq_lengths" in model.source("torch")
+    taken = attnc.loads("width seq ragged\nmodel f(seq_lengths: [seq]) -> [] {\n    return sum[seq](seq_lengths)\n}\n")
+    assert [port.name for port in taken.model("f").inputs] == ["seq_lengths", "seq_lengths_"]
 
 
 def test_a_forgotten_length_is_an_error() -> None:
