@@ -359,10 +359,10 @@ class Step:
             given[1] = b.add("since", (e,), index, axes=(span,))
         axes = tuple(eaten.get(axis) or self.axes.at(site, axis, None) for axis in node.axes)
         if node.op == "rename" and site.time(node.axes):
-            axes = (self.axes.at(site, node.axes[0], wish[0] if len(wish) == 1 else modes[node.made[0]]),)
+            axes = (self.axes.at(site, node.axes[0], modes[node.made[0]]),)
         made = tuple(self.axes.at(site, axis, modes.get(axis)) for axis in node.made)
         operands = tuple(given[: len(node.operands)])
-        mask = given[-1] if node.mask is not None else None
+        mask = next(iter(given[len(node.operands) :]), None)
         op = "taps" if node.op == "window" and eaten else node.op
         out = b.value(cell, wish)
         if node.op == "index":  # into the whole sequence, if into time: no span holds it
@@ -486,9 +486,9 @@ class Step:
         self._stored(b, node.outs)
         carried: list[tuple[int, Wish]] = []
         for number in range(node.carried):
-            inner = [body.cells[body.graph.inputs[number].value.id] for body in bodies]
-            last = site.cells[node.outs[number].id]
-            found = [wish for cell in (*inner, last) for wish in self._enters(cell)]
+            cells = [body.cells[body.graph.inputs[number].value.id] for body in bodies]
+            cells.append(site.cells[node.outs[number].id])
+            found = [wish for cell in cells for wish in self._enters(cell)]
             carried += [(number, wish) for wish in dict.fromkeys(found)]
         outside = dict.fromkeys(
             (number, wish)

@@ -305,7 +305,7 @@ class _Fresh:
 
     def __init__(self, graph: Graph, more: Iterable[Input]) -> None:
         self.own = {value.id: value for value in (*values_of(graph), *(item.value for item in more))}
-        self._next = max(self.own) + 1
+        self._next = max(self.own, default=0) + 1
 
     def value(self, type: Type, role: Role, name: str | None, span: Span | None = None) -> Value:
         self._next += 1

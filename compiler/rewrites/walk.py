@@ -56,7 +56,7 @@ class Fresh:
     """New values of one graph."""
 
     def __init__(self, graph: Graph) -> None:
-        self._ids = count(1 + max(value.id for value in values_of(graph)))
+        self._ids = count(1 + max((value.id for value in values_of(graph)), default=0))
 
     def __call__(self, value: Value) -> Value:
         """A new value that is otherwise like this one."""
