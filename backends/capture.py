@@ -45,13 +45,11 @@ class Captures:
     wanted: dict[str, Found] = field(default_factory=dict)
     marks: dict[int, frozenset[int]] = field(default_factory=dict)
     lowered: Mapping[int, Graph] = field(default_factory=dict)  # from the graphs of `wanted`
+    labels: dict[tuple[int, int], str] = field(default_factory=dict)  # for a lowered graph and one of its values
 
     def label(self, lowered: Graph, value: Value) -> str:
         """What a recorded value is called in its block."""
-        for found in self.wanted.values():
-            if found.value.id == value.id and self.lowered[id(found.graph)] is lowered:
-                return found.path.rpartition(".")[2]
-        raise AssertionError(f"%{value.id} of {lowered.name} is not captured")
+        return self.labels[id(lowered), value.id]
 
     def entries(
         self, program: Program, bodies: Mapping[str, Body]
@@ -106,6 +104,26 @@ def resolve(root: Graph, paths: tuple[str, ...]) -> dict[str, Found]:
             raise CaptureError(f"capture: `{path}` could be any of {', '.join(names)}")
         wanted[path] = exact[0]
     return wanted
+
+
+def recorded(found: Found) -> Iterator[tuple[Graph, int]]:
+    """Where a value is recorded: its graph, and those of calls that share its weights, which make one class with it."""
+    weightless: dict[int, bool] = {}
+    way = [*(graph for graph, _ in found.steps), found.graph]
+    alike = way[:1]
+    for (graph, place), inner in zip(found.steps, way[1:], strict=True):
+        nodes = [(one, one.nodes[place]) for one in alike]
+        alike = []
+        for one, node in nodes:
+            if isinstance(node, Call):
+                shared = node.name != "" and not _without_weights(node.graph, weightless)
+                alike += [call.graph for call in (_alike(one, node) if shared else [node])]
+            elif isinstance(node, Repeat):
+                bodies = [body is inner for body in graph.nodes[place].bodies]  # type: ignore[union-attr]
+                alike.append(node.bodies[bodies.index(True)])
+        alike = [one for one in dict.fromkeys(alike) if len(one.nodes) == len(inner.nodes)]
+    places = [(i, j) for i, node in enumerate(found.graph.nodes) for j, x in enumerate(makes(node)) if x == found.value]
+    yield from ((graph, makes(graph.nodes[i])[j].id) for graph in alike for i, j in places)
 
 
 def everything(root: Graph) -> Iterator[Found]:

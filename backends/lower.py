@@ -10,7 +10,7 @@ from ..compiler.graph import Graph
 from ..compiler.rewrites import PASSES, Pass, fold_truths, fuse_attention, rewritten
 from ..compiler.rewrites.passes import PREPARE, STEP
 from ..compiler.rewrites.walk import Walk
-from .capture import Captures, resolve
+from .capture import Captures, recorded, resolve
 from .decoder import reserved
 from .plan import Program
 from .values import CannotEmit
@@ -30,9 +30,14 @@ def lower(graph: Graph, capture: tuple[str, ...] = (), passes: Sequence[Pass] = 
     if "fold_truths" in on:
         graph, _ = fold_truths(graph)
     wanted = resolve(graph, capture)
+    labels = {
+        (id(inside), number): found.path.rpartition(".")[2]
+        for found in wanted.values()
+        for inside, number in recorded(found)
+    }
     keep: dict[int, set[int]] = {}
-    for found in wanted.values():
-        keep.setdefault(id(found.graph), set()).add(found.value.id)
+    for key, number in labels:
+        keep.setdefault(key, set()).add(number)
     frozen = {key: frozenset(values) for key, values in keep.items()}
     if "fuse_attention" in on:
         graph, replaced = fuse_attention(graph, frozen)
@@ -40,7 +45,8 @@ def lower(graph: Graph, capture: tuple[str, ...] = (), passes: Sequence[Pass] = 
         walk = Walk(lambda _, new: new)
         graph, replaced = walk(graph), walk.replaced
     marks = {id(replaced[key]): values for key, values in frozen.items()}
-    return graph, Captures(wanted, marks, replaced)
+    labels = {(id(replaced[key]), number): label for (key, number), label in labels.items()}
+    return graph, Captures(wanted, marks, replaced, labels)
 
 
 def derived(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
