@@ -581,7 +581,7 @@ class BlockCall(Binding):
     def _instance(self, frame: Frame, inputs: list[tuple[s.Formal, Wire | None]]) -> Instance:
         checker = self.checker
         numbers = self._numbers()
-        key = (self._key(frame, inputs), tuple(numbers.get(const.id) for const in frame.const_params))
+        key = (self._key(frame, inputs), tuple(repr(numbers.get(const.id)) for const in frame.const_params))
         if key in checker.instances:
             instance = checker.instances[key]
             self._onto(instance.frame)
@@ -634,7 +634,7 @@ class BlockCall(Binding):
             (axis.extent, axis.bound, axis.size is not None, families.setdefault(axis.family, len(families)))
             for axis in frame.params
         )
-        lifted = tuple((axis.id) for axis in frame.lifted)
+        lifted = tuple(axis.id for axis in frame.lifted)
 
         def at(axis: Axis) -> tuple[str, int]:
             return ("p", place[axis.id]) if axis.id in place else ("l", axis.id)
@@ -645,7 +645,7 @@ class BlockCall(Binding):
                 arguments.append(None)
                 continue
             if wire.static is not None:
-                arguments.append(wire.static)
+                arguments.append(repr(wire.static))  # 1 is not 1.0, nor true
                 continue
             element = at(wire.element.axis) if isinstance(wire.element, IndexInto) else wire.element.value
             arguments.append(
@@ -658,7 +658,7 @@ class BlockCall(Binding):
                     wire.loose,
                 )
             )
-        consts = tuple((const.value, type(const.value).__name__) for const in frame.const_params)
+        consts = tuple(repr(const.value) for const in frame.const_params)
         return (id(self.block), frame.judge, axes, consts, lifted, tuple(arguments))
 
     # What comes of it.

@@ -309,13 +309,12 @@ class Checker:
 
     def parameter(self, frame: Frame, like: Axis, extents: Axis, family: int, implicit: bool) -> Axis:
         """A parameter of an instance, with the size of what it stands for."""
-        bound = extents.bound if extents.is_width else None
         axis = self.session.axis(
             like.name,
             like.kind,
             label=like.label,
             extent=extents.extent,
-            bound=bound,
+            bound=extents.bound,
             family=family,
             span=like.span,
             ragged=extents.ragged,

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity, error
 from ..dsl.source import Span
-from .axes import Axis
 from .graph import Apply, Call, Graph, Repeat, Scalar, Scan
 from .rewrites import pad_ragged
 from .session import Reporter
@@ -53,7 +52,7 @@ def _by_hand(graph: Graph) -> Iterator[Diagnostic]:
         axes = entry.value.type.axes
         if entry.value.type.element is not Scalar.BOOL or len(axes) != 1 or not axes[0].ragged:
             continue
-        place = next(_masks(graph, {entry.value.id}, axes[0]), None)
+        place = next(_masks(graph, {entry.value.id}), None)
         if place is not None:
             name = axes[0].name
             yield error(
@@ -66,7 +65,7 @@ def _by_hand(graph: Graph) -> Iterator[Diagnostic]:
             )
 
 
-def _masks(graph: Graph, tainted: set[int], axis: Axis) -> Iterator[Span | None]:
+def _masks(graph: Graph, tainted: set[int]) -> Iterator[Span | None]:
     """Places where a mask keeps only what one of these values keeps."""
     for node in graph.nodes:
         match node:
@@ -78,10 +77,10 @@ def _masks(graph: Graph, tainted: set[int], axis: Axis) -> Iterator[Span | None]
                 ):
                     tainted.add(node.out.id)
             case Call() | Scan():
-                yield from _masks(node.graph, _inside(node.graph, node, tainted), axis)
+                yield from _masks(node.graph, _inside(node.graph, node, tainted))
             case Repeat():
                 for body in node.bodies:
-                    yield from _masks(body, _inside(body, node, tainted), axis)
+                    yield from _masks(body, _inside(body, node, tainted))
             case _:
                 pass
 
