@@ -627,6 +627,25 @@ def test_a_used_file_that_is_none(capsys: pytest.CaptureFixture[str], apart: Pat
     assert "E0209" in fails(capsys, "check", str(apart / "project/deep/net.attn"), status=WRONG)
 
 
+def test_a_folder_is_walked_past_pipes_devices_and_links_out_of_it(
+    capsys: pytest.CaptureFixture[str], apart: Path
+) -> None:
+    project = apart / "project/deep"
+    os.mkfifo(project / "pipe.attn")
+    (project / "device.attn").symlink_to("/dev/zero")
+    (project / "away.attn").symlink_to(apart / "other/part.attn")
+    (project / "nowhere.attn").symlink_to("missing.attn")
+    (project / "part.attn").write_text(PART)
+    (apart / "other/part.attn").write_text("# not ours\nblock  act(x: []) -> [] { return x }\n")
+    before = (apart / "other/part.attn").read_text()
+    assert main(["fmt", str(project)]) == COULD_NOT_RUN
+    assert "nowhere.attn: no such file" in capsys.readouterr().err
+    assert main(["check", str(project)]) == COULD_NOT_RUN
+    found = re.findall(r"(\w+)\.attn: ", capsys.readouterr().err)
+    assert found == ["net", "nowhere", "part"]
+    assert (apart / "other/part.attn").read_text() == before
+
+
 # -- small things ----------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..compiler.folders import Folders
 from ..dsl.diagnostic import AttnError, Diagnostic
 from ..dsl.source import Source
 from ..spec import Model, Spec, built, load, suggestion
@@ -84,12 +85,21 @@ def specs(paths: list[str]) -> list[str]:
         if not os.path.isdir(path):
             found[path] = None
             continue
+        project = Folders.of(Path(path, "any.attn"), []).project
         for folder, names, files in os.walk(path):
             names[:] = sorted(name for name in names if not name.startswith("."))
-            found |= dict.fromkeys(os.path.join(folder, file) for file in sorted(files) if file.endswith(".attn"))
+            ours = (os.path.join(folder, file) for file in sorted(files) if file.endswith(".attn"))
+            found |= dict.fromkeys(file for file in ours if _is_a_spec_of(project, file))
     if not found:
         raise CannotRun(f"no .attn files in {', '.join(paths)}")
     return list(found)
+
+
+def _is_a_spec_of(project: Path | None, file: str) -> bool:
+    """No pipe or device, which might never end, and no link out of the project. A link that leads nowhere is to be told."""
+    if not os.path.exists(file):
+        return True
+    return os.path.isfile(file) and project is not None and Path(file).resolve().is_relative_to(project)
 
 
 def difference(before: str, after: str, name: str) -> str:
