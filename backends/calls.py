@@ -42,7 +42,7 @@ class Calls(Layout):
         vals = [self.env[arg.id] for arg in node.args]
         arrays = [val for val in vals if not val.number]
         any_lead = any(val.lead != NONE for val in arrays)
-        lifted = plan.lifted if isinstance(node, Repeat) else frozenset(graph.lifted)
+        lifted = self.program.lifted(graph)
         prepared = []
         for place, (item, val) in enumerate(zip(graph.inputs, vals, strict=True)):
             state = plan.inputs[place]
@@ -80,7 +80,8 @@ class Calls(Layout):
         for item, arg in zip(node.graph.inputs, node.args, strict=True):
             formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in node.graph.lifted}
             val = self.env[arg.id]
-            formal |= set(to_caller.values()) & val.thin  # no call lifts over an axis that the callee has of its own
+            # No call lifts over an axis that the callee has of its own, but for one that only sizes hang on.
+            formal |= set(to_caller.values()) & val.thin - set(node.graph.lifted)
             found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
         return tuple(found)
 
@@ -304,7 +305,7 @@ class Calls(Layout):
         ]
         spread: dict[Axis, None] = {}
         for val, formal in zip(vals, formals, strict=True):
-            known = {*formal, axis, *(set(to_caller.values()) & val.thin)}
+            known = {*formal, axis, *(set(to_caller.values()) & val.thin - frozenset(graph.lifted))}
             spread.update(dict.fromkeys(a for a in val.axes if a not in known))
         read = [out for out in node.outs if self.reads_left(out) or out.id in self.plan.captured]
         idle = [a for a in spread if not any(a in out.type.axes for out in read)]  # nothing that is read has these

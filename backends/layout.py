@@ -310,10 +310,24 @@ class Layout(ABC):
         if found is None:
             if self.plan.is_root:
                 raise CannotEmit(f"no input of `{self.graph.name}` tells the extent of the width `{axis.name}`")
-            self.plan.extents[axis] = None
-            found = Code(self.scope.axes.get(axis) or axis.name)
+            found = self._ask(axis)
         self._extents[axis] = found
         return found
+
+    def _ask(self, axis: Axis) -> Code:
+        """Has callers pass what they can know of an extent: parameters, not what the body declares of these."""
+        copies = self.plan.copies(axis)
+        theirs = self.graph.axes[: self.graph.params]
+        asked = next((copy for copy in copies if copy in theirs), None)
+        if asked is None and axis in self.graph.axes and axis.size is not None and self.plan.follows_formula(axis):
+            for part in axes_in(axis.size):
+                self.extent(part)
+            found = self._compute_extent(axis, axis.size)
+            if found is not None:
+                return found
+        asked = asked or axis
+        self.plan.extents[asked] = None
+        return Code(self.scope.axes.get(asked) or asked.name)
 
     def _find_extent(self, axis: Axis) -> Code | None:
         if axis in self._extents:

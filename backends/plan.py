@@ -258,6 +258,7 @@ class Program:
         self.plans: list[Plan] = []
         self._by_key: dict[str, Plan] = {}
         self._by_graph: dict[int, Plan] = {}
+        self._lifted: dict[int, frozenset[Axis]] = {}
         self._names = Namer(frozenset({"Cache", "Decoder", "Decodes", "History"}) if steps else frozenset())
         self.bindings: dict[int, tuple[dict[Axis, Axis], dict[Const, Const]]] = {}  # the class's own -> the instance's
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
@@ -275,6 +276,10 @@ class Program:
     def plan(self, graph: Graph) -> Plan:
         return self._by_graph[id(graph)]
 
+    def lifted(self, graph: Graph) -> frozenset[Axis]:
+        """The axes over which a body is lifted where it stands: one class may serve bodies that lift over others."""
+        return self._lifted[id(graph)]
+
     def canonical(self, graph: Graph, value: int) -> int:
         """The number of a value that all instances of a class agree on."""
         return self._forms[id(graph)].values[value]
@@ -282,7 +287,7 @@ class Program:
     def _visit(self, graph: Graph, lifted: frozenset[Axis], parent: str) -> None:
         if id(graph) in self._forms:
             return
-        lifted = lifted | frozenset(graph.lifted)
+        self._lifted[id(graph)] = lifted = lifted | frozenset(graph.lifted)
         name = parent if graph.kind == "repeat" else camel(graph.name)
         for node in graph.nodes:
             for child in children(node):

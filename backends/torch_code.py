@@ -505,7 +505,8 @@ class TorchBody(Body):
         if traced and not all(plan.on_path for plan in plans):
             recording = [number for number, kind in enumerate(node.variant) if plans[kind].on_path]
             call = f"{call} if {counter} in {passes(recording)} else {each}({', '.join(given_)})"
-        lines += wrap(f"    {', '.join(targets)} = {call}", self.carried_axes(node))
+        goal = f"{', '.join(targets)} = " if targets else ""
+        lines += wrap(f"    {goal}{call}", self.carried_axes(node) if targets else "")
         self.namer.free(each)
         return lines
 
@@ -627,21 +628,25 @@ class TorchEmitter(Emitter):
         names = ", ".join([*mixin, *([base.name for base, _ in bases] or ["nn.Module"])])
         lines = [f"class {plan.name}({names}):"]
         params = self._parameters(plan, body)
-        setup = [*body.derivations]
+        given = ", ".join(bases[0][1]) if len(bases) == 1 else ""
+        made = {line.partition(" = ")[0] for line in body.derivations}
+        early = body.derivations if made & set(re.findall(r"\w+", given)) else []  # the base is built with some
+        setup = [] if early else [*body.derivations]
         for attr, name in body.stored.items():
             setup.append(f"self.{attr} = {name}")
         setup += body.init
         if len(bases) > 1:
             setup = [f"{name} = {value}" for name, _, value in params] + setup
             params = []
-        if params or setup:
+        if params or setup or early:
             shown = [
                 "self",
                 *(["*"] if params else []),
                 *(f"{n}: {t} = {v}" if v is not None else f"{n}: {t}" for n, t, v in params),
             ]
             lines += wrap(f"    def __init__({', '.join(shown)}) -> None:")
-            given = ", ".join(bases[0][1]) if len(bases) == 1 else ""
+            for text in early:
+                lines += wrap(f"        {text}")
             lines.append(f"        super().__init__({given})")
             for text in setup:
                 lines += wrap(f"        {text}")

@@ -260,6 +260,48 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "    return self + cls * sin(dtype / 3) + sum[device](np) + cache\n}\n",
         {"self": (4, 2), "cls": (4, 2), "np": (4, 3), "cache": (4, 2)},
     ),
+    # A repeat that rebinds nothing: PyTorch wrote ` = layer(x)`.
+    "repeat whose results nobody has": (
+        "width q\ndepth d = 2\n"
+        "model net(x: [q, d]) -> [q, d] {\n"
+        "    repeat.layer 2 {\n        _ = linear.L[d -> d](x)\n        y = tanh(x)\n    }\n"
+        "    return x\n}\n",
+        {"x": (3, 2)},
+    ),
+    # Two classes of a block, unlike by their mask, share the class of its passes; only one of them lifts.
+    "passes that lift in one call alone": (
+        "width q\ndepth d = 2\n"
+        "block pressed[n: width](x: [n], m: bool[n]) -> [n] {\n"
+        "    repeat.layer 2 {\n        x = tanh(x)\n    }\n    return select(m, x, 0)\n}\n"
+        "model net(x: [q], y: [q, d]) -> [q, d] {\n"
+        "    return pressed.A[q](x, true) + pressed.B[q](y, q % 2 == 0)\n}\n",
+        {"x": (3,), "y": (3, 2)},
+    ),
+    # A copy that a block declares of a width that none of its arguments has: its size was asked for by that name.
+    "copy of a width in a block without it": (
+        "width q\ndepth d = 2, e = 3\n"
+        "block sums[n: width](x: [n, d]) -> [n] {\n"
+        "    s = sum[d](tanh(x))\n"
+        "    repeat.r 2 shared {\n        s = tanh(s + mean[d](linear.z[d -> d](x)))\n    }\n    return s\n}\n"
+        "block inner(x: [e], y: [d]) -> [e] {\n"
+        "    width o like q\n    width long = q + q\n"
+        "    v = sums.A[o, d = e](broadcast[o](x))\n"
+        "    w = sums.B[long](broadcast[long](y + v[o = 0]) + long)\n"
+        "    return x + broadcast[e](mean[long](w))\n}\n"
+        "model net(x: [q, e], y: [d]) -> [q, e] {\n"
+        "    return x + broadcast[q](inner(mean[q](x), y))\n}\n",
+        {"x": (3, 3), "y": (2,)},
+    ),
+    # A class was made as its base with a size that it computed only afterwards.
+    "model called with a size that another follows": (
+        "width q\ndepth heads = 2, part = 3, inner = 2\ndepth both = part + inner\n"
+        "model one(x: [q, heads]) -> [q, both] {\n    return linear.L[heads -> both](x)\n}\n"
+        "model net(x: [q, inner]) -> [q] {\n"
+        "    y = logsumexp[both](sin(both))\n"
+        "    z = one[inner = both](linear.C[inner -> heads](x))\n"
+        "    return y * x[inner = 0]\n}\n",
+        {"x": (3, 2)},
+    ),
 }  # fmt: skip
 
 
@@ -353,3 +395,21 @@ def test_an_index_in_the_padding_of_a_derived_width_is_not_checked() -> None:
     np.testing.assert_allclose(found.numpy(), [6, 4])
     with pytest.raises(IndexError, match="-100"):
         model.numpy(dtype=np.float64)(x, y, ids, np.array([4, 4]))
+
+
+def test_a_call_may_lift_over_an_axis_that_only_a_size_hangs_on() -> None:
+    """`both` has the size of `model` and one more, so `spread` has `model` among its own axes; its first item was taken."""
+    text = (
+        "width n\ndepth model = 3\ndepth both = {}\nconst reps = 2\n"
+        "block stream(x: [n, model]) -> [n, model] {{\n"
+        "    repeat reps {{\n        x = x + tanh(linear.q[model -> model](x))\n    }}\n    return x\n}}\n"
+        "block spread(x: [n]) -> [n, both] {{\n    return broadcast[both](tanh(x))\n}}\n"
+        "model net(y: [n]) -> [model, n, both] {{\n    return spread(stream(broadcast[model](y)))\n}}\n"
+    )
+    y = np.array([0.5, -1.0])
+    plain, hanging = (attnc.loads(text.format(size)).model("net") for size in ("4", "model + 1"))
+    wanted = plain.numpy(seed=0, dtype=np.float64)(y)
+    assert not np.allclose(wanted[0], wanted[1])
+    np.testing.assert_allclose(hanging.numpy(seed=0, dtype=np.float64)(y), wanted, rtol=1e-12)
+    found = hanging.torch(seed=0, dtype=torch.float64)(torch.as_tensor(y))
+    np.testing.assert_allclose(found.detach().numpy(), wanted, rtol=1e-12)
