@@ -397,13 +397,13 @@ class TorchBody(Body):
         return [f"at={at}", "found=found"]
 
     def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
+        if plan.owner is not None:
+            return self._step(node, plan, args, keywords)
         if node.name == "":
             given = self.built(plan, node.graph, dict(node.axes), dict(node.consts), self.built_size, self.built_const)
             self.bases.setdefault(plan.name, (plan, given))
             extra = ["found=found"] if plan.on_path else []
             return f"{plan.name}.forward({', '.join(['self', *args, *keywords, *extra])})"
-        if plan.owner is not None:
-            return self._step(node, plan, args, keywords)
         made = self.made(plan, node.graph, dict(node.axes), dict(node.consts))
         name = self.submodule(node.name, made, self.torch.owns(node.graph))
         at = segment(self.graph, node) if isinstance(node, Call) else node.name

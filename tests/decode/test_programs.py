@@ -353,3 +353,17 @@ def test_what_generate_takes(form: tuple[str, str, str]) -> None:
     model = made(f"return {body}", inputs, f"{result} causal seq")
     assert str(model.decoding).splitlines()[0] == f"net decodes along seq; {GENERATES[form]}"
     check_steps(model, dtypes=("float64",), seeds=(0,))
+
+
+def test_models_that_models_call() -> None:
+    """Of a called model a step calls the step, not a class of that name."""
+    model = attnc.loads(
+        f"{HEAD}"
+        "model inner(x: [seq, model]) -> [seq, model] causal seq {\n"
+        "    return x + mix[reach = 3](x)\n}\n"
+        "model middle(x: [seq, model]) -> (a: [seq, model] causal seq, b: [seq, model] causal seq) {\n"
+        "    x = inner(x)\n    return linear.L[model -> model](x), cumsum[seq](x)\n}\n"
+        "model net(y: [model], x: [seq, model]) -> [seq, model] causal seq {\n"
+        "    a, b = middle(x)\n    return a + broadcast[seq](y) + mix[reach = 2](b)\n}\n"
+    ).model("net")
+    check_steps(model, dtypes=("float64",), seeds=(0, 1))

@@ -398,7 +398,7 @@ def test_an_index_in_the_padding_of_a_derived_width_is_not_checked() -> None:
 
 
 def test_a_call_may_lift_over_an_axis_that_only_a_size_hangs_on() -> None:
-    """`both` has the size of `model` and one more, so `spread` has `model` among its own axes; its first item was taken."""
+    """`both` is `model` and one more, so `spread` has `model` among its own axes: the first item was taken."""
     text = (
         "width n\ndepth model = 3\ndepth both = {}\nconst reps = 2\n"
         "block stream(x: [n, model]) -> [n, model] {{\n"
