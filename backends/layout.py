@@ -254,6 +254,7 @@ class Layout(ABC):
         if val.number:
             dtype = self.dtype_of(kind_of(out), is_table(out))
             val = Val(Code(self.filled("()", val.text, kind_of(out), dtype)))
+        val = self.full(val, [axis for axis in val.axes if axis in val.thin & {*out.type.axes} - out.type.thin])
         self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
         self.line(f"found[{self.found_at(self.file.captures.label(self.graph, out))}] = {val.text}")
 

@@ -289,3 +289,16 @@ def test_of_passes_of_several_kinds_one_may_be_captured() -> None:
     seen = all_of_them["layers.1.near"].value[0]
     assert (seen == np.tri(5, dtype=bool).T).all() or (seen == np.tri(5, dtype=bool)).all()
     assert all_of_them["layers.0.near"].value[0].sum() == 9
+
+
+def test_an_axis_that_a_capture_names_has_its_extent() -> None:
+    """Also where the values are alike along it, for the argument of the block was broadcast."""
+    text = "width t\ndepth a = 2\nblock b[g: depth](x: [t, g]) -> [t, g] {\n    u = x * 2\n    return exp(u)\n}\n"
+    graph = graph_of(text + "model f(x: [t]) -> [t, a] {\n    w = b[a](broadcast[a](x))\n    return w * 1\n}\n")
+    x = np.random.default_rng(0).standard_normal((2, 3))
+    _, here = build_numpy(graph, dtype=np.float64, capture=("b.u", "w"))(x)
+    _, there = build_torch(graph, dtype=torch.float64, capture=("b.u", "w"))(torch.tensor(x))
+    for path, axes, of in (("b.u", ("t", "g"), 2 * x), ("w", ("t", "a"), np.exp(2 * x))):
+        for found in (here[path], there[path]):
+            assert found.axes == axes and found.value.shape == (2, 3, 2)
+            np.testing.assert_allclose(np.asarray(found.value), of[..., None] + np.zeros(2))
