@@ -147,9 +147,8 @@ class Body:
     def _first(self) -> dict[int, Axis]:
         found: dict[int, Axis] = {}
         mentioned = (axis for value in values_of(self.old) for axis in value.type.axes)
-        for axis in (*self.old.axes, *mentioned):
-            if axis.family not in found or _start(axis) < _start(found[axis.family]):
-                found[axis.family] = axis
+        for axis in sorted((*self.old.axes, *mentioned), key=_start):
+            found.setdefault(axis.family, axis)
         return found
 
     def length(self, axis: Axis) -> Value | None:

@@ -28,21 +28,18 @@ def reading(node: Node, change: Mapping[int, Value]) -> Node:
     def now(value: Value) -> Value:
         return change.get(value.id, value)
 
-    match node:
-        case Apply():
-            seen = node.seen
-            if seen is not None:
-                term = terms.change(
-                    seen.term, lambda part: replace(part, value=now(part.value)) if isinstance(part, Leaf) else part
-                )
-                assert term is not None
-                seen = replace(seen, term=term)
-            mask = None if node.mask is None else now(node.mask)
-            return replace(node, operands=tuple(map(now, node.operands)), mask=mask, seen=seen)
-        case Call() | Repeat() | Scan():
-            return replace(node, args=tuple(map(now, node.args)))
-        case _:
-            return node
+    if not isinstance(node, Apply):
+        assert isinstance(node, Call | Repeat | Scan)  # nothing else reads
+        return replace(node, args=tuple(map(now, node.args)))
+    seen = node.seen
+    if seen is not None:
+        term = terms.change(
+            seen.term, lambda part: replace(part, value=now(part.value)) if isinstance(part, Leaf) else part
+        )
+        assert term is not None
+        seen = replace(seen, term=term)
+    mask = None if node.mask is None else now(node.mask)
+    return replace(node, operands=tuple(map(now, node.operands)), mask=mask, seen=seen)
 
 
 def retitled(node: Node, names: Mapping[int, str]) -> Node:

@@ -89,6 +89,8 @@ width other ragged
 depth model = 8, heads = 2
 model f(x: [seq, model], y: [other, model]) -> [seq, model] { return multihead[seq, other](x, y) }
 """,
+    "sizes in a repeat": "width other ragged\nmodel f(x: [seq, d], y: [other, d]) -> [d] {\n"
+    " z = mean[seq](x) + sum[other](y)\n repeat.r 2 shared {\n z = z * |seq| / |other|\n }\n return z }",
     "zero over zero": "model f(x: [seq, d]) -> [d] { y = x / broadcast[d](sum[d](x * x))\n return sum[seq](y) }",
     "chunks": "depth size = 2\nwidth chunk = seq / size\n"
     "model f(x: [seq, d]) -> [chunk, d] {\n y = max[size](split[seq -> chunk, size](x))\n"
@@ -225,6 +227,9 @@ def test_the_lengths_are_inputs() -> None:
     assert "seq_lengths" in model.source("torch")
     taken = attnc.loads("width seq ragged\nmodel f(seq_lengths: [seq]) -> [] {\n    return sum[seq](seq_lengths)\n}\n")
     assert [port.name for port in taken.model("f").inputs] == ["seq_lengths", "seq_lengths_"]
+    head = "width seq ragged\nwidth past like seq\ndepth d = 2\n"
+    copies = attnc.loads(f"{head}model f(y: [past, d], x: [seq, d]) -> [past, seq] {{\n    return dot[d](y, x)\n}}\n")
+    assert [port.name for port in copies.model("f").inputs] == ["y", "x", "seq_lengths"]
 
 
 def test_a_forgotten_length_is_an_error() -> None:
