@@ -364,6 +364,6 @@ def test_models_that_models_call() -> None:
         "model middle(x: [seq, model]) -> (a: [seq, model] causal seq, b: [seq, model] causal seq) {\n"
         "    x = inner(x)\n    return linear.L[model -> model](x), cumsum[seq](x)\n}\n"
         "model net(y: [model], x: [seq, model]) -> [seq, model] causal seq {\n"
-        "    a, b = middle(x)\n    return a + broadcast[seq](y) + mix[reach = 2](b)\n}\n"
+        "    a, b = middle(x)\n    return a + broadcast[seq](y) + mix.last[reach = 2](b)\n}\n"
     ).model("net")
     check_steps(model, dtypes=("float64",), seeds=(0, 1))
