@@ -653,12 +653,12 @@ class Expressions(Scope):
             made.made, made.made_spans = result, [name.span for name in brackets.result or ()]
         made.each, made.each_spans = each, [name.span for name in brackets.each]
         for group, places in ((axes, spans), (made.made, made.made_spans)):
-            for position, axis in enumerate(group):
-                if axis in group[:position] and op.name != "concat":
+            for position, (axis, place) in enumerate(zip(group, places, strict=True)):
+                if axis in (*each, *group[:position]) and op.name != "concat":
                     self.report(
                         "E0322",
                         f"`{axis.name}` stands twice in these brackets",
-                        places[position],
+                        place,
                         help="name each axis once",
                     )
                     return False

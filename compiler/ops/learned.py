@@ -51,8 +51,8 @@ def linear(call: OpCall) -> Wire | None:
     if not ok or not _fixed(call, call.each, call.each_spans):
         return None
     left = [axis for axis in x.type.axes if axis not in call.axes]
-    for axis, span in zip([*call.made, *call.each], [*call.made_spans, *call.each_spans], strict=True):
-        if axis in left and axis not in call.each:
+    for axis, span in zip(call.made, call.made_spans, strict=True):
+        if axis in left:
             return call.fail(
                 "E0302",
                 f"the result would have `{axis.name}` twice",
@@ -63,16 +63,13 @@ def linear(call: OpCall) -> Wire | None:
             )
     each = tuple(call.each)
     eaten, made = tuple(call.axes), tuple(call.made)
-    init = call.init or Init("default", (), eaten, made)
-    weights = [
-        Weight(f"{call.name}.weight", (*((a,) for a in each), made, eaten), _fans(init, eaten, made), False, call.span)
-    ]
+    init = _fans(call.init or Init("default"), eaten, made)
+    weights = [Weight(f"{call.name}.weight", (*((a,) for a in each), made, eaten), init, False, call.span)]
     if call.truth("bias"):
-        bias = Init("zeros") if call.init else Init("default", (), eaten, made)
+        bias = Init("zeros") if call.init else init
         weights.append(Weight(f"{call.name}.bias", (*((a,) for a in each), made), bias, False, call.span))
     axes = (*left, *(a for a in each if a not in left), *made)
-    thin = (x.type.thin - set(call.axes)) - set(each)
-    return call.make(Type(Scalar.REAL, axes, thin), role=Role.WEIGHT, weights=tuple(weights))
+    return call.make(Type(Scalar.REAL, axes, x.type.thin - set(each)), role=Role.WEIGHT, weights=tuple(weights))
 
 
 def _fans(init: Init, fan_in: tuple[Axis, ...], fan_out: tuple[Axis, ...]) -> Init:
