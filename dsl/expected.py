@@ -31,7 +31,7 @@ _SUFFIXES = frozenset(("LPAR", "LSQB", "DOT"))
 _WORDS = {"NAME": "a name", "STRING": 'a text such as `"module:function"`'}
 _SIGNS = {
     "LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}", "BAR": "|", "EQUAL": "=",
-    "LESSEQUAL": "<=", "COMMA": ",", "COLON": ":", "DOT": ".", "TILDE": "~", "PIPE": "|>", "ARROW": "->", "MINUS": "-",
+    "LESSEQUAL": "<=", "COMMA": ",", "COLON": ":", "DOT": ".", "TILDE": "~", "PIPE": "|>", "ARROW": "->",
 }  # fmt: skip
 
 # What other languages call our words.
@@ -243,11 +243,9 @@ def _nearest(word: str, known: tuple[str, ...]) -> str:
 
 
 def _chain(place: _Place) -> _Finding | None:
-    if place.kind not in _COMPARISONS or "AND" not in place.accepts or len(place.values) < 3:
+    if place.kind not in _COMPARISONS or "AND" not in place.accepts:
         return None
-    left, sign, middle = place.values[-3:]
-    if getattr(sign, "type", "") not in _COMPARISONS:
-        return None
+    left, sign, middle = place.values[-3:]  # an expression that is complete, but takes no comparison, is one
     again = middle.span.text
     return _Finding(
         code="E0109",

@@ -464,9 +464,7 @@ def blank(text: str, stretches: list[tuple[int, int]]) -> str:
     parts: list[str] = []
     done = 0
     for start, end in sorted(stretches):
-        if end > done:
-            start = max(start, done)
-            parts += (text[done:start], " " * (end - start))
-            done = end
+        parts += (text[done:start], " " * (end - start))
+        done = end
     parts.append(text[done:])
     return "".join(parts).replace("\r", " ")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from attnc.dsl import slips
+from attnc.dsl import expected, slips
 from attnc.dsl.diagnostic import Diagnostic
+from attnc.dsl.layout import ITEM_WORDS, STATEMENT_WORDS
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
@@ -225,6 +226,21 @@ def test_what_is_said_of_signs_of_other_languages(golden: Callable[[Path, str], 
         mended = "" if found.fix is None else f" => {found.fix.edits[0].text!r}"
         shown.append(f"{sign!a}: {found.code} {found.message}; {found.help}{mended}\n")
     golden(SLIPS.with_name("signs.txt"), "".join(shown))
+
+
+def test_what_is_said_of_words_of_other_languages(golden: Callable[[Path, str], None]) -> None:
+    """And of near misses of our own words, which are mended."""
+    near = {words: [word[:1] + word[2:] + "x" for word in words] for words in (ITEM_WORDS, STATEMENT_WORDS)}
+    shown = []
+    for words, around in (
+        ((*expected._ITEM_ALIASES, *near[ITEM_WORDS]), "WORD f(x: [a]) {\n}\n"),
+        ((*expected._STATEMENT_ALIASES, *near[STATEMENT_WORDS]), inside("WORD x")),
+    ):
+        for word in words:
+            found, *_ = problems(around.replace("WORD", word))
+            mended = "" if found.fix is None else f" => {found.fix.edits[0].text}"
+            shown.append(f"{word}: {found.code} {found.message}; {found.help}{mended}\n")
+    golden(SLIPS.with_name("words.txt"), "".join(shown))
 
 
 # -- recovery

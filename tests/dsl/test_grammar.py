@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from lark.lexer import PatternStr
 
 from attnc.dsl import expected, layout, tables
 from attnc.dsl.parse import parse
@@ -42,3 +43,13 @@ def test_items_begin_with_the_words_that_the_layout_looks_for() -> None:
     for word in layout.ITEM_WORDS:
         _, problems = parse(Source("t", f"{word} }}"))
         assert not any(problem.code == "E0106" for problem in problems)
+
+
+def test_signs_are_spelt_as_the_grammar_writes_them() -> None:
+    """Those that a message may list; operators are told together."""
+    signs = {
+        t.name: t.pattern.value for t in tables.build_parser(GRAMMAR).terminals if isinstance(t.pattern, PatternStr)
+    }
+    for name, sign in signs.items():
+        if name not in expected._OPERATORS or name in ("LESSEQUAL", "PIPE"):
+            assert expected._spelling(name) == sign
