@@ -41,7 +41,7 @@ _ITEM_ALIASES = {
     "axis": "depth", "let": "const", "var": "const", "end": "",
 }  # fmt: skip
 _STATEMENT_ALIASES = {"for": "repeat", "while": "repeat", "loop": "repeat", "yield": "return", "assert": "expect"}
-_DOUBLES = frozenset(("->", "|>", "==", "<=", ">=", "!="))
+_DOUBLES = frozenset(("->", "|>", "==", "<="))  # of which the parser may take the half, or no part
 _BEGINNING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+[A-Za-z_]")
 _FIRST_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LAST = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|(?<![A-Za-z0-9_])[0-9][0-9A-Za-z_.]*|->|\|>|[<>=!]=|\S)\Z")
@@ -50,7 +50,7 @@ _LAST = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|(?<![A-Za-z0-9_])[0-9][0-9A-Za-z_
 def begins_item(text: str, at: int) -> bool:
     """Whether a line begins a top-level item, or was meant to."""
     found = _BEGINNING.match(text, at)
-    return found is not None and (found[1] in ITEM_WORDS or bool(_meant(found[1], ITEM_WORDS, _ITEM_ALIASES)))
+    return found is not None and bool(_meant(found[1], ITEM_WORDS, _ITEM_ALIASES))
 
 
 def stand_in(text: str, heads: bool, first: bool) -> str | None:
@@ -63,10 +63,10 @@ def stand_in(text: str, heads: bool, first: bool) -> str | None:
         if word in ("else", "elif", "elseif"):
             return "else if 0" if word == "else" and re.search(r"\bif\b", text) else "else"
         return "if 0"
-    meant = word if word in ITEM_WORDS else _meant(word, ITEM_WORDS, _ITEM_ALIASES)
-    if heads and meant in ("block", "model"):
+    meant = _meant(word, ITEM_WORDS, _ITEM_ALIASES)
+    if meant in ("block", "model"):
         return "block _()"
-    return "config _" if heads and meant == "config" else None
+    return "config _" if meant == "config" else None
 
 
 def offset(unexpected: UnexpectedToken | UnexpectedCharacters, text: str) -> int:
