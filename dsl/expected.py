@@ -147,7 +147,7 @@ def explain(
     accepts = frozenset(parser.accepts())  # type: ignore[no-untyped-call]
     kind = unexpected.token.type if isinstance(unexpected, UnexpectedToken) else ""
     before = item[: at - piece.start]
-    if kind in ("$END", "_NL"):  # point right after the last token, not after the comment behind it
+    if kind == "_NL":  # point right after the last token, not after the comment behind it
         before = before.rstrip()
         span = Span(source, piece.start + len(before), piece.start + len(before))
         found = ""
@@ -203,13 +203,13 @@ def _words(place: _Place) -> list[str]:
     if "RETURN" in accepts:
         words.append("a statement")
         accepts -= _STATEMENT | {"_NL"}
-    if accepts >= {"NAME", "INT", "LPAR"}:
+    if "INT" in accepts:
         words.append("an expression")
         accepts -= _EXPRESSION
     if place.after_expression:
         words.append("an operator")
         accepts -= _OPERATORS | _SUFFIXES
-    words += sorted({_WORDS[kind] for kind in accepts if kind in _WORDS})
+    words += (word for kind, word in _WORDS.items() if kind in accepts)
     accepts -= _WORDS.keys()
     ends = accepts & {"_NL", "$END"}
     accepts -= ends
@@ -377,7 +377,7 @@ def _signature(place: _Place) -> _Finding | None:
         if place.opener == "[":
             return _Finding(f"say what it is: `{name}: width`, `{name}: depth` or `{name}: const`")
         return _Finding(f"say what type it has: `{name}: [axis, ...]`")
-    if place.accepts == {"LSQB"} and name == "scan":
+    if name == "scan":
         return _Finding("a scan names the axis that it runs along: `scan[seq] f(...)`")
     if place.accepts == {"LSQB"} or (place.accepts == {"NAME", "LSQB"} and place.found):
         return _Finding("a type lists its axes: `[seq, model]`, `bool[q, k]`, or `[]` for a single number")
@@ -430,7 +430,7 @@ def _called(place: _Place) -> _Finding | None:
 def _ternary(place: _Place) -> _Finding | None:
     if place.found == "if" and (place.after_expression or "INT" in place.accepts):
         return _Finding("choose between values with `select(condition, yes, no)`")
-    if place.found == "not" and place.accepts >= {"NAME", "INT", "LPAR"}:
+    if place.found == "not" and "INT" in place.accepts:
         return _Finding("put it in brackets: `(not ...)`")
     return None
 
