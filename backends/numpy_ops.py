@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Value
-from ..compiler.static import Literal, evaluate
+from ..compiler.static import evaluate
 from .mask_code import define
 from .ops_common import ZERO, attention_operands, concat_operands, dims, factors, least, masked, stack_operands, without
-from .static_code import TERM, Code
+from .static_code import ATOM, TERM, Code, operator
 from .values import NONE, Val, is_table, kind_of, needed
 
 if TYPE_CHECKING:
@@ -31,12 +31,10 @@ def dot(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     total = arrays[0]
     if len(arrays) == 1:
         kept = without(total, node.axes)
-        total = body.combine(
-            [total], Code(f"{total.atom}.sum({dims(total, node.axes)})"), kept, out, thin=total.thin & set(kept)
-        )
+        total = body.combine([total], Code(f"{total.atom}.sum({dims(total, node.axes)})"), kept, out)
     for place, other in enumerate(arrays[1:], 1):
         later = {axis for val in arrays[place + 1 :] for axis in val.axes}
-        eaten = [axis for axis in node.axes if axis in (*total.axes, *other.axes) and axis not in later]
+        eaten = [axis for axis in node.axes if (axis in total.axes or axis in other.axes) and axis not in later]
         if place < len(arrays) - 1:
             total = body.named(total, "product")
         total = product(body, total, other, eaten, out)
@@ -75,11 +73,7 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         return _result(body, a, b, Code(f"{a.code.at(TERM)} @ {b.code.at(TERM + 1)}", TERM), kept, out)
     rows, columns = left[-1:], right[-1:]
     wide_left, wide_right = left[:-1], right[:-1]
-    first = (
-        body.align(a, (*shared, *wide_left, *wide_right, *rows, *over))
-        if wide_right
-        else body.align(a, (*shared, *left, *over))
-    )
+    first = body.align(a, (*shared, *wide_left, *wide_right, *rows, *over))
     lies = tuple(axis for axis in (*shared, *wide_left, *right, *over) if axis in b.axes)
     straight = len(over) == 1 and b.axes != lies  # what is moved anyway is moved at once
     ends = (*over, *columns) if straight else (*columns, *over)
@@ -94,9 +88,9 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         two = second.code if straight else Code(f"{second.atom}.swapaxes(-1, -2)")
     code = Code(f"{one.at(TERM)} @ {two.at(TERM + 1)}", TERM)
     if not rows:
-        code = Code(f"({code.text})[..., 0, :]")
+        code = Code(f"{code.at(ATOM)}[..., 0, :]")
     if not columns:
-        code = Code(f"({code.text})[..., 0]")
+        code = Code(f"{code.at(ATOM)}[..., 0]")
     return _result(body, a, b, code, (*shared, *wide_left, *wide_right, *rows, *columns), out)
 
 
@@ -109,18 +103,13 @@ def _summed(body: NumpyBody, x: Val, axes: Sequence[Axis], out: Value) -> Val:
     if not axes:
         return x
     kept = without(x, axes)
-    return body.combine([x], Code(f"{x.atom}.sum({dims(x, axes)})"), kept, out, thin=x.thin & set(kept), table=x.table)
+    return body.combine([x], Code(f"{x.atom}.sum({dims(x, axes)})"), kept, out, table=x.table)
 
 
 def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.last(body.real(vals[0], False), node.axes)
-    if node.each:
-        rest = [axis for axis in x.axes if axis not in node.axes and axis not in node.each]
-        x = body.align(x, [*rest, *node.each, *node.axes])
-        x = body.full(x, node.each)
-        kept: tuple[Axis, ...] = (*rest, *node.each)
-    else:
-        kept = without(x, node.axes)
+    kept = (*(axis for axis in x.axes if axis not in node.axes and axis not in node.each), *node.each)
+    x = body.full(body.align(x, [*kept, *node.axes]), node.each)
     thin = (x.thin & set(kept)) - set(node.each)
     if len(node.axes) > 1:
         x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
@@ -148,7 +137,7 @@ def embed(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
 
 def norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.last(body.real(vals[0], False), node.axes)
-    eps = body.static(node.options.get("eps", Literal(1e-5 if node.op == "layernorm" else 1e-6))).text
+    eps = body.static(node.options["eps"]).text
     body.helper(node.op)
     names = {weight.name.rsplit(".", 1)[1]: body.weight(weight) for weight in node.weights}
     args = [x.text, str(len(node.axes)), eps]
@@ -156,7 +145,7 @@ def norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
         args.append(names["weight"])
     if "bias" in names:
         args.append(names["bias"] if "weight" in names else f"bias={names['bias']}")
-    return body.combine([x], Code(f"{node.op}({', '.join(args)})"), x.axes, node.out, thin=x.thin)
+    return body.combine([x], Code(f"{node.op}({', '.join(args)})"), x.axes, node.out)
 
 
 def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -170,7 +159,7 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         mask = body.full(mask, axes)
         kept = without(mask, axes)
         code = Code(f"{mask.atom}.sum({dims(mask, axes)})")
-        total = body.combine([mask], code, kept, out, kind="int", table=False, thin=mask.thin & set(kept))
+        total = body.combine([mask], code, kept, out, kind="int")
         if kind == "real":
             total = body.real(total, is_table(out))
         by = x.code
@@ -190,9 +179,9 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         if x.kind == "int" and op in ("max", "min", "argmax"):
             low = f"np.iinfo(np.int64).{'max' if op == 'min' else 'min'}"
         if op == "any":
-            text = Code(f"{mask.code.at(7)} & {x.code.at(8)}", 7)
+            text = operator("and", [mask.code, x.code])
         elif op == "all":
-            text = Code(f"~{mask.code.at(11)} | {x.code.at(6)}", 5)
+            text = operator("or", [operator("not", [mask.code]), x.code])
         else:
             text = Code(f"np.where({mask.text}, {x.text}, {low})")
         x = body.combine(fed, text, order, out, kind=x.kind, table=x.table)
@@ -203,7 +192,6 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         x = body.combine(fed, x.code, order, out)
     kept = without(x, axes)
     where = dims(x, axes)
-    thin = x.thin & set(kept)
     needs = needed(val.needs for val in fed)
     names = frozenset[str]().union(*(val.names for val in fed))
     if op == "mean":
@@ -219,7 +207,6 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             dtype = body.float64() if is_table(out) else body.dtype
             number = Code(f"np.maximum({kept_items}, 1).astype({dtype})")
             count = body.combine([mask], number, without(mask, axes), out)
-            count = body.align(count, kept, short=True)
             code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
     elif op == "logsumexp":
         body.helper("logsumexp")
@@ -228,13 +215,13 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         code = Code(f"{x.atom}.{op}({where}, initial={'-' if op == 'max' else ''}np.inf)")
     else:
         code = Code(f"{x.atom}.{op}({where})")
-    return body.combine([x], code, kept, out, thin=thin, needs=needs, names=names)
+    return body.combine([x], code, kept, out, needs=needs, names=names)
 
 
 def cumsum(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = vals[0] if kind_of(node.out) == "int" else body.real(vals[0], is_table(node.out))
     x = body.full(x, node.axes)
-    return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out, thin=x.thin)
+    return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out)
 
 
 def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -250,7 +237,7 @@ def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     else:
         x, mask, order = masked(body, node, x, mask)
         x = body.full(x, [axis for axis in node.axes if not x.has(axis)])
-        order = tuple(axis for axis in order if axis not in x.axes) + x.axes if len(x.axes) != len(order) else x.axes
+        order = (*(axis for axis in order if axis not in x.axes), *x.axes)
         mask = mask if mask.number else body.align(mask, order, short=True)
         fed = [x, mask]
     whole = replace(x, axes=order)
@@ -262,9 +249,9 @@ def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> 
 
 def l2norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
-    eps = body.static(node.options.get("eps", Literal(1e-12))).text
+    eps = body.static(node.options["eps"]).text
     body.helper("l2norm")
-    return body.combine([x], Code(f"l2norm({x.text}, {dims(x, node.axes)}, {eps})"), x.axes, node.out, thin=x.thin)
+    return body.combine([x], Code(f"l2norm({x.text}, {dims(x, node.axes)}, {eps})"), x.axes, node.out)
 
 
 def concat(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -295,18 +282,18 @@ def cross_entropy(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | Non
     vocab, out = node.axes[0], node.out
     ids = body._checked(vals[1], vocab)
     if ids.number:
-        ids = Val(Code(body.filled("()", ids.text, "int", "")), kind="int", needs=ids.needs, names=ids.names)
+        ids = replace(ids, code=Code(body.filled("()", ids.text, "int", "")), number=False)
     x = body.last(body.real(vals[0], False), [vocab])
     kept = without(x, [vocab])
-    order = kept if set(ids.axes) <= set(kept) else (*(axis for axis in ids.axes if axis not in kept), *kept)
+    order = (*(axis for axis in ids.axes if axis not in kept), *kept)
     ids, x = body.align(ids, order), body.align(x, (*order, vocab))
     body.helper("log_softmax")
     body.helper("take_along")
     logs = body.let("logs", body.combine([x], Code(f"log_softmax({x.text}, -1)"), x.axes, out))
     text = f"-take_along({logs.text}, {ids.atom}[..., None], -1)[..., 0]"
-    smoothing = node.options.get("smoothing", Literal(0))
+    smoothing = node.options["smoothing"]
     if smoothing not in ZERO:
-        s = body.static(smoothing).at(TERM + 1)
+        s = body.static(smoothing).at(ATOM)
         text = f"(1 - {s}) * {text} - {s} * {logs.text}.mean(-1)"
     return body.combine([logs, ids], Code(text, 9), order, out)
 
@@ -322,7 +309,7 @@ def attention(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -
         args.append(laid.where.text)
     if laid.bias is not None:
         args.append(f"bias={laid.bias.text}")
-    scale = body.static(node.options.get("scale", Literal(1))).text
+    scale = body.static(node.options["scale"]).text
     if scale != "1":
         args.append(f"scale={scale}")
     if "cap" in node.options:
@@ -339,8 +326,8 @@ def window(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if kind_of(node.out) == "real":
         x = body.real(x, is_table(node.out))
     at, order = x.axes.index(axis), x.axes
-    stride = body.static(node.options.get("stride", Literal(1))).text
-    left = body.static(node.options.get("pad", Literal(0))).text
+    stride = body.static(node.options["stride"]).text
+    left = body.static(node.options["pad"]).text
     body.helper("window")
     text = f"window({x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {stride}, {left})"
     return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out, thin=x.thin)
@@ -352,8 +339,8 @@ def pad(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(vals[0], [axis])
     if kind_of(node.out) == "real":
         x = body.real(x, is_table(node.out))
-    left = body.static(node.options.get("left", Literal(0))).text
-    value = body.static(node.options.get("value", Literal(0))).text
+    left = body.static(node.options["left"]).text
+    value = body.static(node.options["value"]).text
     body.helper("pad")
     text = f"pad({x.text}, {x.dim(axis)}, {left}, {body.extent(made).text}, {value})"
     return body.combine([x], Code(text), tuple(made if a == axis else a for a in x.axes), node.out, thin=x.thin)
@@ -363,7 +350,7 @@ def rank(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     """topk, argsort: indices into an axis, along an axis of ranks; of equals the first."""
     axis, made = node.axes[0], node.made[0]
     x = body.full(vals[0], [axis])
-    falling = node.op == "topk" or evaluate(node.options.get("descending", Literal(False)))
+    falling = node.op == "topk" or evaluate(node.options["descending"])
     body.helper("argsort")
     text = f"argsort({x.text}, {x.dim(axis)}{', descending=True' if falling else ''})"
     at = x.axes.index(axis)

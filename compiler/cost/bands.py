@@ -194,6 +194,8 @@ def pairs(n: Poly, left: Poly | None, right: Poly | None, values: Values) -> Pol
         """Pairs with `k - q <= x`."""
         return whole + n + near(x) if x.at(values) >= 0 else whole - near(-x - 1)
 
+    if left is not None and right is not None and (left + right).at(values) < 0:
+        return ZERO
     above = n * n if right is None else up_to(right)
     return above if left is None else above - up_to(-left - 1)
 

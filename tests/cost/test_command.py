@@ -87,6 +87,9 @@ def test_masks_count_what_they_keep() -> None:
         "2 * seq - seq >= past": lambda q, k: q >= k,
         "past - seq <= 1 and past - seq <= 2 and seq - past <= 3 and seq - past <= 1": lambda q, k: -1 <= k - q <= 1,
         "abs(past - seq) < 1": lambda q, k: k == q,
+        "abs(past - seq) < 0": lambda q, k: False,
+        "past - seq >= 3 and past - seq <= 1": lambda q, k: False,
+        "past < seq and past >= seq": lambda q, k: False,
         "past <= seq and near > 3": lambda q, k: k <= q,
         "past <= seq or near < 3": lambda q, k: True,  # a const that may be set is not looked into
         "past <= seq or near > 3": lambda q, k: True,

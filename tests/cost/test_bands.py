@@ -1,0 +1,47 @@
+"""How many pairs a band keeps: counted one by one, and as it is written."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from attnc.compiler.cost.bands import pairs
+from attnc.compiler.cost.polynomial import CONST, WIDTH, Poly, Symbol
+from attnc.compiler.cost.show import formula
+
+N, R = Symbol("n", "n", WIDTH), Symbol("r", "r", CONST)
+n, r = Poly.of(N), Poly.of(R)
+
+
+def test_every_pair_is_counted() -> None:
+    for size, left, right in product(range(6), [None, *range(-6, 7)], [None, *range(-6, 7)]):
+        kept = sum(
+            (left is None or k - q >= -left) and (right is None or k - q <= right)
+            for q in range(size)
+            for k in range(size)
+        )
+        limits = [None if limit is None else Poly.of(limit) for limit in (left, right)]
+        found = pairs(Poly.of(size), *limits, {}).at({})
+        assert found == kept, (size, left, right)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "values", "written"),
+    [
+        (None, None, {N: 9}, "n^2"),
+        (None, 0 * r, {N: 9}, "n (n + 1) / 2"),
+        (0 * r, None, {N: 9}, "n (n + 1) / 2"),
+        (r, r, {N: 9, R: 2}, "r (2 n - 1) + n - r^2"),
+        (r, r, {N: 9, R: 0}, "n"),
+        (r, r, {N: 9, R: 8}, "n^2"),
+        (r, r, {N: 9, R: 7}, "r (2 n - 1) + n - r^2"),
+        (r, -r, {N: 9, R: 1}, "r (2 n - 1) / 2 - r^2 / 2"),
+        (r, -r - 1, {N: 9, R: 1}, "0"),
+        (None, r, {N: 9, R: 8}, "n^2"),
+        (None, -n, {N: 9}, "0"),
+        (None, -r, {N: 9, R: 8}, "n^2 / 2 + n / 2 - r (2 n + 1) / 2 + r^2 / 2"),
+    ],
+)
+def test_as_it_is_written(left: Poly | None, right: Poly | None, values: dict[Symbol, int], written: str) -> None:
+    assert formula(pairs(n, left, right, values)) == written
