@@ -46,7 +46,8 @@ class Index:
     """What is known of a value made of indices.
 
     exact: the value is true just where `true` holds. `absolute`: it is the absolute value of this form.
-    lows, highs: forms that it is never below or above (for gathers). `truth`: what it is everywhere.
+    clamped: what it is but for limits of its own, as of an index that stays within its axis.
+    truth:   what it is everywhere.
     partial: a real that a mask made zero of which `true` is not all.
     """
 
@@ -55,8 +56,7 @@ class Index:
     false: Facts = field(default_factory=dict)
     exact: bool = False
     absolute: Form | None = None
-    lows: tuple[Form, ...] = ()
-    highs: tuple[Form, ...] = ()
+    clamped: Form | None = None
     truth: bool | None = None
     partial: bool = False
 
@@ -70,8 +70,7 @@ class Index:
             true=facts(self.true),
             false=facts(self.false),
             absolute=self.absolute and self.absolute.over(names),
-            lows=tuple(form.over(names) for form in self.lows),
-            highs=tuple(form.over(names) for form in self.highs),
+            clamped=self.clamped and self.clamped.over(names),
         )
 
 
@@ -79,7 +78,7 @@ NOTHING = Index()
 
 
 def of_form(form: Form) -> Index:
-    return Index(form, lows=(form,), highs=(form,))
+    return Index(form, clamped=form)
 
 
 def both(a: Facts, b: Facts, values: Values) -> Facts:
@@ -131,9 +130,9 @@ def step(node: Apply, parts: list[Index], values: Values) -> Index:
         case "minimum" | "maximum" | "clamp":
             varying = [part for part in parts if part.form is None or part.form.terms]
             if len(varying) == 1:
-                return Index(lows=varying[0].lows, highs=varying[0].highs)
+                return Index(clamped=varying[0].clamped)
         case "int" | "index" | "floor":
-            return Index(lows=parts[0].lows, highs=parts[0].highs)
+            return Index(clamped=parts[0].clamped)
     return NOTHING
 
 

@@ -25,7 +25,7 @@ class Path:
     formula: Poly | None
     growth: str
     passes: int = 1
-    there: int | None = None
+    there: int = 1
     base: Poly | None = None
     sure: bool = True
 
@@ -45,7 +45,7 @@ def longest(routes: Routes, n: Poly, values: Values) -> Path:
 
 def _worth(path: Path) -> tuple[bool, bool, int, bool]:
     """Those that there are passes enough for come before those that would take more."""
-    return (path.hops is None, path.passes > (path.there or 1), path.hops or 0, not path.sure)
+    return (path.hops is None, path.passes > path.there, path.hops or 0, not path.sure)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,10 +85,7 @@ class Route:
         return replace(self, form=self.form.over(names))
 
     def put(self, index: Symbol, by: Poly) -> Route:
-        form = Form({axis: c.put(index, by) for axis, c in self.form.terms.items()}, self.form.constant.put(index, by))
-        return replace(
-            self, form=form, own=self.own.put(index, by), steps=tuple(step.put(index, by) for step in self.steps)
-        )
+        return replace(self, own=self.own.put(index, by), steps=tuple(step.put(index, by) for step in self.steps))
 
     def further(self, left: Poly = ZERO, right: Poly = ZERO, hops: Poly = ZERO) -> Route:
         return replace(self, own=self.own + Span(left, right, hops))
@@ -283,12 +280,10 @@ class Reach:
             return route
         if node.operands[1].role is Role.DATA:  # any item, by content
             return self._summed(route, (axis,), {}, ONE)
-        low = index.form or next(iter(index.lows), None)
-        high = index.form or next(iter(index.highs), None)
-        if low is None or high is None or low.terms != high.terms:
+        if index.clamped is None:
             return replace(self._summed(route, (axis,), {}, ONE), sure=False)
         moving = self._moving(route, axis, ZERO, ZERO)
-        return self._around(self._put(route, axis, low), axis.family, moving)
+        return self._around(self._put(route, axis, index.clamped), axis.family, moving)
 
     def _around(self, route: Route, family: int, moving: Route) -> Route:
         """One axis as the middle, the spread of all others (the taps) as reach; a hop if anything else is read.
@@ -341,10 +336,8 @@ class Reach:
 
     def _joined(self, route: Route, node: Apply, place: int) -> Route:
         """A part of what is joined begins where those before it end."""
-        axis, before = node.axes[place], self.scope.product(()) * 0
-        for other in node.axes[:place]:
-            before = before + self.scope.size(other)
-        return self._put(route, axis, Form({node.made[0]: ONE}, ZERO))
+        before = total(self.scope.size(other) for other in node.axes[:place])
+        return self._put(route, node.axes[place], Form({node.made[0]: ONE}, -before))
 
     # -- repeats and scans ---------------------------------------------------------------------------------------
 
@@ -378,7 +371,7 @@ class Reach:
             return [replace(old, form=step.form if step.form.terms else old.form)]
         here = step if index is None else step.put(index, Poly.of(first))
         local = None if step.local is None else self._nested(old, step.local)
-        old = replace(old, form=here.form, local=local, sure=old.sure and step.sure)
+        old = replace(old, form=step.form, local=local, sure=old.sure and step.sure)
         near, far = sorted((here.all.left.at(self.values), here.all.right.at(self.values)))
         whole = self.whole.at(self.values)
         found = []
@@ -399,6 +392,5 @@ class Reach:
 
     def scanned(self, routes: Routes, axis: Axis) -> Routes:
         """Of what a scan gives, from those of one step: every item up to this one, a hop for each step in between."""
-        items = [route for route in routes if axis in route.form.terms]
-        further = [self._run(route, axis, self.scope.size(axis) - 1) for route in items]
+        further = [self._run(route, axis, self.scope.size(axis) - 1) for route in routes]
         return pruned([*routes, *further], self.values)

@@ -401,7 +401,7 @@ def _repeated(node: Repeat, runs: list[Part], count: Poly, passes: int, steps: P
         share = count if len(node.bodies) == 1 else Poly.of(node.variant.count(variant))
         mine = [run for number, run in enumerate(runs) if len(node.bodies) == 1 or node.variant[number] == variant]
         for path, (items, frozen) in mine[-1].weights.items() if mine else ():
-            key = path if node.shared or len(node.bodies) == 1 else f"{variant}.{path}"
+            key = path if len(node.bodies) == 1 else f"{variant}.{path}"
             weights.setdefault(key, (items if node.shared else items * share, frozen))
     unknown = frozenset[str]().union(*(run.unknown for run in runs))
     return Part(node.name, "repeat", node.name, work, weights, steps, count, last.parts, unknown)

@@ -96,7 +96,16 @@ def test_masks_count_what_they_keep() -> None:
         "past <= seq and not (near < 3)": lambda q, k: k <= q,
         "past <= seq or past <= seq + 2": lambda q, k: k <= q + 2,
         "not (past < seq or past <= seq)": lambda q, k: True,  # no band is known of this, so all counts
+        "past <= seq and true": lambda q, k: k <= q,
+        "false or past <= seq": lambda q, k: k <= q,
+        "past <= seq or true": lambda q, k: True,
+        "not false and past < seq": lambda q, k: k < q,
+        "past <= seq and not (past <= seq - 3)": lambda q, k: q - 3 < k <= q,
         "past + seq <= 4": lambda q, k: True,
+        "2 * past <= seq": lambda q, k: True,
+        "past <= 3 and 2 <= seq": lambda q, k: True,
+        "abs(2 * past - seq) <= 3": lambda q, k: True,
+        "abs(past - seq) <= past": lambda q, k: True,
         "past % 2 == 0": lambda q, k: True,
     }
     for mask, keeps in masks.items():
@@ -160,3 +169,31 @@ def test_bytes_follow_the_dtype() -> None:
     model = attnc.load(TRANSFORMER).block("feed_forward")
     assert model.cost(dtype="bfloat16").moved.value * 2 == model.cost().moved.value
     assert model.cost(batch=3).macs.value == 3 * model.cost().macs.value
+
+
+def test_scores_that_others_read_count_in_full() -> None:
+    """What a mask leaves out need not be computed where the masked op alone reads it; zeros stay zeros in sums."""
+    head = "width n = 6\nwidth k like n\ndepth h = 3, d = 4\n"
+    scores = "    s = dot[d](x, x[n as k])\n    w = softmax[k](s where k <= n)\n"
+    heads = "model net(x: [n, h, d]) -> "
+    kept = {
+        f"{heads}[n, h, d] {{\n{scores}    return dot[k](w, x[n as k])\n}}": (21 + 21) * 12,
+        f"{heads}(a: [n, h, d], b: [h, n, k]) {{\n{scores}    return dot[k](w, x[n as k]), s\n}}": (21 + 36) * 12,
+        f"{heads}(b: [h, n, k], a: [n, h, d]) {{\n{scores}    return s, dot[k](w, x[n as k])\n}}": (21 + 36) * 12,
+        f"{heads}[n, h, d] {{\n{scores}    return dot[k](w, x[n as k]) + 0 * broadcast[d](sum[k](s))\n}}": (21 + 36)
+        * 12,
+        f"{heads}[n, h, d] {{\n{scores}    return dot[k](sum[h](w), x[n as k])\n}}": (21 + 21) * 12,
+        f"{heads}[n, h, d] {{\n{scores}    return dot[k](relu(w) * 2, x[n as k])\n}}": (21 + 36) * 12,
+    }
+    found = {text: attnc.loads(head + text).model("net").cost().kept.value for text in kept}
+    assert found == kept
+
+
+def test_an_op_of_ones_own_passes_the_batch_on() -> None:
+    text = (
+        'width n = 5\ndepth d = 4\nop magic[a: width](x: [a, d], y: [d]) -> [a, d] = "nowhere:magic"\n'
+        "model net(x: [n, d]) -> [n, d] {\n    param p: [d]\n"
+        "    return linear.a[d -> d](magic[n](x, p), bias = false)\n}\n"
+    )
+    cost = attnc.loads(text).model("net").cost(batch=3)
+    assert (cost.macs.value, cost.backward.value) == (3 * 5 * 16, 2 * 3 * 5 * 16)

@@ -150,6 +150,7 @@ def model(body: str) -> attnc.Model:
 use std.attention: attend
 width seq
 width past like seq
+width third like seq
 depth model = 3, tap = 3, place = 4
 width chunk = seq / 4, longer = seq + 3, double = 2 * seq
 const layers = 3, two = 2
@@ -174,7 +175,7 @@ def test_what_is_reached_is_what_the_module_depends_on(name: str) -> None:
         ends = [(depends[-1, 0], depends.tril(-1)), (depends[0, -1], depends.triu(1))]
         path = model(MODELS[name]).cost(seq=n).paths["seq"]
         connected = all(end or not side.any() for end, side in ends) and any(end for end, _ in ends)
-        reached = path.hops is not None and (path.there is None or path.passes <= path.there)
+        reached = path.hops is not None and path.passes <= path.there
         assert reached == connected or (reached and not path.sure), (n, path)
         seen |= {connected} if n > 4 or name not in NEVER else set()  # four are one chunk
     assert (True in seen) == (name not in NEVER)
@@ -187,11 +188,11 @@ def near(name: str, reach: int) -> str:
 
 
 # Number of items: hops, passes (or layers) of those that there are, formula of the hops.
-STACKS: dict[str, tuple[str, dict[int, tuple[int, str, str]]]] = {
+STACKS: dict[str, tuple[str, dict[int, tuple[int | None, str, str]]]] = {
     "before, within and after a repeat": (
         f"x = {near('a', 2)}; repeat layers {{ x = {near('b', 3)} }}; x = {near('c', 4)}",
         {
-            5: (1, "1", "1"),
+            5: (1, "1 of 1", "1"),
             8: (2, "1 of 3", "ceil((seq - 5) / 3) + 1"),
             11: (3, "2 of 3", "ceil((seq - 5) / 3) + 1"),
             16: (5, "3 of 3", "ceil((seq - 7) / 3) + 2"),
@@ -201,7 +202,7 @@ STACKS: dict[str, tuple[str, dict[int, tuple[int, str, str]]]] = {
     "two repeats": (
         f"repeat layers {{ x = {near('b', 3)} }}; repeat two {{ x = {near('c', 5)} }}",
         {
-            6: (1, "1", "1"),
+            6: (1, "1 of 1", "1"),
             7: (2, "2 of 3", "ceil((seq - 1) / 3)"),
             11: (2, "2 of 2", "ceil((seq - 1) / 5)"),
             12: (3, "3 of 5", "two + ceil(seq / 3 - 1 / 3 - 5 two / 3)"),
@@ -212,12 +213,12 @@ STACKS: dict[str, tuple[str, dict[int, tuple[int, str, str]]]] = {
     "all after windows": (
         f"repeat layers {{ x = {near('b', 3)} }};"
         " x = attend[seq, past, model, model](x, x[seq as past], x[seq as past])",
-        {40: (1, "1", "1")},
+        {40: (1, "1 of 1", "1")},
     ),
     "a mean of windows": (
         "repeat layers { x = linear.one[tap, model -> model](window[seq -> seq, tap](x, pad = 1)) };"
         " x = broadcast[seq](mean[seq](x))",
-        {40: (1, "1", "1")},
+        {40: (1, "1 of 1", "1")},
     ),
     "a repeat in a repeat": (
         "repeat two { repeat layers { x = x[seq = max(seq - 2, 0)] } }",
@@ -229,27 +230,27 @@ STACKS: dict[str, tuple[str, dict[int, tuple[int, str, str]]]] = {
     ),
     "what comes in at each pass": (
         f"y = x; x = x * 0; repeat layers {{ x = {near('b', 3)} + y }}",
-        {4: (1, "1", "1"), 7: (2, "2 of 3", "ceil((seq - 1) / 3)"), 10: (3, "3 of 3", "ceil((seq - 1) / 3)")},
+        {4: (1, "1 of 1", "1"), 7: (2, "2 of 3", "ceil((seq - 1) / 3)"), 10: (3, "3 of 3", "ceil((seq - 1) / 3)")},
     ),
     "what comes in at each pass alone": (
         f"y = x; x = broadcast[seq, model](1.5); repeat layers {{ x = {near('b', 3)} + y }}",
-        {4: (1, "1", "1"), 7: (2, "2 of 2", "ceil((seq - 1) / 3)"), 8: (3, "3 of 2", "ceil((seq - 1) / 3)")},
+        {4: (1, "1 of 1", "1"), 7: (2, "2 of 2", "ceil((seq - 1) / 3)"), 8: (3, "3 of 2", "ceil((seq - 1) / 3)")},
     ),
     "what comes in by the number of the pass": (
         "y = x; repeat i in layers { x = tanh(x) + y[seq = max(seq - i - 1, 0)] }",
-        {2: (1, "1", "1"), 4: (1, "1", "1"), 5: (2, "2 of 1", "ceil((seq - 1) / 3)")},
+        {2: (1, "1 of 1", "1"), 4: (1, "1 of 1", "1"), 5: (2, "2 of 1", "ceil((seq - 1) / 3)")},
     ),
     "taps first": (
         "x = sum[tap](x[seq = min(int(tap) + int(seq), |seq| - 1)])",
-        {3: (1, "1", "1"), 4: (2, "2 of 1", "ceil((seq - 1) / (tap - 1))")},
+        {3: (1, "1 of 1", "1"), 4: (2, "2 of 1", "ceil((seq - 1) / (tap - 1))")},
     ),
     "taps last, backwards": (
         "x = sum[tap](x[seq = max(int(seq) - int(tap), 0)])",
-        {3: (1, "1", "1"), 4: (2, "2 of 1", "ceil((seq - 1) / (tap - 1))")},
+        {3: (1, "1 of 1", "1"), 4: (2, "2 of 1", "ceil((seq - 1) / (tap - 1))")},
     ),
     "taps of taps": (
         "x = sum[tap](sum[place](x[seq = clamp(int(seq) + int(tap) - 2 * int(place) + 1, 0, |seq| - 1)]))",
-        {4: (1, "1", "1"), 8: (3, "3 of 1", "ceil((seq - 1) / tap)")},
+        {4: (1, "1 of 1", "1"), 8: (3, "3 of 1", "ceil((seq - 1) / tap)")},
     ),
     "the past, then both sides": (
         "repeat layers { x = attend.b[seq, past, model, model](x, x[seq as past], x[seq as past],"
@@ -267,11 +268,50 @@ STACKS: dict[str, tuple[str, dict[int, tuple[int, str, str]]]] = {
     ),
     "shifts by more and more, then by nine": (
         "repeat i in layers { x = x + x[seq = max(seq - floor(2 ^ i), 0)] }; x = x + x[seq = max(seq - 9, 0)]",
-        {10: (1, "1", "1"), 11: (2, "1 of 3", ""), 17: (4, "3 of 3", ""), 18: (2, "2 of 1", "ceil((seq - 1) / 9)")},
+        {
+            10: (1, "1 of 1", "1"),
+            11: (2, "1 of 3", ""),
+            17: (4, "3 of 3", ""),
+            18: (2, "2 of 1", "ceil((seq - 1) / 9)"),
+        },
+    ),
+    "what comes in through a repeat, further at each pass": (
+        "y = x; repeat i in layers { z = y; repeat two { z = z + z[seq = max(seq - i - 1, 0)] };"
+        " x = tanh(x) + z[seq = max(seq - 1, 0)] }",
+        {4: (2, "1 of 2", "ceil((seq - 2) / 3) + 1"), 8: (3, "2 of 2", "ceil((seq - 2) / 3) + 1")},
+    ),
+    "what others are shown beside a band": (
+        "x = sum[third](sum[past](x[seq as past] where third <= seq and abs(seq - past) <= 2))",
+        {3: (1, "1 of 1", "1"), 8: (4, "4 of 1", "ceil((seq - 1) / 2)")},
+    ),
+    "all, and some of it by strides": (
+        "x = attend.a[seq, past, model, model](x, x[seq as past], x[seq as past]) + attend.b[seq, past, model, model]"
+        "(x, x[seq as past], x[seq as past], mask = (seq - past) % 3 == 0)",
+        {9: (1, "1 of 1", "1")},
+    ),
+    "back, and then a window": (
+        f"repeat layers {{ x = x[seq = max(seq - 1, 0)] }}; x = {near('b', 5)}",
+        {
+            3: (1, "1 of 1", "1"),
+            8: (16, "4 of 1", "layers ceil((seq - 1) / (-layers + 5)) + ceil((seq - 1) / (-layers + 5))"),
+        },
+    ),
+    "the repeat that goes further in a hop": (
+        "repeat layers { x = x[seq = max(seq - 3, 0)] };"
+        " repeat two { x = x[seq = max(seq - 5, 0)]; x = x[seq = max(seq - 5, 0)] }",
+        {12: (4, "2 of 2", "2 ceil((seq - 1) / 10)"), 24: (5, "3 of 5", "2 two + ceil(seq / 3 - 1 / 3 - 10 two / 3)")},
+    ),
+    "shifts by less and less": (
+        "repeat i in layers { x = x + x[seq = max(seq - 2 + i, 0)] }",
+        {3: (1, "1 of 1", "1"), 4: (2, "2 of 3", ""), 5: (None, "1 of 1", "")},
+    ),
+    "copies by their index": (
+        "x = attend[seq, past, model, model](x, x[seq = past], x[seq = past], mask = abs(seq - past) <= 2)",
+        {8: (4, "4 of 1", "ceil((seq - 1) / 2)")},
     ),
     "shifts of all lengths": (  # without the routes that others cover these are 1,024
         "; ".join(f"x = x + x[seq = max(seq - {2**power}, 0)]" for power in range(10)),
-        {1024: (10, "1", "10"), 1025: (2, "2 of 1", "ceil((seq - 1) / 512)")},
+        {1024: (10, "1 of 1", "10"), 1025: (2, "2 of 1", "ceil((seq - 1) / 512)")},
     ),
 }
 
@@ -283,10 +323,30 @@ def test_fewest_hops(name: str) -> None:
     for n in expected:
         cost = model(f"\n{body}\nreturn x".replace("; ", "\n").replace(";", "\n")).cost(seq=n)
         path = cost.paths["seq"]
-        passes = "1" if path.there is None else f"{path.passes} of {path.there}"
+        passes = f"{path.passes} of {path.there}"
         assert path.sure
         found[n] = (path.hops, passes, "" if path.formula is None else str(cost.figure(path.formula)))
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "n", "hops"),
+    [
+        ("x = merge[chunk, place -> seq](cumsum[chunk](split[seq -> chunk, place](x)))", 16, None),
+        ("x = merge[chunk, place -> seq](broadcast[chunk](mean[chunk](split[seq -> chunk, place](x))))", 16, 2),
+        ("x = x[seq = |seq| - 1 - seq]", 9, 1),
+        (
+            "y = concat[seq, past -> double](x, x[seq as past])\nx = y[double = index[double](int(seq) + |seq| - 2)]",
+            9,
+            4,
+        ),
+        ("x = x[seq = min(2 * int(seq), |seq| - 1)]", 9, None),
+    ],
+)
+def test_bounds_alone(body: str, n: int, hops: int | None) -> None:
+    """Every other item, from the end, across a seam: at least so many hops, or none at all."""
+    path = model(f"\n{body}\nreturn x").cost(seq=n).paths["seq"]
+    assert path.hops == hops and (hops is None or not path.sure)
 
 
 def test_any_item_by_content() -> None:

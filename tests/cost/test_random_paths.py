@@ -58,7 +58,7 @@ def judge(seed: int) -> dict[int, object]:
         ends = [(depends[-1, 0], depends.tril(-1)), (depends[0, -1], depends.triu(1))]
         connected = all(end or not side.any() for end, side in ends) and any(end for end, _ in ends)
         path = net.cost(seq=n).paths["seq"]
-        reached = path.hops is not None and path.passes <= (path.there or 1)
+        reached = path.hops is not None and path.passes <= path.there
         if reached != connected and (path.sure or connected):
             wrong[n] = path
     return wrong
