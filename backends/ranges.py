@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from ..compiler.axes import Axis
-from ..compiler.static import Arith, Literal, SizeOf, Static, evaluate
+from ..compiler.static import Arith, SizeOf, Static, evaluate
 
 Linear = Mapping[Axis | None, int]  # coefficients of sizes; None is the constant term
 Ends = tuple[Linear, ...] | None  # several: the least, or the largest, of them; None: nothing is known
@@ -37,7 +37,7 @@ def _sum(a: Linear, b: Linear, times: int) -> Linear:
     total = dict(a)
     for axis, factor in b.items():
         total[axis] = total.get(axis, 0) + times * factor
-    return {axis: factor for axis, factor in total.items() if factor or axis is None}
+    return total
 
 
 def add(a: Ends, b: Ends, times: int = 1) -> Ends:
@@ -55,7 +55,7 @@ class Bounds:
         self._least = least
 
     def size(self, axis: Axis) -> Ends:
-        return ({self._same(axis): 1, None: 0},)
+        return ({self._same(axis): 1},)
 
     def positions(self, axis: Axis) -> Interval:
         """Indices of an axis: 0 .. |axis| - 1."""
@@ -67,8 +67,6 @@ class Bounds:
 
     def _linear(self, static: Static) -> Ends:
         match static:
-            case Literal(value):
-                return constant(value) if isinstance(value, int) else None
             case SizeOf(axis):
                 return self.size(axis)
             case Arith("+" | "-" as op, (a, b)):
@@ -86,10 +84,10 @@ class Bounds:
         for axis, factor in _sum(b, a, -1).items():
             if axis is None:
                 total += factor
-            elif factor > 0:
-                total += factor * self._least(axis)
             elif factor < 0:
                 return False
+            else:
+                total += factor * self._least(axis)
         return total >= 0
 
     def at_most(self, a: Ends, b: Ends) -> bool:
@@ -140,19 +138,7 @@ class Bounds:
     def _extreme(self, op: str, a: Interval, b: Interval) -> Interval:
         """max is at least each lower end, and at most the larger of the upper ones; min likewise."""
         if op == "maximum":
-            low = (
-                a.low
-                if b.low is None or self.at_most(b.low, a.low)
-                else b.low
-                if a.low is None or self.at_most(a.low, b.low)
-                else a.low
-            )
+            low = b.low if a.low is None or self.at_most(a.low, b.low) else a.low
             return Interval(low, self._either(a.high, b.high))
-        high = (
-            a.high
-            if b.high is None or self.at_most(a.high, b.high)
-            else b.high
-            if a.high is None or self.at_most(b.high, a.high)
-            else a.high
-        )
+        high = b.high if a.high is None or self.at_most(b.high, a.high) else a.high
         return Interval(self._either(a.low, b.low), high)

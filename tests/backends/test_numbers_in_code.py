@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+import attnc
+from attnc.backends.extents import claim_of, holds
 from attnc.backends.ranges import ANY, Bounds, Interval, constant
 from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, static_code
 from attnc.backends.writing import is_path, passes, standard_imports, wrap
 from attnc.compiler.axes import Axis, Kind
+from attnc.compiler.graph import Apply
 from attnc.compiler.static import Arith, Literal, SizeOf, Static
 
 # -- Python expressions ----------------------------------------------------------------------------------------------
@@ -281,6 +284,18 @@ INDEX = {  # an index into T, or none
     "select(b, t, 0)": (BOUNDS.apply("select", [ANY, PLACES, literal(0)]), True),
     "select(b, t, |t|)": (BOUNDS.apply("select", [ANY, PLACES, SIZE]), False),
     "select(b, -1, t)": (BOUNDS.apply("select", [ANY, literal(-1), PLACES]), False),
+    "max(n, |t|)": (BOUNDS.apply("maximum", [ANY, SIZE]), False),
+    "min(max(n, 0), |t| - 1)": (BOUNDS.apply("minimum", [BOUNDS.apply("maximum", [ANY, literal(0)]), LAST]), True),
+    "min(|t| - 1, max(0, n))": (BOUNDS.apply("minimum", [LAST, BOUNDS.apply("maximum", [literal(0), ANY])]), True),
+    "max(t, 1)": (BOUNDS.apply("maximum", [PLACES, literal(1)]), False),
+    "max(s, t)": (BOUNDS.apply("maximum", [BOUNDS.positions(S), PLACES]), False),
+    "min(s, t)": (BOUNDS.apply("minimum", [BOUNDS.positions(S), PLACES]), False),  # of two unlike ends the first
+    "min(t, s)": (BOUNDS.apply("minimum", [PLACES, BOUNDS.positions(S)]), True),
+    "n % 1": (BOUNDS.apply("%", [ANY, literal(1)]), True),
+    "n % 0": (BOUNDS.apply("%", [ANY, literal(0)]), False),
+    "|t| - 3 / 2": (BOUNDS.static(Arith("-", (SizeOf(T), Arith("/", (Literal(3), Literal(2)))))), False),
+    "|t| - 2 / 2": (BOUNDS.static(Arith("-", (SizeOf(T), Arith("//", (Literal(2), Literal(2)))))), True),
+    "|t| - 1 / 0": (BOUNDS.static(Arith("-", (SizeOf(T), Arith("//", (Literal(1), Literal(0)))))), False),
     "t * 1": (BOUNDS.apply("*", [PLACES, literal(1)]), False),  # not followed
     "s": (BOUNDS.positions(S), False),
 }
@@ -311,3 +326,45 @@ def test_of_too_many_alternatives_nothing_is_known() -> None:
     assert seven == ANY
     assert BOUNDS.apply("+", [several, several]) == ANY  # nine
     assert BOUNDS.within(BOUNDS.apply("+", [several, BOUNDS.union(known(0, 0), known(0, 1))]), FOUR)
+
+
+# -- what ops take for granted of extents ----------------------------------------------------------------------------
+
+OPS = """
+depth model = 6, a = 2, b = 3, more = 5, k = 2, six = 6
+block ops(x: [model], y: [a, b], z: [a], w: [b], u: [six]) -> (i: [a, b], j: [model], l: [more], m: [k], n: [six]) {
+    best = topk[model -> k](x)
+    return split[model -> a, b](x), exp(merge[a, b -> model](y)), concat[a, b -> more](z, w), x[model = best], exp(u)
+}
+"""
+CLAIMS = {"split": "model == (a * b)", "merge": "model == (a * b)", "concat": "more == (a + b)", "topk": "k <= model"}
+# What is put in an axis' place, and which of the claims then still hold.
+PUT: dict[str, tuple[dict[str, str], set[str]]] = {
+    "themselves": ({}, {"split", "merge", "concat", "topk"}),
+    "another of the same size": ({"model": "six"}, {"split", "merge", "concat", "topk"}),
+    "a smaller whole": ({"model": "more"}, {"concat", "topk"}),
+    "a larger part": ({"a": "b"}, {"topk"}),
+    "a larger sum": ({"more": "six"}, {"split", "merge", "topk"}),
+    "as many as there are": ({"k": "six"}, {"split", "merge", "concat", "topk"}),
+    "more than there are": ({"k": "six", "model": "more"}, {"concat"}),
+}
+
+
+def shown(static: Static) -> str:
+    match static:
+        case SizeOf(one):
+            return one.name
+        case Arith(op, args):
+            return f"({f' {op} '.join(map(shown, args))})"
+    raise AssertionError(static)
+
+
+@pytest.mark.parametrize("put", PUT)
+def test_what_is_claimed_of_extents(put: str) -> None:
+    graph = attnc.loads(OPS).block("ops").graph
+    claims = {node.op: claim for node in graph.nodes if isinstance(node, Apply) and (claim := claim_of(node))}
+    assert {op: f"{shown(left)} {is_} {shown(right)}" for op, (left, is_, right) in claims.items()} == CLAIMS
+    axes = {one.name: one for one in graph.axes}
+    others, hold = PUT[put]
+    instead = {one: axes[others.get(name, name)] for name, one in axes.items()}
+    assert {op for op, claim in claims.items() if holds(claim, instead)} == hold
