@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,7 @@ import attnc
 from attnc import backends
 from attnc.backends import WeightsError, build_torch
 from attnc.backends.init import initial, initial_weights
-from attnc.backends.load import function_name, run_source
+from attnc.backends.load import function_name, laid_out, run_source
 from attnc.compiler.inventory import inventory
 
 from .agreement import graph_of
@@ -212,3 +213,24 @@ def test_inputs_by_the_names_of_the_spec_in_every_method() -> None:
             and [int(x[0]) for x in side.stream(ids[:, :2], 3, **{"from": wrap(offset)})] == new[0].tolist()
         )
     assert type(deep).__name__ == "F_" and type(deep).__module__.startswith("attnc_generated_f_")
+
+
+def test_where_weights_lie() -> None:
+    """One after another, each from a line of the cache on; those that are read together in one array of their own."""
+    shapes = {"a": (3,), "q": (2, 4), "b": (5, 7), "k": (3, 4), "u": (1, 4), "v": (2, 4), "last": (16,), "end": ()}
+    given = {path: np.arange(math.prod(shape)).reshape(shape) + 100 for path, shape in shapes.items()}
+    together = [("q", "k"), ("u", "v"), ("k", "u"), ("a", "a")]  # of what lies in one array already nothing is made
+    for dtype, line in ((np.dtype("float32"), 16), (np.dtype("float64"), 8), (np.dtype("float16"), 32)):
+        arrays = laid_out(shapes, given, dtype, together)
+        assert list(arrays) == list(shapes)
+        assert all((arrays[path] == given[path]).all() and arrays[path].dtype == dtype for path in shapes)
+        first = arrays["a"].__array_interface__["data"][0]
+        at = {path: (array.__array_interface__["data"][0] - first) // dtype.itemsize for path, array in arrays.items()}
+        sizes = [("a", 3), ("q", 8 + 12), ("b", 35), ("u", 4 + 8), ("last", 16), ("end", 1)]
+        ends = [0]
+        for _, size in sizes:
+            ends.append(ends[-1] + -(-size // line) * line)
+        expected = {path: place for (path, _), place in zip(sizes, ends, strict=False)}
+        assert at == expected | {"k": expected["q"] + 2, "v": expected["u"] + 4}
+        # five results of four operands lie operand by operand, three of four result by result
+        assert [stride // dtype.itemsize for stride in (*arrays["q"].strides, *arrays["v"].strides)] == [1, 5, 4, 1]
