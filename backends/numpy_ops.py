@@ -238,7 +238,7 @@ def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> 
         x, mask, order = masked(body, node, x, mask)
         x = body.full(x, [axis for axis in node.axes if not x.has(axis)])
         order = (*(axis for axis in order if axis not in x.axes), *x.axes)
-        mask = mask if mask.number else body.align(mask, order, short=True)
+        mask = body.align(mask, order, short=True)
         fed = [x, mask]
     whole = replace(x, axes=order)
     body.helper(node.op)

@@ -42,7 +42,7 @@ def masked(body: Body, node: Apply, x: Val, mask: Val) -> tuple[Val, Val, tuple[
     order = body.union_order([x, mask], node.out) if not set(mask.axes) <= set(x.axes) else x.axes
     missing = [axis for axis in node.axes if axis not in order]
     order = (*order, *missing)
-    return body.align(x, order, short=True), mask if mask.number else body.align(mask, order, short=True), order
+    return body.align(x, order, short=True), body.align(mask, order, short=True), order
 
 
 def is_usual_scale(scale: Static, d: Axis) -> bool:
