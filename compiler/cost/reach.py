@@ -213,7 +213,8 @@ class Reach:
             else:
                 left, right = (self.whole if limit is None else limit * scale for limit in limits(support, near, axis))
                 form = form.plus(Form({near: scale}, ZERO))
-            route = self._wider(replace(self._moving(route, axis, left, right), form=form), left, right)
+            every = near is None or min(left.at(self.values), right.at(self.values)) >= self.whole.at(self.values)
+            route = self._wider(replace(self._moving(route, axis, every), form=form), left, right)
         return route
 
     def _wider(self, route: Route, left: Poly, right: Poly) -> Route:
@@ -225,18 +226,17 @@ class Reach:
 
         return replace(route, own=Span(within(own.left), within(own.right), own.hops))
 
-    def _moving(self, route: Route, axis: Axis, left: Poly, right: Poly) -> Route:
-        """Before it moves along an axis that far: within blocks, if that is a part of the width alone.
+    def _moving(self, route: Route, axis: Axis, every: bool) -> Route:
+        """Before it moves along an axis (every: to all of its items): within blocks, if that is a part of the width.
 
         Where blocks are left by less than a block, or items between those that it moves to, not all have as far to go.
         """
         scale = route.form.terms[axis]
         others = [c for other, c in route.form.terms.items() if other != axis]
         local = self._nested(route, scale * self.scope.size(axis)) if others else None
-        far = max(left.at(self.values), right.at(self.values)) >= self.whole.at(self.values)
         parts = bool(others) if route.local is None else scale.at(self.values) % route.local.at(self.values) != 0
         strides = any(c.at(self.values) < scale.at(self.values) for c in others)
-        return replace(route, local=local, sure=route.sure and (far or not ((local is None and parts) or strides)))
+        return replace(route, local=local, sure=route.sure and (every or not ((local is None and parts) or strides)))
 
     def _nested(self, route: Route, size: Poly) -> Poly | None:
         """The size of the blocks, if those in which it stayed so far lie within such ones, or the other way round."""
@@ -251,7 +251,7 @@ class Reach:
         if scale is None:
             return route
         far = scale * (self.scope.size(axis) - 1)
-        return self._wider(self._moving(route, axis, far, ZERO).further(hops=hops), far, ZERO)
+        return self._wider(self._moving(route, axis, False).further(hops=hops), far, ZERO)
 
     def _put(self, route: Route, axis: Axis, form: Form) -> Route:
         """With a form in an axis' place."""
@@ -282,7 +282,7 @@ class Reach:
             return self._summed(route, (axis,), {}, ONE)
         if index.clamped is None:
             return replace(self._summed(route, (axis,), {}, ONE), sure=False)
-        moving = self._moving(route, axis, ZERO, ZERO)
+        moving = self._moving(route, axis, False)
         return self._around(self._put(route, axis, index.clamped), axis.family, moving)
 
     def _around(self, route: Route, family: int, moving: Route) -> Route:
@@ -312,7 +312,7 @@ class Reach:
         stride, pad = self.scope.number(node.options["stride"]), self.scope.number(node.options["pad"])
         scale = route.form.terms[axis]
         taps = scale * (self.scope.size(tap) - 1)
-        moved = self._put(self._moving(route, axis, ZERO, taps), axis, Form({place: stride}, -pad))
+        moved = self._put(self._moving(route, axis, False), axis, Form({place: stride}, -pad))
         return self._shifted(moved, ZERO, taps)
 
     def _merged(self, route: Route, node: Apply) -> Route:
