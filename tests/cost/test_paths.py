@@ -305,6 +305,10 @@ STACKS: dict[str, tuple[str, dict[int, tuple[int | None, str, str]]]] = {
         "repeat i in layers { x = x + x[seq = max(seq - 2 + i, 0)] }",
         {3: (1, "1 of 1", "1"), 4: (2, "2 of 3", ""), 5: (None, "1 of 1", "")},
     ),
+    "shifts by an index that is computed": (
+        "x = x + x[seq = index[seq](max(int(seq) - 3, 0))]",
+        {4: (1, "1 of 1", "1"), 8: (3, "3 of 1", "ceil((seq - 1) / 3)")},
+    ),
     "copies by their index": (
         "x = attend[seq, past, model, model](x, x[seq = past], x[seq = past], mask = abs(seq - past) <= 2)",
         {8: (4, "4 of 1", "ceil((seq - 1) / 2)")},
