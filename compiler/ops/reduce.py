@@ -17,18 +17,14 @@ if TYPE_CHECKING:
 def dot(call: OpCall) -> Wire | None:
     """Multiply, aligned on shared axes, and sum over the axes in brackets (D7); check the marks (D6)."""
     ok = True
+    several = len(call.operands) > 1
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         holders = [wire for wire in call.operands if wire.has(axis)]
-        if len(call.operands) > 1 and len(holders) < 2:  # of a chain, `dot[k, l](a, b, c)`, each axis joins two
-            for wire, place in zip(call.operands, call.spans, strict=True):
-                if not wire.has(axis):
-                    call.lacks(wire, axis, place, f"`dot` contracts `{axis.name}`, which this operand lacks", span)
-                    ok = False
-                    break
-        elif not holders:
-            call.lacks(
-                call.operands[0], axis, call.spans[0], f"`dot` contracts `{axis.name}`, which its operand lacks", span
-            )
+        if len(holders) < (2 if several else 1):  # of a chain, `dot[k, l](a, b, c)`, each axis joins two
+            places = zip(call.operands, call.spans, strict=True)
+            wire, place = next((wire, place) for wire, place in places if not wire.has(axis))
+            which = "this operand" if several else "its operand"
+            call.lacks(wire, axis, place, f"`dot` contracts `{axis.name}`, which {which} lacks", span)
             ok = False
     for wire, place in zip(call.operands, call.spans, strict=True):
         if wire.is_bool or (isinstance(wire.element, IndexInto) and wire.role > Role.TABLE):

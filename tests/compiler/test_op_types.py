@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import attnc
-from attnc.compiler.graph import Apply
+from attnc.compiler.graph import Apply, Role
 from attnc.compiler.wires import show_type
 
 HEAD = (
@@ -261,8 +261,24 @@ JUDGED = {
     "select(x, x, x)": "E0304",
     "select(m, x, m)": "E0304",
     "dot[d](x, y, m)": "E0304",
+    "dropout(x, 0.1)": "",
+    "layernorm.w[d](x, 0.1)": "",
+    "rmsnorm.w[d](x, 0.1)": "",
+    "layernorm.w[d](x, 0.1, false)": "E0319",
+    "l2norm[d](x, 1)": "E0319",
+    "linear.w[d -> e](x, false)": "E0319",
+    "window[q -> q, c](x, 1)": "E0319",
+    "pad[d -> e](x, 1)": "E0319",
+    "argsort[v -> v2](l, true)": "E0319",
+    "cross_entropy[v](l, i, 0.1)": "E0319",
     "max(i, i2, seq)": "E0306",
     "max(i, i2, u)": "",
+    "sum[k, a](1 where mk)": "E0301",
+    "sum[a, k](1 where mk)": "E0301",
+    "sum[k, q](1 where mqk)": "",
+    "dot[v](x, y)": "E0301",
+    "dot[v](x)": "E0301",
+    "dot[d](x, y, z)": "",
     "dot[d, k](x, y)": "E0301",
     "dot[k, d](x, y)": "E0301",
     "sum[d, k](x)": "E0301",
@@ -283,6 +299,27 @@ def test_judgements(expression: str, code: str) -> None:
         found = [diagnostic.code for diagnostic in error.diagnostics]
     unread = ("W0502", "W0503")  # what is given, and made, is not read
     assert [each for each in found if each not in unread] == ([code] if code else [])
+
+
+# What a value hangs on; a number that is spread is a table, which is computed in float64.
+ROLES = {
+    "broadcast[q](2)": Role.TABLE,
+    "broadcast[q](2) + 1": Role.TABLE,
+    "seq * 2": Role.TABLE,
+    "sum[seq](seq * 1)": Role.TABLE,
+    "linear.w[d -> e](broadcast[d](1.5))": Role.WEIGHT,
+    "x * 0": Role.DATA,
+    "sum[k](1 where mk)": Role.DATA,
+    "rmsnorm[d](broadcast[d](seq * 1), scale = false)": Role.TABLE,
+}
+
+
+@pytest.mark.parametrize(("expression", "role"), ROLES.items(), ids=ROLES)
+def test_what_it_hangs_on(expression: str, role: Role) -> None:
+    text = f"{HEAD}block f({GIVEN}) -> int[] {{\n    made = {expression}\n    return 0\n}}\n"
+    graph = attnc.loads(text).block("f").graph
+    (node,) = [node for node in graph.nodes if isinstance(node, Apply) and node.out.name == "made"]
+    assert node.out.role is role
 
 
 # Options at both ends of what they may be.

@@ -43,6 +43,17 @@ CASES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
         }""",
         (np.arange(6.0),), (1 + 3 + 5) * 4 + 300 + 2000,
     ),
+    "a width of a block's own": (
+        """
+        width t
+        depth d = 2
+        model net(x: [t]) -> [] {
+            width half = t / d, twice = 2 * half
+            y = split[t -> half, d](x)
+            return sum[half](y[d = 1]) + |half| * 100 + |twice| * 1000
+        }""",
+        (np.arange(6.0),), (1 + 3 + 5) + 300 + 6000,
+    ),
     "a const that the call gives": (
         """
         depth d = 2
