@@ -118,6 +118,6 @@ def annotation(body: Body, val: Val, array: str) -> str:
 
 
 def _dimension(axis: Axis) -> str:
-    """The name of an axis as jaxtyping takes it, which refuses `__x`; a keyword would read as code."""
-    name = f"axis{axis.name}" if axis.name.startswith("__") else axis.name
+    """The name of an axis as jaxtyping takes it, which reads a `_` in front; a keyword would read as code."""
+    name = f"axis{axis.name}" if axis.name.startswith("_") else axis.name
     return f"{name}_" if keyword.iskeyword(name) else name

@@ -282,9 +282,10 @@ class Calls(Layout):
             reached = {place}.union(*(_reached(plan, place, again) for plan in plans))
             needs = needed(vals[number].needs for number in reached)
             thin = val.thin | {own_axes[axis] for axis in state.thin}
-            lead = join_leads([val.lead, *(v.lead for v in vals)]) if state.lead else val.lead
-            if val.lead != lead:
-                lead = SOME
+            made = [other.lead for plan in plans if (other := plan.outputs[place]) is not None]
+            lead = join_leads([val.lead, *(v.lead for v in vals)]) if any(made) else val.lead
+            if val.lead != lead or NONE in made:  # some pass may have made it anew, of what has none
+                lead = SOME if lead else NONE
             result = replace(
                 val, code=Code(target), thin=thin, lead=lead, kind=kind_of(out), table=is_table(out), needs=needs,
                 names=frozenset({target}), depth=0, bounds=ANY,

@@ -306,7 +306,7 @@ class NumpyEmitter(Emitter):
         for plan in program.plans:
             if plan.key not in self.functions:
                 self.functions[plan.key] = names.give(_snake(plan.name))
-        self.globals = helper_names(NUMPY) | frozenset(self.functions.values())
+        self.globals = helper_names(NUMPY) | {*self.functions.values(), *(plan.results for plan in program.plans)}
 
     def body(self, plan: Plan) -> NumpyBody:
         return NumpyBody(self, plan)
@@ -328,7 +328,7 @@ class NumpyEmitter(Emitter):
             body = self.bodies[plan.key]
             assert isinstance(body, NumpyBody)
             if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
-                lines = [f"class {plan.name}Output(NamedTuple):"]
+                lines = [f"class {plan.results}(NamedTuple):"]
                 for name, val in zip(output_names(plan), body.returned, strict=True):
                     lines.append(f"    {name}: {annotation(body, val, 'Array')}")
                 results.append("\n".join(lines))
@@ -400,7 +400,7 @@ class NumpyEmitter(Emitter):
         elif len(kinds) == 1:
             kind = kinds[0]
         elif plan.graph.kind == "model":
-            kind = f"{plan.name}Output"
+            kind = plan.results
         else:
             kind = f"tuple[{', '.join(kinds)}]"
         return f"tuple[{kind}, dict[str, Captured]]" if plan.is_root and self.captures.wanted else kind
@@ -412,7 +412,7 @@ class NumpyEmitter(Emitter):
         text = values[0] if len(values) == 1 else ", ".join(values)
         shown = ", ".join(body.shown(val.axes) for val in body.returned)
         if plan.graph.kind == "model" and len(values) > 1:
-            text = f"{plan.name}Output({text})"
+            text = f"{plan.results}({text})"
         if not (plan.is_root and self.captures.wanted):
             return wrap(f"return {text}", shown if not all(is_path(value) for value in values) else "", 116)
         return [

@@ -33,6 +33,7 @@ from ..compiler.graph import (
 )
 from ..compiler.masks import Index, Leaf, Number, Op, Term
 from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, evaluate, exact
+from .helper_text import NUMPY, TORCH, helper_names
 from .names import Namer, camel
 
 
@@ -174,6 +175,7 @@ class Plan:
     instances: list[tuple[Mapping[Axis, Axis], Mapping[Const, Const]]]  # complete before any code is made
     is_root: bool
     captured: frozenset[int]  # ids of values to record
+    results: str = ""  # the class of its results, where a model has several
     on_path: bool = False  # it, or something nested in it, records values
     # Filled while emitting, and joined until nothing changes:
     inputs: list[InputState] = field(default_factory=list)
@@ -259,7 +261,7 @@ class Program:
         self._by_key: dict[str, Plan] = {}
         self._by_graph: dict[int, Plan] = {}
         self._lifted: dict[int, frozenset[Axis]] = {}
-        self._names = Namer(frozenset({"Cache", "Decoder", "Decodes", "History"}) if steps else frozenset())
+        self._names = Namer(helper_names((*TORCH, *NUMPY)))  # what the file may carry along keeps its names
         self.bindings: dict[int, tuple[dict[Axis, Axis], dict[Const, Const]]] = {}  # the class's own -> the instance's
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
         self._visit(root, frozenset(), "")
@@ -272,6 +274,9 @@ class Program:
                 number += 1
                 plan.name = f"{wish}{number}"
             plan.name = self._names.give(plan.name)
+        for plan in self.plans:
+            if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
+                plan.results = self._names.give(f"{plan.name}Output")
 
     def plan(self, graph: Graph) -> Plan:
         return self._by_graph[id(graph)]

@@ -568,7 +568,7 @@ class TorchEmitter(Emitter):
     def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
         super().__init__(program, captures)
         self.decoding = decoding
-        self.globals = helper_names(TORCH) | frozenset(plan.name for plan in program.plans)
+        self.globals = helper_names(TORCH) | {name for plan in program.plans for name in (plan.name, plan.results)}
 
     def body(self, plan: Plan) -> TorchBody:
         return TorchBody(self, plan)
@@ -613,7 +613,7 @@ class TorchEmitter(Emitter):
         return self.decoding is not None and self.decoding.prompt is not None
 
     def _results(self, plan: Plan, body: TorchBody) -> str:
-        lines = [f"class {plan.name}Output(NamedTuple):"]
+        lines = [f"class {plan.results}(NamedTuple):"]
         for name, val in zip(output_names(plan), body.returned, strict=True):
             lines.append(f"    {name}: {annotation(body, val, 'Tensor')}")
         return "\n".join(lines)
@@ -733,7 +733,7 @@ class TorchEmitter(Emitter):
         elif len(kinds) == 1:
             kind = kinds[0]
         elif plan.graph.kind == "model":
-            kind = f"{plan.name}Output"
+            kind = plan.results
         else:
             kind = f"tuple[{', '.join(kinds)}]"
         return f"tuple[{kind}, dict[str, Captured]]" if plan.is_root and self.captures.wanted else kind
@@ -745,7 +745,7 @@ class TorchEmitter(Emitter):
         text = values[0] if len(values) == 1 else ", ".join(values)
         shown = ", ".join(body.shown(val.axes) for val in body.returned)
         if plan.graph.kind == "model" and len(values) > 1:
-            text = f"{plan.name}Output({text})"
+            text = f"{plan.results}({text})"
         if not (plan.is_root and self.captures.wanted):
             return wrap(f"return {text}", shown if not all(is_path(value) for value in values) else "", 112)
         return [

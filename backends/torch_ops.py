@@ -68,6 +68,8 @@ def _matmul(a: Val, b: Val, c: Axis) -> tuple[tuple[Axis, ...], Code] | None:
     shared = [axis for axis in a.axes if axis in b.axes and axis != c]
     left = [axis for axis in a.axes if axis not in shared and axis != c]
     right = [axis for axis in b.axes if axis not in shared and axis != c]
+    if c not in a.axes or c not in b.axes:  # one has it in name only
+        return None
     if b.lead == NONE and not shared and len(right) <= 1 and a.axes[-1] == c:  # a shared matrix: any rows
         text = b.code.at(TERM + 1) if b.axes[0] == c else f"{b.atom}.mT"
         return (*left, *right), Code(f"{a.code.at(TERM)} @ {text}", TERM)

@@ -302,6 +302,33 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "    return y * x[inner = 0]\n}\n",
         {"x": (3, 2)},
     ),
+    # Names: of the class of results and of classes that the file carries along; axes that jaxtyping takes otherwise.
+    "names of results, helpers and axes": (
+        "width _4 = 4\nwidth _\ndepth _x = 3, e = 2\n"
+        "block grouped_linear(x: [_x, e]) -> [_x, e] {\n    return linear.L[e: _x -> _x](x)\n}\n"
+        "block net_output(x: [_x, e]) -> [_x, e] {\n    return x * 2\n}\n"
+        "model net(x: [_x, e], y: [_4, _]) -> (a: [_x, e], b: [_4, _]) {\n"
+        "    NetOutput = grouped_linear(x)\n    GroupedLinear = net_output(NetOutput)\n"
+        "    return NetOutput + GroupedLinear, y + broadcast[_4](mean[_4](y))\n}\n",
+        {"x": (3, 2), "y": (4, 3)},
+    ),
+    # What a pass made of weights alone had no batch: the result neither.
+    "pass that makes a value of weights": (
+        "width q\ndepth d = 2\n"
+        "model net(x: [q], y: [q]) -> (a: [q], b: [q]) {\n"
+        "    param P: [d] ~ normal(0.3)\n"
+        "    repeat.r 2 {\n        y = tanh(x + y)\n        x = broadcast[q](mean[d](P))\n    }\n"
+        "    return x, y\n}\n",
+        {"x": (3,), "y": (3,)},
+    ),
+    # PyTorch transposed a vector: the weights have the axis that is summed over in name only.
+    "product with weights spread over its axis": (
+        "width q\ndepth d = 2\n"
+        "model net(z: [q, d], s: [q]) -> [d] {\n"
+        "    param P: [d] ~ normal(0.3)\n"
+        "    return dot[q](softmax[q](s), broadcast[q](tanh(P))) + mean[q](z)\n}\n",
+        {"z": (3, 2), "s": (3,)},
+    ),
 }  # fmt: skip
 
 
