@@ -282,7 +282,7 @@ class Calls(Layout):
             reached = {place}.union(*(_reached(plan, place, again) for plan in plans))
             needs = needed(vals[number].needs for number in reached)
             thin = val.thin | {own_axes[axis] for axis in state.thin}
-            made = [found.lead for plan in plans if (found := plan.outputs[place]) is not None]
+            made = [one.lead for one in (plan.outputs[place] for plan in plans) if one is not None]
             lead = join_leads([val.lead, *(v.lead for v in vals)]) if any(made) else val.lead
             if val.lead != lead or NONE in made:  # some pass may have made it anew, of what has none
                 lead = SOME if lead else NONE
