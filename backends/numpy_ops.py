@@ -185,7 +185,7 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         else:
             text = Code(f"np.where({mask.text}, {x.text}, {low})")
         x = body.combine(fed, text, order, out, kind=x.kind, table=x.table)
-        x = body.full(x, [axis for axis in axes if axis in x.thin])
+        x = body.full(x, axes)
     else:
         x, mask, order = masked(body, node, x, mask)
         fed = [x, mask]
@@ -229,7 +229,7 @@ def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     x = body.real(vals[0], is_table(node.out))
     if x.number:  # a mask alone says where it is
         dtype = body.float64() if is_table(node.out) else body.dtype
-        x = replace(x, code=Code(body.filled("()", x.text, "real", dtype)), number=False, table=is_table(node.out))
+        x = replace(x, code=Code(body.filled("()", x.text, "real", dtype)), number=False)
     fed = [x]
     if mask is None:
         x = body.full(x, node.axes)

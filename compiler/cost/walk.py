@@ -447,7 +447,7 @@ def _masks(inside: _Inside) -> Mapping[int, Facts]:
     for node in reversed(inside.graph.nodes):
         if not isinstance(node, Apply):
             continue
-        mask = node.mask if node.mask is not None and node.op != "cumsum" else None
+        mask = node.mask
         if mask is None and (OPS[node.op].group == "pointwise" or node.op == "dropout"):
             mask = found.get(node.out.id)
         if mask is None:
