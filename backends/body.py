@@ -33,11 +33,11 @@ from ..compiler.static import Literal
 from .calls import Calls
 from .capture import Captures
 from .extents import claim_of, holds
-from .layout import INLINE, Reader, plan_axes
+from .layout import INLINE, Reader, but, plan_axes
 from .plan import OutputState, Plan, Program
 from .static_code import Code, apply, number, static_code
 from .steps import STEPS, Kept
-from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed
+from .values import FULL, NONE, SOME, Val, is_table, kind_of, needed
 from .writing import is_path
 
 
@@ -107,11 +107,11 @@ class Body(Calls):
                     return
                 code = self.static(value) if not isinstance(value, Literal) else number(value.value)
                 val = Val(code, kind=kind_of(out), table=True, number=True, bounds=self.bounds.static(value))
-                self._finish(node, out, val, inline=True)
+                self._finish(node, out, val)
             case Positions(axis, out):
                 extent = self.extent(axis).text
-                val = Val(Code(self.arange(extent)), (axis,), kind="int", bounds=self.bounds.positions(axis), depth=1)
-                self._finish(node, out, val, inline=True)
+                val = Val(Code(self.arange(extent)), (axis,), kind="int", bounds=self.bounds.positions(axis))
+                self._finish(node, out, val)
             case Parameter(weight, out):
                 self._parameter(node, weight, out)
             case Apply():
@@ -135,20 +135,16 @@ class Body(Calls):
             slices.pop()
         if slices:
             text = f"{text}[{', '.join(slices)}]"
-        self._finish(node, out, Val(Code(text), axes), inline=True)
+        self._finish(node, out, Val(Code(text), axes))
 
-    def _finish(self, node: Node, out: Value, val: Val, inline: bool) -> None:
+    def _finish(self, node: Node, out: Value, val: Val) -> None:
         """Binds a node's result: to a variable, or, read once and short, to its expression."""
         self.release(reads(node))
         left = self.reads_left(out)
         captured = out.id in self.plan.captured
-        unnamed = out.name is None
-        short = len(val.text) <= INLINE and val.depth <= 4
         last = len(self.graph.outputs) == 1 and self.graph.outputs[0].value.id == out.id  # it stands behind `return`
-        short = short or last
-        kept = val.number or (
-            not captured and (left == 0 or is_path(val.text) or (inline and unnamed and left == 1 and short))
-        )
+        inline = out.name is None and left == 1 and (last or len(val.text) <= INLINE)
+        kept = val.number or (not captured and (left == 0 or is_path(val.text) or inline))
         bound = val if kept else self.let(out.name or self.wish(node), val)
         if captured:
             self.record(out, bound)
@@ -168,13 +164,7 @@ class Body(Calls):
     def spread_number(self, val: Val, operand: Value) -> Val:
         """A number that is spread over axes, as an array: the op acts on one of them."""
         axes = self.core(operand.type.axes)
-        if not val.number or not axes:
-            return val
-        table = is_table(operand)
-        dtype = self.float64() if table else self.dtype
-        text = self.filled(f"({'1, ' * len(axes)})", val.text, kind_of(operand), dtype if val.kind == "real" else "")
-        return replace(val, code=Code(text), axes=axes, thin=frozenset(axes), kind=kind_of(operand), table=table,
-                       number=False)  # fmt: skip
+        return self.array(val, axes, kind_of(operand), is_table(operand)) if val.number and axes else val
 
     def _apply(self, node: Apply) -> None:
         if node.op in STEPS:
@@ -182,7 +172,7 @@ class Body(Calls):
             if val is None:
                 self.release(reads(node))
             else:
-                self._finish(node, node.out, val, inline=True)
+                self._finish(node, node.out, val)
             return
         vals = [self.env[operand.id] for operand in node.operands]
         if node.axes and node.op not in ("rename", "gather"):
@@ -230,7 +220,7 @@ class Body(Calls):
                     val = replace(val, bounds=self.bounds.apply(node.op, [v.bounds for v in vals]))
                 elif node.op == "argmax":
                     val = replace(val, bounds=self.bounds.positions(node.axes[0]))
-        self._finish(node, out, val, inline=True)
+        self._finish(node, out, val)
 
     def _check_extents(self, node: Apply) -> None:
         """A line that refuses extents which do not fit one another, unless they surely do."""
@@ -263,7 +253,7 @@ class Body(Calls):
         x = self.full(x, [axis])
         place = x.axes.index(axis)
         axes = (*x.axes[:place], *node.made, *x.axes[place + 1 :])
-        return replace(x, code=Code(self.unflatten(x, x.dim(axis), node.made)), axes=axes, depth=x.depth + 1)
+        return replace(x, code=Code(self.unflatten(x, x.dim(axis), node.made)), axes=axes)
 
     def _merge(self, node: Apply, x: Val) -> Val:
         axes, made = node.axes, node.made[0]
@@ -275,7 +265,7 @@ class Body(Calls):
         if len(axes) == 1:
             return replace(x, axes=order)
         text = self.flatten(x, x.dim(axes[0]), x.dim(axes[-1]))
-        return replace(x, code=Code(text), axes=order, depth=x.depth + 1)
+        return replace(x, code=Code(text), axes=order)
 
     def _gather(self, node: Apply, x: Val, e: Val) -> Val:
         """x[a = e]: axes that e shares with x align, its other axes take a's place (D5)."""
@@ -284,45 +274,29 @@ class Body(Calls):
         if kind_of(out) == "real":
             x = self.real(x, is_table(out))
         needs, names = x.needs | e.needs, x.names | e.names
-        depth = 1 + max(x.depth, e.depth)
-        if x.number:
-            return x
+        if x.number or (e.number and a not in x.axes):
+            return replace(x, needs=needs)
+        x = self.full(x, [a])
         if e.number:
-            if a not in x.axes:
-                return replace(x, needs=needs)
-            if a in x.thin:
-                x = self.full(x, [a])
             place = x.axes.index(a)
             after = [":"] * (len(x.axes) - place - 1)
             before = [":"] * place if x.lead == NONE else ["..."]
             text = f"{x.atom}[{', '.join([*before, e.text, *(after if before == ['...'] else [])])}]"
-            axes = (*x.axes[:place], *x.axes[place + 1 :])
-            return replace(x, code=Code(text), axes=axes, thin=x.thin - {a}, needs=needs, names=names, depth=depth)
-        if not x.has(a):
-            x = self.full(x, [a])
+            return replace(x, code=Code(text), axes=but(x.axes, a), thin=x.thin - {a}, needs=needs, names=names)
+
+        def result(text: str, axes: Sequence[Axis]) -> Val:
+            return self.combine([replace(x, axes=but(x.axes, a)), e], Code(text), axes, out, bounds=x.bounds)
+
         shared = [axis for axis in e.axes if axis in x.axes and axis != a]
         own = [axis for axis in e.axes if axis not in shared]
-        lead = join_leads((x.lead, e.lead))
-        thin = (x.thin | e.thin) - {a} | (e.thin & set(own))
-        thin = frozenset(axis for axis in thin if not (x.has(axis) and axis != a) and not e.has(axis))
-        common = {
-            "thin": thin,
-            "needs": needs,
-            "names": names,
-            "depth": depth,
-            "lead": lead,
-            "kind": kind_of(out),
-            "table": x.table,
-        }
         if not shared and x.lead == NONE:  # rows of a table
-            x = self.permute(x, [a, *(axis for axis in x.axes if axis != a)])
-            return self.combine([x, e], Code(self.lookup(x, e)), (*e.axes, *x.axes[1:]), out, bounds=x.bounds, **common)
+            x = self.permute(x, [a, *but(x.axes, a)])
+            return result(self.lookup(x, e), (*e.axes, *x.axes[1:]))
         if not shared and e.lead == NONE:  # the same items of every row
             place = x.axes.index(a)
             after = [":"] * (len(x.axes) - place - 1)
             text = f"{x.atom}[{', '.join(['...', e.text, *after])}]"
-            axes = (*x.axes[:place], *e.axes, *x.axes[place + 1 :])
-            return self.combine([x, e], Code(text), axes, out, bounds=x.bounds, **common)
+            return result(text, (*x.axes[:place], *e.axes, *x.axes[place + 1 :]))
         rest = [axis for axis in x.axes if axis not in shared and axis != a]
         x = self.permute(x, [*shared, a, *rest])
         e = self.full(e, own) if len(own) > 1 else e
@@ -340,7 +314,7 @@ class Body(Calls):
             text = f"{text}.squeeze({-(1 + len(rest))})"
         elif len(own) > 1:
             text = self.unflatten(found, -(1 + len(rest)), own)
-        return self.combine([x, e], Code(text), (*shared, *own, *rest), out, bounds=x.bounds, **common)
+        return result(text, (*shared, *own, *rest))
 
     # -- results ------------------------------------------------------------------------------------------------
 
@@ -356,10 +330,7 @@ class Body(Calls):
             if self.graph.kind == "block" or again:  # a number in each pass
                 return val
             kind, table = kind_of(output.value), is_table(output.value)
-            dtype = self.dtype_of(kind, table and self.graph.kind == "repeat")
-            shape = f"({'1, ' * len(order)})" if order else "()"
-            text = self.filled(shape.replace(", )", ",)"), val.text, kind, dtype)
-            val = Val(Code(text), order, frozenset(order), NONE, kind, table, False, val.needs, val.bounds, val.names)
+            val = self.array(val, order, kind, table and self.graph.kind == "repeat")
         if self.graph.kind == "repeat" and kind_of(self.graph.inputs[place].value) == "real":
             val = self.real(val, is_table(self.graph.inputs[place].value))
         if self.plan.is_root:

@@ -53,12 +53,7 @@ class Calls(Layout):
                 continue
             kind, table = kind_of(item.value), is_table(item.value)
             if val.number:
-                dtype = self.dtype_of(kind, table)
-                shape = "1, " * len(formal)
-                text = self.filled(f"({shape.strip()})" if formal else "()", val.text, kind, dtype)
-                val = Val(
-                    Code(text), tuple(formal), frozenset(formal), NONE, kind, table, needs=val.needs, names=val.names
-                )
+                val = self.array(val, formal, kind, table)
             if kind == "real":
                 val = self.real(val, table)
             whole = (val.lead == FULL or not any_lead) and all(val.has(axis) for axis in spread)
@@ -193,12 +188,12 @@ class Calls(Layout):
             lead = SOME
         return Val(
             Code(""), axes, frozenset(thin), lead,
-            kind_of(out), is_table(out), False, needs, bounds, names, 1 + max((val.depth for val in vals), default=0),
+            kind_of(out), is_table(out), False, needs, bounds, names,
         )  # fmt: skip
 
     def _bind_call(self, node: Call, text: str, outs: list[Val]) -> None:
         if len(outs) == 1:
-            self._finish(node, node.outs[0], replace(outs[0], code=Code(text)), inline=True)
+            self._finish(node, node.outs[0], replace(outs[0], code=Code(text)))
             return
         if not outs:  # done for what it leaves in the cache
             self.release(node.args)
@@ -213,7 +208,7 @@ class Calls(Layout):
                 continue
             name = self.namer.give(out.name or "x")
             targets.append(name)
-            self._keep(out, replace(val, code=Code(name), names=frozenset({name}), depth=0))
+            self._keep(out, replace(val, code=Code(name), names=frozenset({name})))
         shown = ", ".join(self.shown(val.axes) for val in outs)
         self.line(f"{', '.join(targets)} = {text}", shown)
         for out in node.outs:
@@ -288,7 +283,7 @@ class Calls(Layout):
                 lead = SOME if lead else NONE
             result = replace(
                 val, code=Code(target), thin=thin, lead=lead, kind=kind_of(out), table=is_table(out), needs=needs,
-                names=frozenset({target}), depth=0, bounds=ANY,
+                names=frozenset({target}), bounds=ANY,
             )  # fmt: skip
             self._keep(out, result)
             if out.id in self.plan.captured:
@@ -438,7 +433,7 @@ class Calls(Layout):
             items = ", ".join([":1", *[":"] * (-place - 1)])
             text = f"{x.atom}[..., {items}].{'any' if x.kind == 'bool' else 'sum'}({place})"
             left = tuple(a for a in x.axes if a != axis)
-            x = replace(x, code=Code(text), axes=left, thin=x.thin - {axis}, depth=x.depth + 1)
+            x = replace(x, code=Code(text), axes=left, thin=x.thin - {axis})
         return x
 
     def _lead_shape(self, args: list[Val], steps: tuple[int, ...], spread: Iterable[Axis], any_lead: bool) -> list[str]:
@@ -478,7 +473,7 @@ class Calls(Layout):
         for output, out in zip(graph.outputs, node.outs, strict=True):
             axes = (*spread, *(to_caller.get(a, a) for a in output.axes if a not in graph.lifted))
             thin = frozenset(axis for axis in spread if not any(val.has(axis) for val in vals))
-            outs.append(Val(Code(""), axes, thin, lead, kind_of(out), False, False, needs, ANY, names, 1))
+            outs.append(Val(Code(""), axes, thin, lead, kind_of(out), False, False, needs, ANY, names))
         self._bind_call(node, f"{self.file.foreign(graph)}({', '.join(args)})", outs)
 
 

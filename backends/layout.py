@@ -88,7 +88,7 @@ class Layout(ABC):
         self.env: dict[int, Val] = {}
         self.inputs: list[Val] = []
         self.returned: list[Val] = []
-        self.place = 0  # of the node at hand
+        self.place: int  # of the node at hand
         self.spreads: dict[
             int, tuple[Axis, ...]
         ] = {}  # place of a call -> the axes over which it lifts, outermost first
@@ -149,7 +149,7 @@ class Layout(ABC):
     def take_along(self, x: Val, e: Val, dim: int) -> str: ...
 
     @abstractmethod
-    def _finish(self, node: Node, out: Value, val: Val, inline: bool) -> None: ...
+    def _finish(self, node: Node, out: Value, val: Val) -> None: ...
 
     @abstractmethod
     def arange(self, extent: str) -> str: ...
@@ -258,6 +258,12 @@ class Layout(ABC):
         self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
         self.line(f"found[{self.found_at(self.file.captures.label(self.graph, out))}] = {val.text}")
 
+    def array(self, x: Val, axes: Sequence[Axis], kind: str, table: bool) -> Val:
+        """A number as an array, of size 1 along these axes."""
+        shape = f"({'1, ' * len(axes)})".replace(", )", ",)")
+        text = self.filled(shape, x.text, kind, self.dtype_of(kind, table))
+        return replace(x, code=Code(text), axes=tuple(axes), thin=frozenset(axes), kind=kind, table=table, number=False)
+
     def dtype_of(self, kind: str, table: bool) -> str:
         """The type of an array made anew; "" for that of its kind. Tables are float64."""
         return self.float64() if table else self.dtype if kind == "real" else ""
@@ -287,7 +293,7 @@ class Layout(ABC):
         """Gives an expression a line and a name."""
         name = self.namer.give(wish)
         self.line(f"{name} = {val.text}", "" if val.number else self.shown(val.axes))
-        return replace(val, code=Code(name), names=frozenset({name}), depth=0)
+        return replace(val, code=Code(name), names=frozenset({name}))
 
     def named(self, val: Val, wish: str = "x") -> Val:
         """The value as a plain variable or attribute: for an expression that is written more than once."""
@@ -311,8 +317,7 @@ class Layout(ABC):
         if found is None:
             if self.plan.is_root:
                 raise CannotEmit(f"no input of `{self.graph.name}` tells the extent of the width `{axis.name}`")
-            found = self._ask(axis)
-        self._extents[axis] = found
+            found = self._extents[axis] = self._ask(axis)
         return found
 
     def _ask(self, axis: Axis) -> Code:
@@ -320,10 +325,11 @@ class Layout(ABC):
         copies = self.plan.copies(axis)
         theirs = self.graph.axes[: self.graph.params]
         asked = next((copy for copy in copies if copy in theirs), None)
-        if asked is None and axis in self.graph.axes and axis.size is not None and self.plan.follows_formula(axis):
-            for part in axes_in(axis.size):
+        formula = self.plan.formula(axis) if asked is None and axis in self.graph.axes else None
+        if formula is not None:
+            for part in axes_in(formula):
                 self.extent(part)
-            found = self._compute_extent(axis, axis.size)
+            found = self._compute_extent(axis, formula)
             if found is not None:
                 return found
         asked = asked or axis
@@ -340,18 +346,19 @@ class Layout(ABC):
         copies = self.plan.copies(axis)
         for copy in copies:
             for val in self.inputs:
-                if not val.number and val.has(copy):
+                if val.has(copy):
                     return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.prologue)
-        if axis.size is not None and self.plan.follows_formula(axis):
-            found = self._compute_extent(axis, axis.size)
+        formula = self.plan.formula(axis)
+        if formula is not None:
+            found = self._compute_extent(axis, formula)
             if found is not None:
                 return found
         for copy in copies:
             for val in self.env.values():
-                if not val.number and val.has(copy) and is_path(val.text) and self._alive(val):
+                if val.has(copy) and is_path(val.text) and self._alive(val):
                     return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.lines)
         for whole in self.plan.axes:
-            turned = solved(whole, axis) if self._given(whole) and self.plan.follows_formula(whole) else None
+            turned = solved(whole, axis) if self._given(whole) and self.plan.formula(whole) else None
             if turned is not None:
                 found = self._compute_extent(axis, turned)
                 if found is not None:
@@ -360,7 +367,7 @@ class Layout(ABC):
 
     def _given(self, axis: Axis) -> bool:
         """Whether an argument has the axis."""
-        return any(not val.number and val.has(axis) for val in self.inputs)
+        return any(val.has(axis) for val in self.inputs)
 
     def _compute_extent(self, axis: Axis, formula: Static) -> Code | None:
         """The extent of an axis from others; None where one of these is not known."""
@@ -379,18 +386,20 @@ class Layout(ABC):
         where = self.prologue if self._early(formula) else self.lines
         for pair in _quotients(formula):
             above, below = (static_code(part, sizes, self.const_code, exact=True) for part in pair)
-            shown = (static_code(part, lambda a: a.name, lambda c: c.name).at(ATOM) for part in pair)
+            shown = (static_code(part, lambda a: a.name, lambda c: c.name).at(ATOM).replace("//", "/") for part in pair)
             self._check_division(f"{axis.name} = {' / '.join(shown)}", above, below, where)
         whole = f"int({code.text})" if consts_in(formula) else code.text  # a const may be 2.0
         return self._read_extent(axis, whole, where)
 
     def is_new(self, axis: Axis) -> bool:
         """Whether the axis is one of the new items of a step."""
-        return self.graph.stepped is not None and axis.family == self.graph.stepped.new
+        assert self.graph.stepped is not None
+        return axis.family == self.graph.stepped.new
 
     def endless(self, axis: Axis) -> bool:
         """Whether the axis is that of all items so far."""
-        return self.graph.stepped is not None and axis.family == self.graph.stepped.whole.family
+        assert self.graph.stepped is not None
+        return axis.family == self.graph.stepped.whole.family
 
     def _step_extent(self, axis: Axis) -> Code | None:
         """The extent of an axis of decoding, as the cache knows it."""
@@ -492,7 +501,7 @@ class Layout(ABC):
             x = self.let("x", x)
         rank = len(order)
         moved = [place for place in range(rank) if x.axes[place] != order[place]]
-        one = next((axis for axis in order if _but(x.axes, axis) == _but(order, axis)), None)
+        one = next((axis for axis in order if but(x.axes, axis) == but(order, axis)), None)
         if len(moved) == 2:
             text = self.swapped(x, moved[0] - rank, moved[1] - rank)
         elif one is not None:
@@ -500,7 +509,7 @@ class Layout(ABC):
         else:
             source = tuple(x.dim(order[place]) for place in moved)
             text = self.permuted(x, source, tuple(place - rank for place in moved))
-        return replace(x, code=Code(text), axes=order, depth=x.depth + 1)
+        return replace(x, code=Code(text), axes=order)
 
     def align(self, x: Val, order: Sequence[Axis], short: bool = False) -> Val:
         """x with exactly these dimensions: permuted, and of size 1 where it has no such axis.
@@ -534,7 +543,7 @@ class Layout(ABC):
             items = ["...", *items[items.index("None") :]]
         text = f"{x.atom}[{', '.join(items)}]"
         thin = x.thin | {axis for axis in wanted if axis not in x.axes}
-        return replace(x, code=Code(text), axes=tuple(wanted), thin=thin, depth=x.depth + 1)
+        return replace(x, code=Code(text), axes=tuple(wanted), thin=thin)
 
     def without(self, x: Val, thin: Sequence[Axis]) -> Val:
         """x without dimensions of size 1 that its reader knows nothing of."""
@@ -546,7 +555,7 @@ class Layout(ABC):
             items.insert(0, "...")
         axes = tuple(axis for axis in x.axes if axis not in thin)
         text = f"{x.atom}[{', '.join(items)}]"
-        return replace(x, code=Code(text), axes=axes, thin=x.thin - set(thin), depth=x.depth + 1)
+        return replace(x, code=Code(text), axes=axes, thin=x.thin - set(thin))
 
     def full(self, x: Val, axes: Iterable[Axis]) -> Val:
         """x with these axes at their true extent."""
@@ -562,7 +571,7 @@ class Layout(ABC):
         ]
         lead = [] if x.lead == NONE else [f"*{x.text}.shape[:-{rank}]"]
         text = self.expanded(x, ", ".join([*lead, *sizes]))
-        return replace(x, code=Code(text), thin=x.thin - set(wanted), depth=x.depth + 1)
+        return replace(x, code=Code(text), thin=x.thin - set(wanted))
 
     def last(self, x: Val, axes: Sequence[Axis]) -> Val:
         """x with these axes, at their true extent, as its last dimensions."""
@@ -592,7 +601,6 @@ class Layout(ABC):
             code, tuple(order), thin, join_leads(val.lead for val in arrays), kind_of(out), is_table(out),
             needs=needed(val.needs for val in vals),
             names=frozenset[str]().union(*(val.names for val in vals)),
-            depth=1 + max((val.depth for val in vals), default=0),
         )  # fmt: skip
         return replace(result, **more)  # type: ignore[arg-type]
 
@@ -609,14 +617,13 @@ class Layout(ABC):
                 (v for v in like if not v.number and v.kind == "real" and not v.table and is_path(v.text)), None
             )
             dtype = f"{near.text}.dtype" if near else self.dtype
-        names = x.names if table else x.names | frozenset(n for v in like for n in v.names)
-        return replace(x, code=Code(self.cast(x.atom, dtype)), kind="real", table=table, bounds=ANY, names=names)
+        return replace(x, code=Code(self.cast(x.atom, dtype)), kind="real", table=table, bounds=ANY)
 
     def pointwise(self, node: Apply, vals: list[Val]) -> Val:
         """An op done for each index: operands are aligned, and made reals of one type where the result is real."""
         op, out = node.op, node.out
         if op == "select" and vals[0].number:  # `where` wants an array to choose by
-            vals = [replace(vals[0], code=Code(self.filled("()", vals[0].text, "bool", "")), number=False), *vals[1:]]
+            vals = [replace(vals[0], code=Code(self.filled("()", vals[0].text, "bool", ""))), *vals[1:]]
         order = self.union_order(vals, out)
         if kind_of(out) == "real":
             skip = 1 if op == "select" else 0
@@ -629,7 +636,8 @@ class Layout(ABC):
         return self.combine(vals, self.point(op, vals, out), order, out)
 
 
-def _but(axes: tuple[Axis, ...], axis: Axis) -> tuple[Axis, ...]:
+def but(axes: tuple[Axis, ...], axis: Axis) -> tuple[Axis, ...]:
+    """All but one of them."""
     return tuple(other for other in axes if other != axis)
 
 
@@ -639,10 +647,10 @@ def plan_axes(plan: Plan, place: int) -> tuple[Axis, ...]:
 
 
 def _quotients(static: Static) -> list[tuple[Static, Static]]:
-    """Numerator and denominator of each division that must be exact."""
+    """Numerator and denominator of each division that must be exact, the innermost first."""
     match static:
         case Arith(op, args) if op in ("/", "//"):
-            return [(args[0], args[1]), *(pair for arg in args for pair in _quotients(arg))]
+            return [pair for arg in args for pair in _quotients(arg)] + [(args[0], args[1])]
         case Arith(op, args) if op not in ("floor", "ceil"):
             return [pair for arg in args for pair in _quotients(arg)]
         case _:

@@ -73,8 +73,9 @@ class NumpyBody(Body):
         if axis.bound is not None and axis.extent is None:
             return self.bound_code(axis)
         name = self.scope.axes[axis]
-        if axis.size is not None and self.plan.follows_formula(axis):
-            code = static_code(axis.size, self.size_code, self.const_code, exact=True)
+        formula = self.plan.formula(axis)
+        if formula is not None:
+            code = static_code(formula, self.size_code, self.const_code, exact=True)
             self.derived[axis] = name
             self.derivations.append(f"{name} = {code.text}")
         else:

@@ -256,7 +256,7 @@ def decode_items(
     check_batch(model.decodes.model, cache, len(rows), single)
     cache.room = long + max_new - 1
     items, shown = given[:, :short], 0
-    for place in range(short, long + max_new if max_new else 0):  # where the next items come
+    for place in range(short, long + max_new) if max_new else ():  # where the next items come
         scores = model.step(items, cache, last=1)[:, -1]
         draws = [row.random() if options["temperature"] and place >= length else 0.0
                  for row, length in zip(dice, lengths, strict=True)]  # fmt: skip

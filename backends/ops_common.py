@@ -39,7 +39,7 @@ def factors(body: Body, axes: Sequence[Axis], vals: Sequence[Val]) -> list[Val]:
 def masked(body: Body, node: Apply, x: Val, mask: Val) -> tuple[Val, Val, tuple[Axis, ...]]:
     """Operand and mask laid out alike, the operand with all axes that the op acts on."""
     x = body.full(x, [axis for axis in node.axes if not x.has(axis) and not mask.has(axis)])
-    order = body.union_order([x, mask], node.out) if not set(mask.axes) <= set(x.axes) else x.axes
+    order = body.union_order([x, mask], node.out)
     missing = [axis for axis in node.axes if axis not in order]
     order = (*order, *missing)
     return body.align(x, order, short=True), body.align(mask, order, short=True), order
@@ -80,17 +80,12 @@ def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | Non
     read = len(leaves(node.seen.term)) if node.seen is not None else 0
     vals, data = vals[: len(vals) - read], vals[len(vals) - read :]
     Q, K, V, *biases = [body.real(val, False, vals) for val in vals]
-    Q, K, V = body.full(Q, [d]), body.full(K, [d, k]), body.full(V, [k])
+    Q, K, V = body.full(Q, [q, d]), body.full(K, [k, d]), body.full(V, [k, v])
     shared = tuple(dict.fromkeys(axis for val in (Q, K, V) for axis in val.axes if axis not in (q, k, d, v)))
     others = [val for val in (mask, *data, *biases) if val is not None and not val.number]
-    if node.seen is not None or any(q in val.axes for val in others) or q not in Q.axes:
-        Q = body.full(Q, [q])  # queries that are all alike see unlike keys
+    # The mask may have axes that no operand has.
     more = tuple(dict.fromkeys(axis for val in others for axis in val.axes if axis not in (*shared, q, k)))
-    if more:  # the mask has axes that no operand has
-        Q = body.full(Q, more)
-        shared = (*more, *shared)
-    if v not in V.axes:
-        V = body.full(V, [v])
+    Q, shared = body.full(Q, more), (*more, *shared)
     laid = (
         body.align(Q, (*shared, q, d), short=True),
         body.align(K, (*shared, k, d), short=True),
@@ -99,12 +94,11 @@ def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | Non
     where = over(mask, shared, q, k, body) if mask is not None and not mask.number else None
     bias = over(biases[0], shared, q, k, body) if biases else None
     result = body.combine([Q, K, V, *others], Code(""), (*shared, q, v), node.out)
-    thin = frozenset(a for a in result.thin if a not in (q, v)) | ({q} & Q.thin) | ({v} & V.thin)
-    data = [val if val.number else over(val, shared, q, k, body) for val in data]
+    data = [over(val, shared, q, k, body) for val in data]
     alike = len({len(val.axes) for val in laid}) == 1 and all(val.lead == FULL and not val.thin for val in laid)
     masks = [val for val in (where, bias) if val is not None]
     alike = alike and all(val.lead == FULL or (val.lead == NONE and len(val.axes) == 2) for val in masks)
-    return Attention(laid, where, data, bias, replace(result, thin=thin), alike)
+    return Attention(laid, where, data, bias, result, alike)
 
 
 def concat_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:

@@ -40,15 +40,14 @@ from .names import Namer, camel
 def padded(graph: Graph, item: Input) -> bool:
     """Whether an input of a model has padding: it runs along a ragged width, or along one that derives from it."""
     families = {entry.length_of.family for entry in graph.inputs if entry.length_of is not None}
-    left = list(item.value.type.axes)
-    seen = set(left)
+    left, seen = list(item.value.type.axes), set[Axis]()
     while left:
         axis = left.pop()
         if axis.family in families:
             return True
-        if axis.extent is None and axis.size is not None:
-            left += {*axes_in(axis.size)} - seen
-            seen.update(left)
+        if axis.size is not None and axis not in seen:
+            seen.add(axis)
+            left += axes_in(axis.size)
     return False
 
 
@@ -77,7 +76,7 @@ class _Canon:
 
     def axis(self, axis: Axis) -> object:
         if axis in self.lifted:
-            return "lifted"
+            return None  # whichever it is
         if axis not in self.axes:
             self.axes[axis] = len(self.axes)
         return self.axes[axis]
@@ -94,7 +93,7 @@ class _Canon:
             case ConstOf(const):
                 return ("const", self.const(const))
             case Arith(op, args):
-                return (op, *(self.static(arg) for arg in args))
+                return op, [self.static(arg) for arg in args]
 
     def value(self, value: Value) -> object:
         return self.values[value.id]
@@ -116,7 +115,7 @@ class _Canon:
             case Leaf(value):
                 return ("leaf", self.value(value))
             case Op(op, args):
-                return (op, *(self.term(arg) for arg in args))
+                return op, [self.term(arg) for arg in args]
 
     def core(self, axes: tuple[Axis, ...]) -> object:
         return tuple(self.axis(axis) for axis in axes if axis not in self.lifted)
@@ -214,7 +213,8 @@ class Plan:
     def least(self, axis: Axis) -> int | None:
         """The smallest size of an axis over all instances, if all know it."""
         sizes = [axes.get(axis, axis).extent for axes, _ in self.instances]
-        return min(size for size in sizes if size is not None) if None not in sizes else None
+        known = [size for size in sizes if size is not None]
+        return min(known) if len(known) == len(sizes) else None
 
     def copies(self, axis: Axis) -> list[Axis]:
         """The axes of the class that are copies of this one in every instance, itself first."""
@@ -227,22 +227,22 @@ class Plan:
         """What copies of one another share: its family in every instance."""
         return tuple(axes.get(axis, axis).family for axes, _ in self.instances)
 
-    def follows_formula(self, axis: Axis) -> bool:
-        """Whether the size of the axis is its formula over axes of this class, in every instance."""
+    def formula(self, axis: Axis) -> Static | None:
+        """The size of the axis over axes of this class, if that is so in every instance."""
         if axis.size is None or not _told(axis, self._own):
-            return False
+            return None
         for axes, _ in self.instances:
             own = axes.get(axis, axis)
             if own.size is None:
-                return False
+                return None
             if own.extent is None:
                 continue
             try:
                 if evaluate(exact(own.size)) != own.extent:
-                    return False
+                    return None
             except (ArithmeticError, ValueError):
-                return False
-        return True
+                return None
+        return axis.size
 
 
 class Program:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply
-from ..compiler.static import Literal
 from .maps import mapped
 from .ranges import ANY
 from .static_code import SUM, TERM, Code
@@ -33,13 +32,7 @@ def _plain(body: Body, node: Apply, x: Val) -> Val:
     table = is_table(node.out)
     if not x.number:
         return body.real(x, table) if kind_of(node.out) == "real" else x
-    dtype = body.dtype_of(kind_of(node.out), table)
-    axes = body.core(node.operands[0].type.axes)
-    shape = f"({'1, ' * len(axes)})" if axes else "()"
-    text = body.filled(shape.replace(", )", ",)"), x.text, kind_of(node.out), dtype)
-    return replace(
-        x, code=Code(text), axes=axes, thin=frozenset(axes), number=False, kind=kind_of(node.out), table=table
-    )
+    return body.array(x, body.core(node.operands[0].type.axes), kind_of(node.out), table)
 
 
 def _home(body: Body) -> str:
@@ -79,7 +72,6 @@ def recall(body: Body, node: Apply, vals: list[Val]) -> Val:
         lead=kept.lead,
         kind=kind_of(node.out),
         table=is_table(node.out),
-        depth=1,
     )
 
 
@@ -87,7 +79,7 @@ def resume(body: Body, node: Apply, vals: list[Val]) -> Val:
     axes = body.core(node.out.type.axes)
     x = body.align(_plain(body, node, vals[0]), axes)
     text = f'cache.resume("{node.name}", {x.text})'
-    return replace(x, code=Code(text), axes=axes, thin=frozenset(axes), lead=SOME, depth=x.depth + 1)
+    return replace(x, code=Code(text), axes=axes, thin=frozenset(axes), lead=SOME)
 
 
 def leave(body: Body, node: Apply, vals: list[Val]) -> None:
@@ -105,7 +97,7 @@ def positions(body: Body, node: Apply, vals: list[Val]) -> Val:
     stepped = body.graph.stepped
     assert stepped is not None
     text = body.new_places() if body.is_new(axis) else body.arange(_range(body, axis))
-    return Val(Code(text), (axis,), kind="int", bounds=body.bounds.positions(stepped.whole), depth=1)
+    return Val(Code(text), (axis,), kind="int", bounds=body.bounds.positions(stepped.whole))
 
 
 def _range(body: Body, axis: Axis, separator: str = ", ") -> str:
@@ -123,12 +115,12 @@ def slice_(body: Body, node: Apply, vals: list[Val]) -> Val:
     at = x.axes.index(axis)
     if body.is_new(made):
         axes = tuple(made if a == axis else a for a in x.axes)
-        return replace(x, code=Code(body.new_rows(x, axis)), axes=axes, depth=x.depth + 1)
+        return replace(x, code=Code(body.new_rows(x, axis)), axes=axes)
     places = _range(body, made, ":")
     before = [":"] * at if x.lead == NONE else ["..."]
     after = [":"] * (len(x.axes) - at - 1) if before == ["..."] else []
     axes = tuple(made if a == axis else a for a in x.axes)
-    return replace(x, code=Code(f"{x.atom}[{', '.join([*before, places, *after])}]"), axes=axes, depth=x.depth + 1)
+    return replace(x, code=Code(f"{x.atom}[{', '.join([*before, places, *after])}]"), axes=axes)
 
 
 def since(body: Body, node: Apply, vals: list[Val]) -> Val:
@@ -137,7 +129,7 @@ def since(body: Body, node: Apply, vals: list[Val]) -> Val:
     if body.endless(axis):
         return e
     first = Code(f"cache.end - {body.extent(axis).at(SUM + 1)}", SUM)
-    return replace(e, code=Code(f"{e.code.at(SUM)} - {first.at(TERM)}", SUM), bounds=ANY, depth=e.depth + 1,
+    return replace(e, code=Code(f"{e.code.at(SUM)} - {first.at(TERM)}", SUM), bounds=ANY,
                    number=e.number)  # fmt: skip
 
 
@@ -145,7 +137,7 @@ def taps(body: Body, node: Apply, vals: list[Val]) -> Val:
     axis, (place, tap) = node.axes[0], node.made
     x = body.full(_plain(body, node, vals[0]), [axis])
     at, order = x.axes.index(axis), x.axes
-    left = body.static(node.options.get("pad", Literal(0))).text
+    left = body.static(node.options["pad"]).text
     body.helper("taps")
     given = f"{x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {left}"
     return body.combine(
@@ -163,7 +155,7 @@ def tail(body: Body, node: Apply, vals: list[Val]) -> Val:
     at = x.axes.index(new)
     after = ", :" * (len(x.axes) - at - 1)
     axes = tuple(made if a == new else a for a in x.axes)
-    return replace(x, code=Code(f"{x.atom}[..., -last:{after}]"), axes=axes, depth=x.depth + 1)
+    return replace(x, code=Code(f"{x.atom}[..., -last:{after}]"), axes=axes)
 
 
 STEPS: dict[str, Emit] = {

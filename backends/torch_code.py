@@ -17,7 +17,7 @@ from . import torch_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
 from .capture import Captures, segment
-from .decoder import DOCS, begin_decoding, decoder_lines
+from .decoder import DOCS, NAMES, begin_decoding, decoder_lines
 from .helper_text import TORCH, helper_names, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
@@ -52,14 +52,8 @@ class TorchBody(Body):
         self.bases: dict[str, tuple[Plan, list[str]]] = {}
         self.checks: list[str] = []
         self._first_weight: str | None = None
-        self.attributes = Namer(MODULE_ATTRIBUTES)
+        self.attributes = Namer(MODULE_ATTRIBUTES | file.methods)
         self.home: TorchBody | None = None
-        if self.program.steps:  # its methods have these names
-            for method in ("prepare", "step"):
-                for name in (method, *(f"{method}_{number_}" for number_ in range(2, 10))):
-                    self.attributes.reserve(name)
-            for name in ("generate", "stream", "decodes"):
-                self.attributes.reserve(name)
         if plan.owner is not None:
             self._move_in(file, plan.owner)
             return
@@ -133,8 +127,9 @@ class TorchBody(Body):
             self.plan.sizes_bound[axis] = None
             return self.scope.bounds[axis]
         name = self.scope.axes[axis]
-        if axis.size is not None and self.plan.follows_formula(axis):
-            code = static_code(axis.size, self.built_size, self.built_const, exact=True)
+        formula = self.plan.formula(axis)
+        if formula is not None:
+            code = static_code(formula, self.built_size, self.built_const, exact=True)
             self.derived[axis] = name
             self.derivations.append(f"{name} = {code.text}")
         else:
@@ -436,7 +431,8 @@ class TorchBody(Body):
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
     ) -> list[str]:
         count = static_code(node.count, self.built_size, self.built_const).text
-        consts = [name for const, name in self.scope.consts.items() if const != node.index]
+        numbers = {each.index for each in self.graph.nodes if isinstance(each, Repeat)}
+        consts = [name for const, name in self.scope.consts.items() if const not in numbers]
         index = "i"
         while index in (*self.scope.axes.values(), *consts, *self.scope.bounds.values()):
             index += "_"
@@ -569,6 +565,9 @@ class TorchEmitter(Emitter):
         super().__init__(program, captures)
         self.decoding = decoding
         self.globals = helper_names(TORCH) | {name for plan in program.plans for name in (plan.name, plan.results)}
+        self.methods = frozenset(plan.method for plan in program.plans if plan.owner is not None)
+        if program.steps:
+            self.methods |= {*NAMES, "decodes"}
 
     def body(self, plan: Plan) -> TorchBody:
         return TorchBody(self, plan)

@@ -123,7 +123,7 @@ def decode_items(
         items, ends = given[:, :short], lengths.to(given.device)
     fixed: FixedStep | None = None
     shown = 0
-    for place in range(short, long + max_new if max_new else 0):  # where the next items come
+    for place in range(short, long + max_new) if max_new else ():  # where the next items come
         with torch.inference_mode():  # not around the `yield`: the caller's own work is none of ours
             scores = (model.step(items, cache, last=1) if fixed is None else fixed(items))[:, -1]
             draws = [row.random() if options["temperature"] and place >= length else 0.0

@@ -24,7 +24,7 @@ from .ops_common import (
     without,
 )
 from .static_code import SUM, TERM, Code
-from .values import NONE, Val, is_table, kind_of, needed
+from .values import NONE, Val, is_table, kind_of
 
 if TYPE_CHECKING:
     from .torch_code import TorchBody
@@ -126,13 +126,9 @@ def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         kept = without(x, node.axes)
     if len(node.axes) > 1:
         x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
-    elif not node.axes:
-        x = replace(x, code=Code(f"{x.atom}[..., None]"))
     text = f"{linear_module(body, node)}({x.text})"
     if len(node.made) > 1:
         text = body.unflatten(Val(Code(text)), -1, node.made)
-    elif not node.made:
-        text = f"{text}.squeeze(-1)"
     val = body.combine([x], Code(text), (*kept, *node.made), node.out)
     return replace(val, thin=(x.thin & set(kept)) - set(node.each))
 
@@ -156,38 +152,36 @@ def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     if not names:
         sizes = ", ".join(body.extent(axis).text for axis in node.axes)
         function = "F.layer_norm" if kind == "LayerNorm" else "F.rms_norm"
-        eps = body.static(node.options.get("eps", Literal(1e-5 if kind == "LayerNorm" else 1e-6))).text
-        return body.combine([x], Code(f"{function}({x.text}, ({sizes},), eps={eps})"), x.axes, node.out, thin=x.thin)
+        eps = body.static(node.options["eps"]).text
+        return body.combine([x], Code(f"{function}({x.text}, ({sizes},), eps={eps})"), x.axes, node.out)
     shape = ", ".join(body.dim_size((axis,)) for axis in node.axes)
     shape = f"({shape})" if len(node.axes) > 1 else shape
-    eps = body.built_static(node.options.get("eps", Literal(1e-5 if kind == "LayerNorm" else 1e-6)))
+    eps = body.built_static(node.options["eps"])
     given = [shape, f"eps={eps}"]
     if kind == "LayerNorm" and names == ["weight"]:
         given.append("bias=False")
     module = body.module(node, f"nn.{kind}({', '.join(given)})", {"weight": Init("ones"), "bias": Init("zeros")})
     if names == ["bias"] and f"{module}.weight = None" not in body.init:
         body.init.append(f"{module}.weight = None")
-    return body.combine([x], Code(f"{module}({x.text})"), x.axes, node.out, thin=x.thin)
+    return body.combine([x], Code(f"{module}({x.text})"), x.axes, node.out)
 
 
 def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """sum, mean, max, min, any, all, argmax, logsumexp, over what the mask keeps."""
     op, axes, out = node.op, node.axes, node.out
     x = vals[0]
-    kind = "bool" if op in ("any", "all") else kind_of(out)
+    kind = kind_of(out)
     if kind == "real":
         x = body.real(x, is_table(out))
     if x.number and mask is not None and op == "sum":  # counting what the mask keeps
         mask = body.full(mask, axes)
-        kept = without(mask, axes)
         code = Code(f"{mask.atom}.sum({dims(mask, axes)})")
-        total = body.combine([mask], code, kept, out, kind="int", table=False, thin=mask.thin & set(kept))
+        total = body.combine([mask, x], code, without(mask, axes), out, kind="int")
         if kind == "real":
             total = body.real(total, is_table(out))
-        by = x.code
-        if by.text != "1":
-            total = replace(total, code=Code(f"{total.code.at(TERM)} * {by.at(TERM + 1)}", TERM))
-        return replace(total, needs=x.needs | mask.needs, names=total.names | x.names)
+        if x.text != "1":
+            total = replace(total, code=Code(f"{total.code.at(TERM)} * {x.code.at(TERM + 1)}", TERM))
+        return total
     if x.number:
         dtype = body.dtype_of(kind, is_table(out))
         x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False, table=is_table(out))
@@ -206,11 +200,9 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             text = Code(f"~{mask.code.at(11)} | {x.code.at(6)}", 5)
         else:
             text = Code(f"torch.where({mask.text}, {x.text}, {low})")
-        x = body.combine(fed, text, order, out, kind=x.kind, table=x.table)
-        x = replace(x, thin=x.thin - set(axes))
+        x = body.combine(fed, text, order, out)
     kept = without(x, axes)
     where = dims(x, axes)
-    thin = x.thin & set(kept)
     name = {"max": "amax", "min": "amin", "argmax": "argmax"}.get(op, op)
     if op == "mean":
         if mask is None:
@@ -223,18 +215,18 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         else:
             mask = body.named(body.full(mask, axes), "kept")
             count = body.combine(
-                [mask], Code(f"{mask.text}.sum({dims(mask, axes)}).clamp(min=1)"), without(mask, axes), out, table=True
+                [mask], Code(f"{mask.text}.sum({dims(mask, axes)}).clamp(min=1)"), without(mask, axes), out
             )
             count = body.align(count, kept, short=True)
             code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
-        return body.combine([x], code, kept, out, thin=thin, needs=needed(v.needs for v in fed))
-    return body.combine([x], Code(f"{x.atom}.{name}({where})"), kept, out, thin=thin)
+        return body.combine([x], code, kept, out)
+    return body.combine([x], Code(f"{x.atom}.{name}({where})"), kept, out)
 
 
 def cumsum(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = vals[0] if kind_of(node.out) == "int" else body.real(vals[0], is_table(node.out))
     x = body.full(x, node.axes)
-    return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out, thin=x.thin)
+    return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out)
 
 
 def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -250,11 +242,11 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
         order = x.axes
     else:
         x, mask, order = masked(body, node, x, mask)
-        x = body.full(x, [axis for axis in axes if axis in x.axes and not x.has(axis)])
         fed = [x, mask]
     if len(axes) > 1:
         order = (*(axis for axis in order if axis not in axes), *axes)
-        x = replace(body.align(x, order), code=Code(body.flatten(body.align(x, order), -len(axes), -1)))
+        x = body.full(body.align(x, order), axes)
+        x = replace(x, code=Code(body.flatten(x, -len(axes), -1)))
         if mask is not None:
             mask = body.full(body.align(mask, order), axes)
             mask = replace(mask, code=Code(body.flatten(mask, -len(axes), -1)))
@@ -274,10 +266,8 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
 
 def l2norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
-    eps = body.static(node.options.get("eps", Literal(1e-12))).text
-    return body.combine(
-        [x], Code(f"F.normalize({x.text}, dim={dims(x, node.axes)}, eps={eps})"), x.axes, node.out, thin=x.thin
-    )
+    eps = body.static(node.options["eps"]).text
+    return body.combine([x], Code(f"F.normalize({x.text}, dim={dims(x, node.axes)}, eps={eps})"), x.axes, node.out)
 
 
 def concat(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -300,19 +290,15 @@ def stack(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
 
 
 def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    p = node.options.get("p", Literal(0.0))
+    p = node.options["p"]
     if p in ZERO:
         return vals[0]
     x = body.real(vals[0], is_table(node.out))
     if x.number:
         return x
     # Each item is left out on its own: an axis along which the operand does not vary yet is written out first.
-    x = body.full(
-        x, [axis for axis in x.axes if axis in x.thin and axis not in node.out.type.thin and axis in node.out.type.axes]
-    )
-    return body.combine(
-        [x], Code(f"F.dropout({x.text}, {body.static(p).text}, self.training)"), x.axes, node.out, thin=x.thin
-    )
+    x = body.full(x, [axis for axis in x.axes if axis not in node.out.type.thin])
+    return body.combine([x], Code(f"F.dropout({x.text}, {body.static(p).text}, self.training)"), x.axes, node.out)
 
 
 def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -323,8 +309,8 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
     if ids.number:
         ids = Val(Code(body.filled("()", ids.text, "int", "")), kind="int", needs=ids.needs)
     kept = without(x, [vocab])
-    order = kept if set(ids.axes) <= set(kept) else (*(axis for axis in ids.axes if axis not in kept), *kept)
-    smoothing = node.options.get("smoothing", Literal(0))
+    order = (*(axis for axis in ids.axes if axis not in kept), *kept)
+    smoothing = node.options["smoothing"]
     same = set(ids.axes) == set(kept) == set(order) and not x.thin and not ids.thin and x.lead == ids.lead != 1
     ids = body.align(ids, order)
     x = body.align(x, (*order, vocab))
@@ -395,8 +381,8 @@ def window(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if kind_of(node.out) == "real":
         x = body.real(x, is_table(node.out))
     at, order = x.axes.index(axis), x.axes
-    stride = body.static(node.options.get("stride", Literal(1))).text
-    left = body.static(node.options.get("pad", Literal(0))).text
+    stride = body.static(node.options["stride"]).text
+    left = body.static(node.options["pad"]).text
     body.helper("window")
     text = f"window({x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {stride}, {left})"
     return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out, thin=x.thin)
@@ -408,8 +394,8 @@ def pad(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(vals[0], [axis])
     if kind_of(node.out) == "real":
         x = body.real(x, is_table(node.out))
-    left = body.static(node.options.get("left", Literal(0))).text
-    value = body.static(node.options.get("value", Literal(0))).text
+    left = body.static(node.options["left"]).text
+    value = body.static(node.options["value"]).text
     body.helper("pad")
     text = f"pad({x.text}, {x.dim(axis)}, {left}, {body.extent(made).text}, {value})"
     return body.combine([x], Code(text), tuple(made if a == axis else a for a in x.axes), node.out, thin=x.thin)
@@ -419,7 +405,7 @@ def rank(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     """topk, argsort: indices into an axis, along an axis of ranks; of equals the first."""
     axis, made = node.axes[0], node.made[0]
     x = body.full(vals[0], [axis])
-    falling = node.op == "topk" or evaluate(node.options.get("descending", Literal(False)))
+    falling = node.op == "topk" or evaluate(node.options["descending"])
     body.helper("argsort")
     text = f"argsort({x.text}, {x.dim(axis)}{', descending=True' if falling else ''})"
     at = x.axes.index(axis)

@@ -36,7 +36,6 @@ class Val:
     needs:  which arguments of the class it depends on: a set of their places, as bits.
     bounds: what is known of an integer's value.
     names:  the variables that the expression reads.
-    depth:  how many operations the expression holds.
     """
 
     code: Code
@@ -49,7 +48,6 @@ class Val:
     needs: int = 0
     bounds: Interval = ANY
     names: frozenset[str] = frozenset()
-    depth: int = 0
 
     @property
     def text(self) -> str:

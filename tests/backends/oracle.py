@@ -234,7 +234,7 @@ class Oracle:
         over = tuple(x.axes.index(axis) for axis in axes if axis in x.axes)
         rest = tuple(axis for axis in x.axes if axis not in axes)
         if op == "dot":
-            return summed(vals, axes)
+            return summed([x, *vals[1:]], axes)
         if op == "linear":
             eaten = {axis: f"eaten {axis.name}" for axis in axes}  # an axis may be mapped to itself
             labels: list[Label] = [axis if isinstance(axis, str) else eaten.get(axis, axis) for axis in x.axes]

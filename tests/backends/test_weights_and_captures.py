@@ -246,7 +246,13 @@ model f(x: [t, m]) -> [t, m] {
 """
 
 
-@pytest.mark.parametrize("text", [text for text in [*PROGRAMS, *SPECS[-24:]] if "ops_of_their_own" not in text])
+# Not those with ops that are nowhere, values of called models under one path, or widths that not all inputs fit.
+LEFT_OUT = ("ops_of_their_own", "model outer", "model widths", "model ragged(")
+
+
+@pytest.mark.parametrize(
+    "text", [text for text in [*PROGRAMS, *SPECS[95:119]] if not any(name in text for name in LEFT_OUT)]
+)
 def test_every_value_can_be_captured(text: str) -> None:
     """Numbers, tables, results of calls, passes and scans; the result stays what it is without."""
     spec = attnc.loads(text)

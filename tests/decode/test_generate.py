@@ -47,6 +47,34 @@ def test_rows_run_as_if_alone(net: Any) -> None:
 
 
 @pytest.mark.parametrize("net", both(), ids=["torch", "numpy"])
+def test_no_step_does_more_than_is_asked(net: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The prompts at once, as far as all have items, then one item a row, and the scores of the last item alone."""
+    asked: list[tuple[tuple[int, ...], int, int]] = []
+    home = net if isinstance(net, torch.nn.Module) else net.module
+    step = home.step
+
+    def watched(*given: Any, **options: Any) -> Any:
+        *_, items, cache, last = (*given, *options.values())
+        asked.append((tuple(items.shape), last, cache.room))
+        return step(*given, **options)
+
+    monkeypatch.setattr(home, "step", watched, raising=False)
+
+    def steps(*given: Any, **options: Any) -> list[tuple[tuple[int, ...], int, int]]:
+        asked.clear()
+        assert len(np.asarray(net.generate(*given, **options)).T) <= given[1]
+        return list(asked)
+
+    assert steps(PROMPTS, 3) == [((4, 1), 1, 6)] * 6
+    assert steps(PROMPTS[0], 3) == [((1, 3), 1, 5), ((1, 1), 1, 5), ((1, 1), 1, 5)]
+    assert steps([PROMPTS[0]] * 2, 1) == [((2, 3), 1, 3)]
+    assert steps(PROMPTS, 0) == steps(PROMPTS[0], 0) == []
+    first = greedy(net, PROMPTS[0], 1)[0]
+    assert steps(PROMPTS[0], 5, eos=first) == [((1, 3), 1, 7)]
+    assert steps(PROMPTS[0], 3, beams=2) == [((2, 3), 1, 5), ((2, 1), 1, 5), ((2, 1), 1, 5)]
+
+
+@pytest.mark.parametrize("net", both(), ids=["torch", "numpy"])
 def test_rows_end_at_eos(net: Any) -> None:
     for eos in sorted({item for prompt in PROMPTS for item in greedy(net, prompt, 6)}):
         found = net.generate(PROMPTS, 6, eos=eos).tolist()

@@ -7,6 +7,7 @@ import pytest
 import attnc
 from attnc.compiler.decode.build import by_pass
 from attnc.compiler.static import Arith, Literal, Static, known
+from tests.backends.test_reading import PROGRAMS, model_of
 
 from .steps import check_steps
 
@@ -79,6 +80,12 @@ def chosen(static: Static) -> object:
         case Arith("select", (condition, one, other)):
             return chosen(one) if known(condition) else chosen(other)
     return known(static)
+
+
+@pytest.mark.parametrize("name", ["lm", "decode", "outer"])
+def test_programs_whose_code_is_read(name: str) -> None:
+    model = next(model for model in map(model_of, PROGRAMS) if model.name == name)
+    check_steps(model, widths=(8,), dtypes=("float64",))
 
 
 KEPT: dict[str, tuple[str, list[str]]] = {
