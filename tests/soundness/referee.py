@@ -223,10 +223,13 @@ class Referee:
     # -- blocks --------------------------------------------------------------------------------------------------
 
     def blocks(self) -> None:
-        """Each block of the main file on its own."""
+        """Each block of the main file on its own, with weights of its own: paths begin anew in each."""
+        kept = self.weights
         for block, module in list(self.main.blocks.values()):
             if block.keyword == "block" and module is self.main:
+                self.weights = Weights(0)
                 self.alone(block, {})
+        self.weights = kept
 
     def alone(self, block: BlockText, inputs: Mapping[str, Arr]) -> list[V]:
         """The results of a block with its own axes standing for themselves; random values for inputs not given."""
