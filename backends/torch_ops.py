@@ -203,7 +203,7 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         x = body.combine(fed, text, order, out)
     kept = without(x, axes)
     where = dims(x, axes)
-    name = {"max": "amax", "min": "amin", "argmax": "argmax"}.get(op, op)
+    name = {"max": "amax", "min": "amin"}.get(op, op)
     if op == "mean":
         if mask is None:
             x = body.named(x)

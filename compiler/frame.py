@@ -97,7 +97,7 @@ class Frame:
             code, message, span, label, related=related, notes=notes, help=help, fix=tuple(fix), severity=severity
         )
         self.problems.append((made, deep))
-        if not warning and sum(found.severity is Severity.ERROR for found, _ in self.problems) > MISTAKES:
+        if sum(found.severity is Severity.ERROR for found, _ in self.problems) > MISTAKES:
             raise TooMuch(f"`{self.block.name}` has more than {MISTAKES} mistakes", "mend those above first", span)
 
     def mute(self) -> list[tuple[Diagnostic, bool]]:

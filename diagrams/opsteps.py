@@ -124,7 +124,8 @@ class Steps:
             return items[0]
         if all(isinstance(item, Formula) for item in items) and node.mask is None and node.out.role is not Role.WEIGHT:
             args = tuple(item for item in items if isinstance(item, Formula))
-            lazy = boolean and any(arg.leaves for arg in args)
+            over = node.axes and glyph.shape is not Shape.RENAME  # it ends axes: a step, whose wires say so
+            lazy = boolean and any(arg.leaves for arg in args) and not over
             if lazy or not any(arg.leaves for arg in args):
                 if glyph.shape is Shape.RENAME:
                     return renamed(args[0], dict(zip(eaten, made, strict=False)))

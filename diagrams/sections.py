@@ -72,6 +72,9 @@ def draw_sections(sheet: Canvas) -> None:
                 half = wide / 2
                 spots = [(x + 5 + half, top + 1), (x + 5 + half, top - 8), (x + 3, top - 9), (x - half, top - 9)]
                 spots += [(x + 5 + half, bottom), (x + 5 + half, bottom + 8), (x, bottom + 10)]
+                # Where another bracket opens at once behind: over or under this one, else inside.
+                spots += [(x + k * half, y) for y in (top - 17, bottom + 19) for k in (1, 0, -1)]
+                spots += [(x - 12 - half, y) for y in (top + 7, bottom - 7)]
                 over = text[-1:] if section.along is not None and barred(section.along.label) else ()
                 sheet.notes.append((text, theme.COUNT, spots, wide, width(over, theme.COUNT)))
         if section.loops and opens and closes:

@@ -108,7 +108,7 @@ def passes_without(names: Sequence[str] = ()) -> tuple[Pass, ...]:
         raise TypeError(f"without: a list of passes, such as [{names!r}], not one")
     for name in names:
         if name not in NAMES:
-            near = difflib.get_close_matches(str(name), NAMES, n=1)
+            near = difflib.get_close_matches(str(name), NAMES)
             meant = f" (did you mean `{near[0]}`?)" if near else ""
             raise ValueError(f"there is no pass `{name}`{meant}; the passes are {', '.join(NAMES)}")
     return tuple(one for one in PASSES if one.name not in names)

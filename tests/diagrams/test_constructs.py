@@ -214,3 +214,12 @@ model f(x: [s, d]) -> [s, d] {
     assert "op copy" not in shut.dot
     assert "op copy" in opened.dot
     assert faults(shut._sheet) == faults(opened._sheet) == []
+
+
+def test_an_axis_ends_where_truths_are_reduced() -> None:
+    diagram = figure(
+        "width t\nwidth s like t\n"
+        "model f(x: [t], real: bool[t]) -> [t] {\n"
+        "    return select(any[s](real[t as s]), x, -x) + select(all[t](real), x, -x)\n}"
+    )
+    assert [step.tip for step in steps(diagram) if step.mark == "pill"] == ["any[s]", "all[t]"]

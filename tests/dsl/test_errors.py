@@ -331,6 +331,8 @@ DEEP: dict[str, tuple[str, Callable[[int], str], int, str, str]] = {
         )
     },
     "digits": ("tree.MAX_DIGITS", lambda n: "const a = " + "1" * n, 3, "this number is too large", "1111"),
+    "digits behind noughts": ("tree.MAX_DIGITS", lambda n: "const a = 00" + "1" * n, 3, "this number is too large",
+                              "001111"),
     "letters": ("tree.MAX_NAME", lambda n: "width " + "a" * n, 3, "a name of 4 letters has more than 3", "aaaa"),
 }  # fmt: skip
 
