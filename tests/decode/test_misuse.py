@@ -79,6 +79,8 @@ STEPS: list[tuple[Callable[[Side], object], type[Exception], str]] = [
     (lambda s: s.lm.prepare().reorder(s.array([0])), ValueError, "the cache has no batch, or no step yet"),
     (lambda s: s.lm.generate("abc", 2), TypeError, "`ids` must hold integers, indices into vocab"),
     (lambda s: s.lm.generate([[1, 2], [[3]]], 2), ValueError, "prompt 1 has rank 2, but a prompt is"),
+    (lambda s: s.lm.generate([[1, 2], []], 2), ValueError, "`ids`, prompt 1 is empty: it needs at least one"),
+    (lambda s: s.lm.generate([[1, 2], [0.5]], 2), TypeError, "`ids`, prompt 1 is .*float"),
     (lambda s: s.lm.generate([1, [2, 3]], 2), TypeError, "`ids` must hold integers"),
     (lambda s: s.lm.generate([["a"]], 2), TypeError, "must hold integers"),
     (lambda s: s.lm.generate(None, 2), (TypeError, ValueError), "`ids`"),  # type: ignore[list-item]
