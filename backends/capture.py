@@ -119,8 +119,9 @@ def recorded(found: Found) -> Iterator[tuple[Graph, int]]:
                 shared = node.name != "" and not _without_weights(node.graph, weightless)
                 alike += [call.graph for call in (_alike(one, node) if shared else [node])]
             elif isinstance(node, Repeat):
-                bodies = [body is inner for body in graph.nodes[place].bodies]  # type: ignore[union-attr]
-                alike.append(node.bodies[bodies.index(True)])
+                found_in = graph.nodes[place]
+                assert isinstance(found_in, Repeat)  # graphs that are alike have the same nodes
+                alike.append(node.bodies[[body is inner for body in found_in.bodies].index(True)])
         alike = [one for one in dict.fromkeys(alike) if len(one.nodes) == len(inner.nodes)]
     places = [(i, j) for i, node in enumerate(found.graph.nodes) for j, x in enumerate(makes(node)) if x == found.value]
     yield from ((graph, makes(graph.nodes[i])[j].id) for graph in alike for i, j in places)

@@ -377,8 +377,8 @@ class TorchBody(Body):
                 return attribute(found)
             number_ += 1
 
-    def made(self, plan: Plan, graph: Graph, to_caller: dict[Axis, Axis], consts: dict[Const, object]) -> str:
-        given = self.built(plan, graph, to_caller, consts, self.built_size, self.built_const)  # type: ignore[arg-type]
+    def made(self, plan: Plan, graph: Graph, to_caller: dict[Axis, Axis], consts: dict[Const, Static]) -> str:
+        given = self.built(plan, graph, to_caller, consts, self.built_size, self.built_const)
         return f"{plan.name}({', '.join(given)})"
 
     def traced(self, plan: Plan, path: str) -> list[str]:

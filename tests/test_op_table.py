@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -87,3 +90,12 @@ def test_float32_stays_float32(op: Op) -> None:
 def test_the_op_is_drawn(op: Op) -> None:
     dot = example(op).draw().dot
     assert dot.startswith("digraph") or dot.startswith("graph")
+
+
+@pytest.mark.parametrize("backend", ["torch", "numpy"])
+def test_no_template_is_written_in_vain(backend: Literal["torch", "numpy"], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the table says of an op's code stands in the code, or is not said: a backend's own function writes that."""
+    for name, op in OPS.items():
+        if getattr(op, backend) and name != "int":  # which its example, of positions, does without
+            monkeypatch.setitem(OPS, name, replace(op, **{backend: f"there({getattr(op, backend)})"}))
+            assert "there(" in example(op).source(backend), name
