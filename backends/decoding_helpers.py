@@ -83,7 +83,7 @@ def check_beams(model: str, beams: int, penalty: float, options: dict[str, Any])
         raise ValueError(f"{model}: beams is {beams!r}, but must be a whole number, 1 or more")
     if not isinstance(penalty, int | float) or not abs(penalty) < float("inf"):
         raise ValueError(f"{model}: length_penalty is {penalty!r}, but must be a number")
-    if beams > 1 and any(options[key] for key in ("temperature", "top_k", "top_p")):
+    if beams > 1 and options["temperature"]:  # without one there is no top_k or top_p
         raise ValueError(f"{model}: a beam search draws nothing: leave beams out, or temperature, top_k and top_p")
 
 

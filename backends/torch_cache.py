@@ -26,7 +26,7 @@ class History:
         if size is not None:
             self.first = max(self.first, self.last + new - size)
         free = 0 if self.buffer is None else self.buffer.shape[self.dim]
-        if self.buffer is None or self.last + new > free or (size is not None and free > 2 * (size + 32)):
+        if self.last + new > free or (size is not None and free > 2 * (size + 32)):
             self._move(x, self.last + new - self.first, size, room)
         assert self.buffer is not None
         self.buffer.narrow(self.dim, self.last, new).copy_(x)

@@ -78,8 +78,8 @@ def test_the_same_loss_and_gradients(logits: str) -> None:
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 @pytest.mark.parametrize(("dtype", "near"), [(torch.float64, 1e-12), (torch.float32, 1e-5), (torch.bfloat16, 2e-2)])
 def test_in_parts_of_the_rows(smoothing: float, dtype: torch.dtype, near: float) -> None:
-    logits = torch.randn(3, 2**18 + 1, dtype=dtype) * 3  # three rows are more than a part
-    ids, weight = torch.randint(2**18 + 1, (3,)), torch.tensor([0.0, 1.0, -2.0], dtype=dtype)
+    logits = torch.randn(5, 2**18 + 1, dtype=dtype) * 3  # three rows are a part
+    ids, weight = torch.randint(2**18 + 1, (5,)), torch.tensor([0.0, 1.0, -2.0, 3.0, 0.5], dtype=dtype)
     one, other = (logits.clone().requires_grad_() for _ in range(2))
     mine = cross_entropy(one * 1, ids, smoothing)
     plain = F.cross_entropy(other.double(), ids, reduction="none", label_smoothing=smoothing).to(dtype)
@@ -89,6 +89,21 @@ def test_in_parts_of_the_rows(smoothing: float, dtype: torch.dtype, near: float)
         (loss * weight).sum().backward()
     assert one.grad is not None and other.grad is not None
     torch.testing.assert_close(one.grad, other.grad, rtol=near, atol=near)
+
+
+def test_a_row_that_is_more_than_a_part() -> None:
+    logits, ids = torch.randn(2, 2**20 + 1) * 3, torch.tensor([5, 2**20])
+    expected = F.cross_entropy(logits, ids, reduction="none")
+    torch.testing.assert_close(cross_entropy(logits.clone(), ids), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_logits_so_large_that_their_powers_overflow() -> None:
+    logits, ids = torch.tensor([[1e4, 0.0, 1e4], [-1e4, -2e4, 3e4]]), torch.tensor([0, 1])
+    given = logits.clone().requires_grad_()
+    loss = cross_entropy(given * 1, ids, 0.1)
+    torch.testing.assert_close(loss, F.cross_entropy(logits, ids, reduction="none", label_smoothing=0.1))
+    loss.sum().backward()
+    assert given.grad is not None and given.grad.isfinite().all()
 
 
 def test_autocast_gives_losses_in_float32() -> None:
@@ -117,8 +132,16 @@ def test_a_gradient_can_be_taken_once() -> None:
     net = model().torch(seed=0)
     loss = net(torch.randn(5, 8), torch.randint(11, (5,)), torch.ones(5, dtype=torch.bool))
     loss.backward(retain_graph=True)
-    with pytest.raises(RuntimeError, match="a second backward pass"):
+    with pytest.raises(RuntimeError) as caught:
         loss.backward()
+    assert str(caught.value) == (
+        "cross_entropy: a second backward pass through it, but the first one made the gradient in the memory of the"
+        " logits; compute the loss again, or take both gradients in one pass"
+    )
     again = net(torch.randn(5, 8), torch.randint(11, (5,)), torch.ones(5, dtype=torch.bool))
-    with pytest.raises(RuntimeError, match="the gradient of its gradient"):
+    with pytest.raises(RuntimeError) as caught:
         torch.autograd.grad(again, net.E, create_graph=True)
+    assert str(caught.value) == (
+        "cross_entropy: create_graph asks for the gradient of its gradient, which is made in the memory of the logits"
+        " and has none; compute the loss from the logits with F.cross_entropy instead"
+    )

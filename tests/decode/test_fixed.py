@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounter
 
 import attnc
-from attnc.backends.torch_fixed import FixedCache, FixedStep
+from attnc.backends.torch_cache import Cache
+from attnc.backends.torch_fixed import FixedCache, FixedStep, cache_form, fixed_step, weight_addresses
 
 from .models import ZOO, small
 from .programs import causal
@@ -221,3 +222,133 @@ def test_capturing_leaves_no_trace(net: Any, monkeypatch: pytest.MonkeyPatch) ->
             found, right = fixed(items).clone(), net.step(items, cache, last=1)
             torch.testing.assert_close(found, right)
             items = right.argmax(-1)
+
+
+# -- by themselves ---------------------------------------------------------------------------------------------------
+
+CPU = torch.device("cpu")
+
+
+def held(count: int = 3, dtype: torch.dtype = torch.float64, rows: int = 2) -> Cache:
+    """A cache with a part, after `count` items: all keys, a window of two, a state, and what is kept once."""
+    cache = Cache("net", (rows,))
+    cache.advance(count)
+    part = cache.at("layers.0")
+    for now in range(count):
+        part.extend("K", torch.full((rows, 1, 2), now + 1.0, dtype=dtype), -2)
+        part.extend("near", torch.full((rows, 1), now + 1.0, dtype=dtype), -1, 2)
+    part.leave("h", torch.full((rows, 1), 7.0 + count, dtype=dtype))
+    cache.store("memory", torch.full((rows, 4), 1.0 + count, dtype=dtype))
+    return cache
+
+
+def test_a_fixed_cache_holds_what_another_does_where_it_stood() -> None:
+    first = held()
+    fixed = FixedCache(first, 6, CPU)
+    places = {name: x.data_ptr() for name, x in fixed.tensors().items()}
+    for cache, row, count in ((first, [1.0, 2.0, 3.0], 3), (held(5), [1.0, 2.0, 3.0, 4.0, 5.0], 5)):
+        if cache is not first:
+            fixed.fill(cache)
+        kept = fixed.tensors()
+        assert kept["layers.0.K"][1, :, 1].tolist() == row + [0] * (6 - count)
+        assert kept["layers.0.near"][1].tolist() == [0] * (count - 2) + row[-2:] + [0] * (6 - count)
+        assert kept["layers.0.h"].tolist() == [[7 + count]] * 2 and kept["memory"].tolist() == [[1 + count] * 4] * 2
+        assert {name: x.data_ptr() for name, x in kept.items()} == places
+        assert not {x.data_ptr() for x in cache.tensors().values()} & set(places.values())
+        assert fixed.place is not None and fixed.place.tolist() == [count - 1]
+    assert (fixed.model, fixed.batch, fixed.room, fixed.start, fixed.end, fixed.next) == ("net", (2,), 6, 5, 6, 5)
+    part = fixed.at("layers.0")
+    assert isinstance(part, FixedCache) and part.whole is fixed and part.place is fixed.place and part.end == 6
+    assert part.span(1) == 6 and part.sizes == {} and part.by_row == {"h"}
+
+
+def test_a_step_over_a_fixed_cache_goes_on_in_place() -> None:
+    fixed = FixedCache(held(), 6, CPU)
+    part = fixed.at("layers.0")
+    fixed.advance(1)
+    assert part.places(CPU).tolist() == [3] and part.rows(torch.arange(12).reshape(2, 6), -1).tolist() == [[3], [9]]
+    assert part.rows(torch.arange(12).reshape(6, 2), -2).tolist() == [[6, 7]]
+    found = part.extend("K", torch.full((2, 1, 2), 9.0, dtype=torch.float64), -2)
+    assert found[0, :, 0].tolist() == [1, 2, 3, 9, 0, 0]
+    near = part.extend("near", torch.full((2, 1), 9.0, dtype=torch.float64), -1, 2)
+    assert near[0].tolist() == [0, 2, 3, 9, 0, 0]
+    state = part.resume("h", torch.zeros(2, 1))
+    assert state.tolist() == [[10], [10]]
+    state.add_(1)
+    assert part.resume("h", torch.zeros(2, 1)).tolist() == [[10], [10]]
+    where = part.states["h"].data_ptr()
+    part.leave("h", torch.full((2, 1), 5.0))
+    assert part.states["h"].data_ptr() == where and part.resume("h", torch.zeros(1)).tolist() == [[5], [5]]
+    for count in (0, 2):
+        with pytest.raises(ValueError, match=f"^net: a step over a fixed cache takes one item, not {count}$"):
+            fixed.advance(count)
+    assert part.places(CPU).tolist() == [3]
+
+
+def test_caches_of_one_form() -> None:
+    form = cache_form(held())
+    assert form == cache_form(held()) == cache_form(held(5))
+    for other in (held(dtype=torch.float32), held(rows=3)):
+        assert form != cache_form(other)
+    for name in ("K", "h", "part", "batch", "sizes", "once"):
+        other = held()
+        part = other.at("layers.0")
+        if name == "K":
+            part.grown["K"] = part.grown["near"]
+        elif name == "h":
+            part.leave("h", torch.zeros(2, 2, dtype=torch.float64))
+        elif name == "part":
+            other.at("layers.1")
+        elif name == "batch":
+            other.batch = (2, 1)
+        elif name == "sizes":
+            other.sizes["source"] = 3
+        else:
+            other.store("memory", torch.zeros(2, 5, dtype=torch.float64))
+        assert form != cache_form(other), name
+
+
+class Counted(nn.Module):
+    """A model of which a step says what it was given."""
+
+    def __init__(self, longest: int | None = None) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2))
+        self.register_buffer("table", torch.zeros(3))
+        self.decodes = SimpleNamespace(longest=longest)
+
+    @torch.inference_mode()
+    def step(self, items: Tensor, cache: Any, last: int) -> Tensor:
+        cache.advance(1)
+        return cache.place + items * last * self.w
+
+
+def test_a_fixed_step_is_made_with_room_to_spare_and_used_again() -> None:
+    items = torch.ones(2, 1)
+    for longest, room, wanted in ((None, 1, 128), (None, 128, 128), (None, 129, 256), (200, 150, 200), (900, 150, 256)):
+        assert fixed_step(Counted(longest), held(), room, items, True).cache.room == wanted
+    model = Counted()
+    step = fixed_step(model, held(), 100, items, True)
+    assert "_fixed_step" not in model.__dict__  # whoever uses it puts it there
+    assert step(items * 2).tolist() == [[3 + 2.0] * 2] * 2 and step(items).tolist() == [[4 + 1.0] * 2] * 2
+    assert not step.scores.requires_grad and not step.scores.is_inference()
+
+    def again(cache: Cache, room: int = 100, static: Any = True) -> FixedStep:
+        model.__dict__["_fixed_step"] = step
+        found = fixed_step(model, cache, room, items, static)
+        assert "_fixed_step" not in model.__dict__
+        return found
+
+    assert again(held(5)) is step and step(items).tolist() == [[5 + 1.0] * 2] * 2  # filled anew
+    assert again(held(), 128) is step and again(held(), 129) is not step
+    assert again(held(rows=3)) is not step
+    compiled = again(held(), static=lambda step: lambda *given, **named: 2 * step(*given, **named))
+    assert compiled is not step and compiled(items).tolist() == [[8.0] * 2] * 2
+    model.w.data = torch.zeros(2)
+    assert again(held()) is not step
+    assert step.serves(model, held(), 1, None) is False
+    step.weights = weight_addresses(model)
+    assert len(step.weights) == 2 and again(held()) is step
+    model.table = torch.zeros(3)
+    assert again(held()) is not step
+    assert copy.copy(step) is None  # type: ignore[comparison-overlap]  # a copy of a model makes its own

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 import attnc
+from attnc.backends import torch_cache, torch_maps
 
 SPEC = """
 use std.attention: multihead, model, heads
@@ -231,3 +232,90 @@ model m(x: [time, bucket], y: [time, inner], z: [sign])
     steps = [net.step(x[i : i + 1], y[i : i + 1], cache) for i in range(5)]  # type: ignore[operator]
     whole = net(x, y, z)
     torch.testing.assert_close(torch.cat([step.b for step in steps], 1), whole.b, rtol=1e-10, atol=1e-10)
+
+
+def test_how_weights_lie() -> None:
+    """Side by side, of [in, out] in memory where there are more results than operands."""
+    draw = torch.Generator().manual_seed(0)
+    wide, narrow, one = (torch.randn(*shape, generator=draw) for shape in ((5, 3), (2, 3), (2, 9)))
+    for weights, turned in (([wide], True), ([narrow], False), ([wide, narrow], True), ([torch.ones(3, 3)], True)):
+        laid = torch_maps.lay_out(list(weights), [None] * len(weights))
+        assert laid.bias is None and laid.sizes == [len(w) for w in weights]
+        assert torch.equal(laid.weight, torch.cat(list(weights))) and laid.weight.T.is_contiguous() == turned
+    bias = torch.tensor([1.0, 2.0])
+    laid = torch_maps.lay_out([one, one, one], [None, nn.Parameter(bias), bias])
+    assert laid.bias is not None and laid.bias.tolist() == [0, 0, 1, 2, 1, 2] and not laid.bias.requires_grad
+    assert not torch_maps.lay_out([nn.Parameter(wide)], [None]).weight.requires_grad
+
+
+def test_which_maps_are_done_with_weights_laid_out() -> None:
+    cache, one, other, table = torch_cache.Cache("m"), nn.Linear(3, 4), nn.Linear(3, 2, bias=False), torch.randn(5, 3)
+    x = torch.randn(2, torch_maps.FEW // 2, 3)
+    with torch.no_grad():
+        for found, part in zip(cache.maps(x, one, other, table), (one, other, table), strict=True):
+            torch.testing.assert_close(found, torch_maps.map_each(x, part))
+        torch.testing.assert_close(torch_maps.map_each(x, table), x @ table.T)
+        assert [laid is not None and laid.sizes for laid in cache.laid.values()] == [[4, 2, 5]]
+        torch.testing.assert_close(cache.map(x, one), one(x))
+        assert list(cache.laid) == [(one, other, table), (one,)]
+        cache.laid.clear()
+        for many in (torch.randn(torch_maps.FEW + 1, 3), torch.randn(2, 9, 3)):
+            torch.testing.assert_close(cache.map(many, one), one(many))
+            for found, part in zip(cache.maps(many, one, other), (one, other), strict=True):
+                torch.testing.assert_close(found, part(many))
+        traced = torch.func.vmap(lambda x: cache.map(x, one))(x)
+        torch.testing.assert_close(traced, one(x))
+        assert cache.map(torch.randn(1, 3, device="meta"), table.to("meta")).is_meta
+        assert cache.laid == {}
+
+
+@pytest.mark.parametrize("where", ["forward hook", "pre hook", "forward", "class"])
+def test_maps_that_are_not_what_they_were_are_called(where: str) -> None:
+    part: nn.Linear = nn.Linear(3, 3)
+    if where == "forward hook":
+        part.register_forward_hook(lambda module, given, found: 2 * found)
+    elif where == "pre hook":
+        part.register_forward_pre_hook(lambda module, given: (2 * given[0],))
+    elif where == "forward":
+        vars(part)["forward"] = lambda x: 2 * x
+    else:
+        part = type("Other", (nn.Linear,), {"forward": lambda self, x: 2 * x})(3, 3)
+    assert torch_maps.laid_out((nn.Linear(3, 2), part)) is None
+    cache, x = torch_cache.Cache("m"), torch.randn(1, 3)
+    torch.testing.assert_close(cache.map(x, part), part(x))
+
+
+def test_weights_are_laid_out_again_when_they_change() -> None:
+    layouts, one, bias = torch_maps.Layouts(), nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]])), torch.ones(2)
+    first = layouts.of([one], [bias])
+    assert layouts.of([one], [bias]) is first and layouts.of([one], [None]) is not first
+
+    def changed() -> bool:
+        nonlocal first
+        before, first = first, layouts.of([one], [bias])
+        assert torch.equal(first.weight, one) and first.bias is not None and torch.equal(first.bias, bias)
+        assert len(layouts.known) == 2
+        return first is not before
+
+    assert not changed()
+    one.data.neg_()
+    assert changed()
+    one.data = one.data.flip(0)
+    assert changed()
+    one.data.copy_(one.data.flip(1))
+    assert changed()
+    bias.data.copy_(torch.tensor([2.0, 0.0]))
+    assert changed()
+    bias.data.copy_(bias.flip(0))
+    assert changed()
+    one.data = one.data.clone()
+    assert changed() and not changed()
+    del one
+    gc.collect()
+    assert layouts.known == {}
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        x = torch.ones(2, 2, dtype=dtype)
+        assert layouts.of([x], [None]) is layouts.of([x], [None])
+    with torch.inference_mode():
+        x = torch.ones(2, 2)
+        assert layouts.of([x], [None]) is layouts.of([x], [None])
