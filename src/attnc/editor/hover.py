@@ -8,7 +8,7 @@ from ..compiler.expressions import INITS
 from ..compiler.mentions import walk
 from ..compiler.modules import size_static
 from ..compiler.session import Session
-from ..compiler.static import ConstOf, SizeOf, Static, known
+from ..compiler.static import ConstOf, SizeOf, Static, axes_in, known
 from ..compiler.wires import show
 from ..dsl import syntax as s
 from ..dsl.source import Span
@@ -89,7 +89,7 @@ def _display(view: Analysis, offset: int) -> Hover | None:
 
 
 def _expression(view: Analysis, expressions: list[s.Expr], offset: int) -> Hover | None:
-    """The innermost expression at the place whose type is known; in a declaration, its value."""
+    """The innermost expression at the place whose type is known; of a number, its value."""
     for expression in expressions:
         wire = view.wire(expression.span)
         if wire is not None:
@@ -97,11 +97,11 @@ def _expression(view: Analysis, expressions: list[s.Expr], offset: int) -> Hover
             shown = text if len(text) <= 60 else f"{text[:57]}..."
             frame = view.frame(view.names.owner(offset))
             return Hover(_page(describe.typed(shown, wire), describe.about(view, wire, frame)), expression.span)
-    return _number(view, expressions[-1], offset) if expressions else None
+    return _untyped(view, expressions[-1], offset) if expressions else None
 
 
-def _number(view: Analysis, expression: s.Expr, offset: int) -> Hover | None:
-    """The value of a size or const, as a declaration computes it."""
+def _untyped(view: Analysis, expression: s.Expr, offset: int) -> Hover:
+    """What is no value of its own: a number as a declaration computes it, a call with several results, a mistake."""
     frame, module = view.frame(view.names.owner(offset)), view.facts.module
 
     def lookup(name: s.Ident) -> Static | None:
@@ -113,12 +113,19 @@ def _number(view: Analysis, expression: s.Expr, offset: int) -> Hover | None:
             const = ConstOf(module.consts[name.text])
         return const
 
-    static = size_static(expression, lookup, Session(), exact=False)
-    value = known(static) if static is not None else None
     text = " ".join(expression.span.text.split())
-    if value is None:
-        return Hover(f"{describe.code(text)}\n\na number known at build time: each use says it", expression.span)
-    return Hover(describe.code(f"{text} = {describe.plain(value)}"), expression.span)
+    if isinstance(expression, s.Call) and expression.callee.text in INITS:
+        return Hover(f"**{expression.callee.text}**: how a weight begins", expression.span)
+    if (wires := view.facts.results.get(expression.span)) is not None:
+        return Hover(f"{describe.code(text)}\n\n{len(wires)} results", expression.span)
+    static = size_static(expression, lookup, Session(), exact=False)
+    if static is None:
+        return Hover(f"{describe.code(text)}\n\nits type is not known", expression.span)
+    value = known(static)
+    if value is not None:
+        return Hover(describe.code(f"{text} = {describe.plain(value)}"), expression.span)
+    when = "run time" if any(axis.is_width for axis in axes_in(static)) else "build time: each use says it"
+    return Hover(f"{describe.code(text)}\n\na number known at {when}", expression.span)
 
 
 def _page(first: str, lines: list[str]) -> str:
