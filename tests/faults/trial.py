@@ -17,7 +17,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -87,26 +87,30 @@ class _Forks:
         self.cached = [each for each in gc.get_objects() if type(each) is functools._lru_cache_wrapper]
         gc.freeze()
         with ThreadPoolExecutor(self.workers) as pool:
-            for place, found in enumerate(pool.map(lambda trial: self._killer(trial, session.items), self.trials)):
-                self.report(place, found)
+            todo = {pool.submit(self._killer, trial, session.items): place for place, trial in enumerate(self.trials)}
+            for done in as_completed(todo):
+                self.report(todo[done], done.result())
         return True
 
     def _killer(self, trial: Trial, items: list[pytest.Item]) -> str | None:
         """The test that fails by itself for the fault, and not without it: some bear no fork, or so little time."""
         if complains := self.look(trial.file, trial.sound, trial.text):
             return complains
-        while True:
-            found = self._forked(trial, items)
+        while trial.limit > 0:
+            found, spent = self._forked(trial, items)
             if found not in trial.tests:
                 return found or None
             alone = replace(trial, tests={found: trial.tests[found]})
             # The sound text goes in by the same way, which some tests do not bear.
-            sound = not self._forked(replace(alone, text=trial.sound), items)
-            if sound and (len(trial.tests) == 1 or self._forked(alone, items)):
+            sound = not self._forked(replace(alone, text=trial.sound), items)[0]
+            if sound and (len(trial.tests) == 1 or self._forked(alone, items)[0]):
                 return found
-            trial = replace(trial, tests={test: time for test, time in trial.tests.items() if test != found})
+            others = {test: time for test, time in trial.tests.items() if test != found}
+            trial = replace(trial, tests=others, limit=trial.limit - spent)
+        return None
 
-    def _forked(self, trial: Trial, items: list[pytest.Item]) -> str:
+    def _forked(self, trial: Trial, items: list[pytest.Item]) -> tuple[str, float]:
+        """Which test fails, and the processor seconds that it took to see it."""
         read, write = os.pipe()
         child = os.fork()
         if not child:
@@ -115,7 +119,8 @@ class _Forks:
         os.close(write)
         with open(read, encoding="utf-8") as pipe:
             said = pipe.read()
-        return said if os.waitpid(child, 0)[1] == 0 else "the process dies"
+        _, status, used = os.wait4(child, 0)
+        return said if status == 0 else "the process dies", used.ru_utime + used.ru_stime
 
 
 def _child(trial: Trial, items: list[pytest.Item], cached: list[Any]) -> str:
