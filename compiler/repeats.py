@@ -173,8 +173,6 @@ class Repeats(Expressions):
                 break
             entering = settled
         assert result is not None
-        if not result.complete:
-            return None
         good = True
         for text, before, after in zip(carried, entering, result.ends, strict=True):
             if set(before.type.axes) != set(after.type.axes) or not fits(after.element, before.element):
@@ -234,15 +232,9 @@ class Repeats(Expressions):
                 returned.span,
                 help="bind the result, and return it after the repeat",
             )
-        ends: list[Wire] = []
-        complete = True
-        for text, wire in zip(carried, entering, strict=True):
-            end = body.env.get(text)
-            if end is None:
-                complete = False
-                end = wire
-            ends.append(_like(end, wire))
-        return _Pass(builder, ends, complete, statement, self)
+        # What is wrong in the body is told; it goes out as it came in, for a repeat keeps types.
+        ends = [_like(body.env.get(text) or wire, wire) for text, wire in zip(carried, entering, strict=True)]
+        return _Pass(builder, ends, statement, self)
 
     def _variants(
         self, statement: s.Repeat, carried: list[str], first: _Pass, index: Const | None, number: int
@@ -303,7 +295,6 @@ class Repeats(Expressions):
                             help=_before(text, before, after),
                         )
                         good = False
-                good = good and one.complete
             variant.append(kept[key])
         self.checker.decisions = decisions
         return good, variant, passes
@@ -334,7 +325,6 @@ class _Pass:
 
     builder: Builder
     ends: list[Wire]
-    complete: bool
     statement: s.Repeat
     body: Repeats
     starts: list[Wire] = field(default_factory=list)
