@@ -10,7 +10,7 @@ What is saved is what the gradient of each op needs (`Cost.saves` in the op's ro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..graph import (
     Apply,
@@ -32,7 +32,7 @@ from ..static import Literal, evaluate
 from .polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import Scope
 from .walk import needed
-from .work import Meter, cost_of, has_gradient
+from .work import Meter, core, cost_of, has_gradient
 
 Root = object
 VIEWS = ("rename", "split", "merge", "broadcast", "index", "int")
@@ -189,7 +189,7 @@ class _Frame:
             return
         size = ZERO if out.role is Role.CONSTANT else meter.bytes(out)
         self.hold(out, out.id, size)
-        more = size * cost_of(node.op).spare if node.mask is not None else ZERO
+        more = self._masked(node) * cost_of(node.op).spare
         self.below[self.place] = Memory(size + more)
         self.note(more)
         if graded:
@@ -200,6 +200,8 @@ class _Frame:
         learns = any(not weight.frozen for weight in node.weights)
         for what in self.saves(node):
             match what:
+                case "x" if node.mask is not None and cost_of(node.op).spare:
+                    self.saved["masked", out.id] = self._masked(node)
                 case "x":
                     for value in node.operands:
                         if value.role > Role.CONSTANT and (self.graded[value.id] or learns):
@@ -221,10 +223,25 @@ class _Frame:
                             self.keep(value)
                 case "mask":
                     self.saved["mask", out.id] = meter.items(out)
+                case "count" if node.mask is not None:
+                    self.saved["count", out.id] = self._count(node, node.mask)
                 case "copy":
                     self.saved["copy", out.id] = meter.bytes(node.operands[0])
         if node.mask is not None:
             self.keep(node.mask)
+
+    def _masked(self, node: Apply) -> Poly:
+        """The bytes of an op's operand where what a mask leaves out is replaced."""
+        if node.mask is None:
+            return ZERO
+        x = node.operands[0]
+        axes = tuple(dict.fromkeys((*core(x), *core(node.mask))))
+        return self.meter.bytes(replace(x, type=replace(x.type, axes=axes, thin=frozenset()), role=node.out.role))
+
+    def _count(self, node: Apply, mask: Value) -> Poly:
+        """How many items an average is of, as whole numbers."""
+        kind = replace(mask.type, element=Scalar.INT, axes=tuple(a for a in mask.type.axes if a not in node.axes))
+        return self.meter.bytes(replace(mask, type=kind))
 
     @staticmethod
     def saves(node: Apply) -> tuple[str, ...]:

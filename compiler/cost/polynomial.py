@@ -266,7 +266,7 @@ def _opaque(op: str, args: tuple[Poly, ...], name: str) -> Poly:
     if not name and len(shown) == 1 and shown[0].startswith("((") and shown[0].endswith("))"):
         shown = [shown[0][1:-1]]  # ceil((n - 1) / (k - 1)), its argument in one pair of brackets
     name = name or f"{op}({', '.join(shown)})"
-    rank = max((symbol.rank for arg in args for symbol in arg.symbols), default=CONST)
+    rank = max(symbol.rank for arg in args for symbol in arg.symbols)
     return Poly.of(Symbol((op, *args), name, rank, (op, args)))
 
 

@@ -208,13 +208,12 @@ class Reach:
             near = next((q for q, k in support if k == axis and q not in axes), None)
             near = near or next((q for k, q in support if k == axis and q not in axes), None)
             form = Form({a: c for a, c in route.form.terms.items() if a != axis}, route.form.constant)
-            if near is None:
-                left, right = ZERO, scale * (self.scope.size(axis) - 1)
-            else:
-                left, right = (self.whole if limit is None else limit * scale for limit in limits(support, near, axis))
+            left, right = ZERO, scale * (self.scope.size(axis) - 1)
+            if near is not None:
+                band = (right if limit is None else limit * scale for limit in limits(support, near, axis))
+                left, right = (min(right, limit, key=lambda far: far.at(self.values)) for limit in band)
                 form = form.plus(Form({near: scale}, ZERO))
-            every = near is None or min(left.at(self.values), right.at(self.values)) >= self.whole.at(self.values)
-            route = self._wider(replace(self._moving(route, axis, every), form=form), left, right)
+            route = self._wider(replace(self._moving(route, axis, near is None), form=form), left, right)
         return route
 
     def _wider(self, route: Route, left: Poly, right: Poly) -> Route:

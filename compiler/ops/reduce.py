@@ -185,7 +185,11 @@ ROWS: tuple[Op, ...] = (
         cost=Cost(work=0, saves=("other",)),
     ),
     _reduction("sum", "Sum over the axes in brackets. Over nothing at all: 0."),
-    _reduction("mean", "Mean over the axes in brackets (of what the mask keeps). Over nothing at all: 0."),
+    _reduction(
+        "mean",
+        "Mean over the axes in brackets (of what the mask keeps). Over nothing at all: 0.",
+        cost=Cost(reads=True, saves=("count",)),
+    ),
     _reduction("max", "The largest over the axes in brackets.", cost=Cost(reads=True, saves=("x", "result"))),
     _reduction("min", "The smallest over the axes in brackets.", cost=Cost(reads=True, saves=("x", "result"))),
     _reduction(

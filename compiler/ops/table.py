@@ -43,17 +43,18 @@ class Cost:
 
     work:  operations for each item of the result, or of the first operand where `reads`; a function such as exp is one.
     moves: whether it reads its operands and writes a result; what only renames or reshapes does not.
-    saves: what the gradient needs: "x" the operands, "other" the operands that the gradients of others need, "result",
-           "divisor" the second operand if it has a gradient,
-           "index" operands that are no reals, "mask" a byte for each item of the result, "copy" one more first operand.
-    spare: how many more arrays of the result's size a mask takes while the op runs.
+    saves: what the gradient needs: "x" the operands (as they are masked), "other" those that the gradients of others
+           need, "result", "divisor" the second operand if it has a gradient,
+           "index" operands that are no reals, "mask" a byte for each item of the result, "copy" one more first operand,
+           "count" how many items the mask keeps.
+    spare: how many more arrays of the size of what is masked a mask takes while the op runs.
     """
 
     work: int = 1
     reads: bool = False
     moves: bool = True
     saves: tuple[str, ...] = ()
-    spare: int = 0
+    spare: int = 1
 
 
 @dataclass(frozen=True, slots=True)

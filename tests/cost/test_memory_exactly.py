@@ -330,6 +330,12 @@ PROGRAMS = {
         }
         return v
     """,
+    "two passes without weights": """
+        repeat.r 2 {
+            x = exp(x)
+        }
+        return x
+    """,
     "a repeat without weights": """
         u = linear.u[d -> d](x)
         repeat.r 3 {
@@ -393,6 +399,17 @@ def test_what_each_op_makes_and_saves(piece: str) -> None:
     cost, net, given = costs(f"h = linear.h[d -> d](x)\nreturn {piece}", PIECES[piece])
     assert cost.peak.value / UNIT == peak(lambda: net(*given)) / UNIT
     assert cost.saved.value / UNIT == saved(net, given) / UNIT
+
+
+@pytest.mark.parametrize(("x", "mask"), [("h", "h > 0"), ("h", "x[n = 0] > 0"), ("h[n = 0]", "h > 0")])
+@pytest.mark.parametrize("op", ["sum", "mean", "max", "min", "logsumexp", "argmax", "softmax", "log_softmax"])
+def test_what_a_mask_takes(op: str, x: str, mask: str) -> None:
+    """An array where what it leaves out is replaced. (The number that is put in takes torch 4 bytes.)"""
+    gives = "[n, d]" if "soft" in op else "d[n]" if op == "argmax" else "[n]"
+    cost, net, given = costs(f"h = linear.h[d -> d](x)\nkept = {mask}\nreturn {op}[d]({x} where kept)", gives)
+    assert cost.peak.value == pytest.approx(peak(lambda: net(*given)), abs=4)
+    if op != "argmax":
+        assert cost.saved.value == saved(net, given)
 
 
 @pytest.mark.parametrize("name", SCANS)

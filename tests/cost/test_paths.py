@@ -132,6 +132,21 @@ MODELS = {
     "means across chunks": """
         parts = split[seq -> chunk, place](x)
         return merge[chunk, place -> seq](parts + broadcast[chunk](mean[chunk](parts)))""",
+    "windows, then bands in chunks": """
+        x = attend[seq, past, model, model](x, x[seq as past], x[seq as past], mask = abs(seq - past) <= 2)
+        parts = split[seq -> chunk, place](x)
+        x = merge[chunk, place -> seq](sum[other](parts[place as other] where abs(place - other) <= 20))
+        return x""",
+    "windows, then what comes before in chunks": """
+        x = attend[seq, past, model, model](x, x[seq as past], x[seq as past], mask = abs(seq - past) <= 2)
+        parts = split[seq -> chunk, place](x)
+        return merge[chunk, place -> seq](sum[other](parts[place as other] where other <= place))""",
+    "means across chunks and within them": """
+        parts = split[seq -> chunk, place](x)
+        repeat layers {
+            parts = parts + broadcast[chunk](mean[chunk](parts)) + broadcast[place](mean[place](parts))
+        }
+        return merge[chunk, place -> seq](parts)""",
     "backwards": """
         return x[seq = |seq| - 1 - seq]""",
     "padded": """
@@ -142,7 +157,8 @@ MODELS = {
         return broadcast[seq](mean[double](y))""",
 }
 NEVER = ("means of chunks", "running sums of chunks", "states of chunks", "chunks within layers",
-         "means across chunks")  # fmt: skip
+         "means across chunks", "windows, then bands in chunks",
+         "windows, then what comes before in chunks")  # fmt: skip
 
 
 def model(body: str) -> attnc.Model:
@@ -152,6 +168,7 @@ width seq
 width past like seq
 width third like seq
 depth model = 3, tap = 3, place = 4
+depth other like place
 width chunk = seq / 4, longer = seq + 3, double = 2 * seq
 const layers = 3, two = 2
 block cell(x: [model], h: [model]) -> (h: [model]) {{
@@ -288,6 +305,12 @@ STACKS: dict[str, tuple[str, dict[int, tuple[int | None, str, str]]]] = {
         "x = attend.a[seq, past, model, model](x, x[seq as past], x[seq as past]) + attend.b[seq, past, model, model]"
         "(x, x[seq as past], x[seq as past], mask = (seq - past) % 3 == 0)",
         {9: (1, "1 of 1", "1")},
+    ),
+    "means across chunks and within them": (
+        "y = split[seq -> chunk, place](x);"
+        " repeat layers { y = y + broadcast[chunk](mean[chunk](y)) + broadcast[place](mean[place](y)) };"
+        " x = merge[chunk, place -> seq](y)",
+        {16: (2, "2 of 3", "ceil((seq - 1) / (place (seq - 4) / 4))")},
     ),
     "back, and then a window": (
         f"repeat layers {{ x = x[seq = max(seq - 1, 0)] }}; x = {near('b', 5)}",
