@@ -14,7 +14,7 @@ from ..rewrites import fold_truths, fuse_attention
 from ..static import Number
 from .memory import Memory, measure
 from .paths import Path, longest
-from .polynomial import ONE, ZERO, Poly, Symbol, Unknown, base_symbols
+from .polynomial import ONE, ZERO, Poly, Symbol, base_symbols
 from .reach import pruned
 from .scope import Scope, Sizes, base_symbol, bound_symbol, const_symbol
 from .show import formula
@@ -265,19 +265,23 @@ def _spoken(graph: Graph) -> Scope:
     return Scope({axis: Poly.of(replace(base_symbol(axis), name=names[axis.family])) for axis in free})
 
 
+def _at(poly: Poly, values: dict[Symbol, int]) -> Fraction | None:
+    """Its value; None where it divides by 0."""
+    try:
+        return poly.at(values)
+    except ZeroDivisionError:
+        return None
+
+
 def _whole(graph: Graph, scope: Scope, values: dict[Symbol, int]) -> None:
     """Every derived size is a whole number, which is found once: others may be derived from it."""
     for axis, poly in scope.sizes.derived.items():
-        try:
-            size = poly.at(values)
-        except (Unknown, ZeroDivisionError):
-            continue
-        if size.denominator != 1 or size < 0:
+        size = _at(poly, values)
+        if size is None or size.denominator != 1 or size < 0:
             told = poly if axis.size is None or axis not in graph.axes else _spoken(graph).number(axis.size)
-            known = ", ".join(
-                f"{symbol.name} = {values[symbol]}" for symbol in base_symbols([told]) if symbol in values
-            )
-            raise CostError(f"`{axis.name}` = {formula(told)} would be {size} with {known}: it must be a whole number")
+            known = ", ".join(f"{symbol.name} = {values[symbol]}" for symbol in base_symbols([told]))
+            would = "divide by 0" if size is None else f"be {size}"
+            raise CostError(f"`{axis.name}` = {formula(told)} would {would} with {known}: it must be a whole number")
         for symbol in poly.symbols:
             if poly == Poly.of(symbol):
                 values[symbol] = int(size)

@@ -482,12 +482,10 @@ class _Late(Mapping[int, Facts]):
         ):
             return Fact()
         for read in reads(node):
-            if read.id not in self.inside.facts:
-                self.inside.facts[read.id] = self._fact(read)
-        parts, ranked = len(self.inside.parts), dict(self.inside.walk.ranked)
+            self.inside.facts[read.id] = self._fact(read)
+        parts = len(self.inside.parts)
         self.inside.visit(node)
-        del self.inside.parts[parts:]
-        self.inside.walk.ranked = ranked
+        del self.inside.parts[parts:]  # it comes again in its turn
         return self.inside.facts[value.id]
 
     def __iter__(self) -> Iterator[int]:

@@ -95,7 +95,7 @@ def _saturate(flow: dict[int, dict[int, int]], source: int, sink: int) -> None:
                 for a, b in edges:
                     flow[a][b] -= room
                     flow[b][a] += room
-                del path[1 + next(place for place, (a, b) in enumerate(edges) if not flow[a][b]) :]
+                path = [source]
                 continue
             while onward[at] and not flow[at][onward[at][-1]]:
                 onward[at].pop()

@@ -271,7 +271,7 @@ class Wants:
 
     def _repeat(self, site: Site, place: int, node: Repeat) -> None:
         bodies = site.inside[place]
-        before = -1
+        before = None
         while before != (now := _wishes(bodies)):
             before = now
             for body in bodies:

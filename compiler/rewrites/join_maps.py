@@ -93,8 +93,6 @@ def _single(node: Call, roots: _Roots) -> Call:
             continue
         axes, made = tuple(a for a, _ in change), tuple(b for _, b in change)
         renames.append(Apply("rename", (source,), item.value, axes, made, span=node.span))
-    if not renames:
-        return node
     inputs = tuple(node.graph.inputs[place] for place in kept)
     graph = replace(node.graph, inputs=inputs, nodes=(*renames, *node.graph.nodes))
     return replace(node, graph=graph, args=tuple(node.args[place] for place in kept))

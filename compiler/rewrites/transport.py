@@ -40,7 +40,7 @@ class Caller:
         for node in nodes:
             moved = terms.over(node)
             key = spelling(moved)
-            outs = self._known.get(key) if key is not None else None
+            outs = self._known.get(key)  # of what has no spelling none is known
             if outs is None:
                 outs = tuple(map(self._fresh, makes(moved)))
                 self.add(making(moved, outs))

@@ -69,6 +69,27 @@ def test_what_cannot_be(name: str, size: Any, said: str) -> None:
     assert str(wrong.value) == said
 
 
+def test_a_size_of_a_block_that_cannot_be() -> None:
+    """It is told in the sizes of the model, which are those that can be set."""
+    halves = """
+        width seq
+        block halves[n: width](x: [n]) -> [n] {
+            width half = n / 2
+            depth two = 2
+            return merge[half, two -> n](tanh(split[n -> half, two](x)))
+        }
+        model net(x: [seq]) -> [seq] { return halves[seq](x) }
+    """
+    with pytest.raises(CostError, match="^`half` = seq / 2 would be 7/2 with seq = 7: it must be a whole number$"):
+        attnc.loads(halves).model("net").cost(seq=7)
+
+
+def test_a_size_divided_by_nothing() -> None:
+    text = "width seq, other\nwidth part = 12 / seq\nmodel net(x: [seq], y: [part], z: [other]) -> [part] { return y }"
+    with pytest.raises(CostError, match="^`part` = 12 / seq would divide by 0 with seq = 0: it must be a whole number$"):
+        attnc.loads(text).model("net").cost(seq=0)
+
+
 def test_a_strange_name() -> None:
     with pytest.raises(CostError, match=r"`net` has no axis or const `strange`; it has `.*`, `past`.*`gated`"):
         cost(strange=1)
