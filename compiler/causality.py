@@ -97,6 +97,7 @@ def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnosti
                 for a in entry.value.type.axes
                 if a.family == axis.family
             }
+            | (counted(entry.default, entry.value.span, frozenset({axis.family})) if entry.default is not None else {})
         )
         for entry in graph.inputs
     ]
@@ -290,13 +291,18 @@ def _below(x: Info, size: Info, gap: int = 0) -> bool:
     return any(b is not None and b[0].family == axis.family and b[1] - 1 + gap <= number for b in bounds)
 
 
+def counted(value: Static, span: Span | None, families: frozenset[int]) -> Reach:
+    """What a number tells: a size that is known at run time only says how many items there are."""
+    if known(value) is not None or not any(counts(axis, families) for axis in axes_in(value)):
+        return {}
+    shown = f"|{axes_in(value)[0].name}|" if isinstance(value, SizeOf) else "a size"
+    return {(TOP,): Trace(f"{shown} tells how many items there are", span, None)}
+
+
 def constant_info(value: Static, out: Value, families: frozenset[int]) -> Info:
-    """A number; a size that is known at run time only tells how many items there are."""
     number = known(value)
-    if number is None and any(counts(axis, families) for axis in axes_in(value)):
-        shown = f"|{axes_in(value)[0].name}|" if isinstance(value, SizeOf) else "a size"
-        trace = Trace(f"{shown} tells how many items there are", out.span, None)
-        return Info({(TOP,): trace}, extent=_extent(value))
+    if reach := counted(value, out.span, families):
+        return Info(reach, extent=_extent(value))
     form = Linear((), number) if isinstance(number, int) and not isinstance(number, bool) else None
     true: Facts = None if number is not None and not number else {}
     false: Facts = None if number else {}
@@ -313,6 +319,11 @@ class Step:
     graph: Graph
 
     def info(self) -> Info:
+        found = self._made()
+        numbers = [counted(value, self.node.span, self.families) for value in self.node.options.values()]
+        return replace(found, reach=unite(found.reach, *numbers)) if any(numbers) else found
+
+    def _made(self) -> Info:
         node = self.node
         parts = [self.infos[value.id] for value in node.operands]
         mask = self.infos[node.mask.id] if node.mask else None

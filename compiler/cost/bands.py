@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ..axes import Axis
 from ..graph import Apply
-from .polynomial import ONE, ZERO, Poly, Values, apply
+from .polynomial import ONE, ZERO, Poly, Values
 
 Facts = Mapping[tuple[Axis, Axis], Poly]
 """`(a, b): c` says `a <= b + c` wherever the value is true."""
@@ -148,8 +148,6 @@ def _arithmetic(op: str, forms: list[Form]) -> Index | None:
             return of_form(x)
         case "*", [x, y] if not x.terms or not y.terms:
             return of_form(y.times(x.constant) if not x.terms else x.times(y.constant))
-        case "^", [x, y] if not x.terms and not y.terms:
-            return of_form(Form({}, apply("^", (x.constant, y.constant))))
         case "abs", [x]:
             return Index(absolute=x)
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..axes import Axis
@@ -270,7 +270,7 @@ class _Inside:
 
     def _support(self, node: Apply, facts: Sequence[Fact]) -> Facts:
         """Where the operands of a sum are not zero, or else needed: what a mask leaves out need not be computed."""
-        found: Facts = self.masks.get(node.out.id, {})
+        found = self.masks.of(node.out.id)
         for fact in facts:
             found = both(found, fact.index.true, self.walk.values)
         return found
@@ -440,7 +440,7 @@ def _alive(graph: Graph, used: Sequence[bool]) -> set[int]:
     return alive
 
 
-def _masks(inside: _Inside) -> Mapping[int, Facts]:
+def _masks(inside: _Inside) -> _Late:
     """For scores that only a masked softmax or sum reads, by way of pointwise ops: what the mask keeps."""
     makers = {node.out.id: node for node in inside.graph.nodes if isinstance(node, Apply)}
     found: dict[int, Value] = {}
@@ -460,7 +460,7 @@ def _masks(inside: _Inside) -> Mapping[int, Facts]:
 
 
 @dataclass
-class _Late(Mapping[int, Facts]):
+class _Late:
     """Facts of masks that the walk has not come to yet when it comes to the scores: worked out when they are asked for.
 
     A mask is made of indices alone or it says nothing, so it can be looked at ahead of its turn.
@@ -469,8 +469,8 @@ class _Late(Mapping[int, Facts]):
     inside: _Inside
     masks: Mapping[int, Value]
 
-    def __getitem__(self, key: int) -> Facts:
-        return self._fact(self.masks[key]).index.true
+    def of(self, scores: int) -> Facts:
+        return self._fact(self.masks[scores]).index.true if scores in self.masks else {}
 
     def _fact(self, value: Value) -> Fact:
         known = self.inside.facts.get(value.id)
@@ -487,9 +487,3 @@ class _Late(Mapping[int, Facts]):
         self.inside.visit(node)
         del self.inside.parts[parts:]  # it comes again in its turn
         return self.inside.facts[value.id]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.masks)
-
-    def __len__(self) -> int:
-        return len(self.masks)

@@ -31,7 +31,7 @@ from ..graph import (
     Value,
     reads,
 )
-from ..static import Static, axes_in
+from ..static import axes_in
 from .spans import Mode
 
 STATIC, FREE, TIME = 0, 1, 2
@@ -313,7 +313,3 @@ def segment(graph: Graph, place: int) -> str:
     earlier = sum(isinstance(n, Call | Repeat | Scan) and named(n) == named(node) for n in graph.nodes[:place])
     name = named(node) + (f"_{earlier + 1}" if earlier else "")
     return f"{name}.{{i}}" if isinstance(node, Repeat) else name
-
-
-def sizes_over(static: Static, site: Site) -> bool:
-    return any(site.timed(axis) and axis.extent is None for axis in axes_in(static))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ..axes import Axis
 from ..graph import Apply, Call, Repeat, Scan, Value, reads
 from .facts import Facts
-from .sites import STATIC, TIME, Cell, NoStep, Site, costly, even, sizes_over, whole
+from .sites import STATIC, TIME, Cell, NoStep, Site, costly, even, whole
 from .spans import Mode, Span
 
 REDUCES = ("dot", "sum", "mean", "max", "min", "any", "all", "argmax", "logsumexp")
@@ -39,8 +39,8 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     def refuse(why: str) -> NoStep:
         return NoStep(f"`{op}` {why}", node.span)
 
-    if any(sizes_over(static, site) for static in node.options.values()) or site.time(node.each):
-        raise refuse("is given the number of all items")
+    for axis in site.time(node.each):
+        raise refuse(f"has weights for each `{axis.name}`, whose items come one by one")
     if op == "rename":
         back = {node.made[0]: node.axes[0]}
         return Reads([(node.operands[0], {back.get(axis, axis): mode for axis, mode in modes.items()})], {})

@@ -80,14 +80,16 @@ def test_a_size_of_a_block_that_cannot_be() -> None:
         }
         model net(x: [seq]) -> [seq] { return halves[seq](x) }
     """
-    with pytest.raises(CostError, match="^`half` = seq / 2 would be 7/2 with seq = 7: it must be a whole number$"):
+    with pytest.raises(CostError) as wrong:
         attnc.loads(halves).model("net").cost(seq=7)
+    assert str(wrong.value) == "`half` = seq / 2 would be 7/2 with seq = 7: it must be a whole number"
 
 
 def test_a_size_divided_by_nothing() -> None:
     text = "width seq, other\nwidth part = 12 / seq\nmodel net(x: [seq], y: [part], z: [other]) -> [part] { return y }"
-    with pytest.raises(CostError, match="^`part` = 12 / seq would divide by 0 with seq = 0: it must be a whole number$"):
+    with pytest.raises(CostError) as wrong:
         attnc.loads(text).model("net").cost(seq=0)
+    assert str(wrong.value) == "`part` = 12 / seq would divide by 0 with seq = 0: it must be a whole number"
 
 
 def test_a_strange_name() -> None:

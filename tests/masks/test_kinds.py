@@ -299,6 +299,7 @@ def test_widths_of_their_own_are_not_causal_for_the_kernel() -> None:
 # In a block that is given a size: a number of which only the call knows how large it is.
 GIVEN_A_SIZE = """
 (q - k) % n == 0                           | strided by n
+(q - k) % (n + n) == 0                     | strided by a number
 floor(q / n) == floor(k / n)               | blocks of n
 floor(q / n) == floor(k / 4)               | positions
 q - k < n                                  | band .. n - 1
