@@ -254,7 +254,7 @@ class Layout(ABC):
         if val.number:
             dtype = self.dtype_of(kind_of(out), is_table(out))
             val = Val(Code(self.filled("()", val.text, kind_of(out), dtype)))
-        val = self.full(val, [axis for axis in val.axes if axis in val.thin & {*out.type.axes} - out.type.thin])
+        val = self.full(val, [axis for axis in out.type.axes if axis in val.axes and axis not in out.type.thin])
         self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
         self.line(f"found[{self.found_at(self.file.captures.label(self.graph, out))}] = {val.text}")
 
@@ -594,9 +594,13 @@ class Layout(ABC):
         return (*(axis for axis in found if axis not in kept), *kept)
 
     def combine(self, vals: Sequence[Val], code: Code, order: Sequence[Axis], out: Value, **more: object) -> Val:
-        """The result of an op that broadcasts its operands: what it may lack, and what it hangs on."""
+        """The result of an op that broadcasts its operands: what it may lack, and what it hangs on.
+
+        An axis that no operand knows is the op's own, and has its extent.
+        """
         arrays = [val for val in vals if not val.number]
-        thin = frozenset(axis for axis in order if not any(val.has(axis) for val in arrays))
+        lacked = {axis for val in arrays for axis in val.thin}
+        thin = frozenset(axis for axis in order if axis in lacked and not any(val.has(axis) for val in arrays))
         result = Val(
             code, tuple(order), thin, join_leads(val.lead for val in arrays), kind_of(out), is_table(out),
             needs=needed(val.needs for val in vals),

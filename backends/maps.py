@@ -30,7 +30,7 @@ def mapped(body: Body, node: Apply, vals: list[Val]) -> Val:
         name = body.joined.pop(node.out.id)
         body.namer.free(name)  # what is made of it may have its name
         code, names = Code(name), frozenset({name})
-    val = body.combine([x], code, (*kept, *node.made), node.out, thin=x.thin & set(kept), names=names)
+    val = body.combine([x], code, (*kept, *node.made), node.out, names=names)
     if len(node.made) != 1:
         text = body.unflatten(val, -1, node.made) if node.made else f"{val.atom}[..., 0]"
         val = replace(val, code=Code(text))

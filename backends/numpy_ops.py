@@ -110,7 +110,6 @@ def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     x = body.last(body.real(vals[0], False), node.axes)
     kept = (*(axis for axis in x.axes if axis not in node.axes and axis not in node.each), *node.each)
     x = body.full(body.align(x, [*kept, *node.axes]), node.each)
-    thin = (x.thin & set(kept)) - set(node.each)
     if len(node.axes) > 1:
         x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
     elif not node.axes:
@@ -119,7 +118,7 @@ def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     body.helper(name)
     weights = ", ".join(body.weight(weight) for weight in node.weights)
     text = f"{name}({x.text}, {weights})"
-    val = body.combine([x], Code(text), (*kept, *node.made), node.out, thin=thin)
+    val = body.combine([x], Code(text), (*kept, *node.made), node.out)
     if len(node.made) != 1:
         val = replace(val, code=Code(body.unflatten(val, -1, node.made) if node.made else f"{val.text}[..., 0]"))
     return val
@@ -127,9 +126,7 @@ def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 
 def embed(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     ids = body._checked(vals[0], node.axes[0])
-    val = body.combine(
-        [ids], Code(f"{body.weight(node.weights[0])}[{ids.text}]"), (*ids.axes, *node.made), node.out, thin=ids.thin
-    )
+    val = body.combine([ids], Code(f"{body.weight(node.weights[0])}[{ids.text}]"), (*ids.axes, *node.made), node.out)
     if len(node.made) != 1:
         val = replace(val, code=Code(body.unflatten(val, -1, node.made)))
     return val
@@ -236,15 +233,14 @@ def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> 
         order = x.axes
     else:
         x, mask, order = masked(body, node, x, mask)
-        x = body.full(x, [axis for axis in node.axes if not x.has(axis)])
+        x = body.full(x, node.axes)
         order = (*(axis for axis in order if axis not in x.axes), *x.axes)
         mask = body.align(mask, order, short=True)
         fed = [x, mask]
     whole = replace(x, axes=order)
     body.helper(node.op)
     text = f"{node.op}({x.text}, {dims(whole, node.axes)}{'' if mask is None else f', {mask.text}'})"
-    val = body.combine(fed, Code(text), order, node.out)
-    return replace(val, thin=val.thin - set(node.axes))
+    return body.combine(fed, Code(text), order, node.out)
 
 
 def l2norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -266,10 +262,9 @@ def concat(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 def stack(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """Two values side by side along a new axis (rewrites/stack.py)."""
     parts, order, dim, same = stack_operands(body, node, vals)
-    thin = frozenset(axis for axis in order if axis not in node.made and not any(val.has(axis) for val in parts))
     texts = ", ".join(val.text for val in parts)
     given = f"[{texts}]" if same else f"np.broadcast_arrays({texts})"
-    return body.combine(parts, Code(f"np.stack({given}, {dim})"), order, node.out, thin=thin)
+    return body.combine(parts, Code(f"np.stack({given}, {dim})"), order, node.out)
 
 
 def dropout(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -330,7 +325,7 @@ def window(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     left = body.static(node.options["pad"]).text
     body.helper("window")
     text = f"window({x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {stride}, {left})"
-    return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out, thin=x.thin)
+    return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out)
 
 
 def pad(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -343,7 +338,7 @@ def pad(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     value = body.static(node.options["value"]).text
     body.helper("pad")
     text = f"pad({x.text}, {x.dim(axis)}, {left}, {body.extent(made).text}, {value})"
-    return body.combine([x], Code(text), tuple(made if a == axis else a for a in x.axes), node.out, thin=x.thin)
+    return body.combine([x], Code(text), tuple(made if a == axis else a for a in x.axes), node.out)
 
 
 def rank(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -358,7 +353,7 @@ def rank(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
         after = "".join(", :" for _ in x.axes[at + 1 :])
         text = f"{text}[..., :{body.extent(made).text}{after}]"
     bounds = body.bounds.positions(axis)
-    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out, thin=x.thin, bounds=bounds)
+    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out, bounds=bounds)
 
 
 OPS: dict[str, Emit] = {

@@ -31,17 +31,14 @@ def factors(body: Body, axes: Sequence[Axis], vals: Sequence[Val]) -> list[Val]:
     nowhere = {axis for axis in axes if not any(val.has(axis) for val in vals)}
     found = []
     for place, val in enumerate(vals):
-        wanted = [a for a in axes if not val.has(a) and (a in val.axes or (place == 0 and a in nowhere))]
-        found.append(body.full(val, wanted))
+        found.append(body.full(val, [a for a in axes if a in val.axes or (place == 0 and a in nowhere)]))
     return found
 
 
 def masked(body: Body, node: Apply, x: Val, mask: Val) -> tuple[Val, Val, tuple[Axis, ...]]:
     """Operand and mask laid out alike, the operand with all axes that the op acts on."""
-    x = body.full(x, [axis for axis in node.axes if not x.has(axis) and not mask.has(axis)])
+    x = body.full(x, [axis for axis in node.axes if not mask.has(axis)])
     order = body.union_order([x, mask], node.out)
-    missing = [axis for axis in node.axes if axis not in order]
-    order = (*order, *missing)
     return body.align(x, order, short=True), body.align(mask, order, short=True), order
 
 

@@ -52,7 +52,7 @@ def remember(body: Body, node: Apply, vals: list[Val]) -> Val:
     size = "" if body.endless(made) else f", {body.extent(made).text}"
     text = f'cache.extend("{node.name}", {x.text}, {x.dim(new)}{size})'
     axes = tuple(made if axis == new else axis for axis in x.axes)
-    return body.combine([x], Code(text), axes, node.out, thin=x.thin, bounds=ANY)
+    return body.combine([x], Code(text), axes, node.out, bounds=ANY)
 
 
 def store(body: Body, node: Apply, vals: list[Val]) -> None:
@@ -129,8 +129,7 @@ def since(body: Body, node: Apply, vals: list[Val]) -> Val:
     if body.endless(axis):
         return e
     first = Code(f"cache.end - {body.extent(axis).at(SUM + 1)}", SUM)
-    return replace(e, code=Code(f"{e.code.at(SUM)} - {first.at(TERM)}", SUM), bounds=ANY,
-                   number=e.number)  # fmt: skip
+    return replace(e, code=Code(f"{e.code.at(SUM)} - {first.at(TERM)}", SUM), bounds=ANY)
 
 
 def taps(body: Body, node: Apply, vals: list[Val]) -> Val:
@@ -140,9 +139,7 @@ def taps(body: Body, node: Apply, vals: list[Val]) -> Val:
     left = body.static(node.options["pad"]).text
     body.helper("taps")
     given = f"{x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {left}"
-    return body.combine(
-        [x], Code(body.last_taps(given)), (*order[:at], place, tap, *order[at + 1 :]), node.out, thin=x.thin
-    )
+    return body.combine([x], Code(body.last_taps(given)), (*order[:at], place, tap, *order[at + 1 :]), node.out)
 
 
 def tail(body: Body, node: Apply, vals: list[Val]) -> Val:

@@ -130,7 +130,7 @@ def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if len(node.made) > 1:
         text = body.unflatten(Val(Code(text)), -1, node.made)
     val = body.combine([x], Code(text), (*kept, *node.made), node.out)
-    return replace(val, thin=(x.thin & set(kept)) - set(node.each))
+    return replace(val, thin=val.thin - set(node.each))
 
 
 def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -140,8 +140,7 @@ def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
     text = f"{body.module(node, made, {'weight': Init('normal', (1.0,))})}({text})"
     if len(node.made) > 1:
         text = body.unflatten(Val(Code(text)), -1, node.made)
-    val = body.combine([ids], Code(text), (*ids.axes, *node.made), node.out)
-    return replace(val, thin=ids.thin)
+    return body.combine([ids], Code(text), (*ids.axes, *node.made), node.out)
 
 
 def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -234,7 +233,7 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     x = body.real(vals[0], is_table(node.out))
     if x.number:  # a mask alone says where it is
         dtype = body.float64() if is_table(node.out) else body.dtype
-        x = replace(x, code=Code(body.filled("()", x.text, "real", dtype)), number=False, table=is_table(node.out))
+        x = replace(x, code=Code(body.filled("()", x.text, "real", dtype)), number=False)
     axes, op = node.axes, node.op
     fed = [x]
     if mask is None:
@@ -260,8 +259,7 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
         text = f"masked_{op}({x.text}, {mask.text}, {where})"
     if len(axes) > 1:
         text = body.unflatten(Val(Code(text)), -1, axes)
-    val = body.combine(fed, Code(text), order, node.out)
-    return replace(val, thin=val.thin - set(axes))
+    return body.combine(fed, Code(text), order, node.out)
 
 
 def l2norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -283,10 +281,9 @@ def concat(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 def stack(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """Two values side by side along a new axis (rewrites/stack.py)."""
     parts, order, dim, same = stack_operands(body, node, vals)
-    thin = frozenset(axis for axis in order if axis not in node.made and not any(val.has(axis) for val in parts))
     texts = ", ".join(val.text for val in parts)
     given = f"[{texts}]" if same else f"torch.broadcast_tensors({texts})"
-    return body.combine(parts, Code(f"torch.stack({given}, {dim})"), order, node.out, thin=thin)
+    return body.combine(parts, Code(f"torch.stack({given}, {dim})"), order, node.out)
 
 
 def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -344,7 +341,7 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
     p = node.options.get("p", Literal(0))
     if p not in ZERO:
         options.append(f"dropout_p={body.static(p).text} if self.training else 0.0")
-    scale = node.options.get("scale", Literal(1))
+    scale = node.options["scale"]
     if not is_usual_scale(scale, node.axes[0]):
         options.append(f"scale={body.static(scale).text}")
     cap = node.options.get("cap")
@@ -385,7 +382,7 @@ def window(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     left = body.static(node.options["pad"]).text
     body.helper("window")
     text = f"window({x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {stride}, {left})"
-    return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out, thin=x.thin)
+    return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out)
 
 
 def pad(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -398,7 +395,7 @@ def pad(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     value = body.static(node.options["value"]).text
     body.helper("pad")
     text = f"pad({x.text}, {x.dim(axis)}, {left}, {body.extent(made).text}, {value})"
-    return body.combine([x], Code(text), tuple(made if a == axis else a for a in x.axes), node.out, thin=x.thin)
+    return body.combine([x], Code(text), tuple(made if a == axis else a for a in x.axes), node.out)
 
 
 def rank(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -413,7 +410,7 @@ def rank(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
         after = "".join(", :" for _ in x.axes[at + 1 :])
         text = f"{text}[..., :{body.extent(made).text}{after}]"
     bounds = body.bounds.positions(axis)
-    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out, thin=x.thin, bounds=bounds)
+    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out, bounds=bounds)
 
 
 OPS: dict[str, Emit] = {
