@@ -141,7 +141,7 @@ class Reach:
         return found
 
     def _names(self, contexts: Iterable[str]) -> set[str]:
-        return {context.partition("|")[0] for context in set(contexts)} & self.seconds.keys()
+        return {context.rpartition("|")[0] for context in set(contexts)} & self.seconds.keys()
 
     def _starting_others(self) -> set[str]:
         files = {name.partition("::")[0] for name in self.seconds}
