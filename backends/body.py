@@ -282,7 +282,7 @@ class Body(Calls):
             after = [":"] * (len(x.axes) - place - 1)
             before = [":"] * place if x.lead == NONE else ["..."]
             text = f"{x.atom}[{', '.join([*before, e.text, *(after if before == ['...'] else [])])}]"
-            return replace(x, code=Code(text), axes=but(x.axes, a), thin=x.thin - {a}, needs=needs, names=names)
+            return replace(x, code=Code(text), axes=but(x.axes, a), needs=needs, names=names)
 
         def result(text: str, axes: Sequence[Axis]) -> Val:
             return self.combine([replace(x, axes=but(x.axes, a)), e], Code(text), axes, out, bounds=x.bounds)

@@ -16,15 +16,11 @@ def instances(graph: Graph, path: str = "") -> Iterator[tuple[Graph, str]]:
     yield graph, path
     for node in graph.nodes:
         for place, child in enumerate(children(node)):
-            match node:
-                case Repeat():
-                    these = [number for number, kind in enumerate(node.variant) if kind == place]
-                    which = "*" if len(node.bodies) == 1 else _listed(these)
-                    name = node.name if node.shared else f"{node.name}.{which}"
-                case Call() | Scan():
-                    name = node.name
-                case _:
-                    name = ""
+            assert isinstance(node, Repeat | Call | Scan)
+            name = node.name
+            if isinstance(node, Repeat) and not node.shared:
+                these = [number for number, kind in enumerate(node.variant) if kind == place]
+                name = f"{name}.{'*' if len(node.bodies) == 1 else _listed(these)}"
             yield from instances(child, f"{path}.{name}".strip("."))
 
 

@@ -562,8 +562,7 @@ class Layout(ABC):
         wanted = [axis for axis in axes if not x.has(axis)]
         if not wanted:
             return x
-        if x.number:
-            raise CannotEmit(f"{self.graph.name}: a number is spread over {self.shown(wanted)}")
+        assert not x.number  # Body.spread_number
         x = self.named(self.align(x, (*(axis for axis in wanted if axis not in x.axes), *x.axes)))
         rank = len(x.axes)
         sizes = [
@@ -584,8 +583,6 @@ class Layout(ABC):
         arrays = sorted((val for val in vals if not val.number), key=lambda val: (-len(val.axes), val.table))
         for val in arrays:
             found.update(dict.fromkeys(val.axes))
-        if not arrays:
-            return ()
         hint = self._hints.get(out.id)
         if arrays[0].axes and len(arrays[0].axes) == len(found) and not (hint and out.role <= Role.TABLE):
             return arrays[0].axes

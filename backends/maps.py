@@ -31,7 +31,4 @@ def mapped(body: Body, node: Apply, vals: list[Val]) -> Val:
         body.namer.free(name)  # what is made of it may have its name
         code, names = Code(name), frozenset({name})
     val = body.combine([x], code, (*kept, *node.made), node.out, names=names)
-    if len(node.made) != 1:
-        text = body.unflatten(val, -1, node.made) if node.made else f"{val.atom}[..., 0]"
-        val = replace(val, code=Code(text))
-    return val
+    return val if len(node.made) == 1 else replace(val, code=Code(body.unflatten(val, -1, node.made)))

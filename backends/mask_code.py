@@ -51,8 +51,6 @@ def define(body: Body, predicate: Predicate, data: list[Val]) -> tuple[str, list
                 name = namer.give(text.rsplit(".", 1)[-1] if text.rsplit(".", 1)[-1].isidentifier() else "number")
                 bound[name] = text
                 return Code(name)
-            case Op("not", (Leaf(value),)) if names[value.id] in bound:  # `~` of Python's own truths is a number
-                return Code(f"(not {names[value.id]})")
             case Op(op, args):
                 return operation(op, [code(arg) for arg in args])
 

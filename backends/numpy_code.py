@@ -87,8 +87,6 @@ class NumpyBody(Body):
             return self.counters[const]
         if const in self.plan.late:
             return self.scope.consts[const]
-        if const not in self.scope.consts:
-            return number(const.value if const.value is not None else 0).text
         self.plan.numbers[const] = None
         return self.scope.consts[const]
 
@@ -168,11 +166,7 @@ class NumpyBody(Body):
 
     def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
         emit = numpy_ops.OPS.get(node.op)
-        if emit is not None:
-            return emit(self, node, vals, mask)
-        if node.op in OPS and OPS[node.op].group == "pointwise":
-            return self.pointwise(node, vals)
-        raise CannotEmit(f"NumPy code for `{node.op}`")
+        return self.pointwise(node, vals) if emit is None else emit(self, node, vals, mask)
 
     def point(self, op: str, vals: list[Val], out: Value) -> Code:
         codes = [val.code for val in vals]

@@ -112,15 +112,13 @@ def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     x = body.full(body.align(x, [*kept, *node.axes]), node.each)
     if len(node.axes) > 1:
         x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
-    elif not node.axes:
-        x = replace(x, code=Code(f"{x.atom}[..., None]"))
     name = "grouped_linear" if node.each else "linear"
     body.helper(name)
     weights = ", ".join(body.weight(weight) for weight in node.weights)
     text = f"{name}({x.text}, {weights})"
     val = body.combine([x], Code(text), (*kept, *node.made), node.out)
-    if len(node.made) != 1:
-        val = replace(val, code=Code(body.unflatten(val, -1, node.made) if node.made else f"{val.text}[..., 0]"))
+    if len(node.made) > 1:
+        val = replace(val, code=Code(body.unflatten(val, -1, node.made)))
     return val
 
 

@@ -159,8 +159,6 @@ class TorchBody(Body):
     def built_const(self, const: Const) -> str:
         if self.home is not None and const in self._home_consts:
             return self.home.built_const(self._home_consts[const])
-        if const not in self.scope.consts:
-            return number(const.value if const.value is not None else 0).text
         self.plan.numbers[const] = None
         return self.scope.consts[const]
 
@@ -315,11 +313,7 @@ class TorchBody(Body):
 
     def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
         emit = torch_ops.OPS.get(node.op)
-        if emit is not None:
-            return emit(self, node, vals, mask)
-        if node.op in OPS and OPS[node.op].group == "pointwise":
-            return self.pointwise(node, vals)
-        raise CannotEmit(f"PyTorch code for `{node.op}`")
+        return self.pointwise(node, vals) if emit is None else emit(self, node, vals, mask)
 
     def point(self, op: str, vals: list[Val], out: object) -> Code:
         codes = [val.code for val in vals]

@@ -78,6 +78,22 @@ def test_the_code_reads_so(backend: str, modules: tuple[str, ...], golden: Calla
     golden(Path(f"golden/reading_{backend}.txt"), "\n\n".join(shown))
 
 
+def test_the_text_of_helpers() -> None:
+    """Each runs by itself behind those that it needs; constants keep their comment, definitions their decorators."""
+    for modules in (TORCH, NUMPY):
+        texts = [text for module in modules for text in helpers.__wrapped__(module).values()]
+        assert not any("type: ignore" in text for text in texts)
+        names = [name for module in modules for name in helpers.__wrapped__(module)]
+        assert len(names) == len(set(names)) and not any(text.endswith("\n") for text in texts)
+    sights = helpers.__wrapped__("torch_sights")
+    assert sights["Runs"].endswith("surely see all of them") and sights["Runs"].startswith("Runs = list[")
+    assert helpers.__wrapped__("torch_masks")["compiled_flex"].startswith("@cache\ndef compiled_flex() -> Any:\n")
+    assert list(helpers.__wrapped__("numpy_maps"))[:2] == ["FEW", "Joint"]
+    assert used_helpers(TORCH, {"concat", "unknown"}) == [helpers("torch_helpers")["concat"]]
+    spans = helpers("span_helpers")
+    assert used_helpers(TORCH, {"Span"}) == used_helpers(NUMPY, {"Span", "Truth"}) == [spans["Truth"], spans["Span"]]
+
+
 @pytest.mark.parametrize(("backend", "modules"), [("torch", TORCH), ("numpy", NUMPY)])
 def test_the_code_of_small_programs(
     backend: str, modules: tuple[str, ...], golden: Callable[[Path, str], None]

@@ -13,7 +13,7 @@ from attnc.backends import CaptureError, WeightsError, build_numpy, build_torch
 from attnc.backends.capture import capturable, everything, resolve
 from attnc.backends.init import initial_weights
 from attnc.compiler.inventory import inventory
-from attnc.compiler.rewrites import fold_truths
+from attnc.compiler.rewrites import PASSES, fold_truths
 
 from .agreement import close, graph_of, random_inputs
 from .test_reading import PROGRAMS
@@ -91,6 +91,21 @@ def test_captured_weights_are_those_of_the_attention() -> None:
     for path in paths:
         assert found[path].axes == there[path].axes
         np.testing.assert_allclose(found[path].value.detach(), there[path].value, atol=1e-12)
+
+
+def test_what_is_captured_does_not_hang_on_the_passes() -> None:
+    """The same values with all passes, without the one that fuses attention, and without any."""
+    graph, path = graph_of(DEEP), "layers.1.read.weights"
+    inputs = [np.random.default_rng(0).standard_normal((2, n, 16)) for n in (5, 7)]
+    inputs.append(np.random.default_rng(1).random((2, 7)) > 0.4)
+    _, right = build_numpy(graph, seed=0, dtype=np.float64, capture=(path,))(*inputs)
+    for passes in ([one for one in PASSES if one.name != "fuse_attention"], []):
+        _, here = build_numpy(graph, seed=0, dtype=np.float64, capture=(path,), passes=passes)(*inputs)
+        module = build_torch(graph, seed=0, dtype=torch.float64, capture=(path,), passes=passes)
+        _, there = module(*map(torch.tensor, inputs))
+        assert here[path].axes == there[path].axes == right[path].axes
+        np.testing.assert_allclose(here[path].value, right[path].value, atol=1e-12)
+        np.testing.assert_allclose(there[path].value.detach(), right[path].value, atol=1e-12)
 
 
 def test_unknown_captures_say_what_there_is() -> None:

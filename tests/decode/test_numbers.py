@@ -26,3 +26,10 @@ def test_a_number_at_every_item(number: str, read: str) -> None:
     names = {item.name for item in model.graph.inputs if item.default is None}
     assert names == {"x"}
     check_steps(model, seeds=(0, 2), dtypes=("float64",))
+
+
+def test_a_model_of_indices_alone() -> None:
+    """It has neither weights nor real inputs: the type that it computes in is given when it is built."""
+    text = "width seq\ndepth vocab = 5\nmodel net(ids: vocab[seq]) -> [seq, vocab] causal seq {\n"
+    text += "    return cumsum[seq](sin(int(ids) * 0.5)) * cos(int(vocab) * 1.0)\n}\n"
+    check_steps(attnc.loads(text).model("net"))

@@ -246,6 +246,18 @@ def test_a_length_beyond_the_array_is_an_error(wrong: list[int]) -> None:
         spec("mean").torch(seed=0)(torch.from_numpy(x), torch.tensor(wrong))
 
 
+def test_what_is_wrong_with_the_inputs_is_told_before_the_lengths_are_read() -> None:
+    for wrong, error, said in (
+        (np.array([[4, 1]]), ValueError, r"`seq_lengths` has the batch axes \(1, 2\), but `x` has \(2,\)"),
+        (np.array([0.5, 9]), TypeError, r"`seq_lengths` is (torch\.)?float64, but must hold integers"),
+    ):
+        x = np.zeros((2, 3, 4), np.float32)
+        with pytest.raises(error, match=said):
+            spec("mean").numpy(seed=0)(x, wrong)
+        with pytest.raises(error, match=said):
+            spec("mean").torch(seed=0)(torch.from_numpy(x), torch.from_numpy(wrong))
+
+
 def test_an_index_that_is_real_is_still_checked() -> None:
     model = spec("embedding")
     with pytest.raises(IndexError, match="12"):
