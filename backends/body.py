@@ -180,7 +180,7 @@ class Body(Calls):
         # What it makes, an operand may have in name only.
         made = [axis for axis in node.made if axis not in node.axes and node.op not in ("index", "attention")]
         vals = [self.without(val, [a for a in made if a in val.axes and a in val.thin]) for val in vals]
-        mask = None if node.mask is None else self.env[node.mask.id]
+        mask = self._mask(node)
         out = node.out
         self._check_extents(node)
         match node.op:
@@ -221,6 +221,13 @@ class Body(Calls):
                 elif node.op == "argmax":
                     val = replace(val, bounds=self.bounds.positions(node.axes[0]))
         self._finish(node, out, val)
+
+    def _mask(self, node: Apply) -> Val | None:
+        """What an op leaves out. A truth that is one for all items (`where near > 1`) becomes an array along its axis."""
+        if node.mask is None:
+            return None
+        mask = self.env[node.mask.id]
+        return self.array(mask, self.core(node.axes[-1:]), "bool", False) if mask.number else mask
 
     def _check_extents(self, node: Apply) -> None:
         """A line that refuses extents which do not fit one another, unless they surely do."""

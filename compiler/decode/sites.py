@@ -245,7 +245,7 @@ class Sites:
 
     def _repeat(self, site: Site, place: int, node: Repeat) -> None:
         kinds = [site.cells[arg.id].kind for arg in node.args]
-        before: list[int] = []
+        before: list[int] | None = None
         while kinds != before:
             before = list(kinds)
             for number, body in enumerate(node.bodies):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+import attnc
 from attnc.backends import build_torch, torch_source
 from attnc.compiler.graph import Graph
 from attnc.compiler.rewrites import PASSES, Pass
@@ -56,3 +57,36 @@ def test_gradients(seed: int) -> None:
     found, expected = gradients(graph, inputs), gradients(graph, inputs, DENSE)
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-10)
+
+
+TRUTHS = ["near > 1", "near < 1", "true", "not true", "past <= seq or near > 1", "past <= seq and near < 1"]
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_a_truth_that_is_one_for_all_items(truth: str) -> None:
+    """`where near < 1` kept everything in an attention, and ended in an error elsewhere."""
+    text = f"""
+width seq
+width past like seq
+depth d = 4
+const near = 3
+model net(x: [seq, d]) -> (seen: [seq, d], mean: [seq, d], many: [seq]) {{
+    y = x[seq as past]
+    seen = dot[past](softmax[past](dot[d](x, y) where {truth}), y)
+    mean = broadcast[seq](0 * x[seq = 0]) + broadcast[seq](mean[past](y where {truth}))
+    return seen, mean, sum[past](int(past) where {truth}) + 0 * int(seq)
+}}
+"""
+    if "past" in truth:
+        text = text.replace("broadcast[seq](mean[past](y", "(mean[past](y")
+    model, x = attnc.loads(text).model("net"), np.random.default_rng(0).normal(size=(2, 3, 4))
+    keeps = truth.endswith(("> 1", "true")) and "not" not in truth
+    weights = np.exp(np.einsum("bqd,bkd->bqk", x, x))
+    seen = (weights / weights.sum(-1, keepdims=True)) @ x
+    wanted = (seen, np.broadcast_to(x.mean(1, keepdims=True), x.shape), np.full((2, 3), 3.0))
+    for without in ((), ("fuse_attention",), ("fold_truths",), ("place_masks",)):
+        outs = model.numpy(dtype=np.float64, without=without)(x)
+        again = model.torch(dtype=torch.float64, without=without)(torch.as_tensor(x))
+        for out, other, due in zip(outs, again, wanted, strict=True):
+            np.testing.assert_allclose(out, due * keeps, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(other.numpy(), out, rtol=1e-12, atol=1e-12)
