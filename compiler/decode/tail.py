@@ -26,7 +26,7 @@ def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:
             late.add(place)
     change: dict[int, Value] = {}
     nodes: list[Node] = []
-    top = max(value.id for value in values_of(graph))
+    top = max((value.id for value in values_of(graph)), default=0)
 
     def shortened(type: Type) -> Type:
         axes = tuple(tail if axis in new else axis for axis in type.axes)

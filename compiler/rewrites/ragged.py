@@ -106,7 +106,7 @@ class Body:
     _next: int = 0
 
     def run(self) -> None:
-        self._next = max(value.id for value in values_of(self.old))
+        self._next = max((value.id for value in values_of(self.old)), default=0)
         for family in self.families:
             axis = self._named(family)
             name, span = ("lengths", None) if axis is None else (f"{axis.name}_lengths", axis.span)

@@ -440,3 +440,21 @@ def test_a_call_may_lift_over_an_axis_that_only_a_size_hangs_on() -> None:
     np.testing.assert_allclose(hanging.numpy(seed=0, dtype=np.float64)(y), wanted, rtol=1e-12)
     found = hanging.torch(seed=0, dtype=torch.float64)(torch.as_tensor(y))
     np.testing.assert_allclose(found.detach().numpy(), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("ragged", ["", " ragged"])
+def test_a_repeat_of_nothing(ragged: str) -> None:
+    """Values that a block has none of had no largest number, and a repeat that reads nothing no step."""
+    text = (
+        f"width seq{ragged}\ndepth d = 2\nconst n = 3\n"
+        "block keep[w: width](x: [w, d]) -> [w, d] {\n    repeat n {\n    }\n    return x\n}\n"
+        "model net(x: [seq, d]) -> [seq, d] causal seq {\n"
+        "    repeat n {\n        x = keep[seq](x)\n        wide = |d|\n    }\n"
+        "    repeat.idle i in n {\n        repeat.inner i {\n            const k = i + 1\n        }\n    }\n"
+        "    return x\n}\n"
+    )
+    model, x = attnc.loads(text).model("net"), np.arange(6.0).reshape(1, 3, 2)
+    lengths = [np.array([3])] if ragged else []
+    np.testing.assert_array_equal(model.numpy()(x, *lengths), x)
+    np.testing.assert_array_equal(model.torch()(*map(torch.as_tensor, (x, *lengths))), x)
+    assert model.decoding.step is not None
