@@ -42,6 +42,11 @@ def _home(body: Body) -> str:
     return body.plan.owner.key
 
 
+def _own(x: Val, count: int) -> str:
+    """For what may have the batch: how many dimensions stand behind that, but for those that calls lift over."""
+    return "" if x.lead == NONE else f", own={count}"
+
+
 def remember(body: Body, node: Apply, vals: list[Val]) -> Val:
     """The new items behind the earlier ones; of a span that has a bound, what it reaches."""
     new, made = node.axes[0], node.made[0]
@@ -60,7 +65,7 @@ def store(body: Body, node: Apply, vals: list[Val]) -> None:
     axes = body.core(node.out.type.axes)
     x = body.full(x, axes)
     body.file.kept[_home(body), node.name or ""] = Kept(tuple(axes.index(a) for a in x.axes), x.lead)
-    body.line(f'cache.store("{node.name}", {x.text})', body.shown(x.axes))
+    body.line(f'cache.store("{node.name}", {x.text}{_own(x, len(x.axes))})', body.shown(x.axes))
 
 
 def recall(body: Body, node: Apply, vals: list[Val]) -> Val:
@@ -88,8 +93,7 @@ def leave(body: Body, node: Apply, vals: list[Val]) -> None:
     x = body.full(_plain(body, node, vals[0]), [axis])
     x = body.permute(x, [axis, *(a for a in body.core(node.out.type.axes) if a in x.axes and a != axis)])
     after = ", :" * (len(x.axes) - 1)
-    rows = ", rows=False" if x.lead == NONE else ""
-    body.line(f'cache.leave("{node.name}", {x.atom}[..., -1{after}]{rows})')
+    body.line(f'cache.leave("{node.name}", {x.atom}[..., -1{after}]{_own(x, len(x.axes) - 1)})')
 
 
 def positions(body: Body, node: Apply, vals: list[Val]) -> Val:

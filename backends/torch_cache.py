@@ -65,7 +65,7 @@ class Cache:
         self.parts: dict[str, Cache] = {}
         self.grown: dict[str, History] = {}
         self.states: dict[str, Tensor] = {}
-        self.by_row: set[str] = set()
+        self.own: dict[str, int] = {}  # of what has the batch: how many dimensions stand behind it
         self.once: dict[str, Tensor] = {}
         self.laid: dict[tuple[nn.Module | Tensor, ...], Laid | None] = {}
 
@@ -125,9 +125,11 @@ class Cache:
             self.laid[parts] = laid_out(parts)
         return self.laid[parts]
 
-    def store(self, name: str, x: Tensor) -> None:
-        """Keeps what no step changes."""
+    def store(self, name: str, x: Tensor, own: int | None = None) -> None:
+        """Keeps what no step changes; `own`: it may have the batch, in front of so many dimensions."""
         self.once[name] = x
+        if own is not None:
+            self.own[name] = own
 
     def __getitem__(self, name: str) -> Tensor:
         return self.once[name]
@@ -136,11 +138,11 @@ class Cache:
         """What the last step left, or what the first one begins with."""
         return self.states.get(name, first)
 
-    def leave(self, name: str, x: Tensor, rows: bool = True) -> None:
-        """What the next step goes on from; `rows`: it has the batch."""
+    def leave(self, name: str, x: Tensor, own: int | None = None) -> None:
+        """What the next step goes on from; `own` as for `store`."""
         self.states[name] = x.clone()
-        if rows:
-            self.by_row.add(name)
+        if own is not None:
+            self.own[name] = own
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that is kept, by its path."""
@@ -158,10 +160,17 @@ class Cache:
 
     def reorder(self, rows: Tensor) -> None:
         """Puts row `rows[i]` of the batch, the first dimension, in the place of row i."""
-        if self.whole is self:
-            self.batch = reordered(self.model, self.batch, rows)
+        batch = self.batch or ()
+        self.batch = reordered(self.model, self.batch, rows)
+        self._reorder(rows, batch)
+
+    def _reorder(self, rows: Tensor, batch: tuple[int, ...]) -> None:
         for held in self.grown.values():
             held.buffer, held.first, held.last = held.kept[rows], 0, held.kept.shape[held.dim]
-        self.states = {name: x[rows] if name in self.by_row else x for name, x in self.states.items()}
+        for kept in (self.states, self.once):
+            for name in kept.keys() & self.own.keys():
+                x = kept[name]
+                if x.ndim >= len(batch) + self.own[name] and x.shape[0] == batch[0]:
+                    kept[name] = x[rows]
         for part in self.parts.values():
-            part.reorder(rows)
+            part._reorder(rows, batch)

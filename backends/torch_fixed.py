@@ -26,7 +26,7 @@ class FixedCache(Cache):
         super().__init__(held.model, held.batch, whole)
         self.room, self.next = room, room - 1
         self.place = torch.zeros(1, dtype=torch.int64, device=device) if whole is None else whole.place
-        self.sizes, self.by_row = held.sizes, held.by_row
+        self.sizes, self.own = held.sizes, held.own
         self.once = {name: x.clone() for name, x in held.once.items()}
         self.states = {name: x.clone() for name, x in held.states.items()}
         for name, history in held.grown.items():
@@ -86,7 +86,7 @@ class FixedCache(Cache):
     def resume(self, name: str, first: Tensor) -> Tensor:
         return self.states[name].clone()
 
-    def leave(self, name: str, x: Tensor, rows: bool = True) -> None:
+    def leave(self, name: str, x: Tensor, own: int | None = None) -> None:
         self.states[name].copy_(x)
 
 

@@ -145,3 +145,32 @@ def test_rows_put_in_another_order_go_on(side: Side) -> None:
     whole = np.asarray(side.lm(side.array([[2, 3], [2, 3], [1, 3]])).detach() if side.array is torch.tensor else
                        side.lm(side.array([[2, 3], [2, 3], [1, 3]])))  # fmt: skip
     np.testing.assert_allclose(found[:, 0], whole[:, 1], rtol=1e-5, atol=1e-5)
+
+
+def test_rows_in_another_order_take_what_was_prepared_along() -> None:
+    """A memory of their own stayed with the place, not with the row."""
+    text = """
+width seq, source
+width past like seq
+depth d = 4
+block learn[n: width](x: [n, d]) -> [n, d] {
+    return tanh(linear.K[d -> d](x))
+}
+model net(x: [seq, d], memory: [source, d]) -> [seq, d] causal seq {
+    memory = learn[source](memory)
+    seen = dot[source](softmax[source](dot[d](x, memory) + sin(source)), memory)
+    return seen + cumsum[seq](x) + broadcast[seq](sum[source](memory))
+}
+"""
+    model, rng = attnc.loads(text).model("net"), np.random.default_rng(0)
+    x, memory, rows = rng.normal(size=(2, 5, 4)), rng.normal(size=(2, 3, 4)), [1, 1, 0]
+    run, net = model.numpy(seed=0, dtype=np.float64), model.torch(seed=0, dtype="float64")
+    wanted = run(x[rows], memory[rows])[:, 2:]
+    cache = run.prepare(memory=memory)
+    run.step(x[:, :2], cache)
+    cache.reorder(np.array(rows))
+    np.testing.assert_allclose(run.step(x[rows, 2:], cache), wanted, rtol=1e-10)
+    cache = net.prepare(memory=torch.as_tensor(memory))
+    net.step(torch.as_tensor(x[:, :2]), cache)
+    cache.reorder(torch.tensor(rows))
+    np.testing.assert_allclose(net.step(torch.as_tensor(x[rows, 2:]), cache).numpy(), wanted, rtol=1e-10)

@@ -66,9 +66,10 @@ def cache_of_two(library: str) -> tuple[Any, Any]:
     part = cache.at("layers.0").at("self")
     part.extend("K", array(np.arange(12.0).reshape(2, 3, 2)), -2)
     part.extend("near", array(np.arange(6.0).reshape(2, 3)), -1, 2)
-    part.leave("h", array(np.array([[1.0], [2.0]])))
-    part.leave("count", array(np.array([5.0, 6.0])), rows=False)
-    cache.store("memory", array(np.ones((2, 4))))
+    part.leave("h", array(np.array([[1.0], [2.0]])), own=1)
+    part.leave("count", array(np.array([5.0, 6.0])))
+    cache.store("memory", array(np.arange(8.0).reshape(2, 4)), own=1)
+    cache.store("table", array(np.ones((2, 3))))
     return cache, part
 
 
@@ -99,13 +100,14 @@ def test_what_is_kept(library: str) -> None:
     shapes = {name: x.shape for name, x in cache.tensors().items()}
     assert shapes == {
         "memory": (2, 4),
+        "table": (2, 3),
         "layers.0.self.K": (2, 3, 2),
         "layers.0.self.near": (2, 2),
         "layers.0.self.h": (2, 1),
         "layers.0.self.count": (2,),
     }
     # room for 7 items of 2 rows by 2; for 3 and 32 more of 2 rows
-    assert cache.nbytes == 8 * (2 * 7 * 2 + 2 * (3 + 32) + 2 + 2 + 8) and part.nbytes == cache.nbytes - 8 * 8
+    assert cache.nbytes == 8 * (2 * 7 * 2 + 2 * (3 + 32) + 2 + 2 + 8 + 6) and part.nbytes == cache.nbytes - 8 * 14
 
 
 @both
@@ -128,7 +130,8 @@ def test_rows_in_another_order(library: str) -> None:
     assert cache.batch == (3,)
     for name in ("K", "near", "h"):
         assert (after[f"layers.0.self.{name}"] == before[f"layers.0.self.{name}"][[1, 1, 0]]).all()
-    assert after["layers.0.self.count"].tolist() == [5, 6]  # has no rows
+    assert (after["memory"] == before["memory"][[1, 1, 0]]).all()
+    assert after["layers.0.self.count"].tolist() == [5, 6] and after["table"].shape == (2, 3)  # have no rows
     assert part.extend("K", array(np.zeros((3, 1, 2))), -2)[:, :3].tolist() == after["layers.0.self.K"].tolist()
     assert part.extend("near", array(np.zeros((3, 1))), -1, 9)[:, :2].tolist() == after["layers.0.self.near"].tolist()
     with pytest.raises(IndexError, match="net: reorder: 3 is no row of the batch"):
@@ -150,7 +153,7 @@ def made_up(seed: int, vocab: int, places: int, library: str = "numpy") -> Any:
         cache.batch = (len(items),)
         cache.advance(items.shape[1])
         sums = cache.resume("sums", array(np.zeros(len(items), np.int64))) + items.sum(1)
-        cache.leave("sums", sums)
+        cache.leave("sums", sums, own=0)
         steps.append(cache.end)
         return array(table)[cache.end - 1, sums % 7][:, None]
 
