@@ -63,7 +63,8 @@ class BlockCall(Binding):
         if arranged is None:
             return None
         arguments = self._with_defaults(arranged)
-        broken = alone.graph is None or any(d.severity is Severity.ERROR for d, _ in alone.problems)
+        broken = any(d.severity is Severity.ERROR for d, _ in alone.problems)
+        broken = broken or (alone.graph is None and not alone.undecided)  # what a const of the call decides is open yet
         frame = self._instance_frame(bound)
         if self.groundless:
             return [None] * max(1, len(block.decl.results))

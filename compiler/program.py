@@ -17,6 +17,7 @@ from .causality import check_causal
 from .expanded import steps
 from .facts import Facts
 from .folders import Folders
+from .frame import Frame
 from .graph import Graph
 from .limits import MISTAKES, STEPS, WORK, TooMuch, deep
 from .modules import BlockDef, Loader, Module, called_blocks
@@ -39,7 +40,7 @@ class Program:
     sizes: Mapping[str, Number]
     axes: Mapping[str, Axis]
     sources: tuple[Source, ...]  # of the file and of all that it uses, in order of loading
-    _graphs: Mapping[str, Graph | None]
+    _graphs: Mapping[str, Graph | Diagnostic]  # or why there is none
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -53,7 +54,8 @@ class Program:
         if self.errors:
             raise AttnError(self.errors)
         graph = self._graphs[name]
-        assert graph is not None
+        if isinstance(graph, Diagnostic):
+            raise AttnError([graph])
         return graph
 
 
@@ -129,7 +131,7 @@ class _Build:
             graphs,
         )
 
-    def _check(self, session: Session, loader: Loader, module: Module) -> dict[str, Graph | None]:
+    def _check(self, session: Session, loader: Loader, module: Module) -> dict[str, Graph | Diagnostic]:
         """Check all blocks; the graphs of the file's own."""
         self._settings(session, module)
         blocks = [block for m in loader.modules.values() if not m.library for block in m.own]
@@ -177,7 +179,7 @@ class _Build:
             self._causal(session, checker, block, sound)
         if not session.errors and module.own:
             _unused_axes(session, module)
-        return {block.name: checker.alone[block].graph for block in module.own}
+        return {block.name: checker.alone[block].graph or _open(checker.alone[block].frame) for block in module.own}
 
     def _path(self) -> Path | None:
         if self.base is not None:
@@ -236,6 +238,17 @@ class _Build:
                         session.add(leak)
                     else:
                         instance.graph = _proved(instance.graph, position, axis)
+
+
+def _open(frame: Frame) -> Diagnostic:
+    """Why a block has no graph of its own though nothing in it is wrong: what a static `if` binds in one branch alone."""
+    name = next((const.name for const in frame.const_params if const.value is None), "n")
+    return error(
+        "E0409",
+        f"which branch `{frame.block.name}` takes hangs on const `{name}`, which has no value",
+        frame.block.decl.name.span,
+        help=f"set it: `--set {name}=2`, or `sizes={{{name!r}: 2}}` in Python",
+    )
 
 
 def _proved(graph: Graph, position: int, axis: Axis) -> Graph:

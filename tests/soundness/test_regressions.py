@@ -458,3 +458,27 @@ def test_a_repeat_of_nothing(ragged: str) -> None:
     np.testing.assert_array_equal(model.numpy()(x, *lengths), x)
     np.testing.assert_array_equal(model.torch()(*map(torch.as_tensor, (x, *lengths))), x)
     assert model.decoding.step is not None
+
+
+def test_what_a_branch_binds_is_known_where_the_const_is() -> None:
+    """With the const of a call, or the number of a pass, it is one branch; without, the block was held to be wrong."""
+    text = (
+        "depth a = 2\n"
+        "block f[n: const](x: [a]) -> [a] {\n"
+        "    if n > 1 {\n        y = -x\n    } else {\n        z = tanh(x)\n    }\n    return z\n}\n"
+        "block g[n: const](x: [a]) -> [a] {\n"
+        "    repeat i in n {\n"
+        "        if i > 0 {\n            y = x * 2\n        } else {\n            z = f[n = n](x)\n        }\n"
+        "        if i > 0 {\n            x = y\n        } else {\n            x = z + 1\n        }\n"
+        "    }\n    return x\n}\n"
+        "model net(x: [a]) -> [a] {\n    return f[n = 0](x) + g[n = 1](x)\n}\n"
+    )
+    found = [one.message for one in attnc.check(text) if one.severity is attnc.Severity.ERROR]
+    assert found == ["`y` is bound only in a branch that is not taken"]
+    text = text.replace("            x = y\n", "            x = x * 2\n").replace("x = z + 1", "x = f[n = n](x) + 1")
+    spec, x = attnc.loads(text), np.array([0.5, -1.0])
+    np.testing.assert_allclose(spec.model("net").numpy()(x), np.tanh(x) * 2 + 1)
+    np.testing.assert_allclose(spec.model("net").torch()(torch.as_tensor(x).float()), np.tanh(x) * 2 + 1, rtol=1e-6)
+    with pytest.raises(attnc.AttnError, match="which branch `f` takes hangs on const `n`, which has no value"):
+        spec.block("f")
+    np.testing.assert_allclose(attnc.loads(text, sizes={"n": 1}).block("f").numpy()(x), np.tanh(x))
