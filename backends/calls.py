@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -193,7 +194,10 @@ class Calls(Layout):
 
     def _bind_call(self, node: Call, text: str, outs: list[Val]) -> None:
         if len(outs) == 1:
-            self._finish(node, node.outs[0], replace(outs[0], code=Code(text)))
+            val, out = replace(outs[0], code=Code(text)), node.outs[0]
+            if self.program.plan(node.graph).on_path:  # done for what it records, whoever reads its result
+                val = self.let(out.name or self.wish(node), val)
+            self._finish(node, out, val)
             return
         if not outs:  # done for what it leaves in the cache
             self.release(node.args)
@@ -257,7 +261,7 @@ class Calls(Layout):
         targets: list[str] = []
         for out, (text, _) in zip(node.outs, before, strict=True):
             wish = out.name or "x"
-            reuse = text.isidentifier() and not self.namer.is_taken(text)
+            reuse = text.isidentifier() and not keyword.iskeyword(text) and not self.namer.is_taken(text)
             if reuse:
                 self.namer.reserve(text)
             targets.append(text if reuse else self.namer.give(wish))

@@ -121,7 +121,7 @@ class Captured(NamedTuple):
 def captured(value: Tensor, batch: tuple[int, ...], dims: tuple[str, ...], kept: tuple[str, ...]) -> Captured:
     """A recorded value with the batch and the axes along which it varies: `kept`, of all that it may have, `dims`."""
     value = value[(None,) * (len(batch) + len(dims) - value.dim())]
-    value = value.expand(*batch, *value.shape[len(batch) :])
+    value = value.expand((*batch, *value.shape[len(batch) :]))
     left = list(kept)
     for place, axis in reversed(list(enumerate(dims))):
         if left and left[-1] == axis:

@@ -88,8 +88,10 @@ class _Pair:
             elif any(known):
                 raise _Differs(f"`{one.name}` is derived otherwise")
         elif one.size is not None or other.size is not None:
-            derived = one if one.size is not None else other
-            if derived.extent is None:
+            derived, known_axes = (one, set(self.axes)) if one.size is not None else (other, set(self.back))
+            assert derived.size is not None
+            inside = bool(axes_in(derived.size)) and set(axes_in(derived.size)) <= known_axes
+            if derived.extent is None or inside:  # the class works it out from sizes that it is given
                 raise _Differs(f"`{one.name}` is {'not derived' if derived is one else 'derived'}")
 
     def nodes(self, one: Node, other: Node) -> None:

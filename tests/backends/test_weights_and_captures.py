@@ -323,3 +323,48 @@ def test_an_axis_that_a_capture_names_has_its_extent() -> None:
         for found in (here[path], there[path]):
             assert found.axes == axes and found.value.shape == (2, 3, 2)
             np.testing.assert_allclose(np.asarray(found.value), of[..., None] + np.zeros(2))
+
+
+def test_what_nothing_reads_is_captured_too() -> None:
+    """A call whose result nothing reads was left out; one number without a batch could not be laid out."""
+    text = """
+width seq
+depth d = 3
+block deep(x: [seq, d]) -> [] {
+    total = sum[d, seq](x)
+    return total * 2
+}
+block more(x: [seq, d]) -> [d] {
+    inner = x * 3
+    return sum[seq](inner)
+}
+model net(x: [seq, d]) -> [seq, d] {
+    unread = deep(x)
+    also = max(more(x), 0) + 1
+    return x
+}
+"""
+    paths, x = ("deep.total", "more.inner", "unread"), np.arange(6.0).reshape(2, 3)
+    model = attnc.loads(text).model("net")
+    for _, seen in (model.numpy(capture=paths)(x), model.torch(capture=paths)(torch.as_tensor(x).float())):
+        assert [float(np.asarray(seen[path].value).sum()) for path in paths] == [15, 45, 30]
+
+
+def test_a_truth_that_a_repeat_carries() -> None:
+    """It was the variable that the loop bound: `True = layer(True)`."""
+    text = """
+depth d = 2
+const n = 3
+block flip(x: [d], keep: bool[d] = true) -> [d] {
+    repeat n {
+        keep = not keep
+    }
+    return select(keep, x, -x)
+}
+model net(x: [d]) -> [d] {
+    return flip(x)
+}
+"""
+    model, x = attnc.loads(text).model("net"), np.array([1.0, -2.0])
+    np.testing.assert_array_equal(model.numpy()(x), -x)
+    np.testing.assert_array_equal(model.torch()(torch.as_tensor(x).float()), -x)
