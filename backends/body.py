@@ -223,7 +223,7 @@ class Body(Calls):
         self._finish(node, out, val)
 
     def _mask(self, node: Apply) -> Val | None:
-        """What an op leaves out. A truth that is one for all items (`where near > 1`) becomes an array along its axis."""
+        """What an op leaves out. One truth for all items (`where near > 1`) becomes an array along its axis."""
         if node.mask is None:
             return None
         mask = self.env[node.mask.id]

@@ -241,7 +241,7 @@ class _Build:
 
 
 def _open(frame: Frame) -> Diagnostic:
-    """Why a block has no graph of its own though nothing in it is wrong: what a static `if` binds in one branch alone."""
+    """Why a block in which nothing is wrong has no graph: a static `if` binds what is read in one branch alone."""
     name = next((const.name for const in frame.const_params if const.value is None), "n")
     return error(
         "E0409",
