@@ -196,7 +196,7 @@ class Calls(Layout):
         if len(outs) == 1:
             val, out = replace(outs[0], code=Code(text)), node.outs[0]
             if self.program.plan(node.graph).on_path:  # done for what it records, whoever reads its result
-                val = self.let(out.name or self.wish(node), val)
+                val = self.let(out.name or "x", val)
             self._finish(node, out, val)
             return
         if not outs:  # done for what it leaves in the cache

@@ -203,10 +203,11 @@ class Repeats(Expressions):
         value: int | None = None,
     ) -> _Pass:
         builder = Builder(parent=self.builder)
-        env = dict(self.env)
+        insides: list[Wire] = []
         for text, wire in zip(carried, entering, strict=True):
             inside = builder.input(text, wire.type, wire.role, wire.span)
-            env[text] = replace(inside, mark=wire.mark, loose=wire.loose)
+            insides.append(replace(inside, mark=wire.mark, loose=wire.loose))
+        env = {**self.env, **dict(zip(carried, insides, strict=True))}
         consts = dict(self.frame.local_consts)
         names = dict(self.frame.names)
         numbers = self.checker.numbers
@@ -233,7 +234,8 @@ class Repeats(Expressions):
                 help="bind the result, and return it after the repeat",
             )
         # What is wrong in the body is told; it goes out as it came in, for a repeat keeps types.
-        ends = [_like(body.env.get(text) or wire, wire) for text, wire in zip(carried, entering, strict=True)]
+        given = [body.env.get(text) or inside for text, inside in zip(carried, insides, strict=True)]
+        ends = [_like(end, wire) for end, wire in zip(given, entering, strict=True)]
         return _Pass(builder, ends, statement, self)
 
     def _variants(
