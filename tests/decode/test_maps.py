@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import attnc
-from attnc.backends import torch_cache, torch_maps
+from attnc.backends import numpy_decoding, numpy_maps, torch_cache, torch_maps
 
 SPEC = """
 use std.attention: multihead, model, heads
@@ -319,3 +319,38 @@ def test_weights_are_laid_out_again_when_they_change() -> None:
     with torch.inference_mode():
         x = torch.ones(2, 2)
         assert layouts.of([x], [None]) is layouts.of([x], [None])
+
+
+def test_numpy_weights_that_lie_side_by_side() -> None:
+    """In order and in one block: one array of all; with a bias, zeros stand for those that have none."""
+    whole = np.arange(24.0).reshape(8, 3)
+    a, b, c = whole[:3], whole[3:4], whole[4:]
+    one, other = np.array([1.0, 2.0, 3.0]), np.array([9.0])
+    found = numpy_maps.joint(((a,), (b,), (c,)))
+    assert found is not None and np.shares_memory(found.weight, whole) and found.bias is None
+    assert found.spans == [(0, 3), (3, 4), (4, 8)] and (found.weight == whole).all()
+    biased = numpy_maps.joint(((a, one), (b,)))
+    assert biased is not None and biased.bias is not None and biased.bias.tolist() == [1, 2, 3, 0]
+    assert (biased.weight == whole[:4]).all() and len(biased.parts) == 2
+    alone = numpy_maps.joint(((np.ones((2, 3)), other.repeat(2)),))
+    assert alone is not None and alone.spans == [(0, 2)] and alone.weight.shape == (2, 3)
+    x = np.random.default_rng(0).standard_normal((2, 3))
+    for part, result in zip((a @ x.T, b @ x.T), numpy_maps.map_rows(x, biased), strict=True):
+        np.testing.assert_allclose(result, (part + (one[:, None] if len(part) == 3 else 0)).T)
+    for apart in ((b, a), (a, c), (a, a), (a, b.copy()), (a.copy(), b), (whole[:3:2], b)):
+        assert numpy_maps.joint(tuple((part,) for part in apart)) is None
+    assert numpy_maps.joint(((whole.copy(),), (whole.copy(),))) is None  # each a block of its own
+
+
+def test_how_many_rows_numpy_does_at_once() -> None:
+    whole = np.random.default_rng(0).standard_normal((5, 3))
+    a, b, x = (whole[:2],), (whole[2:],), np.random.default_rng(1).standard_normal((2, 9, 3))
+    for rows, count in ((x[:, : numpy_maps.FEW // 2], 1), (x, 0), (x.reshape(-1, 3)[: numpy_maps.FEW + 1], 0)):
+        cache = numpy_decoding.Cache("m")
+        for found, part in zip(cache.maps(rows, a, b), (a, b), strict=True):
+            np.testing.assert_allclose(found, rows @ part[0].T)
+        assert len(cache.joint) == count
+    cache = numpy_decoding.Cache("m")
+    for found, part in zip(cache.maps(x[:1, :2], b, a), (b, a), strict=True):
+        np.testing.assert_allclose(found, x[:1, :2] @ part[0].T)
+    assert list(cache.joint.values()) == [None]

@@ -7,7 +7,7 @@ import pytest
 import attnc
 from attnc.compiler.decode.build import by_pass
 from attnc.compiler.static import Arith, Literal, Static, known
-from tests.backends.test_reading import PROGRAMS, model_of
+from tests.backends.test_reading import PROGRAMS, SPECS, model_of
 
 from .steps import check_steps
 
@@ -374,3 +374,8 @@ def test_models_that_models_call() -> None:
         "    a, b = middle(x)\n    return a + broadcast[seq](y) + mix.last[reach = 2](b)\n}\n"
     ).model("net")
     check_steps(model, dtypes=("float64",), seeds=(0, 1))
+
+
+@pytest.mark.parametrize("text", [text for text in SPECS if " causal " in text])
+def test_specs_whose_code_is_read(text: str) -> None:
+    check_steps(model_of(text), dtypes=("float64",), seeds=(0, 1))
