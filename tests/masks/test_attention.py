@@ -100,10 +100,12 @@ def test_numpy(lead: tuple[int, ...], keys: tuple[int, ...], seen: Any, monkeypa
 def test_numpy_of_many_heads_and_wide() -> None:
     """More heads and keys than make one block of scores; float32 stays float32."""
     Q, K, V = (DRAW.standard_normal((1, 40, width, 2), dtype=np.float32) for width in (300, 900, 900))
-    for seen in (lambda q, k: k >= 2 * q, gaps):  # of the latter, later queries see two spans of keys, each in part
-        found = numpy_masks.masked_attention(seen, Q, K, V, scale=0.5)
+    bias = DRAW.standard_normal((300, 900), dtype=np.float32)
+    # Of gaps, later queries see two spans of keys, each in part.
+    for seen, tilt, cap in ((lambda q, k: k >= 2 * q, None, None), (gaps, None, 0.7), (gaps, bias, None)):
+        found = numpy_masks.masked_attention(seen, Q, K, V, bias=tilt, scale=0.5, cap=cap)
         assert found.dtype == np.float32
-        np.testing.assert_allclose(found, by_hand(seen, Q, K, V, scale=0.5), atol=1e-5)
+        np.testing.assert_allclose(found, by_hand(seen, Q, K, V, bias=tilt, scale=0.5, cap=cap), atol=1e-5)
 
 
 def test_when_numpy_makes_all_scores_at_once() -> None:
