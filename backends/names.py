@@ -70,10 +70,10 @@ class Namer:
         if wish.startswith("__"):  # in a class, Python would mangle it
             wish = wish.lstrip("_") or "value"
         name = wish if wish not in _RESERVED and wish not in self._reserved else wish + "_"
-        if name in self._taken:
+        if self.is_taken(name):
             # Numbers only rise, so that n values of one name cost n steps, not n squared.
             number = self._counts.get(wish, 1)
-            while name in self._taken:
+            while self.is_taken(name):
                 number += 1
                 name = f"{wish}_{number}"
             self._counts[wish] = number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..dsl import syntax as s
@@ -27,6 +27,7 @@ class Binding:
     block: BlockDef
     call: s.Call
     shared: str | None
+    misplaced: bool = field(default=False, init=False)  # what brackets lack stands among the arguments
 
     def _name(self) -> str | None:
         """The path that the call adds to the names of weights (D11)."""
@@ -64,6 +65,10 @@ class Binding:
                 found.setdefault(item.name, item)
         return found
 
+    def _parameters(self) -> set[str]:
+        """All that brackets may give."""
+        return {*self.block.generics, *self._file_names(*self.checker.closure(self.block))}
+
     def _bind_parameters(self) -> dict[str, Axis | Static] | None:
         """What stands in brackets, by the parameter's name: an axis of the caller, or a number."""
         body, block, call = self.body, self.block, self.call
@@ -92,12 +97,14 @@ class Binding:
                 name, value = item.name.text, item.value
                 if name not in generics and name not in implicit:
                     near = nearest(name, [*generics, *implicit])
+                    argument = any(formal.name.text == name for formal in block.decl.formals)
+                    help = f"did you mean `{near}`?" if near else self._usage()
                     body.report(
                         "E0401",
                         f"`{block.name}` has no parameter `{name}`",
                         item.name.span,
-                        help=f"did you mean `{near}`?" if near else self._usage(),
-                        fix=[(item.name.span, near)] if near else [],
+                        help=f"it is an argument, which stands in parentheses: {self._usage()}" if argument else help,
+                        fix=[(item.name.span, near)] if near and not argument else [],
                     )
                     good = False
                     continue
@@ -131,10 +138,37 @@ class Binding:
                 f"`{block.name}` needs {listed(missing)} in brackets",
                 call.brackets.span if call.brackets else call.callee.span,
                 related=[(block.decl.head, "declared here")],
-                help=self._usage(),
+                help=self._parenthesised(missing) or self._usage(),
             )
             good = False
         return bound if good else None
+
+    def _parenthesised(self, missing: list[str]) -> str:
+        """The help if what is missing in brackets stands, as it seems, in the parentheses behind the arguments."""
+        values = [argument.value.span.text for argument in self.call.arguments if argument.name is None]
+        extra = len(values) - len(self.block.decl.formals)
+        self.misplaced = extra > 0
+        if self.call.brackets is not None or extra != len(missing):
+            return ""
+        callee = Span(
+            self.call.span.source, self.call.callee.span.start, (self.call.label or self.call.callee).span.end
+        )
+        written = f"{callee.text}[{', '.join(values[-extra:])}]({', '.join(values[:-extra])})"
+        return f"what is known at build time stands in brackets: `{written}`"
+
+    def _to_brackets(self, index: int) -> list[tuple[Span, str]]:
+        """The edits that bring an argument from the parentheses to the brackets."""
+        call, source = self.call, self.call.span.source
+        argument = call.arguments[index]
+        start, end = argument.span.start, argument.span.end
+        before = call.arguments[index - 1].span if index else None
+        if before is not None and before.start > call.callee.span.start:  # not what was piped
+            start = before.end
+        elif index + 1 < len(call.arguments):
+            end = call.arguments[index + 1].span.start
+        place = call.brackets.span.end - 1 if call.brackets else (call.label or call.callee).span.end
+        text = f", {argument.span.text}" if call.brackets else f"[{argument.span.text}]"
+        return [(Span(source, place, place), text), (Span(source, start, end), "")]
 
     def _kind(self, item: Axis | Const) -> str:
         return item.kind.value if isinstance(item, Axis) else "const"
@@ -220,11 +254,13 @@ class Binding:
         given: set[str] = set()
         good = True
         position = 0
-        for argument in call.arguments:
+        for index, argument in enumerate(call.arguments):
             value = argument.value
             wire = body.expr(value)
             if argument.name is None:
                 if position >= len(order):
+                    if self.misplaced:  # said already
+                        return None
                     body.report(
                         "E0410",
                         f"`{block.name}` takes {len(order)} argument{'s' if len(order) != 1 else ''}, "
@@ -238,6 +274,17 @@ class Binding:
                 position += 1
             else:
                 name = argument.name.text
+                if name not in formals and name in self._parameters():
+                    body.report(
+                        "E0410",
+                        f"`{name}` is no argument of `{block.name}`, but one of its parameters",
+                        argument.name.span,
+                        related=[(block.decl.head, "declared here")],
+                        help="parameters stand in brackets",
+                        fix=self._to_brackets(index),
+                    )
+                    good = False
+                    continue
                 if name not in formals:
                     near = nearest(name, formals)
                     body.report(

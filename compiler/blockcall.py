@@ -17,6 +17,7 @@ from .builder import Builder
 from .frame import Frame, Instance
 from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Scan, Type, Value, owns, values_of
 from .limits import BODIES, CALLS_DEEP, TooMuch
+from .lost import copies
 from .mentions import walk
 from .modules import checked_size, size_static
 from .names import listed
@@ -463,14 +464,21 @@ class BlockCall(Binding):
             seen[actual] = axis
 
     def _same_axis(self, a: Axis, b: Axis, actual: Axis, carrier: str, place: Span | None) -> None:
+        known = copies(actual, self.body.frame)
+        if known:
+            help = (
+                f"`{known[0]}` is a copy of it: rename, `x[{actual.name} as {known[0]}]`, and name it in the brackets"
+            )
+        else:
+            declared = f"{actual.kind.value} other like {actual.name}"
+            help = f"declare a copy, `{declared}`, and rename: `x[{actual.name} as other]`"
         self.body.report(
             "E0404",
             f"`{a.name}` and `{b.name}` of `{self.block.name}` are both bound to `{actual.name}`, but "
             f"{carrier} carries both",
             self.call.brackets.span if self.call.brackets else self.call.span,
             related=[(place, "carries both"), (actual.span, f"`{actual.name}` is declared here")],
-            help=f"declare a copy, `{actual.kind.value} other like {actual.name}`, and rename: "
-            f"`x[{actual.name} as other]`",
+            help=help,
         )
 
     def _lacks_axis(
@@ -537,13 +545,10 @@ class BlockCall(Binding):
 
     def _also_used(self, name: str, mine: Axis) -> list[tuple[Span, str]]:
         """The edit that names an axis in the `use` that brings the callee: this file's own declaration then wins."""
-        callee, module = self.call.callee.text, self.body.frame.module
+        module = self.body.frame.module
         if mine.span is None or mine.span.source is not module.source:
             return []
-        for item in module.file.items:
-            if isinstance(item, s.UseDecl) and any((used.rename or used.name).text == callee for used in item.names):
-                return [(Span(item.span.source, item.span.end, item.span.end), f", {name}")]
-        return []
+        return module.also_used(self.call.callee.text, name)
 
     def _namesakes(self, theirs: Axis, mine: Axis, wire: Wire, span: Span) -> None:
         """The argument has an axis of the right name, but of another file. Said once for each call."""

@@ -90,7 +90,7 @@ class Builder:
                 span,
                 "the second",
                 related=[(self.names[name], "the first")],
-                help=f"give one of them {another} label: `{callee}.other ...`",
+                help=f"give one of them {another} label, such as `{callee}.other`",
             )
         self.names[name] = span
 

@@ -17,6 +17,7 @@ from .builder import Builder
 from .graph import Apply, IndexInto, Init, Role, Scalar, Type
 from .idioms import IDIOMS
 from .limits import OPERANDS, TooMuch
+from .lost import copies
 from .modules import checked_number
 from .names import is_reserved, listed, nearest
 from .opcall import OpCall
@@ -81,10 +82,18 @@ class Expressions(Scope):
                         "E0408",
                         f"`{expr.callee.text}` gives {len(found)} results, but one is wanted here",
                         expr.span,
-                        help="name them first: `a, b = f(x)` (`_` discards one)",
+                        help=f"name them first: `{self._result_names(expr, len(found))} = ...` (`_` discards one)",
                     )
                     return None
                 return found
+
+    def _result_names(self, call: s.Call, count: int) -> str:
+        """Names for the results of a block, as its head has them."""
+        name = call.callee.text
+        block = self.frame.module.blocks.get(self.shares[name].block.text if name in self.shares else name)
+        results = block.decl.results if block is not None else ()
+        names = [result.name.text if result.name else "" for result in results]
+        return ", ".join(names if all(names) and len(names) == count else [f"y{i + 1}" for i in range(count)])
 
     def variable(self, text: str, span: Span) -> Wire | None:
         if text in self.env:
@@ -121,6 +130,8 @@ class Expressions(Scope):
             )
             return None
         near = nearest(text, [*self.env, *self.frame.axis_names(), *self.frame.const_names()])
+        if text in ("True", "False"):
+            near = text.lower()
         if text in WRITABLE_OPS or text in self.frame.module.blocks:
             help = f"`{text}` is called with its operands: `{text}(x)`, or `x |> {text}`"
         else:
@@ -174,14 +185,27 @@ class Expressions(Scope):
             elif item.value is not None:
                 wire = self.gather(wire, item, expr)
             else:
-                self.report(
-                    "E0318",
-                    "brackets on a value rename or gather an axis",
-                    item.span,
-                    help=f"write `x[{item.name.text} as other]` or `x[{item.name.text} = index]`",
-                )
+                self._bare(wire, item, expr)
                 wire = None
         return wire
+
+    def _bare(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> None:
+        """`x[i]`: an axis alone, or an index without its axis."""
+        shown, name = expr.value.span.text, item.name.text
+        help = f"write `{shown}[{name} as other]` or `{shown}[{name} = index]`"
+        fix: list[tuple[Span, str]] = []
+        if name in self.env or self.frame.axis(name) is None:
+            axes = wire.type.axes if wire is not None else ()
+            index = self.env.get(name)
+            if index is not None and isinstance(index.element, IndexInto) and index.element.axis in axes:
+                axes = (index.element.axis,)
+            if len(axes) == 1:
+                fix = [(item.span, f"{axes[0].name} = {name}")]
+                help = f"say along which axis: `{shown}[{axes[0].name} = {name}]`"
+            else:
+                given = f", one of {listed(axis.name for axis in axes)}" if axes else ""
+                help = f"say along which axis{given}: `{shown}[axis = {name}]`"
+        self.report("E0318", "brackets on a value rename or gather an axis", item.span, help=help, fix=fix)
 
     def rename(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> Wire | None:
         assert item.rename is not None
@@ -233,15 +257,13 @@ class Expressions(Scope):
             after = expr.brackets.items[expr.brackets.items.index(item) + 1 :]
             turned = next((each for each in after if each.rename is not None and each.name.text == new.name), None)
             help = "rename to another copy"
-            if turned is not None:
+            fix: list[tuple[Span, str]] = []
+            if turned is not None and turned.rename is not None and turned.rename.text == old.name:
+                help, fix = self._swap(wire, old, new, item, turned)
+            elif turned is not None:
                 help = f"renames are made in turn: first `{turned.span.text}`, then `{item.span.text}`"
-            call.fail(
-                "E0302",
-                f"this has `{new.name}` already: it is {show(wire)}",
-                item.span,
-                help=help,
-                fix=[(item.span, turned.span.text), (turned.span, item.span.text)] if turned is not None else [],
-            )
+                fix = [(item.span, turned.span.text), (turned.span, item.span.text)]
+            call.fail("E0302", f"this has `{new.name}` already: it is {show(wire)}", item.span, help=help, fix=fix)
             return None
 
         def swap(axes: Iterable[Axis]) -> tuple[Axis, ...]:
@@ -250,6 +272,24 @@ class Expressions(Scope):
         type = Type(wire.element, swap(wire.type.axes), frozenset(swap(wire.type.thin)))
         found = call.make(type, mark=frozenset(swap(wire.mark)), range=wire.range)
         return None if found is None else replace(found, loose=wire.loose)
+
+    def _swap(
+        self, wire: Wire, old: Axis, new: Axis, first: s.BracketItem, second: s.BracketItem
+    ) -> tuple[str, list[tuple[Span, str]]]:
+        """How two axes change places: by way of a third copy."""
+        free = copies(old, self.frame, wire.type.axes)
+        if not free:
+            declared = f"{old.kind.value} third like {old.name}"
+            return f"renames are made in turn, so a swap takes a third copy: declare `{declared}`, and write " + (
+                f"`[{old.name} as third, {new.name} as {old.name}, third as {new.name}]`"
+            ), []
+        third = free[0]
+        steps = f"{old.name} as {third}, {new.name} as {old.name}"
+        last = f"{third} as {new.name}"
+        return f"renames are made in turn, so a swap takes a third copy: `[{steps}, {last}]`", [
+            (first.span, steps),
+            (second.span, last),
+        ]
 
     def gather(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> Wire | None:
         assert item.value is not None
@@ -434,12 +474,13 @@ class Expressions(Scope):
         if binding is not None and binding != "_":
             made.name = binding
             return self.may_own(binding, call.span)
+        label = self.frame.block.labels[call.callee.span]
         self.report(
             "E0218",
             f"this `{op.name}` needs a name: its weights are stored under it",
             call.callee.span,
-            help=f"label it, `{op.name}.some_name[...]`, or bind its result to a name of its own",
-            fix=[(Span(call.span.source, call.callee.span.end, call.callee.span.end), ".name")],
+            help=f"label it, such as `{op.name}.{label}[...]`, or bind its result to a name of its own",
+            fix=[(Span(call.span.source, call.callee.span.end, call.callee.span.end), f".{label}")],
         )
         return False
 

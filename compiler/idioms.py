@@ -9,7 +9,7 @@ _MASK = "leave items out where they are used: `softmax[k](s where m)`; or choose
 _ALONG = "`broadcast[a](x)` spreads a value over an axis; weights, constants and depths spread by themselves"
 
 IDIOMS: dict[str, str] = {
-    **dict.fromkeys(("einsum", "matmul", "bmm", "mm", "tensordot", "contract", "inner", "outer"), _DOT),
+    **dict.fromkeys(("einsum", "matmul", "bmm", "mm", "tensordot", "contract", "inner"), _DOT),
     **dict.fromkeys(("transpose", "permute", "swapaxes", "movedim", "t"), _ORDER),
     **dict.fromkeys(("reshape", "view", "rearrange", "flatten", "unflatten", "chunk"), _RESHAPE),
     **dict.fromkeys(("masked_fill", "masked_softmax", "tril", "triu", "mask"), _MASK),
@@ -22,7 +22,8 @@ IDIOMS: dict[str, str] = {
     **dict.fromkeys(("flip", "roll", "shift"), "gather by arithmetic of the index: `x[t = |t| - 1 - t]`"),
     "leaky_relu": "write `max(x, 0.01 * x)`",
     "elu": "write `select(x > 0, x, exp(min(x, 0)) - 1)`",
-    "softplus": "write `log(1 + exp(x))`",
+    "outer": "write `x * y`: depths that only one of the two has spread, and widths by `broadcast[a](x)`",
+    "softplus": "write `max(x, 0) + log(1 + exp(-abs(x)))`, which does not overflow",
     "swish": "it is `silu(x)`",
     "square": "write `x ^ 2`",
     "pow": "write `x ^ n`",

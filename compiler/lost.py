@@ -84,20 +84,22 @@ def _shared(step: Apply) -> list[Axis]:
     return [w for w in widths if sum(w in operand.type.axes and w not in operand.type.thin for operand in data) > 1]
 
 
-def _copies(width: Axis, frame: Frame) -> list[str]:
-    """The names of its copies that the block knows; else of those of the file that it might."""
-    known = [axis.name for axis in frame.names.values() if axis.family == width.family and axis != width]
+def copies(axis: Axis, frame: Frame, apart: Iterable[Axis] = ()) -> list[str]:
+    """The names of its copies that the block knows, but for some; else of those of the file that it might."""
+    not_these = {axis.name, *(other.name for other in apart)}
+    known = [other.name for other in frame.names.values() if other.family == axis.family]
     of_file = frame.module.axes.values()
-    families = {axis.family for axis in of_file if frame.of_file.get(axis.id) == width}
-    return known or [axis.name for axis in of_file if axis.family in families and axis.name != width.name]
+    families = {other.family for other in of_file if frame.of_file.get(other.id) == axis}
+    might = [other.name for other in of_file if other.family in families]
+    return [name for name in known if name not in not_these] or [name for name in might if name not in not_these]
 
 
 def _two_copies(scores: Apply | None, width: Axis, frame: Frame) -> str:
     """How attention of a width to itself is written."""
-    copies, taken = _copies(width, frame), frame.names.keys() | frame.module.places.keys()
+    known, taken = copies(width, frame), frame.names.keys() | frame.module.places.keys()
     free = (name for name in ("past", "other", "second") if name not in taken)
-    copy = copies[0] if copies else next(free, f"{width.name}2")
-    if copies:
+    copy = known[0] if known else next(free, f"{width.name}2")
+    if known:
         declare = f"use its copy `{copy}`"
     elif width.name in frame.block.generics:
         declare = f"declare `{copy}: {width.kind.value} like {width.name}` among the parameters"

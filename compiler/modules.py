@@ -21,6 +21,7 @@ from ..dsl.parse import parse
 from ..dsl.source import Source, Span
 from .axes import Axis, Kind
 from .folders import Folders, Outside
+from .labels import labels
 from .limits import FILES, FILES_DEEP, TooMuch
 from .mentions import Mentions, mentions_of
 from .names import did_you_mean, nearest, undeclared
@@ -58,6 +59,11 @@ class BlockDef:
         """What its text mentions and calls."""
         return mentions_of(self.decl)
 
+    @cached_property
+    def labels(self) -> dict[Span, str]:
+        """A label for each learned op that has no name."""
+        return labels(self.decl)
+
     @property
     def is_model(self) -> bool:
         return self.decl.keyword == "model"
@@ -79,6 +85,13 @@ class Module:
     places: dict[str, Span] = field(default_factory=dict)  # where each name was declared or used
     read: set[str] = field(default_factory=set)  # file-level names that something mentions
     missing: set[str] = field(default_factory=set)  # names of files that could not be read: nothing is known of them
+
+    def also_used(self, block: str, name: str) -> list[tuple[Span, str]]:
+        """The edit that names an axis or const in the `use` that brings a block: the one of this file then holds."""
+        for item in self.file.items:
+            if isinstance(item, s.UseDecl) and any((used.rename or used.name).text == block for used in item.names):
+                return [(Span(item.span.source, item.span.end, item.span.end), f", {name}")]
+        return []
 
 
 @cache

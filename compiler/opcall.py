@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -241,6 +242,7 @@ class OpCall:
             self.span,
             related=[(a.span, f"`{a.name}` is declared here"), (b.span, f"`{b.name}` is declared here")],
             help=f"{meant}; `int({a.name})` forgets the axis on purpose",
+            fix=_equal_as_copy(first, second),
         )
 
     def wrong_table(self, ids: Wire, vocab: Axis, span: Span) -> Wire | None:
@@ -445,6 +447,15 @@ class OpCall:
             fix=[(first.to(last), order)],
         )
         return False
+
+
+def _equal_as_copy(first: Axis, second: Axis) -> list[tuple[Span, str]]:
+    """The edit that makes a copy of an axis that is declared with the size of another: `width past = seq`."""
+    if second.span is None or second.size != SizeOf(first):
+        return []
+    text, end = second.span.source.text, second.span.end
+    found = re.match(rf"[ \t]*(=)[ \t]*{first.name}[ \t]*(?=[,#\n]|\Z)", text[end:])
+    return [(Span(second.span.source, end + found.start(1), end + found.end(1)), "like")] if found else []
 
 
 def _named(brackets: Span) -> str:

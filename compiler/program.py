@@ -25,7 +25,7 @@ from .names import did_you_mean, listed, nearest
 from .ragged import complaints
 from .session import Session
 from .sized import unsized_widths
-from .static import Number
+from .static import Const, Number
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +178,7 @@ class _Build:
         for block in blocks:
             self._causal(session, checker, block, sound)
         if not session.errors and module.own:
-            _unused_axes(session, module)
+            _unused_axes(session, checker, module)
         return {block.name: checker.alone[block].graph or _open(checker.alone[block].frame) for block in module.own}
 
     def _path(self) -> Path | None:
@@ -267,14 +267,33 @@ def _few(found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     return (*kept[:-1], replace(kept[-1], notes=(*kept[-1].notes, more)))
 
 
-def _unused_axes(session: Session, module: Module) -> None:
+def _unused_axes(session: Session, checker: Checker, module: Module) -> None:
     """Axes and consts of the file that nothing mentions. Those of a file that it uses may be there for others."""
     for item in module.file.items:
         if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in module.read:
+            name = item.name.text
             what = "const" if isinstance(item, s.ConstDecl) else item.kind
-            session.report(
-                "W0503", f"{what} `{item.name.text}` is never used", item.name.span, help="delete it", warning=True
-            )
+            help, fix = "delete it", []
+            called = [each for each in _called(module) if each.module is not module]
+            other = next((each for each in called if name in {found.name for found in _of_files(checker, each)}), None)
+            if other is not None:
+                where = other.module.source.name
+                help = f"`{other.name}` has the `{name}` of {where}: name it in the `use`, and this one holds there too"
+                fix = module.also_used(other.name, name)
+            session.report("W0503", f"{what} `{name}` is never used", item.name.span, help=help, fix=fix, warning=True)
+
+
+def _called(module: Module) -> list[BlockDef]:
+    """The blocks that those of the file call, in the order of the text."""
+    names = dict.fromkeys(
+        block.mentions.shared.get(name, name) for block in module.own for name, _ in block.mentions.calls
+    )
+    return [module.blocks[name] for name in names if name in module.blocks]
+
+
+def _of_files(checker: Checker, block: BlockDef) -> list[Axis | Const]:
+    axes, consts = checker.closure(block)
+    return [*axes, *consts]
 
 
 def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 from textwrap import dedent
 
@@ -25,16 +24,18 @@ def ops() -> str:
     """One section for each group of the table, one entry for each op."""
     from attnc.compiler.ops import OPS
 
-    lines = ["# The ops", "", NOTE, "One row of `compiler/ops/` each. All axes that an op does not name lift."]
-    for group, rows in groupby(OPS.values(), key=lambda op: op.group):
+    lines = ["# The ops", "", NOTE, "An op acts on the axes in its brackets, for each index of all others."]
+    for group in dict.fromkeys(op.group for op in OPS.values()):
         lines += ["", f"## {group.capitalize()}"]
-        for op in rows:
+        for op in (op for op in OPS.values() if op.group == group):
             lines += ["", f"### `{op.usage}`", "", op.doc]
-            if op.options:
+            if op.options or op.learned:
                 lines += ["", "| option | default | |", "|---|---|---|"]
                 for option in op.options:
                     default = "must be given" if option.default is None else f"`{str(option.default).lower()}`"
                     lines.append(f"| `{option.name}` | {default} | {option.doc} |")
+                if op.learned:
+                    lines.append("| `init` | as torch.nn | how it begins: `normal(std)`, `zeros`, ... |")
             for head, program in (("Right:", op.example), ("Wrong:", op.wrong)):
                 lines += ["", head, "", "```attn example", program.rstrip("\n"), "```"]
     return "\n".join(lines) + "\n"

@@ -332,6 +332,8 @@ def _statement_begins(place: _Place) -> _Finding | None:
         return _unbound(f"{word}{call}", span)
     if place.kind == "NAME" or place.found in ("-", "(") or place.found in RESERVED or place.kind in ("INT", "FLOAT"):
         meant = _meant(word, STATEMENT_WORDS, _STATEMENT_ALIASES)
+        if word == "for":
+            return _Finding(_loop(place), "E0106", "`for` begins no statement", span=span)
         if meant:
             fix = ((span, meant),) if word not in _STATEMENT_ALIASES else ()
             return _Finding(f"write `{meant}`", "E0106", f"`{word}` begins no statement", span=span, fix=fix)
@@ -339,6 +341,16 @@ def _statement_begins(place: _Place) -> _Finding | None:
     if place.kind in _OPERATORS | {"_NL", "RBRACE"}:
         return _unbound(f"{word} ...", span)
     return None
+
+
+def _loop(place: _Place) -> str:
+    """The `repeat` for `for i in range(n)`."""
+    rest = place.span.source.text[place.span.start :].split("\n", 1)[0]
+    head = re.match(r"(\w+)[ \t]+in[ \t]+(?:range[ \t]*\([ \t]*)?(\w+)", rest)
+    if head is None:
+        return "write `repeat n { ... }`"
+    index = "" if head[1] == "_" else f"{head[1]} in "
+    return f"write `repeat {index}{head[2]} {{ ... }}`"
 
 
 def _unbound(value: str, span: Span) -> _Finding:
@@ -355,6 +367,14 @@ def _reserved(place: _Place) -> _Finding | None:
         word, span = place.previous, place.previous_span
     if not word:
         return None
+    if word in ("width", "depth", "const") and place.opener == "(" and place.before.rstrip().endswith(":"):
+        name = place.before.rstrip()[:-1].replace("(", " ").replace(",", " ").split()[-1]
+        return _Finding(
+            f"widths, depths and consts of a block stand in brackets: `[{name}: {word}]`, before the parentheses",
+            "E0108",
+            f"`{word}` is no type of an argument",
+            span=span,
+        )
     return _Finding(
         f"take another name, such as `{word}_`", "E0108", f"`{word}` is a word of the language, not a name", span=span
     )
@@ -383,6 +403,8 @@ def _signature(place: _Place) -> _Finding | None:
         return _Finding("a type lists its axes: `[seq, model]`, `bool[q, k]`, or `[]` for a single number")
     if place.found == ":" and "EQUAL" in place.accepts and (len(place.accepts) == 1 or place.first in ITEM_WORDS):
         return _Finding(f"write `{name} = ...`", fix=((place.span, " ="),) if place.gap == "" else ())
+    if place.first == "param" and place.found == "," and "TILDE" in place.accepts:
+        return _Finding("each `param` is a statement of its own, on a line of its own")
     if place.first == "use" and place.found in ("import", "as") and "COLON" in place.accepts:
         return _Finding("write `use path: name, other as alias`")
     return None
@@ -404,6 +426,14 @@ def _after_pipe(place: _Place) -> _Finding | None:
 
 def _brackets(place: _Place) -> _Finding | None:
     """Brackets hold names of axes."""
+    if (
+        place.opener == "["
+        and place.kind in _ARITHMETIC
+        and not place.after_expression
+        and place.previous.isidentifier()
+    ):
+        size = f"{place.previous} {place.found} ..."
+        return _Finding(f"brackets hold names of axes: declare `depth name = {size}`, and write `name`")
     if place.opener != "[" or "NAME" not in place.accepts or "INT" in place.accepts:
         return None
     if place.kind in ("INT", "MINUS"):

@@ -190,6 +190,9 @@ def _prompt(graph: Graph, results: Sequence[int], entering: Sequence[Value]) -> 
         return None, f"`{name}` has no `generate`: each step wants {names}; call `step` with them"
     value, output = entering[0], graph.outputs[results[0]]
     element = value.type.element
+    if element is Scalar.INT and len(value.type.axes) == 1:
+        hint = f"declare `{value.name}: vocab[{value.type.axes[0].name}]`, with the axis that it indexes"
+        return None, f"`{name}` has no `generate`: what the ints of `{value.name}` index is not known: {hint}"
     if not isinstance(element, IndexInto) or len(value.type.axes) != 1:
         return None, f"`{name}` has no `generate`: `{value.name}` is no sequence of indices; call `step`"
     rest = [axis for axis in output.axes if axis.family != value.type.axes[0].family]

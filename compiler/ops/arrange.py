@@ -230,7 +230,7 @@ ROWS: tuple[Op, ...] = (
         "rename",
         "arrange",
         "x[a as b]",
-        "The same values along another copy of the axis (D4).",
+        "The same values along another copy of the axis.",
         "width a\nwidth b like a\nblock f(x: [a]) -> [b] {\n    return x[a as b]\n}\n",
         "width a, b\nblock f(x: [a]) -> [b] {\n    return x[a as b]\n}\n",
         written_elsewhere,
@@ -242,7 +242,7 @@ ROWS: tuple[Op, ...] = (
         "gather",
         "arrange",
         "x[a = e]",
-        "The items of x at the indices e along a; axes that e shares with x align (D5).",
+        "The items of x at the indices e along a; axes that e shares with x align.",
         "width seq\ndepth vocab = 9, model = 4\n"
         "block f(E: [vocab, model], ids: vocab[seq]) -> [seq, model] {\n    return E[vocab = ids]\n"
         "}\n",

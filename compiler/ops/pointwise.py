@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from ..graph import IndexInto, Role, Scalar, Type
 from ..sizes import at_most
-from ..static import Arith, Literal
+from ..static import Arith, Literal, known
 from ..wires import Range, show, union
 from .table import Cost, Op, Rule
 
 if TYPE_CHECKING:
+    from ...dsl.source import Span
     from ..axes import Axis
     from ..opcall import OpCall
     from ..wires import Wire
@@ -46,7 +47,9 @@ def function(call: OpCall) -> Wire | None:
         )
         return None
     made = call.make(Type(Scalar.REAL, x.type.axes, x.type.thin))
-    if made is not None and call.op.name in ("sqrt", "rsqrt"):
+    if x.index_of is not None and call.op.name == "rsqrt":
+        return _divided_by_index(call, x.index_of, call.spans[0])
+    if made is not None and call.op.name == "sqrt":
         return replace(made, index_of=x.index_of)
     return made
 
@@ -109,27 +112,59 @@ def arithmetic(call: OpCall) -> Wire | None:
         element = Scalar.REAL
     if op == "/":
         element = Scalar.REAL
+    exponent = known(b.static) if op == "^" and a.index_of is not None and b.static is not None else None
     if op == "/" and b.index_of is not None:
-        axis = b.index_of
-        return call.fail(
-            "E0324",
-            f"this divides by the index of `{axis.name}`, which begins at 0",
-            call.spans[1],
-            f"`{axis.name}` stands for 0, 1, ..., |{axis.name}| - 1 here",
-            help=f"the size is `|{axis.name}|`; if the index is meant, divide by `({axis.name} + 1)`",
-            fix=[(call.spans[1], re.sub(rf"\b{axis.name}\b", f"|{axis.name}|", call.spans[1].text))],
-        )
+        return _divided_by_index(call, b.index_of, call.spans[1])
+    if exponent is not None and exponent < 0:
+        assert a.index_of is not None
+        return _divided_by_index(call, a.index_of, call.spans[0])
     if not call.may_broadcast():
         return None
     _ids_as_features(call)
+    if op == "*":
+        _root_of_index(call)
     assert isinstance(element, Scalar | IndexInto)
     product = a.product_of if op in "*/" and b.static is not None else ()
     wire = call.make(Type(element, axes, thin), range=_range(op, a, b), product_of=product)
     if wire is not None:
-        wire = replace(wire, scaled=_scaled(op, a, b))
+        wire = replace(
+            wire, scaled=_scaled(op, a, b), index_of=a.index_of if exponent is not None and exponent < 1 else None
+        )
     if op in "*/" and wire is not None:
         call.check_scale(a, b)
     return wire
+
+
+def _sized(span: Span, axis: Axis) -> str:
+    """The text with the size of the axis in place of its index."""
+    return re.sub(rf"\b{axis.name}\b", f"|{axis.name}|", span.text)
+
+
+def _divided_by_index(call: OpCall, axis: Axis, span: Span) -> Wire | None:
+    return call.fail(
+        "E0324",
+        f"this divides by the index of `{axis.name}`, which begins at 0",
+        span,
+        f"`{axis.name}` stands for 0, 1, ..., |{axis.name}| - 1 here",
+        help=f"the size is `|{axis.name}|`; if the index is meant, divide by `({axis.name} + 1)`",
+        fix=[(span, _sized(span, axis))],
+    )
+
+
+def _root_of_index(call: OpCall) -> None:
+    """Warn of features times the root of an index: `x * sqrt(d)` for `x * sqrt(|d|)`."""
+    for wire, span, other in zip(call.operands, call.spans, reversed(call.operands), strict=True):
+        axis = wire.index_of
+        if axis is not None and wire.element is Scalar.REAL and other.role is Role.DATA:
+            call.body.report(
+                "W0510",
+                f"this scales by the root of the index of `{axis.name}`, not of its size",
+                span,
+                f"`{axis.name}` stands for 0, 1, ..., |{axis.name}| - 1 here",
+                help=f"the size is `|{axis.name}|`; `int({axis.name})` says that the index is meant",
+                fix=[(span, _sized(span, axis))],
+                warning=True,
+            )
 
 
 def _ids_as_features(call: OpCall) -> None:

@@ -216,4 +216,28 @@ block begin(x: [seq, d], ids: vocab[seq]) -> [seq, d] {
 }
 """,
     ),
+    Entry(
+        "W0510",
+        "features scaled by the root of an index",
+        """
+        In an expression the name of an axis stands for its index: 0, 1, 2, ... (the size is `|d|`). Features times its
+        root are 0 at the first place and grow from there, where most likely all should be scaled alike.
+        """,
+        """
+width seq
+depth vocab = 100, d = 8
+
+block begin(ids: vocab[seq]) -> [seq, d] {
+    return embed.E[vocab -> d](ids) * sqrt(d)
+}
+""",
+        """
+width seq
+depth vocab = 100, d = 8
+
+block begin(ids: vocab[seq]) -> [seq, d] {
+    return embed.E[vocab -> d](ids) * sqrt(|d|)
+}
+""",
+    ),
 )

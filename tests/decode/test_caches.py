@@ -146,6 +146,21 @@ model net(x: [seq, model]) -> (h: [seq, model] causal seq) {
     check_steps(model)
 
 
+def test_cells_of_blocks_called_step() -> None:
+    """A cell without weights stands beside the step of the block that scans it: each has a name of its own."""
+    cells = "".join(
+        f"block {name}(x: [model], h: [model]) -> (h: [model]) {{\n    return x {op} h\n}}\n"
+        for name, op in (("step", "+"), ("step_", "-"), ("prepare", "*"))
+    )
+    scans = "".join(f"    x = scan[seq] {name}(x, h = 1)\n" for name in ("step", "prepare", "step_"))
+    model = attnc.loads(
+        f"width seq\ndepth model = 3\n{cells}block inner(x: [seq, model]) -> [seq, model] {{\n{scans}"
+        f"    return linear.w[model -> model](x)\n}}\n"
+        f"model net(x: [seq, model]) -> [seq, model] causal seq {{\n    x = inner(x)\n{scans}    return x\n}}\n"
+    ).model("net")
+    check_steps(model)
+
+
 HEAD = "width seq\nwidth past like seq\ndepth model = 4, two = 2\n"
 NO_STEP = [
     ("model net(x: [seq, model]) -> [seq, model] {\n    return x\n}\n", "`net` is not declared causal"),

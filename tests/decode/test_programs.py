@@ -348,6 +348,9 @@ GENERATES = {
         "`net` has no `generate`: its result is no score for each `vocab`; call `step`",
     ("ids: vocab[seq, two]", "[seq, vocab]", "linear.o[model -> vocab](mean[two](embed.E[vocab -> model](ids)))"):
         "`net` has no `generate`: `ids` is no sequence of indices; call `step`",
+    ("n: int[seq]", "[seq, model]", "broadcast[model](n * 0.5)"):
+        "`net` has no `generate`: what the ints of `n` index is not known: declare `n: vocab[seq]`, with the axis "
+        "that it indexes",
     ("x: [seq, model]", "[seq, model]", "x"): "`net` has no `generate`: `x` is no sequence of indices; call `step`",
     ("x: [seq, model], y: [seq, model]", "[seq, model]", "x + y"):
         "`net` has no `generate`: each step wants `x`, `y`; call `step` with them",
