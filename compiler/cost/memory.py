@@ -197,14 +197,13 @@ class _Frame:
 
     def _save(self, node: Apply) -> None:
         meter, out = self.meter, node.out
-        learns = any(not weight.frozen for weight in node.weights)
         for what in self.saves(node):
             match what:
                 case "x" if node.mask is not None and cost_of(node.op).spare:
                     self.saved["masked", out.id] = self._masked(node)
                 case "x":
                     for value in node.operands:
-                        if value.role > Role.CONSTANT and (self.graded[value.id] or learns):
+                        if value.role > Role.CONSTANT and (self.graded[value.id] or node.weights):
                             self.keep(value)
                 case "other":
                     for place, value in enumerate(node.operands):

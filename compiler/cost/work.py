@@ -131,7 +131,7 @@ def has_gradient(node: Apply, graded: Sequence[bool]) -> bool:
         return False
     if node.op == "gather":
         return graded[0]
-    return any(graded) or any(not weight.frozen for weight in node.weights)
+    return any(graded) or bool(node.weights)
 
 
 def contractions(node: Apply, graded: Sequence[bool], data: Sequence[bool]) -> list[Contraction]:
@@ -139,8 +139,7 @@ def contractions(node: Apply, graded: Sequence[bool], data: Sequence[bool]) -> l
     if node.op == "linear":
         (x,) = node.operands
         axes = (*dict.fromkeys((*core(x), *node.axes, *node.each)), *node.made)  # `linear[a -> a]` has a twice
-        frozen = all(weight.frozen for weight in node.weights)
-        return [Contraction(axes, data[0], graded[0] + (not frozen))]
+        return [Contraction(axes, data[0], graded[0] + 1)]
     arrays = [entry for entry in zip(node.operands, graded, data, strict=True) if core(entry[0])]
     if len(arrays) < 2:
         return []

@@ -60,14 +60,12 @@ class _Placer:
     def __init__(self) -> None:
         self._memo: dict[object, _Placed] = {}
         self._wants: dict[int, frozenset[int]] = {}
-        self._keep: list[Graph] = []
 
     # -- which inputs are masks -----------------------------------------------------------------------------------
 
     def wants(self, graph: Graph) -> frozenset[int]:
         """The inputs that reach a mask of fused attention, joined with other truths or passed on, in this graph."""
         if id(graph) not in self._wants:
-            self._keep.append(graph)
             wanted: set[int] = set()
             for node in reversed(graph.nodes):
                 match node:
@@ -91,7 +89,6 @@ class _Placer:
         """The graph where these inputs are known by their terms."""
         key = (id(graph), tuple((place, _spell(term, values)) for place, term, values in given))
         if key not in self._memo:
-            self._keep.append(graph)
             self._memo[key] = self._rewrite(graph, given)
         return self._memo[key]
 
@@ -135,8 +132,7 @@ class _Placer:
         for place in sorted(self.wants(node.graph)):
             formal = node.graph.inputs[place].value.type.axes
             back = {actual: axis for axis, actual in node.axes if axis in formal}
-            lifted = set(node.graph.lifted)
-            term = _transported(reader.term(node.args[place]), back, lifted)
+            term = _transported(reader.term(node.args[place]), back)
             if term is not None:
                 found.append((place, term))
         return found
@@ -176,7 +172,6 @@ class _Placer:
             return graph
         key = ("without", id(graph), places)
         if key not in self._memo:
-            self._keep.append(graph)
             kept = tuple(item for place, item in enumerate(graph.inputs) if place not in places)
             self._memo[key] = _Placed(replace(graph, inputs=kept), places)
         return self._memo[key].graph
@@ -227,13 +222,10 @@ def _settle(node: Apply, term: Term, fresh: _Fresh) -> list[Node]:
     return [*made.values(), replace(node, operands=operands, mask=None, seen=Predicate(q, k, plain(found)))]
 
 
-def _transported(term: Term, back: Mapping[Axis, Axis], lifted: set[Axis]) -> Term | None:
-    """A term in the axes of a callee; None where it is not worth it or speaks of axes that the callee lacks."""
+def _transported(term: Term, back: Mapping[Axis, Axis]) -> Term | None:
+    """A term in the axes of a callee; None where it is not worth it or tells positions that the callee lacks."""
     if not _structured(term, set(back)):
         return None
-    for leaf in leaves(term):
-        if not set(leaf.value.type.axes) <= set(back) | lifted:
-            return None
 
     def inside(part: Index | Number | Leaf) -> Term | None:
         if isinstance(part, Index):

@@ -150,6 +150,19 @@ def test_an_op_of_ones_own_is_named(capsys: pytest.CaptureFixture[str], tmp_path
     assert "`magic` is an op of your own: what it costs is not known" in printed(capsys, str(spec))
 
 
+def test_weights_of_passes_that_differ() -> None:
+    """Each kind of pass has its own, though they are called alike."""
+    spec = attnc.loads(
+        "width n\ndepth d = 5\nconst layers = 7\n"
+        "model f(x: [n, d]) -> [n, d] {\n"
+        "    repeat i in layers {\n"
+        "        if i % 3 == 0 {\n            x = tanh(linear.a[d -> d](x))\n        } else {\n"
+        "            x = linear.a[d -> d](x) + linear.b[d -> d](x)\n        }\n"
+        "    }\n    return x\n}\n"
+    )
+    assert spec.model("f").cost().parameters.value == (3 + 2 * 4) * (5 * 5 + 5)
+
+
 def test_experts_that_are_picked() -> None:
     """All are computed; picked alone, 2 of 8 of their share would do."""
     cost = attnc.load(ROOT / "examples/zoo/mixtral.attn").model("mixtral").cost()

@@ -390,6 +390,21 @@ def test_by_way_of_a_mask() -> None:
     assert (path.hops, path.sure) == (1, True)
 
 
+def test_by_way_of_an_index() -> None:
+    """A row is looked up: which one, hangs on all items. Each width is looked at in its own terms."""
+    looked = "\n param E: [model, tap]\n row = E[model = argmax[model](sum[seq](x))]"
+    path = model(looked + "\n return x * 0 + broadcast[seq, model](mean[tap](row))").cost(seq=9).paths["seq"]
+    assert (path.hops, path.sure) == (1, True)
+    two = attnc.loads(
+        "width a, b\nwidth far = 2 * b\ndepth tap = 3\n"
+        "model f(x: [a, far], y: [a, b]) -> [a, far] {\n"
+        "    z = mean[tap](window[far -> far, tap](x, pad = 1)) + broadcast[far](mean[b](y))\n"
+        "    return z + broadcast[a](mean[a](z))\n}\n"
+    )
+    paths = two.model("f").cost(a=5, b=3).paths
+    assert {name: path.hops for name, path in paths.items()} == {"a": 1, "far": 5, "b": 1}
+
+
 def test_never() -> None:
     """Items that do not meet have no path; a mask that is no band gives a bound."""
     assert model("\n return relu(x)").cost().paths["seq"].hops is None
