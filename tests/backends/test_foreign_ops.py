@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,49 @@ model f(x: [t, m]) -> [m, t] {
     return twice[t](x) + 1
 }
 """
+
+
+# Numbers and truths for arrays, an axis over which the call lifts, axes in another order than the op has them.
+MIXED = """\
+width t
+depth m = 4, rows = 3
+op mixed[a: width](x: [a], y: [a, m], n: int[a], s: [], on: bool[]) -> (x: [a, m], n: int[a]) = "my_ops_of_a_test:mix"
+model f(x: [t], y: [m, t], z: [rows, t]) -> (a: [t, m], b: int[t], c: [rows, t, m]) {
+    a, b = mixed[t](x, y, broadcast[t](3), 0.5, true)
+    c, _ = mixed[t](z, broadcast[t, m](2.0), b, sum[t](x), false)
+    return a, b, c
+}
+"""
+
+
+def test_what_an_op_of_ones_own_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[list[tuple[tuple[int, ...], str]]] = []
+
+    def mix(x: Any, y: Any, n: Any, s: Any, on: Any) -> Any:
+        given.append([(tuple(arg.shape), str(arg.dtype).removeprefix("torch.")) for arg in (x, y, n, s, on)])
+        return (x * s[..., None])[..., None] * y + n[..., None] * on[..., None, None], n + 1 + (x != x)
+
+    module = ModuleType("my_ops_of_a_test")
+    module.mix = mix  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "my_ops_of_a_test", module)
+    graph = graph_of(MIXED)
+    rng = np.random.default_rng(0)
+    x, y, z = (rng.standard_normal((2, *shape)) for shape in ((5,), (4, 5), (3, 5)))
+    a = x[..., None] * 0.5 * y.swapaxes(1, 2) + 3
+    c = z[..., None] * x.sum(-1)[:, None, None, None] * np.full((5, 4), 2.0)
+    for call, wrap in (
+        (build_numpy(graph, dtype=np.float64), np.asarray),
+        (build_torch(graph, dtype=torch.float64), torch.tensor),
+    ):
+        given.clear()
+        found = call(*map(wrap, (x, y, z)))
+        np.testing.assert_allclose(found.a, a)
+        np.testing.assert_array_equal(found.b, np.full((2, 5), 4))
+        np.testing.assert_allclose(found.c, c)
+        assert given == [
+            [((2, 5), "float64"), ((2, 5, 4), "float64"), ((5,), "int64"), ((), "float64"), ((), "bool")],
+            [((2, 3, 5), "float64"), ((5, 4), "float64"), ((2, 1, 5), "int64"), ((2, 1), "float64"), ((), "bool")],
+        ]
 
 
 def test_an_op_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
