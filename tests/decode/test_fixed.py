@@ -237,7 +237,7 @@ def held(count: int = 3, dtype: torch.dtype = torch.float64, rows: int = 2) -> C
     for now in range(count):
         part.extend("K", torch.full((rows, 1, 2), now + 1.0, dtype=dtype), -2)
         part.extend("near", torch.full((rows, 1), now + 1.0, dtype=dtype), -1, 2)
-    part.leave("h", torch.full((rows, 1), 7.0 + count, dtype=dtype))
+    part.leave("h", torch.full((rows, 1), 7.0 + count, dtype=dtype), own=1)
     cache.store("memory", torch.full((rows, 4), 1.0 + count, dtype=dtype))
     return cache
 
@@ -259,7 +259,7 @@ def test_a_fixed_cache_holds_what_another_does_where_it_stood() -> None:
     assert (fixed.model, fixed.batch, fixed.room, fixed.start, fixed.end, fixed.next) == ("net", (2,), 6, 5, 6, 5)
     part = fixed.at("layers.0")
     assert isinstance(part, FixedCache) and part.whole is fixed and part.place is fixed.place and part.end == 6
-    assert part.span(1) == 6 and part.sizes == {} and part.by_row == {"h"}
+    assert part.span(1) == 6 and part.sizes == {} and part.own == {"h": 1}
 
 
 def test_a_step_over_a_fixed_cache_goes_on_in_place() -> None:

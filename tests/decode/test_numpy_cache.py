@@ -138,6 +138,24 @@ def test_rows_in_another_order(library: str) -> None:
         cache.reorder(array(np.array([3, 0])))
 
 
+@both
+def test_what_may_have_the_batch_and_has_not_stays(library: str) -> None:
+    module, _, array = LIBRARIES[library]
+    cache, several = module.Cache("net", (2,)), module.Cache("net", (2, 3))
+    rows = array(np.array([1, 1]))
+    for name, shape, batch, own, moves in (
+        ("all", (2, 5), cache, 1, True), ("one for all", (1, 5), cache, 1, False), ("without", (2,), cache, 1, False),
+        ("a number", (2,), cache, 0, True), ("behind", (2, 3, 5), several, 1, True),
+        ("lifted", (2, 3, 4, 5), several, 1, True), ("of the second", (2, 5), several, 1, False),
+    ):  # fmt: skip
+        x = np.arange(math.prod(shape)).reshape(shape)
+        batch.store(name, array(x), own)
+        batch.at("layer").leave(name, array(x), own)
+        batch.reorder(rows)
+        wanted = x[[1, 1]] if moves else x
+        assert batch[name].tolist() == batch.at("layer").states[name].tolist() == wanted.tolist(), name
+
+
 # -- beams -----------------------------------------------------------------------------------------------------------
 
 
