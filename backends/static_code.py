@@ -102,10 +102,7 @@ def apply(op: str, codes: list[Code]) -> Code:
     if op == "select":
         return Code(f"{codes[1].at(OR)} if {codes[0].at(OR)} else {codes[2].text}", TERNARY)
     if op in _BINARY:
-        code = codes[0]
-        for other in codes[1:]:
-            code = binary(op, code, other)
-        return code
+        return binary(op, *codes)
     if op in _CALLS:
         return Code(_CALLS[op].format(", ".join(code.text for code in codes)))
     raise NotImplementedError(f"{op!r} of numbers known at build time")

@@ -13,7 +13,7 @@ import pytest
 import attnc
 from attnc.backends.extents import claim_of, holds
 from attnc.backends.ranges import ANY, Bounds, Interval, constant
-from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, static_code
+from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, operator, static_code
 from attnc.backends.writing import is_path, passes, standard_imports, wrap
 from attnc.compiler.axes import Axis, Kind
 from attnc.compiler.graph import Apply
@@ -85,6 +85,31 @@ ORDERS = {
 @pytest.mark.parametrize("text", ORDERS)
 def test_parentheses_where_they_are_needed(text: str) -> None:
     assert ORDERS[text]().text == text
+
+
+ON_ARRAYS = {
+    "x & y & z": lambda: operator("and", [operator("and", [x, y]), z]),
+    "x & (y & z)": lambda: operator("and", [x, operator("and", [y, z])]),
+    "x | y | z": lambda: operator("or", [operator("or", [x, y]), z]),
+    "x | (y | z)": lambda: operator("or", [x, operator("or", [y, z])]),
+    "(x | y) & z": lambda: operator("and", [operator("or", [x, y]), z]),
+    "x & y | z": lambda: operator("or", [operator("and", [x, y]), z]),
+    "x | y & z": lambda: operator("or", [x, operator("and", [y, z])]),
+    "(x <= y) & (y > z)": lambda: operator("and", [operator("<=", [x, y]), operator(">", [y, z])]),
+    "x + y & z * x": lambda: operator("and", [operator("+", [x, y]), operator("*", [z, x])]),
+    "~(x & y)": lambda: operator("not", [operator("and", [x, y])]),
+    "~~x": lambda: operator("not", [operator("not", [x])]),
+    "-(x + y)": lambda: operator("neg", [operator("+", [x, y])]),
+    "-x * y": lambda: operator("*", [operator("neg", [x]), y]),
+    "x % (y / z)": lambda: operator("%", [x, operator("/", [y, z])]),
+    "(x ** y) ** z": lambda: operator("^", [operator("^", [x, y]), z]),
+    "(x == y) != z": lambda: operator("!=", [operator("==", [x, y]), z]),
+}
+
+
+@pytest.mark.parametrize("text", ON_ARRAYS)
+def test_parentheses_of_signs(text: str) -> None:
+    assert ON_ARRAYS[text]().text == text
 
 
 EXACT: dict[str, Any] = {
