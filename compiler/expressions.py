@@ -396,10 +396,11 @@ class Expressions(Scope):
         if self.frame.is_missing(name) or self.env.get(name, call) is None:
             return None
         near = nearest(name, [*WRITABLE_OPS, *self.frame.module.blocks, *self.shares])
+        if name in IDIOMS:  # no misspelling: `log1p` is not `log`
+            near = None
         elsewhere = self.checker.library.get(name)
-        help = f"did you mean `{near}`?" if near else "docs/ops.md lists the ops; a composition of them is a `block`"
-        if name in IDIOMS:
-            help = IDIOMS[name]
+        listing = "docs/ops.md lists the ops; a composition of them is a `block`"
+        help = f"did you mean `{near}`?" if near else IDIOMS.get(name, listing)
         if elsewhere:
             help = f"the standard library has it: `use {elsewhere}: {name}`"
         if name in self.env:

@@ -6,6 +6,7 @@ _DOT = "`dot[d](x, y)` multiplies, aligned on the axes that both have, and sums 
 _ORDER = "axes have names and no order: nothing is transposed"
 _RESHAPE = "`split[a -> b, c](x)` and `merge[b, c -> a](x)` change axes by name"
 _MASK = "leave items out where they are used: `softmax[k](s where m)`; or choose values, `select(m, x, 0)`"
+_ATTEND = "the standard library has it: `use std.attention: multihead, model, heads`, or `attend` for one head"
 _ALONG = "`broadcast[a](x)` spreads a value over an axis; weights, constants and depths spread by themselves"
 
 IDIOMS: dict[str, str] = {
@@ -20,6 +21,29 @@ IDIOMS: dict[str, str] = {
     **dict.fromkeys(("size", "shape", "len"), "`|a|` is the size of the axis `a`"),
     **dict.fromkeys(("unfold", "conv1d", "conv2d", "Conv1d"), "`window[t -> t, tap](x)`, then `linear[tap, d -> e]`"),
     **dict.fromkeys(("flip", "roll", "shift"), "gather by arithmetic of the index: `x[t = |t| - 1 - t]`"),
+    **dict.fromkeys(("attention", "scaled_dot_product_attention", "sdpa", "self_attention"), _ATTEND),
+    **dict.fromkeys(("MultiheadAttention", "multi_head_attention", "mha", "cross_attention"), _ATTEND),
+    **dict.fromkeys(("rope", "apply_rotary", "apply_rope", "rotary_embedding"), "`use std.positions: rotary`"),
+    **dict.fromkeys(
+        ("causal_mask", "attention_mask"), "a mask compares indices: `past <= seq`, for `width past like seq`"
+    ),
+    **dict.fromkeys(("zeros", "ones", "full", "zeros_like", "ones_like"), "a number is a value: `broadcast[a](0)`"),
+    **dict.fromkeys(("rand", "randn", "normal", "uniform"), "weights begin at random: `param w: [a] ~ normal(0.02)`"),
+    **dict.fromkeys(("dense", "Linear", "Dense", "fc", "proj"), "a learned map: `linear[a -> b](x)`"),
+    **dict.fromkeys(("one_hot", "onehot"), "an index compares with its axis: `select(vocab == ids, 1, 0)`"),
+    **dict.fromkeys(("leakyrelu", "LeakyReLU"), "write `max(x, 0.01 * x)`"),
+    **dict.fromkeys(("groupnorm", "group_norm"), "`split` the axis into groups, then `layernorm[part]`"),
+    **dict.fromkeys(("batchnorm", "batch_norm"), "a batch is not written: `param`s hold its mean and variance"),
+    **dict.fromkeys(("fft", "rfft", "fftconv"), "a long convolution is a `dot` with a filter read at `t - s`"),
+    "log1p": "write `log(1 + x)`",
+    "expm1": "write `exp(x) - 1`",
+    "sign": "write `select(x > 0, 1, select(x < 0, -1, 0))`",
+    "round": "write `floor(x + 0.5)`",
+    "clip": "it is `clamp(x, low, high)`",
+    "relu6": "write `clamp(x, 0, 6)`",
+    "softcap": "write `c * tanh(x / c)`",
+    "mish": "write `x * tanh(max(x, 0) + log(1 + exp(-abs(x))))`",
+    "prod": "of positive numbers, write `exp(sum[a](log(x)))`",
     "leaky_relu": "write `max(x, 0.01 * x)`",
     "elu": "write `select(x > 0, x, exp(min(x, 0)) - 1)`",
     "outer": "write `x * y`: depths that only one of the two has spread, and widths by `broadcast[a](x)`",

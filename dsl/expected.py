@@ -410,6 +410,12 @@ def _signature(place: _Place) -> _Finding | None:
     return None
 
 
+def _where_chooses(place: _Place) -> _Finding | None:
+    if place.kind == "_WHERE" and "LPAR" in place.accepts and place.span.source.text.startswith("(", place.span.end):
+        return _Finding("choose between values with `select(condition, yes, no)`", fix=((place.span, "select"),))
+    return None
+
+
 def _where_twice(place: _Place) -> _Finding | None:
     if place.kind == "_WHERE" and "OR" in place.accepts and "PIPE" not in place.accepts:
         return _Finding("join the two masks with `and`")
@@ -484,7 +490,11 @@ def _comma(place: _Place) -> _Finding | None:
 
 
 def _text(place: _Place) -> _Finding | None:
-    return _Finding("text is the target of an `op` alone") if place.kind == "STRING" else None
+    if place.kind != "STRING":
+        return None
+    return _Finding(
+        "text is the target of an `op` alone; axes stand in brackets: `dot[d](x, y)`, `split[a -> b, c](x)`"
+    )
 
 
 _RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
@@ -498,6 +508,7 @@ _RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
     _statement_begins,
     _body,
     _signature,
+    _where_chooses,
     _where_twice,
     _after_pipe,
     _brackets,

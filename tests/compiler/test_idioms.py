@@ -8,7 +8,7 @@ import attnc
 from attnc.compiler.idioms import IDIOMS
 
 WORDS = {
-    "dot[d](x, y)": "einsum matmul bmm mm tensordot contract inner outer",
+    "dot[d](x, y)": "einsum matmul bmm mm tensordot contract inner",
     "names and no order": "transpose permute swapaxes movedim t",
     "split[a -> b, c](x)": "reshape view rearrange flatten unflatten chunk",
     "softmax[k](s where m)": "masked_fill masked_softmax tril triu mask",
@@ -19,9 +19,30 @@ WORDS = {
     "|a|": "size shape len",
     "window[t -> t, tap](x)": "unfold conv1d conv2d Conv1d",
     "x[t = |t| - 1 - t]": "flip roll shift",
-    "max(x, 0.01 * x)": "leaky_relu",
+    "max(x, 0.01 * x)": "leaky_relu leakyrelu LeakyReLU",
     "select(x > 0, x,": "elu",
-    "log(1 + exp(x))": "softplus",
+    "write `max(x, 0) + log(1 + exp(-abs(x)))`": "softplus",
+    "`x * y`": "outer",
+    "use std.attention: multihead": "attention scaled_dot_product_attention sdpa self_attention MultiheadAttention "
+    "multi_head_attention mha cross_attention",
+    "use std.positions: rotary": "rope apply_rotary apply_rope rotary_embedding",
+    "past <= seq": "causal_mask attention_mask",
+    "broadcast[a](0)": "zeros ones full zeros_like ones_like",
+    "~ normal(0.02)": "rand randn normal uniform",
+    "linear[a -> b](x)": "dense Linear Dense fc proj",
+    "vocab == ids": "one_hot onehot",
+    "layernorm[part]": "groupnorm group_norm",
+    "mean and variance": "batchnorm batch_norm",
+    "a filter read at": "fft rfft fftconv",
+    "log(1 + x)": "log1p",
+    "exp(x) - 1`": "expm1",
+    "select(x > 0, 1, select(x < 0, -1, 0))": "sign",
+    "floor(x + 0.5)": "round",
+    "clamp(x, low, high)": "clip",
+    "clamp(x, 0, 6)": "relu6",
+    "c * tanh(x / c)": "softcap",
+    "x * tanh(max(x, 0)": "mish",
+    "exp(sum[a](log(x)))": "prod",
     "silu(x)": "swish",
     "x ^ 2": "square",
     "x ^ n": "pow",
@@ -41,6 +62,7 @@ def test_what_it_is_called_here(name: str, said: str) -> None:
     (found,) = attnc.check(call)
     assert found.code == "E0203"
     assert said in found.help
+    assert found.fix is None  # it is no misspelling of an op with a name like it
 
 
 def test_none_is_forgotten() -> None:
