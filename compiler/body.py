@@ -12,7 +12,7 @@ from .axes import Kind
 from .builder import Builder
 from .graph import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
 from .lost import lost
-from .modules import checked_number, checked_size, size_static
+from .modules import checked_number, checked_size, refuse_own_size, size_static
 from .names import listed, nearest
 from .opcall import OpCall
 from .ops import OPS
@@ -276,6 +276,7 @@ class Body(Repeats):
                     decl.span,
                     help=f"write `{original.kind.value} {name} like {original.name}`",
                 )
+            refuse_own_size(self.checker.session, decl)
             extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
             ragged = original.ragged
         elif decl.size is not None and not decl.bounded:

@@ -465,6 +465,7 @@ class _Declarations:
                     related=[(original.span, f"`{original.name}` is declared here")],
                     help=f"write `{original.kind.value} {name} like {original.name}`",
                 )
+            refuse_own_size(self.session, decl)
         extent: int | None = None
         size: Static | None = None
         bound: int | None = None
@@ -850,6 +851,18 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
                 "/ b) and floor(a / b)",
             )
             return None
+
+
+def refuse_own_size(reporter: Reporter, decl: s.AxisDecl) -> None:
+    """Report a size that is written behind a copy: `depth value like key = 4`."""
+    if decl.like is not None and decl.size is not None:
+        name, original = decl.name.text, decl.like.text
+        reporter.report(
+            "E0207",
+            f"`{name}` is a copy of `{original}`, and has no size of its own",
+            decl.size.span,
+            help=f"leave the size out, or declare an axis that is no copy: `{decl.kind} {name} = ...`",
+        )
 
 
 def checked_number(session: Reporter, formula: Static, span: Span) -> Number | None:
