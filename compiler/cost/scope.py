@@ -76,13 +76,21 @@ class Scope:
         return product(self.size(axis) for axis in axes)
 
     def inside(self, node: Call | Scan) -> Scope:
-        axes = dict(self._axes)
-        axes |= {formal: self.size(actual) for formal, actual in node.axes}
+        worked_out = [(formal, actual) for formal, actual in node.axes if formal.size and self._is_new(actual)]
+        given = [pair for pair in node.axes if pair not in worked_out]
+        axes = self._axes | {formal: self.size(actual) for formal, actual in given}
         for axis in node.graph.lifted:
             axes[axis] = self.size(axis)
-        bounds = {formal: self.bound(actual) for formal, actual in node.axes}
+        bounds = {formal: self.bound(actual) for formal, actual in given}
         consts = {const: self.number(static) for const, static in node.consts}
-        return Scope(axes, self._consts | consts, self._bounds | bounds, self.sizes)
+        inner = Scope(axes, self._consts | consts, self._bounds | bounds, self.sizes)
+        for formal, actual in worked_out:
+            self._axes[actual] = inner.size(formal)
+        return inner
+
+    def _is_new(self, axis: Axis) -> bool:
+        """Whether a size is first met at a call: it follows there from sizes that the call gives for others."""
+        return axis.size is None and axis not in self._axes and axis.family not in self.sizes.families
 
     def turn(self, index: Const | None, number: Poly) -> Scope:
         """The scope of one pass of a repeat."""

@@ -169,3 +169,26 @@ def test_bytes_of_reals_alone_hang_on_the_dtype(dtype: str, real: int) -> None:
     assert attnc.loads(spec).model("f").cost(dtype=dtype).moved.value == 3 * (1 + 8 + 8 + 8)
     spec = "width n = 3\ndepth d = 5\nmodel f(x: [n, d]) -> [n, d] { return linear.w[d -> d](x) }"
     assert attnc.loads(spec).model("f").cost(dtype=dtype, batch=2).moved.value == real * (2 * 2 * 3 * 5 + 5 * 5 + 5)
+
+
+def test_a_size_that_follows_from_what_a_call_gives() -> None:
+    """`wide` of a call with another `inner` is no size of the model: nothing had a value for it."""
+    spec = """
+width seq
+depth inner = 3, other = 2
+depth wide = inner * 2 + 1
+block up[n: width](x: [n, inner]) -> [n, wide] {
+    return linear.w[inner -> wide](x)
+}
+block twice[n: width](x: [n, inner]) -> [n] {
+    return sum[wide](up[n](x) + up.b[n](x))
+}
+model net(x: [seq, other]) -> [seq] {
+    return twice[seq, inner = other](x)
+}
+"""
+    found = attnc.loads(spec).model("net").cost(seq=10, other=4)
+    assert str(found.macs) == "2 other wide seq" and found.macs.value == 2 * 4 * 9 * 10
+    assert found.parameters.value == 2 * (4 + 1) * 9
+    again = attnc.loads(spec, sizes={"other": 4}).model("net").cost(seq=10)
+    assert (again.macs.value, again.peak.value) == (found.macs.value, found.peak.value)
