@@ -355,8 +355,9 @@ class Checker:
                 "E0204", f"argument `{name}` is declared twice", formal.name.span, help="rename one of the two"
             )
             return {}
-        if frame.axis(name) is not None or frame.const(name) is not None:
-            what = "an axis" if frame.axis(name) is not None else "a const"
+        bearer = frame.bearer(name)
+        if bearer is not None:
+            what = "an axis" if bearer[0] == "axis" else "a const"
             frame.report(
                 "E0205",
                 f"`{name}` is the name of {what}, so no variable may bear it",

@@ -79,14 +79,14 @@ class Body(Repeats):
         text = name.text
         if text == "_":
             return
-        axis = self.frame.axis(text)
-        if axis is not None or self.frame.const(text) is not None:
-            kind, what = ("axis", "an axis") if axis is not None else ("const", "a const")
+        bearer = self.frame.bearer(text)
+        if bearer is not None:
+            kind, declared = bearer
             self.report(
                 "E0205",
-                f"`{text}` is the name of {what}, so no variable may bear it",
+                f"`{text}` is the name of {'an' if kind == 'axis' else 'a'} {kind}, so no variable may bear it",
                 name.span,
-                related=[(axis.span if axis is not None else None, f"the {kind} is declared here")],
+                related=[(declared, f"the {kind} is declared here")],
                 help=f"call the variable something else, such as `{text}_`",
             )
             self.env[text] = None

@@ -55,6 +55,13 @@ class Frame:
     def const(self, name: str) -> Static | None:
         return self.local_consts.get(name) or self.consts.get(name)
 
+    def bearer(self, name: str) -> tuple[str, Span | None] | None:
+        """What has this name here, so that no variable may: "axis" or "const", and where it is declared."""
+        axis = self.axis(name) or self.module.axes.get(name)  # also what the block does not mention otherwise
+        if axis is not None:
+            return "axis", axis.span
+        return None if self.const(name) is None and name not in self.module.consts else ("const", None)
+
     def is_missing(self, name: str) -> bool:
         """Whether its declaration is wrong, or stands in a file that could not be read: nothing is to be said of it."""
         return name in self.misdeclared or name in self.module.missing
