@@ -289,6 +289,13 @@ def _item_begins(place: _Place) -> _Finding | None:
     if place.kind != "NAME":
         return None
     meant = _meant(word, ITEM_WORDS, _ITEM_ALIASES)
+    imported = re.match(r"[ \t]+([\w.]+)[ \t]+import[ \t]+(\w[\w, \t]*)", place.span.source.text[place.span.end :])
+    if word == "from" and imported is not None:
+        return _Finding(
+            f"write `use {imported[1]}: {imported[2].strip()}`",
+            "E0106",
+            "`from` begins nothing that the language knows",
+        )
     return _Finding(
         code="E0106",
         message=f"`{word}` begins nothing that the language knows",
