@@ -400,7 +400,7 @@ class Body(Repeats):
             builder=builder,
             env=dict(self.env),
             returned=[],
-            assigned=dict(self.assigned),
+            assigned={},  # what it binds alone: there may be many branches
             shares=dict(self.shares),
         )
         frame_axes, frame_consts = dict(self.frame.names), dict(self.frame.local_consts)

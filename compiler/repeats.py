@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
@@ -55,7 +56,7 @@ class Repeats(Expressions):
             for text in carried:
                 self.env[text] = None
             return
-        graphs, variant = [body.graph], [0] * (number or 0)
+        graphs, variant = [body.graph], _alike(number or 0)
         builders = [body]
         if varies and number:
             found = self._variants(statement, carried, body, index, number)
@@ -85,7 +86,7 @@ class Repeats(Expressions):
                 statement.shared,
                 index,
                 tuple(graphs),
-                tuple(variant),
+                variant,
                 args,
                 len(carried),
                 outs,
@@ -240,7 +241,7 @@ class Repeats(Expressions):
 
     def _variants(
         self, statement: s.Repeat, carried: list[str], first: _Pass, index: Const | None, number: int
-    ) -> tuple[list[Graph], list[int], list[_Pass]] | None:
+    ) -> tuple[list[Graph], tuple[int, ...], list[_Pass]] | None:
         """A static `if` hangs on the index: one body for each way in which the decisions fall. None after a report."""
         entering = first.ends
         outer, undecided = self.checker.decisions, self.checker.undecided
@@ -258,7 +259,7 @@ class Repeats(Expressions):
         outer.extend(self.checker.decisions)
         self.checker.decisions, self.checker.undecided = outer, undecided or self.checker.undecided
         first.ends = entering
-        return ([p.graph for p in passes], variant, passes) if good else None
+        return ([p.graph for p in passes], tuple(variant), passes) if good else None
 
     def _each_pass(
         self,
@@ -349,6 +350,12 @@ class _Pass:
             "",
             self.statement.head,
         )
+
+
+@cache
+def _alike(passes: int) -> tuple[int, ...]:
+    """The one body of so many passes, again and again: one tuple for all repeats."""
+    return (0,) * passes
 
 
 def _before(text: str, before: Wire, after: Wire) -> str:

@@ -65,6 +65,9 @@ HOSTILE = {
         {"E0202", "E0220"}),
     "near ops": (fill("width s\nmodel m(a: [s]) -> [s] {\n", lambda n: f"v{n} = sofmxx{n}(a)", "\nreturn a\n}\n"),
                  {"E0203", "E0220"}),
+    "names that a pass binds": (
+        fill("width s\nmodel m(a: [s]) -> [s] {\nrepeat.r i in 9999 {\n",
+             lambda n: f"if i == {n} {{\ny{n} = a\n}} else {{\nz{n} = a\n}}", "\n}\nreturn a\n}\n"), {"E0220"}),
     "the same again": ("width a\n" * 8000, {"E0204"}),
     "open brackets": ("const a = " + "(" * 65_000, {"E0102", "E0107"}),
     "open braces": ("block a(x: []) -> [] " + "{" * 65_000, {"E0102", "E0107"}),
@@ -82,6 +85,9 @@ LEGAL = {
     "10,000 axes": "\n".join(f"width w{n}" for n in range(10_000)) + "\n",
     "5,000 parameters": BODY.replace("(a: [s])", f"({', '.join(f'a{n}: [s]' for n in range(5000))})") + "a0\n}\n",
     "6,000 statements": fill("width s\nmodel m(a: [s]) -> [s] {\n", lambda n: "a = a + 1", "\nreturn a\n}\n"),
+    "3,000 repeats": fill(
+        "width s\nmodel m(a: [s]) -> [s] {\n", lambda n: f"repeat.r{n} 9999{{\n}}", "\nreturn a\n}\n"
+    ),
     "a number built up": BODY.replace("return", "n0 = 1\n")
     + "".join(f"n{k + 1} = n{k} + {k % 7}\n" for k in range(2400))
     + "return a * n2400\n}\n",
@@ -115,6 +121,7 @@ def test_what_is_only_long_is_right(name: str) -> None:
 def test_the_memory_that_all_this_took() -> None:
     """Run behind the others. The process holds pytest and what other tests imported, too."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for text in (HOSTILE["a long pipe"][0], LEGAL["6,000 statements"], HOSTILE["doubling blocks, all different"][0]):
+    legal = [LEGAL[name] for name in ("6,000 statements", "3,000 repeats")]
+    for text in (HOSTILE["a long pipe"][0], *legal, HOSTILE["doubling blocks, all different"][0]):
         judged(text)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 256 * 1024
