@@ -383,7 +383,7 @@ class BlockCall(Binding):
             return None
         # Lifted axes come first, in one order for all arguments: the memory order of the callee.
         for position, (formal, entering) in enumerate(inputs):
-            if entering is not None and entering.static is None:
+            if entering is not None:
                 own = [axis for axis in entering.type.axes if axis not in lifted]
                 first = [axis for axis in lifted if axis in entering.type.axes]
                 inputs[position] = (formal, replace(entering, type=replace(entering.type, axes=(*first, *own))))

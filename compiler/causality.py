@@ -459,10 +459,10 @@ class Step:
         return Info({digits(b): trace for b, trace in x.reach.items()}, without(x.true, gone), without(x.false, gone))
 
     def _window(self, x: Info) -> Info:
-        """The last tap of the window at s reads s * stride + |tap| - 1 - pad."""
+        """The last tap of the window at s reads s * stride + |tap| - 1 - pad; onto its own axis the stride is 1."""
         node = self.node
         axis, (place, tap) = node.axes[0], node.made
-        pad, stride = known(node.options["pad"]), known(node.options["stride"])
+        pad = known(node.options["pad"])
         entering = x.reach
         if counts(axis, self.families) and not any(d.axis == axis for bound in entering for d in bound):
             entering = unite(entering, {(Digit(axis),): self._step("`window` gives 0 past the last item", None)})
@@ -470,7 +470,7 @@ class Step:
         for bound, trace in entering.items():
             if not any(d.axis == axis for d in bound):
                 reach = unite(reach, {bound: trace})
-            elif stride == 1 and place == axis and tap.extent is not None and isinstance(pad, int) and len(bound) == 1:
+            elif place == axis and tap.extent is not None and isinstance(pad, int) and len(bound) == 1:
                 ahead = tap.extent - 1 - pad
                 step = (
                     self._step(f"`window` reads up to {ahead} item{'s' if ahead > 1 else ''} ahead", trace)

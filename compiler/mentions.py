@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cache
 
 from ..dsl import syntax as s
 
@@ -22,16 +23,12 @@ class Mentions:
     calls: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-_PARTS: dict[type, tuple[str, ...] | None] = {}
-
-
+@cache
 def _parts(kind: type) -> tuple[str, ...] | None:
     """The fields of a kind of syntax node that may hold others, last first; None for what is no node."""
-    if kind not in _PARTS:
-        node = kind.__module__ == s.__name__
-        skipped = ("span", "op_span", "head", "doc")
-        _PARTS[kind] = tuple(f.name for f in reversed(fields(kind)) if f.name not in skipped) if node else None
-    return _PARTS[kind]
+    if kind.__module__ != s.__name__:
+        return None
+    return tuple(f.name for f in reversed(fields(kind)) if f.name not in ("span", "op_span", "head", "doc"))
 
 
 def walk(node: object) -> Iterator[object]:
@@ -42,7 +39,8 @@ def walk(node: object) -> Iterator[object]:
         if type(item) is tuple:
             todo.extend(reversed(item))
             continue
-        parts = _parts(type(item))
+        kind: type = type(item)
+        parts = _parts(kind)
         if parts is not None:
             yield item
             todo.extend([getattr(item, name) for name in parts])

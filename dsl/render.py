@@ -41,7 +41,7 @@ class _Paint:
     on: bool
 
     def _in(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.on and text else text
+        return f"\x1b[{code}m{text}\x1b[0m" if self.on else text
 
     def bold(self, text: str) -> str:
         return self._in("1", text)

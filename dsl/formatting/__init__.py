@@ -22,7 +22,7 @@ from ..source import Source
 from ..syntax import same
 from ..tables import load_parser
 from .comments import Remark, Remarks, attach
-from .document import BLANK, HARD, Doc, Layout, Lead, Trail, align
+from .document import BLANK, LINE, Doc, Layout, Lead, Trail, align
 from .printer import Printer, Statement
 
 WIDTH = 120
@@ -87,7 +87,7 @@ def _file(statements: list[Statement], remarks: Remarks) -> Doc:
     rows += ((remark.blank or (body and not at), _remark(remark)) for at, remark in enumerate(remarks.end))
     docs: list[Doc] = []
     for blank, row in rows:
-        docs += (BLANK if blank and docs else HARD, row)
+        docs += (BLANK if blank else LINE, row)
     return tuple(docs[1:])
 
 

@@ -21,10 +21,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A place to break; on one line it is `flat`. `hard`: always a new line; `blank`: and an empty one before."""
+    """A place to break; on one line it is `flat`. `blank`: an empty line comes before."""
 
     flat: str = " "
-    hard: bool = False
     blank: bool = False
 
 
@@ -69,11 +68,11 @@ class Lead:
 Doc = Text | Line | Either | Indent | Group | Trail | Lead | tuple["Doc", ...]
 
 SPACE, EMPTY = Text(" "), Text("")
-LINE, SOFT, HARD, BLANK = Line(), Line(""), Line(hard=True), Line(hard=True, blank=True)
+LINE, SOFT, BLANK = Line(), Line(""), Line(blank=True)
 
 
 def group(*parts: Doc, first: bool = False) -> Group:
-    """A group; broken from the start if anything inside forces a new line."""
+    """A group; broken from the start if a comment inside ends a line."""
     todo: list[Doc] = [parts]
     broken = ended = False  # ended: a comment was the last thing
     while todo:
@@ -82,7 +81,7 @@ def group(*parts: Doc, first: bool = False) -> Group:
                 pass
             case Trail():
                 broken, ended = broken or ended, True
-            case Lead() | Line(hard=True):
+            case Lead():
                 broken = ended = True
             case Group(_, inner, ends):
                 broken, ended = broken or ended or inner, ends
@@ -98,7 +97,7 @@ def group(*parts: Doc, first: bool = False) -> Group:
 def flat(doc: Doc) -> Doc:
     """The document on one line, wherever it stands."""
     match doc:
-        case Line(text, hard=False):
+        case Line(text):
             return Text(text)
         case Either(_, text):
             return Text(text)
@@ -152,8 +151,8 @@ class Layout:
                     self._text(text, indent)
                 case Either(broken, on_one_line):
                     self._text(on_one_line if flat else broken, indent)
-                case Line(text, hard, blank):
-                    if flat and not hard:
+                case Line(text, blank):
+                    if flat:
                         self._text(text, indent)
                     else:
                         self._new_row(indent, blank)
@@ -226,8 +225,8 @@ class Layout:
                     room -= len(text)
                 case Either(broken, on_one_line):
                     room -= len(on_one_line if flat else broken)
-                case Line(text, hard):
-                    if hard or not flat:
+                case Line(text):
+                    if not flat:
                         return True
                     room -= len(text)
                 case Trail() | Lead():

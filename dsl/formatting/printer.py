@@ -17,7 +17,6 @@ from .comments import Remark, Remarks
 from .document import (
     BLANK,
     EMPTY,
-    HARD,
     LINE,
     SOFT,
     SPACE,
@@ -130,7 +129,7 @@ class Printer:
 
     def dangling(self, closer: Token) -> list[Doc]:
         remarks = self.remarks.inside.get(self.base + (closer.start_pos or 0), [])
-        return [(HARD, Lead(remark.text)) if remark.own else Trail(remark.text) for remark in remarks]
+        return [(LINE, Lead(remark.text)) if remark.own else Trail(remark.text) for remark in remarks]
 
     def args(self, parts: list[Any]) -> Doc:
         return self.joined(parts, comma=True)
@@ -252,15 +251,15 @@ class Printer:
         for statement in inside:
             if isinstance(statement, Statement):
                 for remark in self.above(statement.start):
-                    rows += (BLANK if remark.blank and rows else HARD, Lead(remark.text))
-                rows += (BLANK if statement.start in self.remarks.blank and rows else HARD, statement.doc)
+                    rows += (BLANK if remark.blank and rows else LINE, Lead(remark.text))
+                rows += (BLANK if statement.start in self.remarks.blank and rows else LINE, statement.doc)
         for remark in self.remarks.inside.get(self.base + closer.start_pos, []):
             rows += (
-                (BLANK if remark.blank and rows else HARD, Lead(remark.text)) if remark.own else (Trail(remark.text),)
+                (BLANK if remark.blank and rows else LINE, Lead(remark.text)) if remark.own else (Trail(remark.text),)
             )
         if not rows:
             return (self.doc(opener), self.doc(closer))
-        return (self.doc(opener), Indent(tuple(rows)), HARD, self.doc(closer))
+        return (self.doc(opener), Indent(tuple(rows)), LINE, self.doc(closer))
 
     def assign(self, parts: list[Any]) -> Statement:
         name, *rest = parts
@@ -300,7 +299,7 @@ class Printer:
             commented = self.base + word.start_pos in self.remarks.before or isinstance(
                 body[-1], tuple
             )  # after the `}`
-            docs += (HARD if commented else SPACE, self.words(other))
+            docs += (LINE if commented else SPACE, self.words(other))
         return self.statement(keyword, tuple(docs))
 
     # -- expressions

@@ -99,7 +99,7 @@ def test_a_fix_removes_its_mistake(case: Case, newline: str) -> None:
         source = Source(str(Path(name) / "main.attn"), files["main.attn"].replace("\n", newline))
         before = judge(source)
         done = repair(source, judge)
-        fixable = [found for found in before if found.fix]
+        fixable = [each for each in before if each.fix and all(edit.span.source is source for edit in each.fix.edits)]
         assert len(done.fixed) >= len(fixable)
         left = {(found.code, found.message) for found in done.left}
         assert not left & {(found.code, found.message) for found in fixable}
