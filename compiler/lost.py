@@ -110,7 +110,7 @@ def _two_copies(scores: Apply | None, width: Axis, frame: Frame) -> str:
         renamed = f"`k{rename}`"
     else:
         depths = ", ".join(axis.name for axis in scores.axes if axis != width) or "..."
-        first, last = (operand.name or "q" for operand in (scores.operands[0], scores.operands[-1]))
+        first, last = scores.operands[0].name or "q", scores.operands[-1].name or "k"
         renamed = f"`dot[{depths}]({first}, {last}{rename})`"
     return (
         f"attention of a width to itself needs two copies of it: {declare}, rename what is looked at, {renamed}, "

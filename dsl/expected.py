@@ -345,8 +345,10 @@ def _statement_begins(place: _Place) -> _Finding | None:
             fix = ((span, meant),) if word not in _STATEMENT_ALIASES else ()
             return _Finding(f"write `{meant}`", "E0106", f"`{word}` begins no statement", span=span, fix=fix)
         return _Finding("a statement reads `name = value`")
-    if place.kind in _OPERATORS | {"_NL", "RBRACE"}:
+    if place.kind in _OPERATORS:
         return _unbound(f"{word} ...", span)
+    if place.kind in ("_NL", "RBRACE"):
+        return _unbound(word, span)
     return None
 
 
@@ -424,7 +426,7 @@ def _where_chooses(place: _Place) -> _Finding | None:
 
 
 def _where_twice(place: _Place) -> _Finding | None:
-    if place.kind == "_WHERE" and "OR" in place.accepts and "PIPE" not in place.accepts:
+    if place.kind == "_WHERE" and "OR" in place.accepts:
         return _Finding("join the two masks with `and`")
     return None
 
@@ -491,7 +493,7 @@ def _comma(place: _Place) -> _Finding | None:
     if place.first in ("width", "depth", "const") and not place.after_expression:
         at = place.previous_span.end
         return _Finding("separate the two with a comma", fix=((Span(place.span.source, at, at), ","),))
-    if place.opener == "(" and place.kind == "NAME":
+    if place.opener in ("(", "[") and place.kind == "NAME":
         return _Finding("separate the two with a comma, or join them with an operator")
     return None
 

@@ -80,10 +80,12 @@ def slip(text: str) -> Slip:
     if len(text) > 1 or first.isalpha():
         return Slip(f"`{text}` holds letters or digits outside ASCII", "names are written with A-Z, a-z, 0-9 and `_`")
     name = unicodedata.name(first, "")
-    if not first.isprintable() or first.isspace():
+    if not first.isprintable():
         which = f"U+{ord(first):04X}" + (f" ({name.lower()})" if name else "")
         return Slip(f"the invisible character {which} is not part of the language", "delete it")
-    return Slip(f"the character `{first}` is not part of the language" + (f" ({name.lower()})" if first > "~" else ""))
+    return Slip(
+        f"the character `{first}` is not part of the language" + (f" ({name.lower()})" if not first.isascii() else "")
+    )
 
 
 UNCLOSED = Slip("this text is never closed", 'write `"` at its end, on the same line')
@@ -121,4 +123,4 @@ def _in_decimal(text: str) -> str:
         value = int(text, 0)
     except ValueError:  # an 8 among octal digits
         return ""
-    return f": write `{value}`" if len(text) < 20 else ""
+    return f": write `{value}`" if value < 10**18 else ""  # the language takes no number of more digits
