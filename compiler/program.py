@@ -258,13 +258,13 @@ def _proved(graph: Graph, position: int, axis: Axis) -> Graph:
 
 
 def _few(found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The first hundred; the last of them says that there are more."""
+    """A hundred, warnings only where errors leave room; the last of them says that there are more."""
     if len(found) <= MISTAKES:
         return tuple(found)
-    errors = [each for each in found if each.severity is Severity.ERROR]
-    kept = (errors or found)[:MISTAKES]
-    more = f"there are more: {len(found)} in all, of which these are the first {MISTAKES}"
-    return (*kept[:-1], replace(kept[-1], notes=(*kept[-1].notes, more)))
+    ranked = sorted(range(len(found)), key=lambda place: found[place].severity is Severity.WARNING)
+    *kept, last = [found[place] for place in sorted(ranked[:MISTAKES])]
+    more = f"there are more: {len(found)} in all, of which {MISTAKES} are told"
+    return (*kept, replace(last, notes=(*last.notes, more)))
 
 
 def _unused_axes(session: Session, checker: Checker, module: Module) -> None:

@@ -14,11 +14,12 @@ from attnc.compiler.inventory import inventory
 from attnc.compiler.mentions import mentions_of
 from attnc.compiler.names import did_you_mean, is_reserved, listed, nearest
 from attnc.compiler.program import Program, build
+from attnc.compiler.report import place
 from attnc.compiler.sized import require_sizes
 from attnc.dsl import syntax as s
 from attnc.dsl.diagnostic import AttnError
 from attnc.dsl.parse import parse
-from attnc.dsl.source import Source
+from attnc.dsl.source import Source, Span
 
 
 def checked(text: str) -> Program:
@@ -361,7 +362,23 @@ def test_mistakes_are_told_in_the_order_of_the_text_and_not_more_than_a_hundred(
     places = [each.span.start for each in program.diagnostics if each.span]
     assert places == sorted(places) and len(places) == 100
     assert not any(each.notes for each in program.diagnostics[:-1])
-    assert program.diagnostics[-1].notes == ("there are more: 140 in all, of which these are the first 100",)
+    assert program.diagnostics[-1].notes == ("there are more: 140 in all, of which 100 are told",)
+
+
+def test_warnings_are_told_where_errors_leave_room() -> None:
+    unused = "".join(f"    z{number} = x\n" for number in range(105))
+    block = "block %s(x: [d]) -> [d] {\n%s    return x\n}\n"
+    text = "depth d = 8\n" + block % ("a", unused) + block % ("b", "    y = y1\n    z = y2\n")
+    program = build(Source("main.attn", text))
+    assert [each.code for each in program.diagnostics] == 98 * ["W0502"] + 2 * ["E0202"]
+    assert [each.span.text for each in program.diagnostics if each.span][:2] == ["z0", "z1"]
+    assert program.diagnostics[-1].notes == ("there are more: 107 in all, of which 100 are told",)
+
+
+def test_a_place_is_where_it_begins() -> None:
+    source = Source("main.attn", "a\nb\nc\n")
+    assert place(Span(source, 2, 5)) == "main.attn:2"
+    assert place(None) == "somewhere"
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,11 @@ def _code(trial: Trial) -> CodeType | None:
 
 
 def function_at(text: str, lines: range) -> str | None:
-    """The outermost function or method around these lines, dotted; None if importing runs them."""
+    """The outermost function or method around these lines, dotted; None if importing runs them, or makes functions
+    of them: those that a decorator has made already stay what they are.
+    """
+    tree = ast.parse(text)
+    decorators = {ast.unparse(each) for node in ast.walk(tree) for each in getattr(node, "decorator_list", ())}
 
     def go(body: list[ast.stmt], path: str) -> str | None:
         for node in body:
@@ -191,10 +195,11 @@ def function_at(text: str, lines: range) -> str | None:
             ):
                 if isinstance(node, ast.ClassDef):
                     return go(node.body, f"{path}{node.name}.")
-                return f"{path}{node.name}" if lines.start >= node.body[0].lineno else None
+                inside = lines.start >= node.body[0].lineno and node.name not in decorators
+                return f"{path}{node.name}" if inside else None
         return None
 
-    return go(ast.parse(text).body, "")
+    return go(tree.body, "")
 
 
 def _spent() -> float:
