@@ -406,6 +406,4 @@ def assigned(statements: Sequence[s.Statement]) -> list[str]:
                 names.update(dict.fromkeys(assigned(statement.body)))
             case s.If():
                 names.update(dict.fromkeys(assigned(statement.then) + assigned(statement.otherwise)))
-            case _:
-                pass
     return list(names)

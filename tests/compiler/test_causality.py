@@ -13,10 +13,11 @@ width t
 width past like t
 width later like t
 width u
-depth d = 2, e = 2, tap = 3
+depth d = 2, e = 2, tap = 3, both = 4
 width half = t / 2
 width group like half
 width longer = t + 1
+width twice = 2 * t
 const layers = 3
 op mystery(x: [t, d]) -> [t, d] = "m:f"
 block add(x: [d], h: [d]) -> (h: [d]) {

@@ -106,6 +106,7 @@ TYPES = {
     "topk[d -> r](b)": "q, r / q",
     "argsort[d -> s](b)": "q, s / q",
     "index[d](n)": "q / q",
+    "index[q](n)": "q / q",
     "dropout(b, 0.1)": "q, d / q",
     "linear.w[d -> e](b)": "q, e / q",
     "linear.w[ring: d -> e](o)": "q, ring, e / q",

@@ -418,6 +418,60 @@ def test_spans_hold_the_text_of_their_nodes() -> None:
     assert block.generics[3].span.text == "d: depth = 2 * model"
 
 
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("expect x: [a]", ["expect x: [a]"]),
+        ("share f = g", ["share f = g"]),
+        ("param w: [a] ~ normal(0.1) frozen", ["param w: [a] ~ normal(0.1) frozen"]),
+        ("param w: int[a] ~ normal(0.1)", ["param w: int[a] ~ normal(0.1)"]),
+        ("param w: [a]", ["param w: [a]"]),
+        ("width b = 2 * a, c like b", ["b = 2 * a", "c like b"]),
+        ("depth b as bb = 2 * a ragged, c <= 3, e as ee", ["b as bb = 2 * a ragged", "c <= 3", "e as ee"]),
+        ("const n = 3, m = (n + 1)", ["n = 3", "m = (n + 1)"]),
+        ("y: [a] = f(x)", ["y: [a] = f(x)"]),
+        ("y, _ = x |> f |> g[a]", ["y, _ = x |> f |> g[a]"]),
+        ("return y, x + 1", ["return y, x + 1"]),
+        ("repeat.r i in n shared {\n    y = x\n}", ["repeat.r i in n shared {\n    y = x\n}"]),
+        ("repeat n + 1 {\n}", ["repeat n + 1 {\n}"]),
+        ("if n == 1 {\n}", ["if n == 1 {\n}"]),
+        ("if n == 1 {\n} else {\n    y = x\n}", ["if n == 1 {\n} else {\n    y = x\n}"]),
+        ("if n == 1 {\n} else if n == 2 {\n    y = x\n}", ["if n == 1 {\n} else if n == 2 {\n    y = x\n}"]),
+    ],
+)
+def test_a_statement_spans_its_text(text: str, spans: list[str]) -> None:
+    file, problems = parse(Source("main.attn", f"block f(x: [a]) {{\n{text}\n}}\n"))
+    assert not problems
+    (block,) = file.items
+    assert isinstance(block, s.BlockDecl)
+    assert [statement.span.text for statement in block.body] == spans
+
+
+def test_what_items_span() -> None:
+    texts = [
+        "use a.b",
+        "use a.b: c, d as e",
+        "config c { n = 3, m = n + 1 }",
+        'op f[q: width](x: [q]) -> [q] = "m:f"',
+        "block g[q: width, k: width like q](x: [q]) -> (y: [q] causal q, z: [k]) {\n}",
+        "model h(x: [q], m: bool[q] = true) {\n}",
+    ]
+    file, problems = parse(Source("main.attn", "\n".join(texts)))
+    assert not problems
+    assert [item.span.text for item in file.items] == texts
+    heads = [item.head.text for item in file.items if isinstance(item, s.BlockDecl)]
+    assert heads == [text.removesuffix(" {\n}") for text in texts[-2:]]
+    (_, used, config, op, block, model) = file.items
+    assert isinstance(used, s.UseDecl) and [each.span.text for each in used.names] == ["c", "d as e"]
+    assert isinstance(config, s.ConfigDecl) and [each.span.text for each in config.settings] == ["n = 3", "m = n + 1"]
+    assert isinstance(op, s.OpDecl) and [each.span.text for each in op.results] == ["[q]"]
+    assert isinstance(block, s.BlockDecl) and isinstance(model, s.BlockDecl)
+    assert [each.span.text for each in block.generics] == ["q: width", "k: width like q"]
+    assert [each.span.text for each in block.results] == ["y: [q] causal q", "z: [k]"]
+    assert [each.type.span.text for each in (*block.results, *model.formals)] == ["[q]", "[k]", "[q]", "bool[q]"]
+    assert [each.span.text for each in model.formals] == ["x: [q]", "m: bool[q] = true"]
+
+
 def test_a_bracketed_expression_spans_its_brackets() -> None:
     value = expression("(a + b) * (c)")
     assert isinstance(value, s.Binary)
