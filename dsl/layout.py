@@ -416,15 +416,14 @@ class _Pass:
     def _slipped(self, kind: str, token: str, start: int) -> int:
         """Report what is no token; returns where it ends."""
         code, end = "E0103", start + len(token)
-        line_end = self.text.find("\n", start)
-        line_end = len(self.text) if line_end < 0 else line_end
+        line_end = start + len(self.text[start:].partition("\n")[0].rstrip())
         if kind == "misnumber":
             code, slip = "E0105", slips.number_slip(token, self.last_kind == "word" and self.last_end == start)
         elif token == '"':
             code, end, slip = "E0104", line_end, slips.UNCLOSED
         elif token in ("//", "/*") and self.line == start:
             end = line_end
-            slip = slips.comment_slip(self.text[start:end].rstrip())
+            slip = slips.comment_slip(self.text[start:end])
         else:
             if kind == "bad":  # take the whole of a word or of a quoted text
                 word = _WORD.match(self.text, start) or _QUOTED.match(self.text, start)

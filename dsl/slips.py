@@ -63,10 +63,7 @@ _SIGNS |= {sign + "=": _sign(sign + "=", f"write `x = x {sign} ...`") for sign i
 QUOTES = "\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"
 _SIGNS |= {quote: Slip("this is a typographic quote", 'write `"`') for quote in QUOTES}
 
-# The longest first: a regular expression takes the first branch that matches.
-PATTERN = "|".join(
-    re.escape(sign) for sign in sorted((s for s in _SIGNS if len(s) > 1), key=lambda sign: (-len(sign), sign))
-)
+PATTERN = "|".join(re.escape(sign) for sign in _SIGNS if len(sign) > 1)  # none begins another
 """A regular expression for the slips of more than one character."""
 
 
@@ -100,7 +97,7 @@ def comment_slip(text: str) -> Slip:
 
 def number_slip(text: str, after_word: bool) -> Slip:
     """What to say of something that begins like a number and is none."""
-    if after_word and text[0] == ".":
+    if after_word:  # then it begins with a point: digits belong to the word
         return Slip(f"`{text}` is neither a number nor a label", "a label is a name: it begins with a letter")
     if re.fullmatch(r"\.[0-9]+", text):
         return Slip(f"`{text}` is not a number", f"write `0{text}`", "0" + text)

@@ -228,6 +228,11 @@ def test_what_is_said_of_signs_of_other_languages(golden: Callable[[Path, str], 
     golden(SLIPS.with_name("signs.txt"), "".join(shown))
 
 
+def test_no_sign_of_other_languages_hides_a_longer_one() -> None:
+    for sign in slips._SIGNS:
+        assert len(sign) == 1 or re.match(slips.PATTERN, sign + "=" + sign).end() == len(sign)  # type: ignore[union-attr]
+
+
 def test_what_is_said_of_words_of_other_languages(golden: Callable[[Path, str], None]) -> None:
     """And of near misses of our own words, which are mended."""
     near = {words: [word[:1] + word[2:] + "x" for word in words] for words in (ITEM_WORDS, STATEMENT_WORDS)}
@@ -269,7 +274,22 @@ def test_a_broken_item_is_left_out_and_the_others_stay() -> None:
 
 def test_what_is_left_of_a_broken_item_is_not_reported_again() -> None:
     assert codes("def f(x):\n    y = x\n\n    return y\n\nwidth a b\n") == ["E0106", "E0101"]
+    assert codes("def f(x):\n    y = x\n\n    return y & 1\n\nwidth a b\n") == ["E0106", "E0101"]
     assert codes(inside("y = 1", "}") + "width a b\n") == ["E0102", "E0101"]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('op f(x: [a]) -> [a] = "m:f', '"m:f'),
+        ('op f(x: [a]) -> [a] = "m:f  ', '"m:f'),
+        ('op f(x: [a]) -> [a] = "m:f\r\nwidth b', '"m:f'),
+        ("width a\n// what", "// what"),
+        ("width a\r\n/* what */ \r\nwidth b", "/* what */"),
+    ],
+)
+def test_a_slip_ends_where_its_line_does(text: str, place: str) -> None:
+    assert [problem.span.text for problem in problems(text) if problem.span] == [place]
 
 
 def test_errors_are_limited() -> None:

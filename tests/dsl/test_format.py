@@ -319,6 +319,9 @@ def test_files_without_items(text: str) -> None:
 def test_line_ends() -> None:
     assert attnc.format("width a\r\nwidth b # x\r\n# y") == "width a\r\nwidth b  # x\r\n# y\r\n"
     assert attnc.format("width a\nwidth b\r\n") == "width a\nwidth b\n"
+    for text in ("", "a", "\n", "\na\r", "a\rb", "a\nb\r\n", "\n\r\n"):
+        assert Source("text", text).newline == "\n"
+    assert Source("text", "\r\n").newline == Source("text", "a\r\nb\n").newline == "\r\n"
 
 
 def test_what_does_not_parse_has_no_form() -> None:

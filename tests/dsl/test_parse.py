@@ -447,6 +447,12 @@ def test_a_statement_spans_its_text(text: str, spans: list[str]) -> None:
     assert [statement.span.text for statement in block.body] == spans
 
 
+def test_documentation_is_what_stands_right_above() -> None:
+    text = "# far\n\n#one\n# two\n#\n#   three  \nblock f() {\n}\nwidth a  # beside\nblock g() {\n}\n"
+    items = parse(Source("main.attn", text))[0].items
+    assert [item.doc for item in items if isinstance(item, s.BlockDecl)] == ["one\ntwo\n\n  three", ""]
+
+
 def test_what_items_span() -> None:
     texts = [
         "use a.b",
