@@ -201,7 +201,7 @@ class _Inside:
     def _apply(self, node: Apply) -> None:
         facts = [self.facts[value.id] for value in node.operands]
         mask = self.facts[node.mask.id] if node.mask is not None else None
-        data = any(fact.data for fact in (*facts, *([mask] if mask else [])))
+        data = any(self.facts[value.id].data for value in reads(node))
         graded = has_gradient(node, [fact.graded for fact in facts])
         self.facts[node.out.id] = Fact(
             self._index(node, facts, mask), graded, data, self._steps(node), self._routes(node, facts, mask)

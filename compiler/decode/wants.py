@@ -174,11 +174,8 @@ class Wants:
             return site.parent is not None and not self._carried(cell)
         match node:
             case Apply():
-                read = [site.cells[v.id] for v in reads(node)]
-                return alike(site, node) and all(c.kind != TIME or len(c.axes) == 1 for c in read)
+                return alike(site, node)
             case Call():
-                if whole(site, node):
-                    return all(site.cells[v.id].kind != TIME or len(site.cells[v.id].axes) == 1 for v in node.args)
                 return True
             case _:
                 return False

@@ -285,6 +285,12 @@ def test_what_is_not_read_is_said(mask: str, why: str) -> None:
     assert [part.why for part in one.unread] == [why]
 
 
+def test_a_mask_that_is_too_long_is_not_read() -> None:
+    distances = " or ".join(f"q - k == {n}" for n in range(70))  # three operations each
+    (one,) = loads(spec(distances)).model("f").explain().attended
+    assert [part.why for part in one.unread] == ["it is longer than 200 operations"]
+
+
 def test_widths_of_their_own_are_not_causal_for_the_kernel() -> None:
     """`is_causal` wants as many keys as queries."""
     text = (
