@@ -222,6 +222,31 @@ def test_what_is_no_value_cannot_be_captured(path: str) -> None:
             build(graph_of(DEEP), capture=(path,))  # type: ignore[operator]
 
 
+def test_of_calls_that_share_weights_the_last_is_captured() -> None:
+    """With its own axes: the first call is along another width."""
+    graph = graph_of("""
+width t, s
+depth m = 4
+block lin(x: [m]) -> [m] {
+    y = linear.a[m -> m](x)
+    return tanh(y)
+}
+model f(x: [t, m], z: [s, m]) -> [t, s, m] {
+    share l = lin
+    return broadcast[s](l(x)) + broadcast[t](l(z))
+}
+""")
+    x, z = random_inputs(graph, (2,), (3, 5), np.float64, 0)
+    call = build_numpy(graph, seed=0, dtype=np.float64, capture=("l.y",))
+    module = build_torch(graph, seed=0, dtype=torch.float64, capture=("l.y",))
+    expected = z @ call.weights["l.a.weight"].T + call.weights["l.a.bias"]
+    for _, found in (call(x, z), module(torch.from_numpy(x), torch.from_numpy(z))):
+        value, axes = found["l.y"]
+        assert axes == ("s", "m")
+        found_here = value.detach().numpy() if isinstance(value, torch.Tensor) else value
+        np.testing.assert_allclose(found_here, expected)
+
+
 def test_seeds() -> None:
     graph = graph_of(CROSS)
     one, two = build_torch(graph, seed=1), build_torch(graph, seed=2)

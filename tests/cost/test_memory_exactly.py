@@ -360,9 +360,10 @@ SCANS = {
 # Of `h`, which has a gradient, and `x`, which has none.
 OPS = {
     "[n, d]": """h + 1; h + x; x + h; h * x; x * h; h * h; h * 2; 2 * h; h / x; x / h; h / h; h / 2; h - x; h ^ 2; -h;
-        h % 3; exp(h); log(h); sqrt(h); rsqrt(h); sin(h); cos(h); tanh(h); sigmoid(h); erf(h); relu(h); gelu(h);
-        gelu_tanh(h); silu(h); abs(h); clamp(h, -1, 1); max(h, x); min(h, 0); select(x > 0, h, x); select(h > 0, h, x);
-        softmax[n](h); softmax[d](h); log_softmax[d](h); cumsum[n](h); dropout(h, 0);
+        h / 2.5; h / sqrt(|d|); h % 3; exp(h); log(h); sqrt(h); rsqrt(h); sin(h); cos(h); tanh(h); sigmoid(h); erf(h);
+        relu(h); gelu(h); gelu_tanh(h); silu(h); abs(h); clamp(h, -1, 1); max(h, x); min(h, 0);
+        select(x > 0, h, x); select(h > 0, h, x); softmax[n](h); softmax[d](h); log_softmax[d](h); cumsum[n](h);
+        dropout(h, 0);
         linear.z[d -> d](h, bias = false); h[n = max(n - 1, 0)]; merge[a, b -> d](split[d -> a, b](h))""",
     "[m, d]": "h[n as m]",
     "[d]": "h[n = 0]",

@@ -374,3 +374,12 @@ def test_else_if_is_limited() -> None:
 def test_a_file_of_open_brackets() -> None:
     assert len(problems("f(a\n" * 1000)) <= MAX_ERRORS
     assert "E0107" in codes("(" * 5000)
+
+
+@pytest.mark.parametrize("between", ["# a comment\n", "\n\n", "b +\n    c\n    z = (d,\n    e)\n"])
+def test_what_is_read_again_keeps_its_place(between: str) -> None:
+    """Comments and newlines behind a bracket that was not closed are read twice, and blanked once."""
+    text = f"block f(x: [a]) -> [a] {{\n    y = relu((x\n    {between}    w = tanh(\n    x)\n    return x q\n}}\n"
+    found = [(problem.code, problem.span.start) for problem in problems(text) if problem.span is not None]
+    assert ("E0102", text.index("(x\n")) in found
+    assert ("E0101", text.index("q\n}")) in found

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnc.dsl.expected import RESERVED
+from attnc.dsl.layout import lay_out
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all, to_json
 from attnc.dsl.source import Source, Span
@@ -24,6 +25,10 @@ def check(text: str) -> None:
     source = Source("fuzz", text)
     file, problems = parse(source)
     assert len(problems) <= MAX_ERRORS
+    layout = lay_out(source)
+    assert all(new in (old, " ") for new, old in zip(layout.text, text, strict=True))  # every offset stays
+    starts = [comment.span.start for comment in layout.comments]
+    assert starts == sorted(set(starts))
     render_all(problems)
     render_all(problems, colour=True)
     to_json(problems)

@@ -152,6 +152,8 @@ q + k <= 8                                 | positions
 2 * int(q) - int(k) <= 3                   | positions
 k * 2 <= q                                 | positions
 k * n <= q                                 | positions
+1 * (k + n) <= q                           | positions
+(k - |k|) * 1 <= q                         | positions
 q <= |k| - 1 - k                           | positions
 q - k < p                                  | positions
 k + n <= q + j                             | positions
@@ -247,6 +249,8 @@ a and b; a, b = two[q, k](n)               | band .. n - 1 and prefix and querie
 UNREAD = """
 (q - k) % n == 0                           | the divisor of `%` is not a number
 (q - k) % (h + 1) == 0                     | the divisor of `%` is not a number
+(q - k) % -2 == 0                          | the divisor of `%` is not a number
+(q - k) % (2 - step) == 0                  | the divisor of `%` is not a number
 q * k < 8                                  | it multiplies two positions
 y > 0                                      | it compares real numbers
 k <= half * q                              | it compares real numbers
@@ -254,6 +258,8 @@ max(q, k) < 3                              | `max` is not read through
 floor(y) <= 3                              | it rounds what is no quotient of a whole number by a number
 floor(y / 2) <= 3                          | it rounds what is no quotient of a whole number by a number
 floor((q - k) / n) <= 3                    | it rounds what is no quotient of a whole number by a number
+floor((q - k) / -2) <= 3                   | it rounds what is no quotient of a whole number by a number
+floor(q / (k + 1)) <= 3                    | it rounds what is no quotient of a whole number by a number
 floor((q - k) * 2) <= 3 and m              | it is data, or masks that differ between calls of one set of weights
 odd[q, k](y)                               | `odd` makes a part of it that is not read through
 far[q, k](n)                               | it is data

@@ -99,6 +99,32 @@ model f(x: [n, d]) -> [n, d] {
     same_numbers(text)
 
 
+def test_merge_tells_calls_apart_by_the_numbers_that_they_are_given() -> None:
+    text = """\
+width n
+depth d = 4
+block ramp[a: const]() -> [n] {
+    return n * a
+}
+model f(x: [n, d]) -> [n, d] {
+    repeat.layers i in 3 {
+        x = x * ramp[a = i]() + ramp[a = i + 1]() + ramp[a = i]()
+    }
+    return x
+}
+"""
+    assert sum(isinstance(node, Call) for node in merge(body(graph_of(text))).nodes) == 2
+    same_numbers(text)
+
+
+def test_two_attentions_that_leave_out_weights_at_random_stay_two() -> None:
+    once = "dot[k](dropout(softmax[k](dot[d](x, x[n as k])), 0.5), x[n as k])"
+    text = POINTWISE.format(f"    return {once} - {once}").replace("width n", "width n\nwidth k like n")
+    assert attnc.loads(text).model("f").source("torch").count("dropout_p=0.5") == 2
+    sure = text.replace("dropout(softmax[k](dot[d](x, x[n as k])), 0.5)", "softmax[k](dot[d](x, x[n as k]))")
+    assert attnc.loads(sure).model("f").source("torch").count("scaled_dot_product_attention") == 1
+
+
 # -- fold_numbers ----------------------------------------------------------------------------------------------------
 
 
