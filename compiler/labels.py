@@ -24,7 +24,7 @@ def labels(decl: s.BlockDecl) -> dict[Span, str]:
     taken |= {call.callee.text for call in calls if call.label is None}
     named: set[int] = set()
     for node in walk(decl.body):
-        if isinstance(node, s.Assign) and isinstance(node.value, s.Call) and len(node.targets) == 1:
+        if isinstance(node, s.Assign) and isinstance(node.value, s.Call) and _name(node) is not None:
             named.add(id(node.value))
             if _is_learned(node.value):
                 taken.add(node.targets[0].text)
@@ -33,10 +33,12 @@ def labels(decl: s.BlockDecl) -> dict[Span, str]:
         elif isinstance(node, s.Repeat):
             taken |= {name.text for name in (node.label, node.count) if isinstance(name, s.Ident | s.Name)}
     found: dict[Span, str] = {}
-    for statement in _statements(decl.body):
-        for call in walk(statement):
-            if isinstance(call, s.Call) and call.label is None and id(call) not in named and _is_learned(call):
-                label = _first_free(_wishes(statement, call), taken)
+    for part in (*_statements(decl.body), decl.formals, decl.body):  # last what stands in defaults and conditions
+        for call in walk(part):
+            if not isinstance(call, s.Call) or call.label is not None or call.callee.span in found:
+                continue
+            if id(call) not in named and _is_learned(call):
+                label = _first_free(_wishes(part, call), taken)
                 taken.add(label)
                 found[call.callee.span] = label
     return found
@@ -50,15 +52,17 @@ def _statements(body: Iterable[s.Statement]) -> Iterator[s.Assign | s.Return]:
     return (node for node in walk(tuple(body)) if isinstance(node, s.Assign | s.Return))
 
 
-def _wishes(statement: s.Assign | s.Return, call: s.Call) -> Iterator[str]:
-    if isinstance(statement, s.Return):
+def _name(statement: s.Assign) -> str | None:
+    """The one name that it binds, if it does: `_` is none."""
+    return statement.targets[0].text if len(statement.targets) == 1 and statement.targets[0].text != "_" else None
+
+
+def _wishes(part: object, call: s.Call) -> Iterator[str]:
+    if isinstance(part, s.Return):
         yield "out"
-    elif len(statement.targets) == 1:
-        target = statement.targets[0].text
-        if target != "_" and not any(
-            isinstance(node, s.Name) and node.text == target for node in walk(statement.value)
-        ):
-            yield target
+    target = _name(part) if isinstance(part, s.Assign) else None
+    if target is not None and not any(isinstance(x, s.Name) and x.text == target for x in walk(part)):
+        yield target
     base = _BASES[call.callee.text]
     yield base
     number = 2
