@@ -9,7 +9,7 @@ import pytest
 import attnc
 from attnc.compiler.expanded import steps
 from attnc.compiler.folders import Folders, Outside
-from attnc.compiler.graph import makes
+from attnc.compiler.graph import Call, makes
 from attnc.compiler.inventory import inventory
 from attnc.compiler.mentions import mentions_of
 from attnc.compiler.names import did_you_mean, is_reserved, listed, nearest
@@ -429,3 +429,35 @@ def test_how_sizes_are_to_be_given() -> None:
     assert weight.help == "set it: `--set w=1024`, or call the block with a width that is bounded"
     assert [(each.span.text, each.text) for each in weight.related] == [("w", "`w` is declared here")]
     assert weight.span is not None and weight.span.text == "param P: [w]"
+
+
+# -- one set of weights --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("calls", "inputs"),
+    [
+        (["s(x, 3)", "s(x, 3)"], ["x"]),
+        (["s(x, 3)", "s(x, by = 3)", "s(by = 3, x)"], ["x"]),
+        (["s(x)", "s(2 * x)"], ["x"]),
+        (["s(x, 3)", "s(x, 4)"], ["x", "by"]),
+        (["s(x, 3)", "s(x)"], ["x", "by"]),
+        (["s(x, 3)", "s(x, y)"], ["x", "by"]),
+        (["s(x, 3, false)", "s(x, 3, false)"], ["x"]),
+    ],
+)
+def test_a_number_that_all_calls_of_one_set_of_weights_write_stands_in_the_body(
+    calls: list[str], inputs: list[str]
+) -> None:
+    """Then what it decides is decided at build time; else it is an input."""
+    text = f"""depth d = 2
+block f(x: [d], by: [] = 2, plus: bool[] = true) -> [d] {{
+    return linear.a[d -> d](x) * by + select(plus, 1, 0)
+}}
+model net(x: [d], y: []) -> [d] {{
+    share s = f
+    return {" + ".join(calls)}
+}}
+"""
+    bodies = [node.graph for node in checked(text).graph("net").nodes if isinstance(node, Call)]
+    assert [[item.name for item in body.inputs] for body in bodies] == [inputs] * len(calls)

@@ -202,6 +202,20 @@ def test_scores_that_others_read_count_in_full() -> None:
     assert found == kept
 
 
+@pytest.mark.parametrize("factors", ["a, x[n as k], b, x[n as m]", "b, x[n as m], a, x[n as k]"])
+def test_each_sum_of_a_product_of_several_is_under_its_own_mask(factors: str) -> None:
+    text = f"""width n = 6
+width k like n, m like n
+depth d = 4
+model net(x: [n, d]) -> [n, d] {{
+    a = softmax[k](dot[d](x, x[n as k]) where k <= n)
+    b = softmax[m](dot[d](x, x[n as m]) where m >= n and m < n + 2)
+    return dot[k, m]({factors})
+}}
+"""
+    assert attnc.loads(text).model("net").cost().kept.value == 2 * (21 + 11) * 4
+
+
 def test_an_op_of_ones_own_passes_the_batch_on() -> None:
     text = (
         'width n = 5\ndepth d = 4\nop magic[a: width](x: [a, d], y: [d]) -> [a, d] = "nowhere:magic"\n'
