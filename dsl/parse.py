@@ -73,8 +73,7 @@ def parse(source: Source, *, lenient: bool = False) -> tuple[File, list[Diagnost
     problems.sort(key=_place)
     if problems and (len(problems) > MAX_ERRORS or not layout.complete):
         del problems[MAX_ERRORS:]
-        last = problems[-1]
-        problems[-1] = replace(last, notes=(*last.notes, "there may be more: the rest of the file was not looked at"))
+        problems[-1] = replace(problems[-1], notes=("there may be more: the rest of the file was not looked at",))
     return File(tuple(items), layout.comments, Span(source, 0, len(source.text))), problems
 
 
