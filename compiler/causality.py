@@ -39,7 +39,9 @@ ZERO = Digit(None, zero=True)
 Bound = tuple[Digit, ...]
 UPPERS = 16  # bounds kept of one index
 RIVALS = 8  # bounds kept that differ in the offsets of several digits alone
-
+ZERO_OF_ZERO = frozenset(
+    ("/", "neg", "abs", "int", "floor", "ceil", "sqrt", "sin", "tanh", "erf", "relu", "gelu", "gelu_tanh", "silu")
+)  # ops that give zero where their first operand is zero
 
 Reach = dict[Bound, Trace]
 
@@ -534,7 +536,7 @@ class Step:
                 return both(parts[0].true, parts[1].true), {}
             case "+" | "-":  # a sum is not zero where one of its parts is not: a bias has no support, and so loses it
                 return either(parts[0].true, parts[1].true), {}
-            case "/" | "neg" | "abs" | "int" | "relu" | "sqrt" | "tanh" | "erf" | "sin" | "floor":
+            case _ if op in ZERO_OF_ZERO:
                 return parts[0].true, {}
             case "select":
                 c, x, y = parts

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+import attnc
+from attnc.compiler.ops import OPS
 from attnc.compiler.program import build
 from attnc.dsl.source import Source
 
@@ -66,3 +71,16 @@ def told(row: str) -> str:
 def test_what_is_proved_and_what_is_told(golden: Callable[[Path, str], None]) -> None:
     rows = [row for row in (HERE / "causality.txt").read_text("utf-8").splitlines() if row and not row.startswith(" ")]
     golden(HERE / "causality.txt", "".join(f"{row}\n    {told(row)}\n" for row in rows))
+
+
+OF_REALS = [op.name for op in OPS.values() if op.group == "pointwise" and op.operands == ("x",)]
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("op", [op for op in OF_REALS if op not in ("not", "int")])
+def test_what_is_zero_in_the_future_stays_so_in_ops_that_give_zero_for_zero(op: str) -> None:
+    written = "-({})" if op == "neg" else f"{op}({{}})"
+    model = f"depth d = 2\nmodel f(x: [d]) -> [d] {{\n    return 1 * {written.format('x')}\n}}\n"
+    zero = bool((attnc.loads(model).model("f").numpy()(np.zeros(2)) == 0).all())
+    future = written.format("broadcast[t](x[t as past]) * select(past <= t, 1, 0)")
+    assert (told(f"sum[past]({future})") == "proved") == zero
