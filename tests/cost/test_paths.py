@@ -332,6 +332,10 @@ STACKS: dict[str, tuple[str, dict[int, tuple[int | None, str, str]]]] = {
         "x = x + x[seq = index[seq](max(int(seq) - 3, 0))]",
         {4: (1, "1 of 1", "1"), 8: (3, "3 of 1", "ceil((seq - 1) / 3)")},
     ),
+    "a window, and a depth that is summed with it": (
+        "repeat layers { x = broadcast[model](sum[model, past](x[seq as past] where abs(seq - past) <= 2)) }",
+        {3: (1, "1 of 1", "1"), 7: (3, "3 of 3", "ceil((seq - 1) / 2)")},
+    ),
     "copies by their index": (
         "x = attend[seq, past, model, model](x, x[seq = past], x[seq = past], mask = abs(seq - past) <= 2)",
         {8: (4, "4 of 1", "ceil((seq - 1) / 2)")},
