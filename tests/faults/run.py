@@ -46,6 +46,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=120, help="faults (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="which ones (%(default)s)")
     parser.add_argument("--under", action="append", help=f"only there, for instance compiler/cost ({FOLDERS})")
+    parser.add_argument("--score", action="store_true", help="every fault as likely: else rare kinds are as likely")
     parser.add_argument("--again", action="store_true", help="only those that survived the last time")
     parser.add_argument("--workers", type=int, default=1, help="trials at a time (%(default)s)")
     parser.add_argument("--limit", type=float, default=900, help="processor seconds for one fault (%(default)s)")
@@ -54,7 +55,7 @@ def main() -> int:
         measure(options.measure, options.workers)
         return 0
     out = ROOT / "out" / "faults" / "survivors.json"
-    picked = chosen(options.count, options.seed, options.under or FOLDERS)
+    picked = chosen(options.count, options.seed, options.under or FOLDERS, options.score)
     if options.again:
         before = {survivor["number"] for survivor in json.loads(out.read_text(encoding="utf-8"))}
         picked = [each for each in picked if each[0] in before]
@@ -65,25 +66,26 @@ def main() -> int:
     return 0 if picked and found >= 0.95 * len(picked) else 1
 
 
-def chosen(count: int, seed: int, under: list[str]) -> list[Picked]:
-    """So many faults, numbered: files by their length, then kinds of fault evenly, then places evenly."""
+def chosen(count: int, seed: int, under: list[str], score: bool = False) -> list[Picked]:
+    """So many faults, numbered: files by their length, then kinds of fault evenly, then places evenly.
+
+    score: all faults evenly, as the score of a mutation tool counts them.
+    """
     files = [path for folder in under for path in sorted((ROOT / folder).rglob("*.py")) or [ROOT / folder]]
     names = [str(path.relative_to(ROOT)) for path in files]
     names = [name for name in names if not any(part in name for part in LEFT_OUT)]
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in names}
-    kinds = {}
+    all_of = {name: sorted(faults(texts[name], emits(name)), key=lambda fault: fault.what) for name in names}
+    kinds = {name: [list(group) for _, group in groupby(all_of[name], lambda fault: fault.what)] for name in names}
+    names = [name for name in names if all_of[name]]
+    weights = [len(all_of[name]) if score else len(texts[name]) for name in names]
     rolls = random.Random(seed)
     equivalent = {tuple(line.split(" | ")[:4]) for line in EQUIVALENT.read_text(encoding="utf-8").splitlines()}
     picked: list[Picked] = []
     seen = set()
     while len(picked) < count:
-        (name,) = rolls.choices(names, [len(texts[name]) for name in names])
-        if name not in kinds:
-            found = sorted(faults(texts[name], emits(name)), key=lambda fault: fault.what)
-            kinds[name] = [list(group) for _, group in groupby(found, key=lambda fault: fault.what)]
-        if not kinds[name]:
-            continue
-        fault = rolls.choice(rolls.choice(kinds[name]))
+        (name,) = rolls.choices(names, weights)
+        fault = rolls.choice(all_of[name] if score else rolls.choice(kinds[name]))
         if (name, fault) not in seen:
             seen.add((name, fault))
             before, after = change(texts[name], fault, emits(name))
