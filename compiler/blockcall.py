@@ -15,7 +15,22 @@ from .binding import Binding
 from .body import Body
 from .builder import Builder
 from .frame import Frame, Instance
-from .graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Role, Scalar, Scan, Type, Value, owns, values_of
+from .graph import (
+    Apply,
+    Call,
+    Graph,
+    IndexInto,
+    Parameter,
+    Repeat,
+    Role,
+    Scalar,
+    Scan,
+    Type,
+    Value,
+    children,
+    owns,
+    values_of,
+)
 from .limits import BODIES, CALLS_DEEP, TooMuch
 from .lost import copies
 from .mentions import walk
@@ -840,20 +855,36 @@ class BlockCall(Binding):
         """Keep the name that the call's weights go by, which must be free (D11)."""
         body, builder = self.body, self.body.builder
         span = (self.call.label or self.call.callee).span
+        if not owns(graph, self.checker.owners):
+            return
         if self.block.is_model:
-            if body.numbered and owns(graph, self.checker.owners):
-                body.report(
-                    "E0413",
-                    f"each pass of this repeat has weights of its own, but the model `{self.block.name}` has one set",
-                    self.call.span,
-                    related=[(self.block.decl.head, "a model")],
-                    help="write `repeat ... shared { }`, or make it a `block`: each pass then has its own",
-                )
+            if body.numbered:
+                self._one_set(graph, "each pass of this repeat has")
             for model, shapes in _weights_by_model(graph):
                 builder.own_model(model.name, place(model.span), shapes, span, body)
-        elif self.shared is None and owns(graph, self.checker.owners):
+        elif self.shared is None:
+            for declared, model in _models_called(graph, self.checker.models).items():
+                first = builder.calling.setdefault(declared, span)
+                if body.numbered:
+                    self._one_set(model, "each pass of this repeat has")
+                elif first != span:
+                    self._one_set(model, "each call of a block has", first)
             body.may_own(name, span)
             builder.own(name, span, body)
+
+    def _one_set(self, model: Graph, who: str, first: Span | None = None) -> None:
+        """Calls that have weights of their own reach a model, which has one set (D11)."""
+        direct = self.block.is_model
+        called = "" if direct else f", which `{self.block.name}` calls,"
+        shared = "`repeat ... shared { }`" if first is None else f"`share one = {self.block.name}`, and call `one`"
+        related = [(model.span, "a model")] if model.span is not None else []
+        self.body.report(
+            "E0413",
+            f"{who} weights of its own, but the model `{model.name}`{called} has one set",
+            self.call.span,
+            related=[*related, *([(first, "the first call")] if first is not None else [])],
+            help=f"write {shared}, or make {'it' if direct else f'`{model.name}`'} a `block`: each then has its own",
+        )
 
 
 def weight_shapes(graph: Graph, path: str = "") -> dict[str, tuple[int | None, ...]]:
@@ -884,6 +915,19 @@ def _weights_by_model(graph: Graph) -> list[tuple[Graph, dict[str, tuple[int | N
     for model in models:
         found += _weights_by_model(model)
     return found
+
+
+def _models_called(graph: Graph, known: dict[Graph, dict[object, Graph]]) -> dict[object, Graph]:
+    """The models with weights that a graph calls, and those that its blocks call, by where they are declared."""
+    if graph not in known:
+        found: dict[object, Graph] = {}
+        for node in graph.nodes:
+            for inner in children(node):
+                if inner.kind == "model" and owns(inner):
+                    found.setdefault(place(inner.span), inner)
+                found |= _models_called(inner, known)
+        known[graph] = found
+    return known[graph]
 
 
 def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] | None:

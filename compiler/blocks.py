@@ -50,6 +50,7 @@ class Checker:
     undecided: bool = False
     numbers: dict[int, Number] = field(default_factory=dict)  # of consts in the pass at hand, for what is decided by it
     owners: dict[Graph, bool] = field(default_factory=dict)  # whether graphs have weights
+    models: dict[Graph, dict[object, Graph]] = field(default_factory=dict)  # those with weights that graphs call
     given_up: set[BlockDef] = field(default_factory=set)  # blocks that ask for too much
     library: dict[str, str] = field(default_factory=dict)  # names that the standard library has, and where
     generic_sizes: Mapping[str, Number] = field(default_factory=dict)  # set from outside, for blocks checked alone
