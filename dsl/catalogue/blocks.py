@@ -383,8 +383,8 @@ block both(x: [model], y: [inner]) -> (x: [model], y: [inner]) {
         "a model called by passes with weights of their own",
         """
         A model has one set of weights, wherever it is called, and calling it adds nothing to their names. A repeat that
-        is not `shared` gives each pass weights of its own, and each call of a block that calls the model has its own too.
-        So one of the two must give way: share the repeat or the block, or make the model a block.
+        is not `shared` gives each pass weights of its own, and so has each call of a block that calls the model. One of
+        the two must give way: share the repeat or the block, or make the model a block.
         """,
         """
 width seq
