@@ -37,7 +37,7 @@ from .mentions import walk
 from .modules import checked_size, size_static
 from .names import listed
 from .session import place
-from .sizes import substitute
+from .sizes import largest, substitute
 from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from .wires import Wire, fits, show, show_axes, show_type
 
@@ -294,16 +294,14 @@ class BlockCall(Binding):
                 axis.kind,
                 label=axis.label,
                 extent=original.extent,
+                bound=original.bound,
                 family=original.family,
                 span=axis.span,
                 ragged=original.ragged,
             )
         else:
             size = substitute(formula, given, numbers)
-            extent = checked_size(caller, size, self.call.span, axis.name, formula_span=axis.span)
-            given[axis.id] = session.axis(
-                axis.name, axis.kind, label=axis.label, extent=extent, size=None if extent else size, span=axis.span
-            )
+            given[axis.id] = self._of_size(axis.name, axis.kind, size, axis.span, axis.label)
 
     def _inherit_const(
         self, const: Const, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]
@@ -354,11 +352,14 @@ class BlockCall(Binding):
         """A default that names an axis is that axis; a number makes an axis of its own."""
         if isinstance(static, SizeOf):
             return static.axis
-        span = self.call.span
-        extent = checked_size(self.body.frame, static, span, generic.name.text, formula_span=generic.span)
-        return self.checker.session.axis(
-            generic.name.text, Kind(generic.kind), extent=extent, size=None if extent else static, span=generic.span
-        )
+        return self._of_size(generic.name.text, Kind(generic.kind), static, generic.span)
+
+    def _of_size(self, name: str, kind: Kind, size: Static, span: Span | None, label: str | None = None) -> Axis:
+        """A new axis, as large as axes and consts of the caller make it."""
+        extent = checked_size(self.body.frame, size, self.call.span, name, formula_span=span)
+        bound = largest(size) if extent is None and kind is Kind.WIDTH else None
+        formula = size if extent is None else None
+        return self.checker.session.axis(name, kind, label=label, extent=extent, size=formula, bound=bound, span=span)
 
     def _inputs(
         self, frame: Frame, arguments: dict[str, tuple[Wire, Span]]

@@ -96,7 +96,7 @@ class Checker:
                 consts[module.consts[name].id] = module.consts[name]
                 module.read.add(name)
         for callee, bound in said.calls:
-            other = module.blocks.get(said.shared.get(callee, callee))
+            other = module.blocks.get(callee)
             if other is None or other is block:
                 continue
             their_axes, their_consts = self.closure(other)
@@ -344,7 +344,7 @@ class Checker:
             consts: dict[int, Static] = {id: ConstOf(const) for id, const in frame.const_of_file.items()}
             mine = frame.of_file[axis.id]
             size = substitute(axis.size, frame.of_file, consts)
-            derived = replace(mine, size=size, bound=axis.bound)
+            derived = replace(mine, size=size)
             frame.of_file[axis.id] = derived
             frame.params[frame.params.index(mine)] = derived
 

@@ -13,13 +13,11 @@ from ..dsl import syntax as s
 class Mentions:
     """names:    may be axes or consts: in types, brackets and expressions; not labels, not names of arguments.
     declared: axes and consts that the block declares itself.
-    shared:   what stands for a shared block, and the block.
-    calls:    what is called, each with the parameters that the call names.
+    calls:    what is called or shared, each with the parameters that the call names.
     """
 
     names: tuple[str, ...]
     declared: frozenset[str]
-    shared: dict[str, str]
     calls: tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -50,7 +48,7 @@ def mentions_of(decl: s.BlockDecl) -> Mentions:
     """Everything that a declaration mentions, in one pass."""
     names: dict[str, None] = {}
     declared: set[str] = set()
-    shared: dict[str, str] = {}
+    shared: set[str] = set()
     calls: list[tuple[str, tuple[str, ...]]] = []
     for node in walk((decl.generics, decl.formals, decl.results, decl.body)):
         match node:
@@ -88,8 +86,8 @@ def mentions_of(decl: s.BlockDecl) -> Mentions:
             case s.Generic(like=like) if like:
                 names[like.text] = None
             case s.Share(name, block):
-                shared[name.text] = block.text
+                shared.add(name.text)
                 calls.append((block.text, ()))
             case _:
                 pass
-    return Mentions(tuple(names), frozenset(declared), shared, tuple(calls))
+    return Mentions(tuple(names), frozenset(declared), tuple(call for call in calls if call[0] not in shared))

@@ -285,9 +285,7 @@ def _unused_axes(session: Session, checker: Checker, module: Module) -> None:
 
 def _called(module: Module) -> list[BlockDef]:
     """The blocks that those of the file call, in the order of the text."""
-    names = dict.fromkeys(
-        block.mentions.shared.get(name, name) for block in module.own for name, _ in block.mentions.calls
-    )
+    names = dict.fromkeys(name for block in module.own for name, _ in block.mentions.calls)
     return [module.blocks[name] for name in names if name in module.blocks]
 
 

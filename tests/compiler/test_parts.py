@@ -249,10 +249,47 @@ def test_what_a_block_mentions() -> None:
         "t",
     )  # fmt: skip
     assert found.declared == {"own", "other", "mine"}
-    assert found.shared == {"s": "callee1"}
     assert found.calls == (
-        ("normal", ()), ("callee1", ()), ("callee2", ("par",)), ("callee3", ()), ("s", ()),
+        ("normal", ()), ("callee1", ()), ("callee2", ("par",)), ("callee3", ()),
     )  # fmt: skip
+
+
+# -- widths of weights -------------------------------------------------------------------------------------------------
+
+ELSEWHERE = """\
+width t <= 8, copy like t, half = t / 2, u <= 100
+depth d = 2
+block along(x: [t, d]) -> [t, d] {
+    param w: [half]
+    param v: [copy]
+    return x * sum[half](w) * sum[copy](v)
+}
+block inside(x: [t, d]) -> [t, d] {
+    width third = t / 4, other like t
+    param w: [third]
+    param v: [other]
+    return x * sum[third](w) * sum[other](v)
+}
+block own[a: width, b: width = a / 5](x: [a, d]) -> [a, d] {
+    param w: [b]
+    return x * sum[b](w)
+}
+model net(x: [u, d], y: [t, d]) -> [u, d] {
+    z = along.a1(y) |> inside.b1 |> own.c1[t]
+    s = broadcast[u](sum[t](z))
+    return s + along.a2[t = u](x) + inside.b2[t = u](x) + own.c2[u](x)
+}
+"""
+
+
+def test_weights_along_widths_made_of_the_callers() -> None:
+    """A block that is called for another width has weights as large as that one makes them."""
+    found = inventory(checked(ELSEWHERE).graph("net"))
+    sizes = {path: spec.shape for path, spec in found.items()}
+    assert sizes == {
+        "a1.w": (4,), "a1.v": (8,), "b1.w": (2,), "b1.v": (8,), "c1.w": (1,),
+        "a2.w": (50,), "a2.v": (100,), "b2.w": (25,), "b2.v": (100,), "c2.w": (20,),
+    }  # fmt: skip
 
 
 # -- folders ---------------------------------------------------------------------------------------------------------
