@@ -26,6 +26,7 @@ def helpers(module: str) -> dict[str, str]:
 
 
 TORCH = (
+    "number_helpers",
     "torch_helpers",
     "torch_losses",
     "span_helpers",
@@ -39,6 +40,7 @@ TORCH = (
     "torch_decoding",
 )
 NUMPY = (
+    "number_helpers",
     "numpy_helpers",
     "numpy_pointwise",
     "span_helpers",

@@ -303,7 +303,7 @@ class Layout(ABC):
 
     def static(self, static: Static) -> Code:
         """A static number in the running code: sizes as they are at run time."""
-        return static_code(static, lambda axis: self.extent(axis).at(ATOM), self.const_code)
+        return static_code(static, lambda axis: self.extent(axis).at(ATOM), self.const_code, helper=self.helper)
 
     def _representative(self, axis: Axis) -> Axis:
         """One axis for all copies of a family (D4)."""

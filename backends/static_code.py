@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
 from ..compiler.axes import Axis
-from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static
+from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, known
 
 # How tightly Python's operators bind; an operand that binds less is put in parentheses.
 TERNARY, OR, AND, NOT, COMPARE, BITOR, BITAND, SUM, TERM, UNARY, POWER, ATOM = 0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13
@@ -108,12 +109,57 @@ def apply(op: str, codes: list[Code]) -> Code:
     raise NotImplementedError(f"{op!r} of numbers known at build time")
 
 
+# What Python refuses of some numbers, and the helper that does not.
+_CAREFUL = {
+    "/": "number_ratio", "sqrt": "number_root", "rsqrt": "number_over_root", "log": "number_log", "^": "number_power",
+}  # fmt: skip
+
+
+def _defined(op: str, args: tuple[Static, ...]) -> bool:
+    """Whether Python surely computes one of these, whatever the sizes that only a run knows."""
+    match op:
+        case "/":
+            return _least(args[1]) > 0 or (known(args[1]) or 0) != 0
+        case "sqrt":
+            return _least(args[0]) >= 0
+        case "^":
+            return _least(args[0]) > 0 or (_least(args[0]) >= 0 and _least(args[1]) >= 0)
+        case _:
+            return _least(args[0]) > 0
+
+
+def _least(static: Static) -> float:
+    """A number that the value is never below."""
+    value = known(static)
+    if value is not None:
+        return float(value)
+    match static:
+        case SizeOf(axis):
+            return axis.extent or 0
+        case Arith("+" | "max" | "maximum" | "min" | "minimum" | "*" as op, args):
+            found = [_least(arg) for arg in args]
+            if op == "*":
+                return math.prod(found) if min(found) >= 0 else -math.inf
+            return sum(found) if op == "+" else max(found) if op.startswith("max") else min(found)
+        case Arith("sqrt" | "abs", (arg,)):
+            return math.sqrt(max(_least(arg), 0))
+        case Arith("/", (a, b)) if min(_least(a), _least(b)) >= 0:
+            return 0
+        case _:
+            return -math.inf
+
+
 def static_code(
-    static: Static, size: Callable[[Axis], str], const: Callable[[Const], str], exact: bool = False
+    static: Static,
+    size: Callable[[Axis], str],
+    const: Callable[[Const], str],
+    exact: bool = False,
+    helper: Callable[[str], None] | None = None,
 ) -> Code:
     """A static number as Python. `size` and `const` say how this scope calls a size or a const.
 
-    exact: `/` divides without remainder (sizes of axes, D1), so that the result stays an int.
+    exact:  `/` divides without remainder (sizes of axes, D1), so that the result stays an int.
+    helper: asks for a helper of the generated file, where a size of 0 would make Python raise.
     """
     match static:
         case Literal(value):
@@ -123,7 +169,10 @@ def static_code(
         case ConstOf(which):
             return Code(const(which))
         case Arith(op, args):
-            codes = [static_code(arg, size, const, exact and op not in ("floor", "ceil")) for arg in args]
+            codes = [static_code(arg, size, const, exact and op not in ("floor", "ceil"), helper) for arg in args]
+            if helper is not None and op in _CAREFUL and not _defined(op, args):
+                helper(_CAREFUL[op])
+                return Code(f"{_CAREFUL[op]}({', '.join(code.text for code in codes)})")
             return apply("//" if op == "/" and exact else op, codes)
         case _:
             assert_never(static)

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import attnc
@@ -395,3 +396,41 @@ def test_what_is_claimed_of_extents(put: str) -> None:
     others, hold = PUT[put]
     instead = {one: axes[others.get(name, name)] for name, one in axes.items()}
     assert {op for op, claim in claims.items() if holds(claim, instead)} == hold
+
+
+# -- numbers of run-time sizes, which may be 0 ----------------------------------------------------------------------
+
+UNDEFINED = {  # beside them, what stays an operation of Python
+    "1 / |n|": "1 / (|n| + 1)", "|n| / |m|": "|n| / |d|", "3 / (|n| - |m|)": "|n| / max(|m|, 1)",
+    "0 * (1 / |n|)": "|n| / -2",
+    "sqrt(|n| - 2)": "sqrt(|n| * |m|)", "rsqrt(|n|)": "rsqrt(|n| + 0.5)", "log(|m|)": "log(1 + sqrt(|m|))",
+    "log(|n| - 2)": "log(max(|n|, 2))", "|n| ^ -0.5": "(|n| + 1) ^ -0.5", "(|n| - 2) ^ 0.5": "|n| ^ 0.5",
+    "(|n| - 2) ^ 3": "|m| ^ 2", "(|n| - 2) ^ -1": "2 ^ (|m| - |n|)", "sqrt(|n| / |m|)": "sqrt(|n| / (|m| + 1))",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [*UNDEFINED, *UNDEFINED.values()])
+def test_a_size_of_zero_leaves_numbers_as_arrays_have_them(number: str) -> None:
+    """Infinite or NaN, in both backends; nothing raises, nothing becomes complex."""
+    torch = pytest.importorskip("torch")
+    model = attnc.loads(
+        "width n, m\ndepth d = 3\nmodel f(x: [n, m, d], one: []) -> [d] {\n"
+        f"    return sum[n, m](x) * 0 + one * ({number})\n}}\n"
+    ).model("f")
+    written = number.replace("^", "**").replace("|n|", "n").replace("|m|", "m").replace("|d|", "d")
+    own = {"sqrt": np.sqrt, "log": np.log, "rsqrt": lambda v: 1 / np.sqrt(v), "max": max}
+    ours, other = model.numpy(), model.torch(dtype="float64")
+    for n, m in itertools.product(range(4), repeat=2):
+        sizes = {"n": np.float64(n), "m": np.float64(m), "d": np.float64(3)}
+        with np.errstate(all="ignore"):
+            expected = np.full(3, eval(written, own | sizes))
+        x, one = np.ones((n, m, 3)), np.array(1.0)
+        for found in (ours(x, one), other(torch.tensor(x), torch.tensor(one)).numpy()):
+            assert found.dtype == np.float64
+            np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=f"{number} at n = {n}, m = {m}")
+
+
+@pytest.mark.parametrize("number", [*UNDEFINED, *UNDEFINED.values()])
+def test_helpers_stand_only_where_sizes_may_leave_a_number_undefined(number: str) -> None:
+    text = f"width n, m\ndepth d = 3\nmodel f(x: [n, m, d]) -> [d] {{\n    return sum[n, m](x) * ({number})\n}}\n"
+    assert ("def number_" in attnc.loads(text).model("f").source("numpy")) == (number in UNDEFINED)
