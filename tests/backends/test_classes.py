@@ -67,6 +67,12 @@ APART = {
         "f.a[k = 2](x)",
         "f.b[k = 3](x)",
     ),
+    "a const that freezes": (
+        "block f[k: const](x: [m]) -> [m] {\n if k == 2 {\n param p: [m] ~ normal(1) frozen\n y = x + p\n } else {\n"
+        " param p: [m] ~ normal(1)\n y = x + p\n }\n return y\n}",
+        "f.a[k = 2](x)",
+        "f.b[k = 3](x)",
+    ),
     "numbers, which are put in": (
         "block f(x: [m], s: []) -> [m] { return linear.w[m -> m](x) * s }",
         "f.a(x, 2)",

@@ -73,3 +73,5 @@ def test_attention_of_few_to_nothing_is_zero(size: int) -> None:
     some = numpy_masks.attention(Q, K, K, mask)
     np.testing.assert_array_equal(some, np.stack([0 * Q[0], Q[1]]))
     np.testing.assert_array_equal(numpy_masks.attention(Q, K[:, :0], K[:, :0]), 0 * Q)
+    bias = np.where(mask, np.float32(0), np.float32(-np.inf))
+    np.testing.assert_array_equal(numpy_masks.attention(Q, K, K, None, bias), some)

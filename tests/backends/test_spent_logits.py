@@ -126,6 +126,9 @@ def test_compiled_and_under_transforms() -> None:
     given = x.clone().requires_grad_()
     net(given, ids, kept).sum().backward()
     torch.testing.assert_close(slope, given.grad)
+    logits, ids = torch.randn(3, 7), torch.tensor([0, 6, 2])
+    found = [torch.func.grad(lambda x, ids=some: cross_entropy(x, ids).sum())(logits) for some in (ids, ids.int())]
+    torch.testing.assert_close(*found)
 
 
 def test_a_gradient_can_be_taken_once() -> None:
