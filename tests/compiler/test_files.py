@@ -65,13 +65,15 @@ RIGHT: dict[str, tuple[str, str | None, dict[str, int], dict[str, object]]] = {
         main("use mid: mid, d, e", "config big { d = 4 * 3 }") + MID + LOW, "big", {"d": 2}, {"d": 2, "e": 4}),
     "a config gives a copy a size of its own": (
         "depth d = 8, e like d\nwidth n, m like n\nconfig big { e = 4, m = 6 }\n"
-        + main(body="return x", head="x: [d, e, m, n]) -> [d, e, m, n]"), "big", {}, {"d": 8, "e": 4, "m": 6, "n": None}),
+        + main(body="return x", head="x: [d, e, m, n]) -> [d, e, m, n]"), "big", {},
+        {"d": 8, "e": 4, "m": 6, "n": None}),
     "one file for two that give it sizes of their own": (
         main("use mid: mid, d as a, e as f", "use mid2: mid2, d as b", body="return mid.m(x) * sum[b](mid2.k(y))",
              head="x: [a], y: [b]) -> [f]")
         + MID.replace("\nblock", "\ndepth d = 3\nblock")
         + MID.replace("mid", "mid2").replace("{\nreturn", "{\nreturn x * mean[e](").replace("(x)\n", "(x))\n")
-        .replace("[e] {", "[d] {").replace("\nblock", "\ndepth d = 5\nblock") + LOW, None, {}, {"a": 3, "b": 5, "f": 6}),
+        .replace("[e] {", "[d] {").replace("\nblock", "\ndepth d = 5\nblock") + LOW, None, {},
+        {"a": 3, "b": 5, "f": 6}),
     "what a declaration here is made of": (
         main("use mid: mid, d, e", "depth d = 2 * half", "depth half = 3") + MID + LOW, None, {}, {"d": 6, "e": 12}),
     "made of what the file declares": (

@@ -353,6 +353,7 @@ SIZES: list[tuple[str, int | str]] = [
     ("1 / 3 * 3", "`d`: 1 / 3 leaves a remainder of 1"), ("floor(7 / 2 + 1) / 3", "`d`: 4 / 3 leaves a remainder of 1"),
     ("7 / 0", "this divides by zero"), ("7 % 0", "this divides by zero"), ("7 / sqrt(0 - 1)", "this has no value"),
     ("floor((0 - 8) ^ 0.5)", "this has no value"), ("(9 ^ 9 ^ 9 ^ 9) / 2", "this number is too large"),
+    ("2 ^ 20000 / 2 ^ 19999", "this number is too large"), ("(0 - 2) ^ 20000 / 2 ^ 20000", "this number is too large"),
     ("1e300 * 1e300", "this number is too large"), ("2 ^ 62", "this number is too large"),
     ("0 - 2 ^ 62", "this number is too large"), ("1 - 2 ^ 62", f"the size of `d` is {1 - 2**62}, but SIZE"),
     ("1e30", f"the size of `d` is {int(1e30)}, but a size is less than 2 ^ 62"),
