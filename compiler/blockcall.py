@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -20,6 +21,7 @@ from .graph import (
     Call,
     Graph,
     IndexInto,
+    Node,
     Parameter,
     Repeat,
     Role,
@@ -27,7 +29,6 @@ from .graph import (
     Scan,
     Type,
     Value,
-    children,
     owns,
     values_of,
 )
@@ -36,6 +37,7 @@ from .lost import copies
 from .mentions import walk
 from .modules import checked_size, size_static
 from .names import listed
+from .one_set import ways
 from .session import place
 from .sizes import largest, substitute
 from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
@@ -858,39 +860,36 @@ class BlockCall(Binding):
         span = (self.call.label or self.call.callee).span
         if not owns(graph, self.checker.owners):
             return
+        if body.numbered:
+            self._one_set(graph)
         if self.block.is_model:
-            if body.numbered:
-                self._one_set(graph, "each pass of this repeat has")
             for model, shapes in _weights_by_model(graph):
                 builder.own_model(model.name, place(model.span), shapes, span, body)
         elif self.shared is None:
-            for declared, model in _models_called(graph, self.checker.models).items():
-                first = builder.calling.setdefault(declared, span)
-                if body.numbered:
-                    self._one_set(model, "each pass of this repeat has")
-                elif first != span:
-                    self._one_set(model, "each call of a block has", first)
             body.may_own(name, span)
             builder.own(name, span, body)
 
-    def _one_set(self, model: Graph, who: str, first: Span | None = None) -> None:
-        """Calls that have weights of their own reach a model, which has one set (D11)."""
+    def _one_set(self, graph: Graph) -> None:
+        """Report a model that each pass of a repeat would give weights of its own (D11)."""
         direct = self.block.is_model
+        model = graph if direct else next((way.model for way in ways(graph, self.checker).values()), None)
+        if model is None:
+            return
         called = "" if direct else f", which `{self.block.name}` calls,"
-        shared = "`repeat ... shared { }`" if first is None else f"`share one = {self.block.name}`, and call `one`"
-        related = [(model.span, "a model")] if model.span is not None else []
         self.body.report(
             "E0413",
-            f"{who} weights of its own, but the model `{model.name}`{called} has one set",
+            f"each pass of this repeat has weights of its own, but the model `{model.name}`{called} has one set",
             self.call.span,
-            related=[*related, *([(first, "the first call")] if first is not None else [])],
-            help=f"write {shared}, or make {'it' if direct else f'`{model.name}`'} a `block`: each then has its own",
+            related=[(model.span, "a model")],
+            help=f"write `repeat ... shared {{ }}`, or make {'it' if direct else f'`{model.name}`'} a `block`: "
+            "each pass then has its own",
         )
 
 
 def weight_shapes(graph: Graph, path: str = "") -> dict[str, tuple[int | None, ...]]:
     """The extents of all weights of a graph and of what it calls, by their paths."""
     found: dict[str, tuple[int | None, ...]] = {}
+    told: set[tuple[str, Graph]] = set()  # one set of weights, however many calls: they might double
     for node in graph.nodes:
         match node:
             case Parameter(weight=weight):
@@ -898,7 +897,8 @@ def weight_shapes(graph: Graph, path: str = "") -> dict[str, tuple[int | None, .
             case Apply(weights=weights):
                 for weight in weights:
                     found[path + weight.name] = tuple(axis.extent for dim in weight.dims for axis in dim)
-            case Call(graph=inner, name=name) | Scan(graph=inner, name=name):
+            case Call(graph=inner, name=name) | Scan(graph=inner, name=name) if (name, inner) not in told:
+                told.add((name, inner))
                 found |= weight_shapes(inner, f"{path}{name}." if name else path)
             case Repeat(bodies=bodies, name=name):
                 for body in bodies:
@@ -910,25 +910,16 @@ def weight_shapes(graph: Graph, path: str = "") -> dict[str, tuple[int | None, .
 
 def _weights_by_model(graph: Graph) -> list[tuple[Graph, dict[str, tuple[int | None, ...]]]]:
     """The shapes of a model's own weights, and of those of the models that it calls: these add no path (D11)."""
-    models = [node.graph for node in graph.nodes if isinstance(node, Call | Scan) and not node.name]
-    rest = tuple(node for node in graph.nodes if not isinstance(node, Call | Scan) or node.name)
-    found = [(graph, weight_shapes(replace(graph, nodes=rest)))]
-    for model in models:
-        found += _weights_by_model(model)
-    return found
+    models = [graph]
+    for model in models:  # grows as it goes
+        called = (node.graph for node in model.nodes if isinstance(node, Call | Scan) and not node.name)
+        models += [inner for inner in dict.fromkeys(called) if inner not in models]
+    return [(model, weight_shapes(replace(model, nodes=tuple(_named(model))))) for model in models]
 
 
-def _models_called(graph: Graph, known: dict[Graph, dict[object, Graph]]) -> dict[object, Graph]:
-    """The models with weights that a graph calls, and those that its blocks call, by where they are declared."""
-    if graph not in known:
-        found: dict[object, Graph] = {}
-        for node in graph.nodes:
-            for inner in children(node):
-                if inner.kind == "model" and owns(inner):
-                    found.setdefault(place(inner.span), inner)
-                found |= _models_called(inner, known)
-        known[graph] = found
-    return known[graph]
+def _named(model: Graph) -> Iterator[Node]:
+    """Its nodes without the calls of models."""
+    return (node for node in model.nodes if not isinstance(node, Call | Scan) or node.name)
 
 
 def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] | None:

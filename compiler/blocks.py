@@ -26,6 +26,7 @@ from .limits import MISTAKES, WORK, Exhausted, TooMuch
 from .mentions import walk
 from .modules import BlockDef, checked_size, size_set, size_static
 from .names import nearest, undeclared
+from .one_set import Ways, check_one_set
 from .scancall import ScanCall
 from .session import Session
 from .sizes import mentions, substitute
@@ -50,7 +51,7 @@ class Checker:
     undecided: bool = False
     numbers: dict[int, Number] = field(default_factory=dict)  # of consts in the pass at hand, for what is decided by it
     owners: dict[Graph, bool] = field(default_factory=dict)  # whether graphs have weights
-    models: dict[Graph, dict[object, Graph]] = field(default_factory=dict)  # those with weights that graphs call
+    ways: dict[Graph, Ways] = field(default_factory=dict)  # how graphs come to models with weights
     given_up: set[BlockDef] = field(default_factory=set)  # blocks that ask for too much
     library: dict[str, str] = field(default_factory=dict)  # names that the standard library has, and where
     generic_sizes: Mapping[str, Number] = field(default_factory=dict)  # set from outside, for blocks checked alone
@@ -400,6 +401,7 @@ class Checker:
         if frame.block.target:
             return self._external(body)
         body.run(decl.body)
+        check_one_set(body)
         self._unused(body)
         if not body.returned:
             if not any(isinstance(node, s.Return) for node in walk(decl.body)):

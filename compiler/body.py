@@ -14,6 +14,7 @@ from .graph import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
 from .lost import lost
 from .modules import checked_number, checked_size, refuse_own_size, size_static
 from .names import listed, nearest
+from .one_set import check_one_set
 from .opcall import OpCall
 from .ops import OPS
 from .ragged import refuse_ragged
@@ -405,6 +406,7 @@ class Body(Repeats):
         )
         frame_axes, frame_consts = dict(self.frame.names), dict(self.frame.local_consts)
         trial.run(statements)
+        check_one_set(trial)
         self.frame.names, self.frame.local_consts = frame_axes, frame_consts
         for name in trial.assigned:
             self.assigned.setdefault(name, trial.assigned[name])

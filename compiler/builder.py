@@ -31,7 +31,6 @@ class Builder:
     outside: list[Wire] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
     names: dict[str, Span] = field(default_factory=dict)  # of what owns weights (D11)
     models: dict[object, Shapes] = field(default_factory=dict)  # models called, by where they are declared
-    calling: dict[object, Span] = field(default_factory=dict)  # of models: the call of a block that calls them
     splits: dict[tuple[int, frozenset[int]], list[tuple[tuple[Axis, ...], Span]]] = field(default_factory=dict)
     _next: int = 0
     _taken: dict[int, Value] = field(default_factory=dict)

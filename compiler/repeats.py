@@ -16,6 +16,7 @@ from .builder import Builder
 from .expressions import Expressions
 from .graph import Graph, Output, Repeat, Scalar, Type
 from .modules import checked_number, size_static
+from .one_set import check_one_set
 from .static import Const, ConstOf, Literal, Static, axes_in, known
 from .wires import Wire, fits, show
 
@@ -226,6 +227,7 @@ class Repeats(Expressions):
             numbered=self.numbered or not statement.shared,
         )
         body.run(statement.body)
+        check_one_set(body)
         self.frame.local_consts, self.frame.names, self.checker.numbers = consts, names, numbers
         for returned, _ in body.returned:
             self.report(

@@ -128,7 +128,7 @@ def arithmetic(call: OpCall) -> Wire | None:
     wire = call.make(Type(element, axes, thin), range=_range(op, a, b), product_of=product)
     if wire is not None:
         wire = replace(
-            wire, scaled=_scaled(op, a, b), index_of=a.index_of if exponent is not None and exponent < 1 else None
+            wire, scaled=_scaled(op, a, b), index_of=a.index_of if exponent is not None and 0 < exponent < 1 else None
         )
     if op in "*/" and wire is not None:
         call.check_scale(a, b)

@@ -380,11 +380,12 @@ block both(x: [model], y: [inner]) -> (x: [model], y: [inner]) {
     ),
     Entry(
         "E0413",
-        "a model called by passes with weights of their own",
+        "a model that would get a second set of weights",
         """
         A model has one set of weights, wherever it is called, and calling it adds nothing to their names. A repeat that
-        is not `shared` gives each pass weights of its own, and so has each call of a block that calls the model. One of
-        the two must give way: share the repeat or the block, or make the model a block.
+        is not `shared` gives each pass weights of its own; each call of a block that calls the model has its own too,
+        and so has a shared repeat. One of the two must give way: share the repeat or the block, call the model in one
+        way alone, or make it a block.
         """,
         """
 width seq

@@ -43,6 +43,13 @@ HOSTILE = {
     "renames": (fill(BODY + "a", lambda n: "[s as t]", "\n}\n", ""), {"E0107"}),
     "doubling blocks": (doubling(), {"E0220"}),
     "doubling blocks, all different": (doubling("[n: const]", "[n = *]"), {"E0220"}),
+    "doubling models, with weights": (
+        "depth d = 2\nmodel m0(a: [d]) -> [d] {\n return linear.w[d -> d](a)\n}\n"
+        + "".join(f"model m{n + 1}(a: [d]) -> [d] {{\n return m{n}(a) + m{n}(a)\n}}\n" for n in range(30)), {"E0220"}),
+    "doubling shares, with weights": (
+        "depth d = 2\nblock b0(a: [d]) -> [d] {\n return linear.w[d -> d](a)\n}\n"
+        + "".join(f"block b{n + 1}(a: [d]) -> [d] {{\n share s = b{n}\n return s(a) + s(a)\n}}\n" for n in range(40))
+        + "model m(a: [d]) -> [d] {\n return m1(a)\n}\nmodel m1(a: [d]) -> [d] {\n return b40(a)\n}\n", {"E0220"}),
     "blocks in blocks": (
         fill("width s\nblock b0(x: [s]) -> [s] {\n return x\n}\n",
              lambda n: f"block b{n + 1}(x: [s]) -> [s] {{\n return b{n}(x)\n}}", "\n"), {"E0220"}),
