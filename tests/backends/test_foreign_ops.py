@@ -45,7 +45,7 @@ def test_what_an_op_of_ones_own_is_given(monkeypatch: pytest.MonkeyPatch) -> Non
         return (x * s[..., None])[..., None] * y + n[..., None] * on[..., None, None], n + 1 + (x != x)
 
     module = ModuleType("my_ops_of_a_test")
-    module.mix = mix  # type: ignore[attr-defined]
+    vars(module)["mix"] = mix
     monkeypatch.setitem(sys.modules, "my_ops_of_a_test", module)
     graph = graph_of(MIXED)
     rng = np.random.default_rng(0)

@@ -230,7 +230,8 @@ def test_what_is_said_of_signs_of_other_languages(golden: Callable[[Path, str], 
 
 def test_no_sign_of_other_languages_hides_a_longer_one() -> None:
     for sign in slips._SIGNS:
-        assert len(sign) == 1 or re.match(slips.PATTERN, sign + "=" + sign).end() == len(sign)  # type: ignore[union-attr]
+        found = re.match(slips.PATTERN, sign + "=" + sign)
+        assert len(sign) == 1 or (found is not None and found.end() == len(sign))
 
 
 def test_what_is_said_of_words_of_other_languages(golden: Callable[[Path, str], None]) -> None:

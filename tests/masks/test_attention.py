@@ -13,6 +13,8 @@ import torch
 from attnc.backends import numpy_masks, torch_masks
 from attnc.backends.torch_masks import fold, is_open, is_plain
 
+from .predicates import causal, gaps, window
+
 Array = Any
 DRAW = np.random.default_rng(0)
 
@@ -34,18 +36,6 @@ def by_hand(
     weights = np.where(mask, np.exp(scores), 0)
     total = weights.sum(-1, keepdims=True)
     return weights / np.where(total == 0, 1, total) @ V
-
-
-def causal(q: Any, k: Any) -> Any:
-    return k <= q
-
-
-def gaps(q: Any, k: Any) -> Any:
-    return (k < q) & ((q - k < 10) | (k < 4))  # the first query sees nothing
-
-
-def window(q: Any, k: Any, real: Any) -> Any:
-    return (k <= q) & (q - k < 40) & real
 
 
 def dense(q: Any, k: Any, mask: Any) -> Any:

@@ -12,17 +12,7 @@ from torch import Tensor
 from attnc.backends import torch_blocks
 from attnc.backends.torch_masks import masked_attention
 
-
-def causal(q: Any, k: Any) -> Any:
-    return k <= q
-
-
-def gaps(q: Any, k: Any) -> Any:
-    return (k < q) & ((q - k < 10) | (k < 4))  # the first query sees nothing
-
-
-def window(q: Any, k: Any, real: Any) -> Any:
-    return (k <= q) & (q - k < 40) & real
+from .predicates import causal, gaps, window
 
 
 def by_hand(seen: Any, Q: Tensor, K: Tensor, V: Tensor, *data: Tensor, bias: Tensor | None = None) -> Tensor:
