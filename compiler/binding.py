@@ -239,6 +239,7 @@ class Binding:
         static = size_static(value, body.lookup, body.frame)
         if static is None:
             return None
+        static = body.in_this_pass(Kind.DEPTH, static)
         extent = checked_size(body.frame, static, value.span, name)
         return self.checker.session.axis(
             name, Kind.DEPTH, extent=extent, size=None if extent else static, span=value.span

@@ -358,6 +358,7 @@ class BlockCall(Binding):
 
     def _of_size(self, name: str, kind: Kind, size: Static, span: Span | None, label: str | None = None) -> Axis:
         """A new axis, as large as axes and consts of the caller make it."""
+        size = self.body.in_this_pass(kind, size)
         extent = checked_size(self.body.frame, size, self.call.span, name, formula_span=span)
         bound = largest(size) if extent is None and kind is Kind.WIDTH else None
         formula = size if extent is None else None
@@ -860,7 +861,9 @@ class BlockCall(Binding):
         span = (self.call.label or self.call.callee).span
         if not owns(graph, self.checker.owners):
             return
-        if body.numbered:
+        if self.shared in body.outside:
+            self._share_within()
+        elif body.numbered:
             self._one_set(graph)
         if self.block.is_model:
             for model, shapes in _weights_by_model(graph):
@@ -868,6 +871,20 @@ class BlockCall(Binding):
         elif self.shared is None:
             body.may_own(name, span)
             builder.own(name, span, body)
+
+    def _share_within(self) -> None:
+        """Report a share whose weights the passes of a repeat would have beside those of its own place (D11)."""
+        body, name = self.body, self.shared
+        assert name is not None
+        owner = "each pass of this repeat" if body.numbered else "a repeat"
+        self.body.report(
+            "E0413",
+            f"{owner} has weights of its own, but `{name}` has one set, where it stands",
+            self.call.span,
+            related=[(body.shares[name].name.span, "outside of the repeat")],
+            help=f"write `share {name} = {self.block.name}` inside the repeat"
+            + (", and `repeat ... shared { }` if the passes are to have one set" if body.numbered else ""),
+        )
 
     def _one_set(self, graph: Graph) -> None:
         """Report a model that each pass of a repeat would give weights of its own (D11)."""

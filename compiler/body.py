@@ -20,7 +20,7 @@ from .ops import OPS
 from .ragged import refuse_ragged
 from .repeats import Repeats
 from .sizes import largest
-from .static import ConstOf, SizeOf, Static
+from .static import ConstOf, SizeOf, Static, hangs
 from .wires import Wire, fits, show, show_axes, show_type
 
 
@@ -245,6 +245,7 @@ class Body(Repeats):
             return
         if self.may_own(statement.name.text, statement.name.span):
             self.shares[statement.name.text] = statement
+            self.outside -= {statement.name.text}
             self.builder.own(statement.name.text, statement.name.span, self)
 
     def _declared_already(self, name: s.Ident) -> bool:
@@ -282,6 +283,9 @@ class Body(Repeats):
             ragged = original.ragged
         elif decl.size is not None and not decl.bounded:
             size = size_static(decl.size, self.lookup, self.frame)
+            if size is not None:
+                size = self.in_this_pass(kind, size)
+                self._in_each_pass(size, decl.size.span, name)
             reported = len(self.frame.problems)
             value = None if size is None else checked_size(self.frame, size, decl.size.span, name)
             size = None if len(self.frame.problems) > reported else size  # wrong: nothing is known of it
@@ -320,7 +324,13 @@ class Body(Repeats):
             value = ConstOf(self.checker.session.const(name, None))
         else:
             checked_number(self.frame, value, decl.value.span)
+            self._in_each_pass(value, decl.value.span)
         self.frame.local_consts[name] = value
+
+    def _in_each_pass(self, formula: Static, span: Span, name: str | None = None) -> None:
+        """A formula that each pass of a repeat gives a value: the size of an axis, if it has a name, or a const."""
+        if hangs(formula):
+            self.formulas.append((formula, span, name))
 
     def param(self, decl: s.ParamDecl) -> None:
         name = decl.name.text
@@ -403,6 +413,7 @@ class Body(Repeats):
             returned=[],
             assigned={},  # what it binds alone: there may be many branches
             shares=dict(self.shares),
+            formulas=[],
         )
         frame_axes, frame_consts = dict(self.frame.names), dict(self.frame.local_consts)
         trial.run(statements)

@@ -77,7 +77,9 @@ class Builder:
             self.nodes.append(Positions(axis, out))
             self._positions[axis.id] = out
         limits = Range(Literal(0), Arith("-", (SizeOf(axis), Literal(1))), True)
-        return Wire(type, Role.TABLE, span, self._positions[axis.id], range=limits, index_of=axis, home=self)
+        return Wire(
+            type, Role.TABLE, span, self._positions[axis.id], range=limits, index_of=axis, power_of=(axis, 1), home=self
+        )
 
     def own(self, name: str, span: Span, body: Scope) -> None:
         """Something named `name` owns weights here: a second one is an error (D11)."""

@@ -1,12 +1,12 @@
 """`repeat layers { x = f(x) }` (D10): the body once, however many passes.
 
 A second elaboration is made where what the body carries has not settled (its role, its marks), and one for each pass
-where a static `if` hangs on the index, of which the distinct ones are kept.
+where a static `if` or the size of a depth hangs on the index, of which the distinct ones are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -15,9 +15,10 @@ from ..dsl.source import Span
 from .builder import Builder
 from .expressions import Expressions
 from .graph import Graph, Output, Repeat, Scalar, Type
-from .modules import checked_number, size_static
+from .modules import checked_number, checked_size, size_static
 from .one_set import check_one_set
-from .static import Const, ConstOf, Literal, Static, axes_in, known
+from .sizes import substitute
+from .static import Const, ConstOf, Literal, Static, axes_in, hangs, known
 from .wires import Wire, fits, show
 
 _MOST_PASSES = 10_000
@@ -48,6 +49,7 @@ class Repeats(Expressions):
         starts = [self.env[text] for text in carried]
         outer_undecided, outer_decisions = self.checker.undecided, self.checker.decisions
         self.checker.undecided, self.checker.decisions = False, []
+        own_axes = list(self.frame.own_axes)
         body = self._settle(statement, carried, [w for w in starts if w is not None], index)
         varies = index is not None and number is not None and self.checker.undecided
         outer_decisions.extend(self.checker.decisions)
@@ -58,8 +60,11 @@ class Repeats(Expressions):
                 self.env[text] = None
             return
         graphs, variant = [body.graph], _alike(number or 0)
+        if not varies:
+            self._check_formulas(body, index, range(number or 0), set())
         builders = [body]
-        if varies and number:
+        if varies and number is not None:
+            self.frame.own_axes = own_axes  # without those whose size hangs on a pass
             found = self._variants(statement, carried, body, index, number)
             if found is None:
                 for text in carried:
@@ -69,7 +74,7 @@ class Repeats(Expressions):
             if statement.shared and len(graphs) > 1 and index is not None:
                 self.report(
                     "E0414",
-                    f"the passes of a `shared` repeat are one, but here a static `if` hangs on `{index.name}`",
+                    f"the passes of a `shared` repeat are one, but a static `if` or a depth hangs on `{index.name}`",
                     statement.head,
                     help=f"choose between values, `select({index.name} == 0, a, b)`, or leave out `shared`",
                 )
@@ -103,6 +108,30 @@ class Repeats(Expressions):
         for text in assigned(statement.body):
             if text not in carried:
                 self.gone[text] = statement.head
+
+    def _check_formulas(self, one: _Pass, index: Const | None, passes: Iterable[int], told: set[Span]) -> None:
+        """Report a size or a const of the body that has no value in one of these passes, once.
+
+        What hangs on the pass of a repeat around this one too is looked at there.
+        """
+        if index is None:
+            return
+        for formula, span, name in one.formulas:
+            later = set()
+            for at in passes:
+                self.checker.tire(span)
+                within = substitute(formula, {}, {index.id: Literal(at)})
+                known_before = len(self.frame.problems)
+                if span in told:
+                    break
+                if name is None:
+                    checked_number(self.frame, within, span)
+                else:
+                    checked_size(self.frame, within, span, name)
+                if len(self.frame.problems) > known_before:
+                    told.add(span)
+                later.add(within)
+            self.formulas.extend((each, span, name) for each in later if hangs(each))
 
     def _index(self, name: s.Ident | None) -> Const | None:
         """The const that stands for the number of the pass."""
@@ -224,7 +253,9 @@ class Repeats(Expressions):
             returned=[],
             assigned=self.assigned,
             shares=dict(self.shares),
+            outside=frozenset(self.shares),
             numbered=self.numbered or not statement.shared,
+            formulas=[],
         )
         body.run(statement.body)
         check_one_set(body)
@@ -239,12 +270,12 @@ class Repeats(Expressions):
         # What is wrong in the body is told; it goes out as it came in, for a repeat keeps types.
         given = [body.env.get(text) or inside for text, inside in zip(carried, insides, strict=True)]
         ends = [_like(end, wire) for end, wire in zip(given, entering, strict=True)]
-        return _Pass(builder, ends, statement, self)
+        return _Pass(builder, ends, statement, self, formulas=body.formulas)
 
     def _variants(
         self, statement: s.Repeat, carried: list[str], first: _Pass, index: Const | None, number: int
     ) -> tuple[list[Graph], tuple[int, ...], list[_Pass]] | None:
-        """A static `if` hangs on the index: one body for each way in which the decisions fall. None after a report."""
+        """A static `if` or a depth hangs on the index: a body for each way in which they fall. None after a report."""
         entering = first.ends
         outer, undecided = self.checker.decisions, self.checker.undecided
         for attempt in range(5):
@@ -261,7 +292,7 @@ class Repeats(Expressions):
         outer.extend(self.checker.decisions)
         self.checker.decisions, self.checker.undecided = outer, undecided or self.checker.undecided
         first.ends = entering
-        return ([p.graph for p in passes], tuple(variant), passes) if good else None
+        return ([p.graph for p in passes], tuple(variant[:number]), passes) if good else None
 
     def _each_pass(
         self,
@@ -279,7 +310,8 @@ class Repeats(Expressions):
         passes: list[_Pass] = []
         variant: list[int] = []
         good = True
-        for value in range(number):
+        told: set[Span] = set()
+        for value in range(max(number, 1)):  # no passes: the body as the first would have it
             self.checker.decisions = []
             mark = self.frame.mute()
             one = self._one_pass(statement, carried, entering, index, value)
@@ -300,6 +332,7 @@ class Repeats(Expressions):
                             help=_before(text, before, after),
                         )
                         good = False
+            self._check_formulas(one, index, [value], told)
             variant.append(kept[key])
         self.checker.decisions = decisions
         return good, variant, passes
@@ -333,6 +366,7 @@ class _Pass:
     statement: s.Repeat
     body: Repeats
     starts: list[Wire] = field(default_factory=list)
+    formulas: list[tuple[Static, Span, str | None]] = field(default_factory=list)
 
     @property
     def graph(self) -> Graph:

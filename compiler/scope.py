@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
-from .axes import Axis
+from .axes import Axis, Kind
 from .builder import Builder
 from .graph import IndexInto, Scalar, Type
 from .names import nearest, undeclared
-from .static import SizeOf, Static
+from .static import SizeOf, Static, hangs
 from .wires import Wire, show
 
 if TYPE_CHECKING:
@@ -32,9 +32,24 @@ class Scope:
     assigned: dict[str, Span] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     shares: dict[str, s.Share] = field(default_factory=dict)
+    outside: frozenset[str] = frozenset()  # shares that stand before the repeat around this
     gone: dict[str, Span] = field(default_factory=dict)  # variables of a repeat that has ended
     untaken: dict[str, Span] = field(default_factory=dict)  # variables of a branch that is not taken
+    formulas: list[tuple[Static, Span, str | None]] = field(
+        default_factory=list
+    )  # of widths (named) and consts that hang
     numbered: bool = False  # inside a repeat whose passes have weights of their own
+
+    def in_this_pass(self, kind: Kind, size: Static) -> Static:
+        """The size of an axis in the pass at hand. Where the passes of a repeat differ in a depth, each has a body of
+        its own, for weights may run along it.
+        """
+        if kind is Kind.WIDTH or not hangs(size) or (self.builder.parent is not None and not self.numbered):
+            return size
+        size = self.checker.in_this_pass(size)
+        self.checker.undecided = self.checker.undecided or hangs(size)
+        self.checker.decisions.append(size)
+        return size
 
     # -- reporting -----------------------------------------------------------------------------------------------
 

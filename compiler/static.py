@@ -171,6 +171,11 @@ def consts_in(static: Static) -> list[Const]:
             return []
 
 
+def hangs(static: Static) -> bool:
+    """Whether a const without a value decides it: a parameter, or the index of a repeat."""
+    return any(const.value is None for const in consts_in(static))
+
+
 def exact(static: Static) -> Static:
     """The size of an axis, in which `/` divides exactly (D1); what floor and ceil round may well be a fraction."""
     match static:

@@ -46,7 +46,8 @@ class Wire:
     loose: bool = False
     scaled: frozenset[Axis] = frozenset()  # it is weights, which sum to one over these axes, times a number
     product_of: tuple[Axis, ...] = ()  # the axes that the `dot` it comes from contracted
-    index_of: Axis | None = None  # it is the bare index of this axis, or a root of that
+    index_of: Axis | None = None  # it is the bare index of this axis
+    power_of: tuple[Axis, float] | None = None  # it is the index to this positive power: 0 at the first place
     home: object = None  # the builder of the graph that `value` belongs to
 
     @property

@@ -47,10 +47,10 @@ def function(call: OpCall) -> Wire | None:
         )
         return None
     made = call.make(Type(Scalar.REAL, x.type.axes, x.type.thin))
-    if x.index_of is not None and call.op.name == "rsqrt":
-        return _divided_by_index(call, x.index_of, call.spans[0])
+    if x.power_of is not None and call.op.name == "rsqrt":
+        return _divided_by_index(call, x.power_of[0], call.spans[0])
     if made is not None and call.op.name == "sqrt":
-        return replace(made, index_of=x.index_of)
+        return replace(made, power_of=_powered(x, 0.5))
     return made
 
 
@@ -112,12 +112,11 @@ def arithmetic(call: OpCall) -> Wire | None:
         element = Scalar.REAL
     if op == "/":
         element = Scalar.REAL
-    exponent = known(b.static) if op == "^" and a.index_of is not None and b.static is not None else None
-    if op == "/" and b.index_of is not None:
-        return _divided_by_index(call, b.index_of, call.spans[1])
-    if exponent is not None and exponent < 0:
-        assert a.index_of is not None
-        return _divided_by_index(call, a.index_of, call.spans[0])
+    exponent = known(b.static) if op == "^" and b.static is not None else None
+    if op == "/" and b.power_of is not None:
+        return _divided_by_index(call, b.power_of[0], call.spans[1])
+    if a.power_of is not None and exponent is not None and exponent < 0:
+        return _divided_by_index(call, a.power_of[0], call.spans[0])
     if not call.may_broadcast():
         return None
     _ids_as_features(call)
@@ -127,12 +126,17 @@ def arithmetic(call: OpCall) -> Wire | None:
     product = a.product_of if op in "*/" and b.static is not None else ()
     wire = call.make(Type(element, axes, thin), range=_range(op, a, b), product_of=product)
     if wire is not None:
-        wire = replace(
-            wire, scaled=_scaled(op, a, b), index_of=a.index_of if exponent is not None and 0 < exponent < 1 else None
-        )
+        wire = replace(wire, scaled=_scaled(op, a, b), power_of=_powered(a, exponent))
     if op in "*/" and wire is not None:
         call.check_scale(a, b)
     return wire
+
+
+def _powered(wire: Wire, exponent: int | float | None) -> tuple[Axis, float] | None:
+    if wire.power_of is None or exponent is None or exponent <= 0:
+        return None
+    axis, before = wire.power_of
+    return axis, before * exponent
 
 
 def _sized(span: Span, axis: Axis) -> str:
@@ -154,8 +158,8 @@ def _divided_by_index(call: OpCall, axis: Axis, span: Span) -> Wire | None:
 def _root_of_index(call: OpCall) -> None:
     """Warn of features times the root of an index: `x * sqrt(d)` for `x * sqrt(|d|)`."""
     for wire, span, other in zip(call.operands, call.spans, reversed(call.operands), strict=True):
-        axis = wire.index_of
-        if axis is not None and wire.element is Scalar.REAL and other.role is Role.DATA:
+        axis, exponent = wire.power_of or (None, 1)
+        if axis is not None and exponent < 1 and wire.element is Scalar.REAL and other.role is Role.DATA:
             call.body.report(
                 "W0510",
                 f"this scales by the root of the index of `{axis.name}`, not of its size",

@@ -591,7 +591,7 @@ block clip(x: [seq, model]) -> [seq, model] {
         "a division by the index of an axis",
         """
         In an expression the name of an axis stands for its index: 0, 1, 2, ... (the size is `|d|`). Dividing by it, or
-        by a root of it, divides by 0 at the first place. In attention this is the likeliest slip of all:
+        by a power of it, divides by 0 at the first place. In attention this is the likeliest slip of all:
         `/ sqrt(d)` or `* d ^ -0.5` for `/ sqrt(|d|)`.
         """,
         """

@@ -98,8 +98,10 @@ model net(ids: vocab[seq]) -> [seq, vocab] {
         }
     }
     repeat.again layers shared {
-        x = x + same(x)
+        share same = attend
+        x = x + same(same(x))
     }
+    x = x + same(x)
     repeat.none layers {
         x = relu(x)
     }
