@@ -75,6 +75,12 @@ class Cost:
     graph: Graph = field(repr=False)
     scope: Scope = field(repr=False)
 
+    def __str__(self) -> str:
+        """The report that `attnc cost` prints."""
+        from .table import text
+
+        return "\n".join(text(self, depth=None, per_op=False, training=False, symbolic="macs"))
+
     def figure(self, poly: Poly) -> Figure:
         """A polynomial with the batch put in."""
         return Figure(poly.put(BATCH, Poly.of(self.batch)), self.values)

@@ -22,6 +22,10 @@ def printed(capsys: pytest.CaptureFixture[str], *args: str, status: int = 0) -> 
     return out if status == 0 else err
 
 
+def test_python_prints_it_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, GPT2) == f"{attnc.load(GPT2).model('gpt2').cost()}\n"
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
