@@ -321,7 +321,7 @@ def beam_rows(
     for number, row in enumerate(rows):
         own = {key: np.repeat(x[number : number + 1], beams, 0) if isinstance(x, np.ndarray) else x
                for key, x in inputs.items()}  # fmt: skip
-        found.append(beam_search(model, row, own, max_new, beams, penalty, options["eos"]))
+        found.append(beam_search(model, row, single, own, max_new, beams, penalty, options["eos"]))
     long = max(len(row) for row in found)
     fill = options["eos"] or 0
     new = np.stack([np.pad(row, (0, long - len(row)), constant_values=fill) for row in found])
@@ -329,14 +329,15 @@ def beam_rows(
 
 
 def beam_search(
-    model: Any, prompt: Array, inputs: dict[str, Array], max_new: int, beams: int, penalty: float, eos: int | None
-) -> Array:
+    model: Any, prompt: Array, single: bool, inputs: dict[str, Array], max_new: int, beams: int, penalty: float,
+    eos: int | None,
+) -> Array:  # fmt: skip
     """The best continuation found: the one with the largest log-probability / length ** penalty.
 
     Ended continuations are set aside; the search stops when none still running can beat the worst of the best `beams`.
     """
     cache = model.prepare(**inputs)
-    check_batch(model.decodes.model, cache, beams, False)
+    check_batch(model.decodes.model, cache, beams, single)
     cache.room = len(prompt) + max_new - 1
     items = np.repeat(prompt[None], beams, 0)
     made = np.zeros((beams, 0), np.int64)

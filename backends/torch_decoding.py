@@ -181,7 +181,7 @@ def beam_rows(
     for number, row in enumerate(rows):
         own = {key: x[number : number + 1].expand(beams, *x.shape[1:]) if isinstance(x, Tensor) else x
                for key, x in inputs.items()}  # fmt: skip
-        found.append(beam_search(model, row, own, max_new, beams, penalty, options["eos"]))
+        found.append(beam_search(model, row, single, own, max_new, beams, penalty, options["eos"]))
     long = max(len(row) for row in found)
     fill = options["eos"] or 0
     new = torch.stack([torch.cat([row, row.new_full((long - len(row),), fill)]) for row in found])
@@ -189,14 +189,15 @@ def beam_rows(
 
 
 def beam_search(
-    model: Any, prompt: Tensor, inputs: dict[str, Tensor], max_new: int, beams: int, penalty: float, eos: int | None
-) -> Tensor:
+    model: Any, prompt: Tensor, single: bool, inputs: dict[str, Tensor], max_new: int, beams: int, penalty: float,
+    eos: int | None,
+) -> Tensor:  # fmt: skip
     """The best continuation found: the one with the largest log-probability / length ** penalty.
 
     Ended continuations are set aside; the search stops when none still running can beat the worst of the best `beams`.
     """
     cache = model.prepare(**inputs)
-    check_batch(model.decodes.model, cache, beams, False)
+    check_batch(model.decodes.model, cache, beams, single)
     cache.room = len(prompt) + max_new - 1
     items = prompt.expand(beams, -1)
     made = prompt.new_zeros(beams, 0)

@@ -100,7 +100,11 @@ STEPS: list[tuple[Callable[[Side], object], type[Exception], str]] = [
         ValueError,
         "`words` has the batch 1, but there are 2",
     ),
-    (lambda s: s.two.generate([1], 2, beams=2, words=s.array([[1], [2]])), ValueError, "the batch axes"),
+    (
+        lambda s: s.two.generate([1], 2, beams=2, words=s.array([[1], [2]])),
+        ValueError,
+        r"two: the other inputs have the batch axes \(2,\), but there is one prompt, without a batch",
+    ),
 ]
 
 
