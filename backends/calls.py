@@ -17,7 +17,7 @@ from ..compiler.graph import (
     Scan,
     Value,
 )
-from ..compiler.static import Const, ConstOf, Static, consts_in
+from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
 from .layout import Layout, plan_axes, scope_of
 from .plan import OutputState, Plan
 from .ranges import ANY
@@ -128,11 +128,13 @@ class Calls(Layout):
         return found
 
     def _late(self, plan: Plan, graph: Graph, consts: Mapping[Const, Static]) -> None:
-        """A const that hangs on the number of a pass of a shared repeat is passed at each call."""
+        """A const that hangs on a pass of a shared repeat, or on a size of an input, is passed at each call."""
         own_consts = self.program.bindings[id(graph)][1]
         for const in plan.consts:
             theirs = own_consts[const]
-            if set(consts_in(consts.get(theirs, ConstOf(theirs)))) & set(self.plan.late):
+            given = consts.get(theirs, ConstOf(theirs))
+            hangs = set(consts_in(given)) & set(self.plan.late)
+            if hangs or not all(self.plan.static_size(axis) for axis in axes_in(given)):
                 plan.late[const] = None
 
     def _call(self, node: Call) -> None:

@@ -261,6 +261,7 @@ class Program:
         self._by_key: dict[str, Plan] = {}
         self._by_graph: dict[int, Plan] = {}
         self._lifted: dict[int, frozenset[Axis]] = {}
+        self._counted: set[int] = set()  # bodies of shared repeats: each call tells which pass it is
         self._names = Namer(helper_names((*TORCH, *NUMPY)))  # what the file may carry along keeps its names
         self.bindings: dict[int, tuple[dict[Axis, Axis], dict[Const, Const]]] = {}  # the class's own -> the instance's
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
@@ -297,6 +298,8 @@ class Program:
         for node in graph.nodes:
             for child in children(node):
                 if isinstance(node, Repeat):
+                    if node.shared and node.index is not None:
+                        self._counted.add(id(child))
                     self._visit(child, lifted, name + camel(node.name))
                 else:
                     self._visit(child, frozenset(), "")
@@ -351,7 +354,7 @@ class Program:
 
     def _structure(self, graph: Graph, lifted: frozenset[Axis], origin: _Form | None) -> _Form:
         canon = _Canon(lifted)
-        parts: list[object] = [graph.kind, graph.name, graph is self.root, graph.target]
+        parts: list[object] = [graph.kind, graph.name, graph is self.root, graph.target, id(graph) in self._counted]
         parts += [canon.axis(axis) for axis in graph.axes]
         parts += [(canon.const(const), const.name) for const in graph.consts]
         for item in graph.inputs:

@@ -12,7 +12,7 @@ from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ..compiler.ops import OPS
 from ..compiler.rewrites import PASSES, Pass
-from ..compiler.static import Const, Static, axes_in
+from ..compiler.static import Const, Static, axes_in, consts_in
 from . import torch_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
@@ -161,6 +161,11 @@ class TorchBody(Body):
             return self.home.built_const(self._home_consts[const])
         self.plan.numbers[const] = None
         return self.scope.consts[const]
+
+    def is_built(self, static: Static) -> bool:
+        """Whether a number is known when the module is built: it hangs on no size of an input, nor on a pass."""
+        known = all(self.plan.static_size(axis) for axis in axes_in(static))
+        return known and not any(const in self.plan.late or const in self.counters for const in consts_in(static))
 
     def built_static(self, static: Static) -> str:
         return static_code(static, self.built_size, self.built_const).text

@@ -144,25 +144,28 @@ def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
 
 
 def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """`nn.LayerNorm`, `nn.RMSNorm`: over the last dimensions."""
+    """`nn.LayerNorm`, `nn.RMSNorm`: over the last dimensions; their functions where only a run knows eps."""
     x = body.last(body.real(vals[0], False), node.axes)
-    kind = "LayerNorm" if node.op == "layernorm" else "RMSNorm"
+    kind, function = ("LayerNorm", "layer_norm") if node.op == "layernorm" else ("RMSNorm", "rms_norm")
     names = [weight.name.rsplit(".", 1)[1] for weight in node.weights]
-    if not names:
-        sizes = ", ".join(body.extent(axis).text for axis in node.axes)
-        function = "F.layer_norm" if kind == "LayerNorm" else "F.rms_norm"
-        eps = body.static(node.options["eps"]).text
-        return body.combine([x], Code(f"{function}({x.text}, ({sizes},), eps={eps})"), x.axes, node.out)
-    shape = ", ".join(body.dim_size((axis,)) for axis in node.axes)
-    shape = f"({shape})" if len(node.axes) > 1 else shape
-    eps = body.built_static(node.options["eps"])
-    given = [shape, f"eps={eps}"]
-    if kind == "LayerNorm" and names == ["weight"]:
-        given.append("bias=False")
-    module = body.module(node, f"nn.{kind}({', '.join(given)})", {"weight": Init("ones"), "bias": Init("zeros")})
-    if names == ["bias"] and f"{module}.weight = None" not in body.init:
-        body.init.append(f"{module}.weight = None")
-    return body.combine([x], Code(f"{module}({x.text})"), x.axes, node.out)
+    eps = node.options["eps"]
+    learned = []
+    if names:
+        shape = ", ".join(body.dim_size((axis,)) for axis in node.axes)
+        given = [f"({shape})" if len(node.axes) > 1 else shape]
+        if body.is_built(eps):
+            given.append(f"eps={body.built_static(eps)}")
+        if kind == "LayerNorm" and names == ["weight"]:
+            given.append("bias=False")
+        module = body.module(node, f"nn.{kind}({', '.join(given)})", {"weight": Init("ones"), "bias": Init("zeros")})
+        if names == ["bias"] and f"{module}.weight = None" not in body.init:
+            body.init.append(f"{module}.weight = None")
+        if body.is_built(eps):
+            return body.combine([x], Code(f"{module}({x.text})"), x.axes, node.out)
+        learned = [f"{module}.{name}" for name in (("weight", "bias") if kind == "LayerNorm" else ("weight",))]
+    sizes = ", ".join(body.extent(axis).text for axis in node.axes)
+    args = [x.text, f"({sizes},)", *learned, f"eps={body.static(eps).text}"]
+    return body.combine([x], Code(f"F.{function}({', '.join(args)})"), x.axes, node.out)
 
 
 def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -352,7 +355,7 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
         args = [seen, *args, *(val.text for val in laid.data if not val.number)]
         if laid.bias is not None:
             args.append(f"bias={laid.bias.text}")
-        elif cap is None and is_causal_but_for_data(node.seen):
+        elif cap is None and is_causal_but_for_data(node.seen) and not any(val.number for val in laid.data):
             args.append("causal=True")
         if numbers:
             args.append(f"numbers=({', '.join(numbers)},)")
