@@ -192,6 +192,7 @@ class BlockCall(Binding):
         now = {axis.id: axis for axis in frame.params}  # a derived width got its formula after it was made
         self.actual = [(now.get(formal.id, formal), actual) for formal, actual in self.actual]
         checker.keep_names_known(frame)
+        frame.running = {formal for formal, static in self.const_actual if self.body.frame.only_at_run_time(static)}
         return frame
 
     def _implicit(
@@ -683,7 +684,7 @@ class BlockCall(Binding):
                     wire.loose,
                 )
             )
-        consts = tuple(repr(const.value) for const in frame.const_params)
+        consts = tuple((repr(const.value), const in frame.running) for const in frame.const_params)
         return (id(self.block), frame.judge, axes, consts, lifted, tuple(arguments))
 
     # What comes of it.

@@ -393,7 +393,14 @@ class Body(Repeats):
                     help="compare it: `n > 0`",
                 )
                 decided = True
-            if decided is None:
+            if self.frame.only_at_run_time(static):
+                self.report(
+                    "E0323",
+                    "`if` is decided at build time, but this hangs on a width, whose size only a run knows",
+                    statement.condition.span,
+                    help="choose between values with `select(condition, x, y)`",
+                )
+            elif decided is None:
                 self.checker.undecided = True
         self.checker.decisions.append(bool(decided))
         taken = statement.then if decided is None or decided else statement.otherwise

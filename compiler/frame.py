@@ -41,6 +41,7 @@ class Frame:
     local_consts: dict[str, Static] = field(default_factory=dict)
     problems: list[tuple[Diagnostic, bool]] = field(default_factory=list)
     at: Span | None = None  # the statement at hand
+    running: set[Const] = field(default_factory=set)  # const parameters for which a call gives what only a run knows
     shared: dict[str, tuple[Graph, Span]] = field(default_factory=dict)  # the first call of one set of weights
     misdeclared: set[str] = field(default_factory=set)  # names of which nothing is known but that they are meant
 
@@ -74,6 +75,11 @@ class Frame:
         """Whether all that is not known of it is for each call to say. A depth always has a size in the end."""
         consts = (const.value is not None or const in self.const_params for const in consts_in(static))
         return all(consts) and all(axis.extent is not None or not axis.is_width for axis in axes_in(static))
+
+    def only_at_run_time(self, static: Static) -> bool:
+        """Whether nothing but a run knows it: it hangs on a width without a size, which no call will tell either."""
+        widths = (axis.is_width and axis.extent is None and axis.id not in self.open for axis in axes_in(static))
+        return any(widths) or any(const in self.running for const in consts_in(static))
 
     def axis_names(self) -> list[str]:
         return list(self.names)

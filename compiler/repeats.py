@@ -18,7 +18,7 @@ from .graph import Graph, Output, Repeat, Scalar, Type
 from .modules import checked_number, checked_size, size_static
 from .one_set import check_one_set
 from .sizes import substitute
-from .static import Const, ConstOf, Literal, Static, axes_in, hangs, known
+from .static import Const, ConstOf, Literal, Static, hangs, known
 from .wires import Wire, fits, show
 
 _MOST_PASSES = 10_000
@@ -152,7 +152,7 @@ class Repeats(Expressions):
     def _count(self, count: Static, span: Span) -> int | None:
         value = checked_number(self.frame, count, span)
         if value is None:
-            if any(axis.is_width and axis.extent is None for axis in axes_in(count)):
+            if self.frame.only_at_run_time(count):
                 self.report(
                     "E0207",
                     "the number of passes hangs on a width, but must be known at build time",

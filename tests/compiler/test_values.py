@@ -315,6 +315,24 @@ CASES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
         }""",
         (X,), 3 * X + 111,
     ),
+    "what the size of a width decides, where a call gives one of a fixed size": (
+        """
+        width three = 3, two = 2
+        depth d = 2
+        block f[n: width](x: [n, d]) -> [d] {
+            if |n| > 2 {
+                x = x * 10
+            }
+            repeat.more |n| {
+                x = x + 1
+            }
+            return sum[n](x)
+        }
+        model net(x: [three, d], y: [two, d]) -> [d] {
+            return f[three](x) + f[two](y)
+        }""",
+        (np.array([X, X, X]), np.array([X, X])), 3 * (10 * X + 3) + 2 * (X + 2),
+    ),
     "a scan": (
         """
         width t
