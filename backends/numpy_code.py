@@ -28,7 +28,7 @@ from .writing import is_path, passes, standard_imports, wrap
 
 
 class NumpyBody(Body):
-    """Emits one function. Weights are `w[at + "Q.weight"]`; `at` is the path of the instance, which a model has not."""
+    """Emits one function. Weights are `w[at + "Q.weight"]`; `at` is the path of the instance; the root has none."""
 
     def __init__(self, file: NumpyEmitter, plan: Plan) -> None:
         super().__init__(file, plan)
@@ -39,10 +39,12 @@ class NumpyBody(Body):
 
     @property
     def prefix(self) -> str:
-        return "" if self.graph.kind == "model" or self.plan.is_root else "at + "
+        return "at + " if self.plan.placed else ""
 
     def path(self, name: str) -> str:
-        """The path prefix of a nested instance."""
+        """The path prefix of a nested instance; a model that is called adds nothing to it."""
+        if not name:
+            return "at" if self.plan.placed else '""'
         return f'{self.prefix}"{name}."'
 
     def weight(self, weight: Weight) -> str:
@@ -209,7 +211,7 @@ class NumpyBody(Body):
         given = []
         if self.numpy.owns(graph):
             given.append("w")
-        if (self.numpy.owns(graph) or plan.on_path) and plan.graph.kind != "model":
+        if (self.numpy.owns(graph) or plan.on_path) and plan.placed:
             given.append(at)
         found = ["found=found"] if plan.on_path else []
         if plan.cached:
@@ -343,11 +345,10 @@ class NumpyEmitter(Emitter):
 
     def _function(self, plan: Plan, body: NumpyBody) -> str:
         args = []
-        model = plan.graph.kind == "model"
         owner = self.owns(plan.graph)
         if owner or plan.is_root:
             args.append("w: dict[str, Array]")
-        if (owner or plan.on_path) and not model and not plan.is_root:
+        if (owner or plan.on_path) and plan.placed:
             args.append("at: str")
         for val, item in zip(body.inputs, plan.graph.inputs, strict=True):
             kind = annotation(body, val, "Array")

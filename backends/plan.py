@@ -176,6 +176,7 @@ class Plan:
     captured: frozenset[int]  # ids of values to record
     results: str = ""  # the class of its results, where a model has several
     on_path: bool = False  # it, or something nested in it, records values
+    placed: bool = False  # its callers say where it stands: not those that call a model as their own
     # Filled while emitting, and joined until nothing changes:
     inputs: list[InputState] = field(default_factory=list)
     outputs: list[OutputState | None] = field(default_factory=list)
@@ -269,6 +270,12 @@ class Program:
         self.forward = tuple(self.plans)
         for graph in steps:
             self._visit(graph, frozenset(), "")
+        for plan in reversed(self.plans):  # callers first
+            for node in plan.graph.nodes:
+                for child in children(node):
+                    own = child.kind == "model" and isinstance(node, Call) and not node.name
+                    callee = self.plan(child)
+                    callee.placed = callee.placed or plan.placed or not own
         for plan in self.plans:
             wish, number = plan.name, 1
             while self._names.is_taken(plan.name):

@@ -384,10 +384,10 @@ class TorchBody(Body):
         """What a class on the way to a captured value takes besides: where it stands, and where to put the value."""
         if not plan.on_path:
             return []
-        if self.plan.is_root or self.graph.kind == "model":
-            at = f'"{path}."' if "{" not in path else f'f"{path}."'
-        else:
+        if self.plan.placed:
             at = f'f"{{at}}{path}."'
+        else:
+            at = f'"{path}."' if "{" not in path else f'f"{path}."'
         return [f"at={at}", "found=found"]
 
     def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
@@ -397,6 +397,8 @@ class TorchBody(Body):
             given = self.built(plan, node.graph, dict(node.axes), dict(node.consts), self.built_size, self.built_const)
             self.bases.setdefault(plan.name, (plan, given))
             extra = ["found=found"] if plan.on_path else []
+            if plan.on_path and plan.placed:
+                extra = ["at=at" if self.plan.placed else 'at=""', *extra]
             return f"{plan.name}.forward({', '.join(['self', *args, *keywords, *extra])})"
         made = self.made(plan, node.graph, dict(node.axes), dict(node.consts))
         name = self.submodule(node.name, made, self.torch.owns(node.graph))
@@ -533,7 +535,7 @@ class TorchBody(Body):
     # -- captures -----------------------------------------------------------------------------------------------
 
     def found_at(self, label: str) -> str:
-        return f'"{label}"' if self.graph.kind == "model" else f'f"{{at}}{label}"'
+        return f'f"{{at}}{label}"' if self.plan.placed else f'"{label}"'
 
     # -- a model's border ---------------------------------------------------------------------------------------
 
@@ -694,10 +696,8 @@ class TorchEmitter(Emitter):
         more += ["device: torch.device"] if plan.wants_device else []
         more += ["dtype: torch.dtype"] if plan.wants_dtype else []
         if plan.on_path:
-            if plan.graph.kind == "model":
-                more += [] if plan.is_root else ["found: dict[str, Tensor]"]
-            else:
-                more += ["at: str", "found: dict[str, Tensor]"]
+            more += ["at: str"] if plan.placed else []
+            more += [] if plan.is_root else ["found: dict[str, Tensor]"]
         if plan.cached and not (plan.is_root and plan.method == "prepare"):
             args.append("cache: Cache")
         if plan.is_root and plan.method == "step":

@@ -10,7 +10,7 @@ from ..dsl.source import Span
 from .axes import Axis, Kind
 from .modules import BlockDef, checked_size, size_static
 from .names import listed, nearest
-from .static import Const, Static
+from .static import Const, Static, axes_in
 from .wires import Wire, show
 
 if TYPE_CHECKING:
@@ -241,9 +241,8 @@ class Binding:
             return None
         static = body.in_this_pass(Kind.DEPTH, static)
         extent = checked_size(body.frame, static, value.span, name)
-        return self.checker.session.axis(
-            name, Kind.DEPTH, extent=extent, size=None if extent else static, span=value.span
-        )
+        formula = static if extent is None or axes_in(static) else None
+        return self.checker.session.axis(name, Kind.DEPTH, extent=extent, size=formula, span=value.span)
 
     # Arguments.
 

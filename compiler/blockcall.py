@@ -797,7 +797,8 @@ class BlockCall(Binding):
         """Calls of a shared block have one set of weights, so they need it in one shape, and one class serves them."""
         if self.shared is None or not owns(graph, self.checker.owners):
             return True
-        known, place = self.body.frame.shared.setdefault(self.shared, (graph, self.call.span))
+        shared = self.body.shares[self.shared]
+        known, place = shared.first = shared.first or (graph, self.call.span)
         if known is graph:
             return True
         first = weight_shapes(known)

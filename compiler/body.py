@@ -19,6 +19,7 @@ from .opcall import OpCall
 from .ops import OPS
 from .ragged import refuse_ragged
 from .repeats import Repeats
+from .scope import Shared
 from .sizes import largest
 from .static import ConstOf, SizeOf, Static, hangs
 from .wires import Wire, fits, show, show_axes, show_type
@@ -244,7 +245,7 @@ class Body(Repeats):
             self.env[statement.name.text] = None
             return
         if self.may_own(statement.name.text, statement.name.span):
-            self.shares[statement.name.text] = statement
+            self.shares[statement.name.text] = Shared(statement.name, statement.block)
             self.outside -= {statement.name.text}
             self.builder.own(statement.name.text, statement.name.span, self)
 

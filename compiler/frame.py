@@ -42,7 +42,6 @@ class Frame:
     problems: list[tuple[Diagnostic, bool]] = field(default_factory=list)
     at: Span | None = None  # the statement at hand
     running: set[Const] = field(default_factory=set)  # const parameters for which a call gives what only a run knows
-    shared: dict[str, tuple[Graph, Span]] = field(default_factory=dict)  # the first call of one set of weights
     misdeclared: set[str] = field(default_factory=set)  # names of which nothing is known but that they are meant
 
     @classmethod

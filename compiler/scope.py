@@ -10,7 +10,7 @@ from ..dsl import syntax as s
 from ..dsl.source import Span
 from .axes import Axis, Kind
 from .builder import Builder
-from .graph import IndexInto, Scalar, Type
+from .graph import Graph, IndexInto, Scalar, Type
 from .names import nearest, undeclared
 from .static import SizeOf, Static, hangs
 from .wires import Wire, show
@@ -18,6 +18,15 @@ from .wires import Wire, show
 if TYPE_CHECKING:
     from .blocks import Checker
     from .frame import Frame
+
+
+@dataclass
+class Shared:
+    """A set of weights, made where `share name = block` stands: anew for each pass of a repeat that it is in."""
+
+    name: s.Ident
+    block: s.Ident
+    first: tuple[Graph, Span] | None = None  # the first call, which the others are like
 
 
 @dataclass
@@ -31,7 +40,7 @@ class Scope:
     returned: list[tuple[s.Return, list[Wire | None]]] = field(default_factory=list)
     assigned: dict[str, Span] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
-    shares: dict[str, s.Share] = field(default_factory=dict)
+    shares: dict[str, Shared] = field(default_factory=dict)
     outside: frozenset[str] = frozenset()  # shares that stand before the repeat around this
     gone: dict[str, Span] = field(default_factory=dict)  # variables of a repeat that has ended
     untaken: dict[str, Span] = field(default_factory=dict)  # variables of a branch that is not taken

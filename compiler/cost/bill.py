@@ -247,7 +247,7 @@ def _values(graph: Graph, scope: Scope, given: Mapping[str, Number]) -> tuple[di
         if size is None:
             size = axis.bound if axis.bound is not None else ASSUMED
             assumed.append(axis.name)
-        for symbol in scope.size(axis).symbols:
+        for symbol in scope.own(axis).symbols:
             values[symbol] = size
         if axis.bound is not None:
             values[bound_symbol(axis)] = axis.bound

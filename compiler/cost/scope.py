@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..axes import Axis
 from ..graph import Call, Scan
 from ..static import Arith, Const, ConstOf, Literal, SizeOf, Static
-from .polynomial import CONST, DEPTH, ONE, WIDTH, Poly, Symbol, apply, product
+from .polynomial import CONST, DEPTH, WIDTH, Poly, Symbol, apply, product
 
 
 @dataclass
@@ -44,9 +44,15 @@ class Scope:
             size = named(apply("is", (self.number(axis.size),), axis.label), axis.label, rank)
             self.sizes.derived[axis] = size
             return size
-        if axis.extent == 1:
-            return ONE
+        if axis.family not in self.sizes.families and axis.extent is not None:
+            return Poly.of(axis.extent)  # a number that a call gives
         return self.sizes.families.setdefault(axis.family, Poly.of(base_symbol(axis)))
+
+    def own(self, axis: Axis) -> Poly:
+        """|axis| of an axis of the model at the top, whose size has a symbol: the same model may have another."""
+        if axis.extent != 1:
+            self.sizes.families.setdefault(axis.family, Poly.of(base_symbol(axis)))
+        return self.size(axis)
 
     def bound(self, axis: Axis) -> Poly:
         """What storage along it needs: its size, or the bound of a bounded width (D14)."""

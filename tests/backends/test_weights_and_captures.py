@@ -393,3 +393,32 @@ model net(x: [d]) -> [d] {
     model, x = attnc.loads(text).model("net"), np.array([1.0, -2.0])
     np.testing.assert_array_equal(model.numpy()(x), -x)
     np.testing.assert_array_equal(model.torch()(torch.as_tensor(x).float()), -x)
+
+
+def test_inside_of_a_model_that_a_block_calls() -> None:
+    """A model adds nothing to a path, but its caller does: what is in it stands, as its weights do, under the block."""
+    text = """
+width t
+depth d = 3
+model inner(x: [t, d]) -> [t, d] {
+    y = linear.W[d -> d](x)
+    return x + y
+}
+block outer(x: [t, d]) -> [t, d] {
+    return inner(x)
+}
+model net(x: [t, d]) -> [t, d] {
+    repeat.again 2 shared {
+        x = outer(x)
+    }
+    return x
+}
+"""
+    model, x = attnc.loads(text).model("net"), np.arange(6.0).reshape(2, 3)
+    given = {"again.outer.W.weight": np.eye(3), "again.outer.W.bias": np.ones(3)}
+    net = model.torch(weights=given, dtype=torch.float64, capture=("again.outer.y",))
+    with torch.no_grad():
+        found = [model.numpy(given, capture=("again.outer.y",))(x), net(torch.as_tensor(x))]
+    for result, seen in found:
+        np.testing.assert_allclose(seen["again.outer.y"].value, 2 * x + 2)  # of the last pass
+        np.testing.assert_allclose(result, 4 * x + 3)

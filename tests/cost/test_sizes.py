@@ -192,3 +192,29 @@ model net(x: [seq, other]) -> [seq] {
     assert found.parameters.value == 2 * (4 + 1) * 9
     again = attnc.loads(spec, sizes={"other": 4}).model("net").cost(seq=10)
     assert (again.macs.value, again.peak.value) == (found.macs.value, found.peak.value)
+
+
+def test_sizes_that_calls_give() -> None:
+    """A number that a call gives for a depth is one; a formula follows the sizes that it is made of."""
+    text = """
+width t
+depth d = 8
+block feed[up: depth](x: [d]) -> [d] {
+    return linear.down[up -> d](relu(linear.up[d -> up](x)))
+}
+model net(x: [t, d]) -> [t, d] {
+    x = feed.numbered[up = 5](x)
+    repeat.passes i in 2 {
+        x = feed.made[up = d * (i + 2)](x)
+    }
+    return x
+}
+"""
+
+    def parameters(d: int) -> int:
+        return sum(2 * d * up + d + up for up in (5, 2 * d, 3 * d))
+
+    model = attnc.loads(text).model("net")
+    assert model.cost().parameters.value == parameters(8)
+    assert model.cost(d=4).parameters.value == parameters(4)
+    assert attnc.loads(text, sizes={"d": 4}).model("net").cost().parameters.value == parameters(4)
