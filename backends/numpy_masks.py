@@ -50,7 +50,7 @@ def attend_few(Q: Array, K: Array, V: Array, mask: Array | None, bias: Array | N
     if bias is not None:
         scores = scores + bias.astype(scores.dtype, copy=False)
     hides = mask is not None and not mask.all()  # not from one new item, which comes behind all that it sees
-    if mask is not None and hides:
+    if mask is not None and (hides or (mask.ndim > 2 and np.broadcast(mask, scores).shape != scores.shape)):
         scores = np.where(mask, scores, scores.dtype.type(-np.inf))
     some = K.shape[-2] > 0 and bias is None and not hides  # there surely is a key for each query
     least = -np.inf if some else np.finfo(scores.dtype).min

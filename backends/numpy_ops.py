@@ -56,7 +56,7 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         order = (*shared, *left, *right, *over)
         x, y = body.align(a, order, short=True), body.align(b, order, short=True)
         text = Code(f"{x.code.at(TERM)} * {y.code.at(TERM + 1)}", TERM)
-        total = body.combine([x, y], text, order, out, kind="real")
+        total = body.combine([x, y], text, order, out)
         if not over:
             return total
         places = dims(total, over)
@@ -69,13 +69,12 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         if len(right) == 1:
             body.helper("linear")
             matrix = b.atom if b.axes[-1] == over[0] else f"{b.atom}.T"
-            return _result(body, a, b, Code(f"linear({a.text}, {matrix})"), kept, out)
-        return _result(body, a, b, Code(f"{a.code.at(TERM)} @ {b.code.at(TERM + 1)}", TERM), kept, out)
+            return body.combine([a, b], Code(f"linear({a.text}, {matrix})"), kept, out)
+        return body.combine([a, b], Code(f"{a.code.at(TERM)} @ {b.code.at(TERM + 1)}", TERM), kept, out)
     rows, columns = left[-1:], right[-1:]
     wide_left, wide_right = left[:-1], right[:-1]
     first = body.align(a, (*shared, *wide_left, *wide_right, *rows, *over))
-    lies = tuple(axis for axis in (*shared, *wide_left, *right, *over) if axis in b.axes)
-    straight = len(over) == 1 and b.axes != lies  # what is moved anyway is moved at once
+    straight = len(over) == 1 and b.axes != (*shared, *right, *over)  # what is moved anyway is moved at once
     ends = (*over, *columns) if straight else (*columns, *over)
     second = body.align(b, (*shared, *wide_left, *right[:-1], *ends), short=True)
     if len(over) > 1:
@@ -91,11 +90,7 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         code = Code(f"{code.at(ATOM)}[..., 0, :]")
     if not columns:
         code = Code(f"{code.at(ATOM)}[..., 0]")
-    return _result(body, a, b, code, (*shared, *wide_left, *wide_right, *rows, *columns), out)
-
-
-def _result(body: NumpyBody, a: Val, b: Val, code: Code, order: Sequence[Axis], out: Value) -> Val:
-    return body.combine([a, b], code, order, out, table=a.table and b.table)
+    return body.combine([a, b], code, (*shared, *wide_left, *wide_right, *rows, *columns), out)
 
 
 def _summed(body: NumpyBody, x: Val, axes: Sequence[Axis], out: Value) -> Val:
@@ -103,7 +98,7 @@ def _summed(body: NumpyBody, x: Val, axes: Sequence[Axis], out: Value) -> Val:
     if not axes:
         return x
     kept = without(x, axes)
-    return body.combine([x], Code(f"{x.atom}.sum({dims(x, axes)})"), kept, out, table=x.table)
+    return body.combine([x], Code(f"{x.atom}.sum({dims(x, axes)})"), kept, out)
 
 
 def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -125,7 +120,7 @@ def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 def embed(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     ids = body._checked(vals[0], node.axes[0])
     val = body.combine([ids], Code(f"{body.weight(node.weights[0])}[{ids.text}]"), (*ids.axes, *node.made), node.out)
-    if len(node.made) != 1:
+    if len(node.made) > 1:
         val = replace(val, code=Code(body.unflatten(val, -1, node.made)))
     return val
 
@@ -154,16 +149,15 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         mask = body.full(mask, axes)
         kept = without(mask, axes)
         code = Code(f"{mask.atom}.sum({dims(mask, axes)})")
-        total = body.combine([mask], code, kept, out, kind="int")
+        total = body.combine([mask, x], code, kept, out, kind="int")
         if kind == "real":
             total = body.real(total, is_table(out))
-        by = x.code
-        if by.text != "1":
-            total = replace(total, code=Code(f"{total.code.at(TERM)} * {by.at(TERM + 1)}", TERM))
-        return replace(total, needs=x.needs | mask.needs, names=total.names | x.names)
+        if x.text != "1":
+            total = replace(total, code=Code(f"{total.code.at(TERM)} * {x.code.at(TERM + 1)}", TERM))
+        return total
     if x.number:
         dtype = body.dtype_of(kind, is_table(out))
-        x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False, table=is_table(out))
+        x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False)
     fed = [x]
     if mask is None:
         x = body.full(x, axes)
@@ -179,8 +173,7 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             text = operator("or", [operator("not", [mask.code]), x.code])
         else:
             text = Code(f"np.where({mask.text}, {x.text}, {low})")
-        x = body.combine(fed, text, order, out, kind=x.kind, table=x.table)
-        x = body.full(x, axes)
+        x = body.full(body.combine(fed, text, order, out, kind=x.kind), axes)
     else:
         x, mask, order = masked(body, node, x, mask)
         fed = [x, mask]

@@ -70,8 +70,7 @@ class QueryBlock:
             column += b - a
         blind: Tensor | None = None
         if hidden is not None and not any(every for _, _, every in self.runs):
-            blind = hidden.amax(-1, keepdim=True) < 0
-            hidden.masked_fill_(blind, 0)  # what softmax makes of these is taken away: of -inf it makes no numbers
+            blind = hidden.amax(-1, keepdim=True) < 0  # softmax makes no numbers of these rows: they become 0
         found = hidden, blind if blind is not None and blind.any() else None
         if hidden is None or hidden.numel() <= 2**14:
             self.known = found
@@ -255,9 +254,9 @@ def gradients_again(
 BLOCKS: dict[object, list[QueryBlock]] = {}  # by mask and widths: made once, for all layers and calls
 
 
-def blocks_of(seen: Callable[..., Any], n: int, m: int, data: Sequence[Tensor], dtype: torch.dtype) -> list[QueryBlock]:
+def blocks_of(seen: Callable[..., Any], n: int, m: int, data: Sequence[Tensor]) -> list[QueryBlock]:
     """The blocks of n queries. Those of the last masks that read no data are known."""
-    key = (seen.__code__, seen.__defaults__, n, m, dtype)
+    key = (seen.__code__, seen.__defaults__, n, m)
     known = None if data else BLOCKS.get(key)
     if known is not None:
         return known
@@ -295,7 +294,7 @@ def block_attention(
     turned = Q.shape[0] > math.prod(shape[1:own])
     if turned:  # the longer one goes into one product
         given = [None if x is None else x.transpose(0, 1) for x in given]
-    blocks = blocks_of(seen, Q.shape[-2], K.shape[-2], [x for x in given[4:] if x is not None], Q.dtype)
+    blocks = blocks_of(seen, Q.shape[-2], K.shape[-2], [x for x in given[4:] if x is not None])
     graded = torch.is_grad_enabled() and any(x.requires_grad for x in given if x is not None)
     weights = sum(block.rows * block.width for block in blocks)
     if graded and weights > KEPT * 2 * Q.shape[-2] * (Q.shape[-1] + V.shape[-1]):

@@ -186,7 +186,7 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         return total
     if x.number:
         dtype = body.dtype_of(kind, is_table(out))
-        x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False, table=is_table(out))
+        x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False)
     if mask is None:
         x = body.full(x, axes)
         fed = [x]
@@ -219,7 +219,6 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             count = body.combine(
                 [mask], Code(f"{mask.text}.sum({dims(mask, axes)}).clamp(min=1)"), without(mask, axes), out
             )
-            count = body.align(count, kept, short=True)
             code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
         return body.combine([x], code, kept, out)
     return body.combine([x], Code(f"{x.atom}.{name}({where})"), kept, out)

@@ -75,3 +75,11 @@ def test_attention_of_few_to_nothing_is_zero(size: int) -> None:
     np.testing.assert_array_equal(numpy_masks.attention(Q, K[:, :0], K[:, :0]), 0 * Q)
     bias = np.where(mask, np.float32(0), np.float32(-np.inf))
     np.testing.assert_array_equal(numpy_masks.attention(Q, K, K, None, bias), some)
+
+
+@pytest.mark.parametrize("batch", [0, 2])
+def test_attention_of_few_has_the_batch_of_a_mask_that_hides_nothing(batch: int) -> None:
+    Q, K = np.ones((3, 4)), np.ones((5, 4))
+    assert numpy_masks.attention(Q, K, K, np.ones((batch, 3, 5), bool)).shape == (batch, 3, 4)
+    seen = numpy_masks.masked_attention(lambda q, k, real: real, Q, K, K, np.ones((batch, 1, 5), bool))
+    assert seen.shape == (batch, 3, 4)

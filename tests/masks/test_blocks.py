@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random as rolls
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from torch import Tensor
 from attnc.backends import torch_blocks
 from attnc.backends.torch_masks import masked_attention
 
-from .predicates import causal, gaps, window
+from .predicates import anchored, causal, gaps, window
 
 
 def by_hand(seen: Any, Q: Tensor, K: Tensor, V: Tensor, *data: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -67,6 +68,55 @@ def test_values_and_gradients(lead: tuple[int, ...], shared: tuple[int, ...]) ->
             close(*(torch.autograd.grad(x, [*inputs, upstream]) for x in sums))
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_leading_axes_that_any_of_them_lacks(seed: int) -> None:
+    """Queries, keys, values, data and a bias, each with some of the leading axes; gradients of all or of one, and of
+    these gradients too.
+
+    Of `gaps` and `anchored`, the later queries see runs of keys with a gap between them.
+    """
+    draw = rolls.Random(seed)
+    torch.manual_seed(seed)
+    lead = [draw.choice((2, 3)) for _ in range(draw.choice((1, 2, 2, 3)))]
+
+    def some(*ends: int) -> Tensor:
+        """Fewer leading axes than there are, or size 1 where there is one."""
+        return random(*[draw.choice((1, size)) for size in lead][draw.choice((0, 0, 1)) :], *ends)
+
+    n, m = draw.choice(((150, 200), (90, 210), (200, 130), (270, 270)))
+    seen = anchored if n == 270 else draw.choice((gaps, causal, window))
+    scale = draw.choice((None, 0.3))
+    Q, K, V = some(n, 4), some(m, 4), some(m, 3)
+    bias = some(draw.choice((1, n)), draw.choice((1, m))) if seed % 4 else None
+    data = [some(1, m) > 0.2] if seen is window else []
+    inputs = [x for x in (Q, K, V, bias) if x is not None]
+    inputs = draw.sample(inputs, draw.choice((1, 1, len(inputs))))
+    for x in (Q, K, V, bias):
+        if x is not None and not any(x is one for one in inputs):
+            x.requires_grad_(False)
+    found = masked_attention(seen, Q, K, V, *data, bias=bias, scale=scale)
+    expected = by_hand(seen, Q if scale is None else Q * scale * 2, K, V, *data, bias=bias)
+    torch.testing.assert_close(found, expected)
+    upstream = random(*found.shape)
+    right = torch.autograd.grad(expected, inputs, upstream, create_graph=True)
+    close(torch.autograd.grad(found, inputs, upstream, retain_graph=True), right)
+    again = torch.autograd.grad(found, inputs, upstream, create_graph=True)
+    close(again, right)
+    sums = [sum(x.square().sum() for x in each) for each in (again, right)]
+    close(*(torch.autograd.grad(x, [*inputs, upstream], materialize_grads=True) for x in sums))
+
+
+def test_more_heads_than_one_product_takes() -> None:
+    """And weights in more pieces of memory than one."""
+    torch.manual_seed(0)
+    lead, n = (1, 130), 250
+    Q, K, V, bias = random(*lead, n, 2), random(*lead, n, 2), random(*lead, n, 3), random(*lead[1:], 1, n)
+    found, expected = masked_attention(causal, Q, K, V, bias=bias), by_hand(causal, Q, K, V, bias=bias)
+    torch.testing.assert_close(found, expected)
+    upstream = random(*found.shape)
+    close(*(torch.autograd.grad(out, (Q, K, V, bias), upstream) for out in (found, expected)))
+
+
 def test_one_tensor_as_queries_keys_and_values() -> None:
     x = random(1, 2, 100, 4)
     found, expected = masked_attention(causal, x, x, x), by_hand(causal, x, x, x)
@@ -96,7 +146,8 @@ def test_blocks_are_made_once_for_layers_and_calls(monkeypatch: pytest.MonkeyPat
     close(torch.autograd.grad(out.sum(), Q, create_graph=True), right)
     assert {next(iter(torch_blocks.BLOCKS)): known} == torch_blocks.BLOCKS
     for far in range(20):
-        masked_attention(lambda q, k, near=far: (k <= q) & (q - k <= near), Q, Q, Q)
+        found = masked_attention(lambda q, k, near=far: (k <= q) & (q - k <= near), Q, Q, Q)
+        torch.testing.assert_close(found, by_hand(lambda q, k, near=far: (k <= q) & (q - k <= near), Q, Q, Q))
         assert len(torch_blocks.BLOCKS) <= 8
     for near in range(2, 4):  # what it is made with is not in its code
         expected = by_hand(lambda q, k: abs(q - k) < near, Q, Q, Q)  # noqa: B023
