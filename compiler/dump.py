@@ -82,14 +82,15 @@ def _kinds(node: Repeat) -> str:
 
 
 def _term(term: Term) -> str:
-    """A mask of positions, operators before what they act on."""
+    """A mask of positions, operators before what they act on; data with what it is called, and a number known of it."""
     match term:
         case Index(axis):
             return axis.name
         case Number(static):
             return show_static(static)
-        case Leaf(value):
-            return f"%{value.id}"
+        case Leaf(value, name, known=number):
+            called = f":{name.replace(' ', '')}" if name not in ("", value.name) else ""
+            return f"%{value.id}{called}" + ("" if number is None else f"={number}")
         case Op(op, args):
             return f"({op} {' '.join(map(_term, args))})"
 

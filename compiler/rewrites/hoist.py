@@ -83,8 +83,6 @@ class _Hoister:
         values = {item.value.id: arg for item, arg in zip(parts.graph.inputs, node.args, strict=True)}
         terms = Terms(caller, parts.graph, dict(node.axes), dict(node.consts), values)
         caller.bring(parts.taken, terms)
-        for value in parts.given:
-            terms.type(value.type)
         left = [arg for place, arg in enumerate(node.args) if place not in parts.unread]
         args = (*left, *(values[value.id] for value in parts.given))
         return replace(node, graph=body, args=args, axes=tuple(terms.axes.items()))
@@ -170,8 +168,7 @@ class _Hoister:
         given = [change.get(value.id, value) for value in given if value.id in change or value.id not in inputs]
         before = {value.id for node in graph.nodes for value in reads(node)}
         after = {value.id for node in nodes for value in reads(node)} | {one.value.id for one in graph.outputs}
-        gone = {item.value.id for item in graph.inputs if item.value.role <= Role.TABLE} & (before - after)
-        unread = frozenset(place for place, item in enumerate(graph.inputs) if item.value.id in gone & set(still))
+        unread = frozenset(place for place, item in enumerate(graph.inputs) if item.value.id in before - after)
         return _Parts(graph, (*reversed(taken), *casts), tuple(given), nodes, unread, fresh)
 
 

@@ -122,7 +122,7 @@ class _Maps:
         nodes: list[Node] = []
         for place, node in enumerate(graph.nodes):
             match node:
-                case Apply(op="linear") if not node.each and node.axes:
+                case Apply(op="linear") if not node.each:
                     nodes.append(replace(node, op="map"))
                 case Apply(op="dot"):
                     nodes.append(_product(node, params) or node)
@@ -147,14 +147,14 @@ class _Maps:
 
 def _product(node: Apply, params: Mapping[int, Parameter]) -> Apply | None:
     """A contraction with a matrix [out, in] as a map, as where the embedding gives the scores."""
-    if len(node.operands) != 2 or len(node.axes) != 1:
+    if len(node.operands) != 2:
         return None
     for x, other in (node.operands, node.operands[::-1]):
         found = params.get(other.id)
         if found is None or x.id in params or len(found.weight.dims) != 2:
             continue
         out, inner = found.weight.dims
-        if inner == node.axes and len(out) == 1 and out[0] not in x.type.axes and out[0].extent is not None:
+        if inner == node.axes and out[0] not in x.type.axes:
             return replace(node, op="map", operands=(x,), made=out, weights=(found.weight,))
     return None
 

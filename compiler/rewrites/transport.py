@@ -108,7 +108,6 @@ class Terms:
                     out=outs[0],
                     axes=tuple(map(self.axis, node.axes)),
                     made=tuple(map(self.axis, node.made)),
-                    each=tuple(map(self.axis, node.each)),
                     options={name: self.static(value) for name, value in node.options.items()},
                 )
             case Call():

@@ -13,6 +13,10 @@ from torch import nn
 
 import attnc
 from attnc.backends import numpy_decoding, numpy_maps, torch_cache, torch_maps
+from attnc.backends.lower import lower, stepping
+from attnc.compiler.rewrites.join_maps import weights_together
+
+from .steps import check_steps
 
 SPEC = """
 use std.attention: multihead, model, heads
@@ -204,6 +208,55 @@ def test_numpy_weights_lie_side_by_side_and_may_change(model: attnc.Model) -> No
     check()
     net.weights["layers.1.self.K.weight"] = net.weights["layers.1.self.V.weight"]  # a neighbour, but the wrong one
     check()
+
+
+def test_which_weights_lie_side_by_side() -> None:
+    """Those of the maps of one value over the same axes: once for each pass that has weights of its own."""
+    text = """
+width n
+depth d = 4, e = 3, vocab = 5
+depth d2 like d, d3 like d
+const layers = 3
+block gated(x: [n, d]) -> [n, d] {
+    return linear.down[e -> d](linear.gate[d -> e](x) * linear.up[d -> e](x))
+}
+model f(x: [n, d], t: [n, d, e]) -> [n, vocab] causal n {
+    param E: [vocab, d]
+    x = linear.a[d -> d](x) + linear.b[d3 -> d](x[d as d2][d2 as d3]) + x * sum[vocab](dot[d](x, E))
+    x = x * sum[e, vocab](linear.rows[d -> vocab](t) * sum[d](linear.columns[e -> vocab](t)))
+    repeat.same layers shared {
+        x = x + gated.fed(x)
+    }
+    repeat.deep i in layers {
+        if i == 1 {
+            x = x + gated.fed(x)
+        } else {
+            x = x + linear.one[d -> d](x) * linear.two[d -> d](x)
+        }
+    }
+    share g = gated
+    return dot[d](g(g(x)) + x, E)
+}
+"""
+    model = attnc.loads(text).model("f")
+    check_steps(model, widths=(4,), seeds=(0,), dtypes=("float64",))
+    graph = model._sized
+    step = stepping(graph, lower(graph)[0]).step
+    assert step is not None
+    assert [" ".join(path.removesuffix(".weight") for path in together) for together in weights_together(step)] == [
+        "a b E",
+        "rows",
+        "columns",
+        "E",
+        "same.fed.gate same.fed.up",
+        "same.fed.down",
+        "deep.0.one deep.0.two",
+        "deep.1.fed.gate deep.1.fed.up",
+        "deep.1.fed.down",
+        "deep.2.one deep.2.two",
+        "g.gate g.up",
+        "g.down",
+    ]
 
 
 def test_a_block_with_weights_is_a_step_of_itself_whatever_else_it_does() -> None:

@@ -1,7 +1,7 @@
 """What each pass makes of small graphs, node by node: `rewritten/*.txt`.
 
 A model that all cases of a file share; then for each what stands in the place of BODY, and behind `|` the graph after
-the pass.
+the pass. `hoist_of_steps.txt`: the steps of such models.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def after(text: str, name: str) -> str:
     graph: Graph = attnc.loads(text).model("f")._sized
     if name == "ragged":  # the first of all: what a model with ragged widths is
         return nodes(alive(graph))
-    if name == "join_maps":
+    name, of_steps, _ = name.partition("_of_steps")
+    if name == "join_maps" or of_steps:
         step = derived(graph, lower(graph)[0]).step
         assert step is not None
         graph = step
