@@ -18,7 +18,7 @@ from .graph import Graph, Output, Repeat, Scalar, Type
 from .modules import checked_number, checked_size, size_static
 from .one_set import check_one_set
 from .sizes import substitute
-from .static import Const, ConstOf, Literal, Static, hangs, known
+from .static import Const, ConstOf, Literal, SizeOf, Static, hangs, known, turns
 from .wires import Wire, fits, show
 
 _MOST_PASSES = 10_000
@@ -80,6 +80,8 @@ class Repeats(Expressions):
                 )
         outside = self._join_outside(builders)
         graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
+        # An axis whose size hangs on the pass is none of the block's: it has no one size.
+        self.frame.own_axes = [axis for axis in self.frame.own_axes if not turns(SizeOf(axis), index)]
         args = tuple(self.builder.take(w) for w in [*body.starts, *outside])
         outs = tuple(
             self.builder.value(w.type, w.role, statement.span, text) for text, w in zip(carried, body.ends, strict=True)

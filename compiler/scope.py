@@ -157,10 +157,10 @@ class Scope:
         return None if any(axis is None for axis in found) else [axis for axis in found if axis is not None]
 
     def lookup(self, name: s.Ident) -> Static | None:
-        """A name in a declaration: an axis is its size."""
+        """A name in a declaration: an axis is its size, and one that hangs on the pass of a repeat is its formula."""
         axis = self.frame.axis(name.text)
         if axis is not None:
-            return SizeOf(axis)
+            return axis.size if axis.extent is None and axis.size is not None and hangs(axis.size) else SizeOf(axis)
         const = self.frame.const(name.text)
         if const is not None:
             return const

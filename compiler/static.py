@@ -176,6 +176,12 @@ def hangs(static: Static) -> bool:
     return any(const.value is None for const in consts_in(static))
 
 
+def turns(static: Static, index: Const | None) -> bool:
+    """Whether the number of a pass decides it, be it by way of the sizes of axes."""
+    sizes = (axis.size for axis in axes_in(static) if axis.extent is None)
+    return index in consts_in(static) or any(size is not None and turns(size, index) for size in sizes)
+
+
 def exact(static: Static) -> Static:
     """The size of an axis, in which `/` divides exactly (D1); what floor and ceil round may well be a fraction."""
     match static:

@@ -85,7 +85,10 @@ class Route:
         return replace(self, form=self.form.over(names))
 
     def put(self, index: Symbol, by: Poly) -> Route:
-        return replace(self, own=self.own.put(index, by), steps=tuple(step.put(index, by) for step in self.steps))
+        local = None if self.local is None else self.local.put(index, by)
+        return replace(
+            self, own=self.own.put(index, by), steps=tuple(step.put(index, by) for step in self.steps), local=local
+        )
 
     def further(self, left: Poly = ZERO, right: Poly = ZERO, hops: Poly = ZERO) -> Route:
         return replace(self, own=self.own + Span(left, right, hops))
@@ -369,7 +372,10 @@ class Reach:
         if step.all == NOWHERE:
             return [replace(old, form=step.form if step.form.terms else old.form)]
         here = step if index is None else step.put(index, Poly.of(first))
-        local = None if step.local is None else self._nested(old, step.local)
+        if index is not None and step.local is not None:  # the pass of the largest blocks
+            every_pass = (step.put(index, Poly.of(number)) for number in range(first, int(count.at(self.values))))
+            here = max(every_pass, key=lambda one: one.local.at(self.values) if one.local is not None else 0)
+        local = None if here.local is None else self._nested(old, here.local)
         old = replace(old, form=step.form, local=local, sure=old.sure and step.sure)
         near, far = sorted((here.all.left.at(self.values), here.all.right.at(self.values)))
         whole = self.whole.at(self.values)

@@ -99,8 +99,10 @@ class Scope:
         return axis.size is None and axis not in self._axes and axis.family not in self.sizes.families
 
     def turn(self, index: Const | None, number: Poly) -> Scope:
-        """The scope of one pass of a repeat."""
-        return self if index is None else Scope(self._axes, self._consts | {index: number}, self._bounds, self.sizes)
+        """The scope of one pass of a repeat, with sizes of its own: they may hang on its number."""
+        if index is None:
+            return self
+        return Scope(dict(self._axes), self._consts | {index: number}, self._bounds, self.sizes)
 
 
 def base_symbol(axis: Axis) -> Symbol:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..axes import Axis
 from ..graph import Apply, Call, Constant, Graph, IndexInto, Positions, Repeat, Role, Scan, Value, makes, owns, reads
-from ..static import Const, Static, axes_in, consts_in, known
+from ..static import Const, SizeOf, Static, axes_in, consts_in, known, turns
 from .merge import RANDOM, STATEFUL, pure
 
 FREE = ("rename", "broadcast", "split", "merge", "int", "positions")  # hardly work: they stay where they are read
@@ -105,13 +105,16 @@ class Tables:
         old: the body as it was when the model was looked at.
         """
 
+        def outside(axis: Axis) -> bool:
+            return self.outside(old, axis) and not turns(SizeOf(axis), index)
+
         def fixed(static: Static) -> bool:
-            return index not in consts_in(static) and all(self.outside(old, axis) for axis in axes_in(static))
+            return not turns(static, index) and all(map(outside, axes_in(static)))
 
         def fits(value: Value) -> bool:
             element = value.type.element
             axes = [*value.type.axes, element.axis] if isinstance(element, IndexInto) else value.type.axes
-            return all(self.outside(old, axis) for axis in axes)
+            return all(map(outside, axes))
 
         found: dict[int, bool] = {}
         for place, item in enumerate(graph.inputs):
@@ -128,11 +131,11 @@ class Tables:
                     ok, work = True, False
                 case Apply():
                     ok, work = _table(node) and all(map(fixed, node.options.values())), node.op not in FREE
-                    ok = ok and all(self.outside(old, axis) for axis in (*node.axes, *node.made, *node.each))
+                    ok = ok and all(map(outside, (*node.axes, *node.made, *node.each)))
                 case Call():
                     ok, work = node.graph.kind == "block" and pure(node.graph), True
                     ok = ok and all(out.role <= Role.TABLE for out in node.outs)
-                    ok = ok and all(self.outside(old, actual) for _, actual in node.axes)
+                    ok = ok and all(outside(actual) for _, actual in node.axes)
                     ok = ok and all(fixed(static) for _, static in node.consts)
                 case _:
                     ok = work = False

@@ -53,6 +53,7 @@ def union(*values: Named) -> tuple[Label, ...]:
 class Oracle:
     def __init__(self, weights: Mapping[str, Array]) -> None:
         self.weights = weights
+        self.consts: Mapping[Const, Number] = {}  # of the body at hand
 
     def __call__(self, graph: Graph, *inputs: Array) -> list[Array]:
         """Inputs with the same leading batch axes each; results in declared order, batch axes first."""
@@ -85,7 +86,7 @@ class Oracle:
             if other.family == axis.family:
                 return extent
         if axis.size is not None:
-            return int(self.static(axis.size, extents, {}))
+            return int(self.static(axis.size, extents, self.consts))
         for whole, extent in extents.items():  # a width that others derive from: whichever extent fits
             if whole.size is not None and any(part.family == axis.family for part in axes_in(whole.size)):
                 return next(n for n in range(extent + 1) if self.static(whole.size, {**extents, axis: n}, {}) == extent)
@@ -105,6 +106,14 @@ class Oracle:
                 return OPERATIONS[op](*(self.static(arg, extents, consts) for arg in args))
 
     def run(
+        self, graph: Graph, env: dict[int, Named], extents: dict[Axis, int], consts: Mapping[Const, Number], at: str
+    ) -> list[Named]:
+        around, self.consts = self.consts, consts
+        found = self.nodes(graph, env, extents, consts, at)
+        self.consts = around
+        return found
+
+    def nodes(
         self, graph: Graph, env: dict[int, Named], extents: dict[Axis, int], consts: Mapping[Const, Number], at: str
     ) -> list[Named]:
         for node in graph.nodes:
@@ -136,7 +145,7 @@ class Oracle:
                         inner = {item.value.id: value for item, value in zip(body.inputs, fed, strict=True)}
                         known = {**consts, **({node.index: number} if node.index is not None else {})}
                         path = f"{at}{node.name}." if node.shared else f"{at}{node.name}.{number}."
-                        carried = self.run(body, inner, extents, known, path)
+                        carried = self.run(body, inner, dict(extents), known, path)
                     for value, result in zip(node.outs, carried, strict=True):
                         env[value.id] = result
         return [env[output.value.id] for output in graph.outputs]

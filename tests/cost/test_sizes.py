@@ -218,3 +218,25 @@ model net(x: [t, d]) -> [t, d] {
     assert model.cost().parameters.value == parameters(8)
     assert model.cost(d=4).parameters.value == parameters(4)
     assert attnc.loads(text, sizes={"d": 4}).model("net").cost().parameters.value == parameters(4)
+
+
+def test_widths_of_a_pass() -> None:
+    """Each pass is counted with its own sizes."""
+    text = """
+width t = 16
+depth d = 8
+model net(x: [t, d]) -> [t, d] {
+    repeat.passes i in 3 {
+        width n = t / 2 ^ i
+        width n2 like n
+        depth m = 2 ^ i
+        y = split[t -> n, m](x)
+        x = x + merge[n, m -> t](dot[n2](softmax[n2](dot[d](y, y[n as n2]) where n2 <= n), y[n as n2]))
+    }
+    return x
+}
+"""
+    cost = attnc.loads(text).model("net").cost()
+    assert cost.macs.value == sum(2 * (16 // m) ** 2 * m * 8 for m in (1, 2, 4))
+    assert cost.kept.value == sum((16 // m) * (16 // m + 1) * m * 8 for m in (1, 2, 4))
+    assert cost.paths["t"].hops is not None
