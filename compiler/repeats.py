@@ -116,24 +116,21 @@ class Repeats(Expressions):
 
         What hangs on the pass of a repeat around this one too is looked at there.
         """
-        if index is None:
-            return
+        numbers: list[dict[int, Static]] = [{index.id: Literal(at)} for at in passes] if index is not None else [{}]
         for formula, span, name in one.formulas:
-            later = set()
-            for at in passes:
-                self.checker.tire(span)
-                within = substitute(formula, {}, {index.id: Literal(at)})
-                known_before = len(self.frame.problems)
-                if span in told:
+            self.checker.tire(span, len(numbers))
+            for within in dict.fromkeys(substitute(formula, {}, number) for number in numbers):
+                before = len(self.frame.problems)
+                if hangs(within):
+                    self.formulas.append((within, span, name))
+                elif span in told:
                     break
-                if name is None:
+                elif name is None:
                     checked_number(self.frame, within, span)
                 else:
                     checked_size(self.frame, within, span, name)
-                if len(self.frame.problems) > known_before:
+                if len(self.frame.problems) > before:
                     told.add(span)
-                later.add(within)
-            self.formulas.extend((each, span, name) for each in later if hangs(each))
 
     def _index(self, name: s.Ident | None) -> Const | None:
         """The const that stands for the number of the pass."""
@@ -180,12 +177,13 @@ class Repeats(Expressions):
         if isinstance(statement.count, s.Name):
             return statement.count.text if self.may_own(statement.count.text, statement.count.span) else None
         count = statement.count.span.text
+        each = f"{statement.index.text} in " if statement.index is not None else ""
         self.report(
             "E0218",
             "this repeat needs a label: its weights are named by it",
             statement.count.span,
-            help=f"write `repeat.layers {count} {{ ... }}`, or declare `const layers = {count}` and write "
-            "`repeat layers { ... }`",
+            help=f"write `repeat.layers {each}{count} {{ ... }}`, or declare `const layers = {count}` and write "
+            f"`repeat {each}layers {{ ... }}`",
         )
         return None
 
