@@ -15,7 +15,7 @@ from .axes import Axis, Kind
 from .binding import Binding
 from .body import Body
 from .builder import Builder
-from .frame import Frame, Instance
+from .frame import Formula, Frame, Instance
 from .graph import (
     Apply,
     Call,
@@ -40,7 +40,7 @@ from .names import listed
 from .one_set import ways
 from .session import place
 from .sizes import largest, substitute
-from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
+from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, hangs, known
 from .wires import Wire, fits, show, show_axes, show_type
 
 _TOLD_BY_CALLS = frozenset({"E0307"})  # what is decided where a block is called, not where it is declared
@@ -106,6 +106,7 @@ class BlockCall(Binding):
             return self._promised(instance.frame)
         checker.decisions.extend(instance.decisions)
         checker.undecided = checker.undecided or instance.undecided
+        self._pass_on(instance.formulas)
         self._relay(instance)
         frame = instance.frame
         if instance.graph is None:
@@ -631,10 +632,21 @@ class BlockCall(Binding):
         results = checker.elaborate(body)
         checker.stack.pop()
         graph = checker.graph_of(frame, builder, results, body) if results else None
-        instance = Instance(frame, graph, results or [], frame.problems, checker.decisions, checker.undecided)
+        instance = Instance(
+            frame, graph, results or [], frame.problems, checker.decisions, checker.undecided, body.formulas
+        )
         checker.decisions, checker.undecided, checker.numbers = saved
         checker.instances[key] = instance
         return instance
+
+    def _pass_on(self, formulas: list[Formula]) -> None:
+        """What hangs on a const that the call gives the number of a pass is looked at where the passes are."""
+        axes = {formal.id: axis for formal, axis in self.actual}
+        consts = {formal.id: static for formal, static in self.const_actual}
+        for formula in formulas:
+            static = substitute(formula.static, axes, consts)
+            if hangs(static):
+                self.body.formulas.append(replace(formula, static=static, call=self.call.span))
 
     def _numbers(self) -> dict[int, Number]:
         """What consts hang on the pass of a repeat around the call, and what they are in it."""

@@ -10,6 +10,7 @@ from ..dsl import syntax as s
 from ..dsl.source import Span
 from .axes import Kind
 from .builder import Builder
+from .frame import Formula
 from .graph import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
 from .lost import lost
 from .modules import checked_number, checked_size, refuse_own_size, size_static
@@ -331,7 +332,7 @@ class Body(Repeats):
     def _in_each_pass(self, formula: Static, span: Span, name: str | None = None) -> None:
         """A formula that each pass of a repeat gives a value: the size of an axis, if it has a name, or a const."""
         if hangs(formula):
-            self.formulas.append((formula, span, name))
+            self.formulas.append(Formula(formula, span, name))
 
     def param(self, decl: s.ParamDecl) -> None:
         name = decl.name.text

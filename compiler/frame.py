@@ -125,6 +125,19 @@ class Frame:
         self.problems.extend(problems)
 
 
+@dataclass(frozen=True)
+class Formula:
+    """Of a width that a body declares, or a const (without a name): each pass of a repeat gives it a value.
+
+    call: that of the block which declares it, in the repeat.
+    """
+
+    static: Static
+    span: Span
+    name: str | None = None
+    call: Span | None = None
+
+
 @dataclass(eq=False)
 class Instance:
     """A block elaborated for one kind of call."""
@@ -135,3 +148,4 @@ class Instance:
     problems: list[tuple[Diagnostic, bool]]
     decisions: list[object]
     undecided: bool
+    formulas: list[Formula] = field(default_factory=list)

@@ -14,6 +14,7 @@ from ..dsl import syntax as s
 from ..dsl.source import Span
 from .builder import Builder
 from .expressions import Expressions
+from .frame import Formula
 from .graph import Graph, Output, Repeat, Scalar, Type
 from .modules import checked_number, checked_size, size_static
 from .one_set import check_one_set
@@ -117,20 +118,21 @@ class Repeats(Expressions):
         What hangs on the pass of a repeat around this one too is looked at there.
         """
         numbers: list[dict[int, Static]] = [{index.id: Literal(at)} for at in passes] if index is not None else [{}]
-        for formula, span, name in one.formulas:
-            self.checker.tire(span, len(numbers))
-            for within in dict.fromkeys(substitute(formula, {}, number) for number in numbers):
+        for formula in one.formulas:
+            place = formula.call or formula.span
+            self.checker.tire(place, len(numbers))
+            for static in dict.fromkeys(substitute(formula.static, {}, number) for number in numbers):
                 before = len(self.frame.problems)
-                if hangs(within):
-                    self.formulas.append((within, span, name))
-                elif span in told:
+                if hangs(static):
+                    self.formulas.append(replace(formula, static=static))
+                elif place in told:
                     break
-                elif name is None:
-                    checked_number(self.frame, within, span)
+                elif formula.name is None:
+                    checked_number(self.frame, static, place)
                 else:
-                    checked_size(self.frame, within, span, name)
+                    checked_size(self.frame, static, place, formula.name, formula_span=formula.span)
                 if len(self.frame.problems) > before:
-                    told.add(span)
+                    told.add(place)
 
     def _index(self, name: s.Ident | None) -> Const | None:
         """The const that stands for the number of the pass."""
@@ -366,7 +368,7 @@ class _Pass:
     statement: s.Repeat
     body: Repeats
     starts: list[Wire] = field(default_factory=list)
-    formulas: list[tuple[Static, Span, str | None]] = field(default_factory=list)
+    formulas: list[Formula] = field(default_factory=list)
 
     @property
     def graph(self) -> Graph:

@@ -17,7 +17,7 @@ from .wires import Wire, show
 
 if TYPE_CHECKING:
     from .blocks import Checker
-    from .frame import Frame
+    from .frame import Formula, Frame
 
 
 @dataclass
@@ -44,9 +44,7 @@ class Scope:
     outside: frozenset[str] = frozenset()  # shares that stand before the repeat around this
     gone: dict[str, Span] = field(default_factory=dict)  # variables of a repeat that has ended
     untaken: dict[str, Span] = field(default_factory=dict)  # variables of a branch that is not taken
-    formulas: list[tuple[Static, Span, str | None]] = field(
-        default_factory=list
-    )  # of widths (named) and consts that hang
+    formulas: list[Formula] = field(default_factory=list)  # that hang on the number of a pass
     numbered: bool = False  # inside a repeat whose passes have weights of their own
 
     def in_this_pass(self, kind: Kind, size: Static) -> Static:
