@@ -47,7 +47,8 @@ TOKEN = re.compile(
 )
 _JOINS = frozenset(("where", "and", "or", "else"))  # a line that begins so goes on with the one before
 _HANGS = frozenset(("where", "and", "or", "not"))  # a line that ends so goes on with the next
-_ITEM = re.compile(rf"(?:{'|'.join(ITEM_WORDS)})[ \t]+[A-Za-z_]")
+# `model as m` and `op like q` are of an axis of that name.
+ITEM = re.compile(rf"(?:{'|'.join(ITEM_WORDS)})[ \t]+(?!(?:as|like)(?![A-Za-z0-9_]))[A-Za-z_]")
 _OUTER_ITEM = re.compile(r"(?:(?:block|model|op|config)[ \t]+[A-Za-z_][A-Za-z0-9_]*[ \t]*[\[({]|use[ \t]+[A-Za-z_])")
 _STATEMENT = re.compile(rf"(?:{'|'.join(STATEMENT_WORDS)})(?![A-Za-z0-9_])")
 _WORD = re.compile(r"\w+")
@@ -192,7 +193,7 @@ class _Pass:
         # Words that begin a statement or an item do so wherever a line begins with them, whatever stands before.
         begins = begins_item = False
         if kind == "word" and self.last != ":":
-            begins_item = _ITEM.match(text, start) is not None and (
+            begins_item = ITEM.match(text, start) is not None and (
                 not stack
                 or stack[0].character != "{"
                 or (start - self.row <= stack[0].indent and _OUTER_ITEM.match(text, start) is not None)
@@ -322,7 +323,7 @@ class _Pass:
             if self.piece is not None:
                 self.spoilt.append(start)
             for piece in reversed(self.pieces):  # what stands between the last item and this `}` was meant to be inside
-                if _ITEM.match(self.text, piece.start):
+                if ITEM.match(self.text, piece.start):
                     if self.text[piece.end - 1] == "}":
                         related = [(Span(self.source, piece.end - 1, piece.end), "everything was closed here already")]
                     break

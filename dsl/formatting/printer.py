@@ -6,13 +6,12 @@ a list, and before an operator; brackets may stand open around either.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lark import Token
 
-from ..layout import ITEM_WORDS
+from ..layout import ITEM
 from .comments import Remark, Remarks
 from .document import (
     BLANK,
@@ -34,7 +33,6 @@ from .document import (
 )
 
 _LEVELS = {"PLUS": "sum", "MINUS": "sum", "STAR": "product", "SLASH": "product", "PERCENT": "product"}
-_WORD_NEXT = re.compile(r"[ \t]+[A-Za-z_]")
 
 
 class Statement(NamedTuple):
@@ -71,7 +69,7 @@ class Printer:
         """A token with the comments that go with it, but those above a statement."""
         start = token.start_pos or 0
         at = self.base + start
-        begins = token.value in ITEM_WORDS and _WORD_NEXT.match(self.text, start + len(token)) is not None
+        begins = ITEM.match(self.text, start) is not None
         doc: Doc = Text(token.value, begins)
         if at in self.remarks.before and at not in self.remarks.starts:
             doc = (*(Lead(remark.text) for remark in self.remarks.before[at]), doc)
@@ -336,13 +334,14 @@ class Printer:
         docs: list[Doc] = []
         parts = list(parts)
         if _is(parts[0], "SCAN"):
-            docs += (*map(self.doc, parts[:4]), SPACE)
+            word, opener, axis, closer = parts[:4]
+            docs += (self.doc(word), self.enclosed(opener, self.doc(axis), closer), SPACE)
             del parts[:4]
-        opener = next((at for at, part in enumerate(parts) if _is(part, "LPAR")), len(parts))
-        docs += map(self.doc, parts[:opener])
-        if opener < len(parts):
-            first, *inside, closer = parts[opener:]
-            docs.append(self.enclosed(first, inside[0] if inside else EMPTY, closer))
+        given = next((at for at, part in enumerate(parts) if _is(part, "LPAR")), len(parts))
+        docs += map(self.doc, parts[:given])
+        if given < len(parts):
+            opener, *inside, closer = parts[given:]
+            docs.append(self.enclosed(opener, inside[0] if inside else EMPTY, closer))
         return tuple(docs)
 
     stage = scan = call
