@@ -219,7 +219,7 @@ def test_beams_as_written_plainly(penalty: float, library: str) -> None:
         net = made_up(seed, vocab, len(prompt) + max_new, library)
         if eos is not None:
             net.table[..., eos] += 2 * (seed % 4)  # likelier
-        found = beam_search(net, array(np.array(prompt)), {}, max_new, beams, penalty, eos).tolist()
+        found = beam_search(net, array(np.array(prompt)), True, {}, max_new, beams, penalty, eos).tolist()
         expected, needed = searched(net.table, prompt, max_new, beams, penalty, eos)
         assert (found, len(net.steps)) == (expected, needed), seed
         stopped += needed < max_new
