@@ -511,20 +511,28 @@ class TorchBody(Body):
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
     ) -> list[str]:
         """The passes of a repeat, of each the method of decoding."""
-        if len({(plan.method, plan.cached) for plan in plans}) > 1:
-            raise CannotEmit(f"{self.graph.name}: the steps of the variants of `repeat {node.name}` differ")
         each = self.namer.give(node.name[:-1] if node.name.endswith("s") and len(node.name) > 3 else "layer")
         words = sorted({word for words in keywords for word in words}) if len(plans) > 1 else keywords[0]
-        head, cache = f"for {each} in {attribute(node.name)}:", []
-        if plans[0].cached:
-            counter = self.namer.give("i")
-            head = f"for {counter}, {each} in enumerate({attribute(node.name)}):"
-            cache = [f'cache.at(f"{node.name}.{{{counter}}}")']
-            self.namer.free(counter)
-        call = f"{each}.{plans[0].method}({', '.join([*targets, *args, *cache, *words])})"
+        alike = len({(plan.method, plan.cached) for plan in plans}) == 1
+        counter = self.namer.give("i")
+        calls = []
+        for plan, own in zip(plans, keywords, strict=True):
+            cache = [f'cache.at(f"{node.name}.{{{counter}}}")'] if plan.cached else []
+            calls.append(f"{each}.{plan.method}({', '.join([*targets, *args, *cache, *(words if alike else own)])})")
+        self.namer.free(counter)
         self.namer.free(each)
         goal = f"{', '.join(targets)} = " if targets else ""
-        return [head, *wrap(f"    {goal}{call}", self.carried_axes(node) if targets else "")]
+        axes = self.carried_axes(node) if targets else ""
+        counted = plans[0].cached or not alike
+        head = f"for {counter}, {each} in enumerate({attribute(node.name)}):" if counted else ""
+        lines = [head or f"for {each} in {attribute(node.name)}:"]
+        if alike:
+            return [*lines, *wrap(f"    {goal}{calls[0]}", axes)]
+        for number_, call in enumerate(calls):
+            these = passes([place for place, which in enumerate(node.variant) if which == number_])
+            start = "else:" if number_ == len(calls) - 1 else f"{'el' if number_ else ''}if {counter} in {these}:"
+            lines += [f"    {start}", *wrap(f"        {goal}{call}", axes)]
+        return lines
 
     def counts(self, node: Repeat) -> bool:
         return node.shared

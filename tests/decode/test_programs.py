@@ -382,3 +382,19 @@ def test_models_that_models_call() -> None:
 @pytest.mark.parametrize("text", [text for text in SPECS if " causal " in text])
 def test_specs_whose_code_is_read(text: str) -> None:
     check_steps(model_of(text), dtypes=("float64",), seeds=(0, 1))
+
+
+@pytest.mark.parametrize("heads", ["2 ^ i", "1 + i % 2"])
+def test_as_many_heads_as_the_pass_has(heads: str) -> None:
+    """The passes are of one class, which has a step for each number of heads: each pass calls its own."""
+    model = attnc.loads(
+        "use std.attention: multihead, model\n"
+        "width t\nwidth p like t\ndepth model = 8\nconst layers = 4\n"
+        "model net(x: [t, model]) -> [t, model] causal t {\n"
+        "    repeat i in layers {\n"
+        f"        x = x + multihead[t, p, heads = {heads}](x, x[t as p], mask = p <= t and t - p < i + 2)\n"
+        "        if i % 2 == 0 {\n            x = x + linear.again[model -> model](x)\n        }\n    }\n"
+        "    return x\n}\n"
+    ).model("net")
+    assert "def step" in model.source("torch") and "def step" in model.source("numpy")
+    check_steps(model, dtypes=("float64",), seeds=(0, 1))
