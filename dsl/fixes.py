@@ -85,7 +85,7 @@ def _better(before: Sequence[Diagnostic], after: Sequence[Diagnostic], fixed: Se
 def _count(found: Sequence[Diagnostic]) -> tuple[int, int, int]:
     errors = [each for each in found if each.severity is Severity.ERROR]
     syntax, unread = (sum(each.code.startswith(code) for each in errors) for code in ("E01", "E0209"))
-    return syntax, unread, len(errors) - syntax - unread
+    return syntax, unread, len(errors)
 
 
 def _key(found: Diagnostic) -> tuple[object, ...]:

@@ -8,7 +8,7 @@ of its passes, which are kept apart (`Step`): so many are taken as the way from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -103,8 +103,10 @@ def start(axes: Iterable[Axis], families: frozenset[int]) -> Routes:
 
 
 def pruned(routes: Iterable[Route], values: Values) -> Routes:
-    """Without those than which others go as far to each side in no more hops."""
+    """Without those than which others go as far to each side in no more hops; of too many, bounds."""
     kept = [(route, _measured(route, values)) for route in routes]
+    if len(kept) > MANY:
+        kept = [(route, _measured(route, values)) for route in _bounds(kept)]
     for each in list(kept):
         others = [other for other in kept if other is not each]
         if all(any(_covers(other, each, side) for other in others) for side in SIDES):
@@ -112,7 +114,20 @@ def pruned(routes: Iterable[Route], values: Values) -> Routes:
     return tuple(route for route, _ in kept)
 
 
+MANY = 100  # routes: repeats in repeats make more with each level, and nobody asks which of so many is the shortest
 Measured = Mapping[str, Fraction]
+
+
+def _bounds(routes: Sequence[tuple[Route, Measured]]) -> Iterator[Route]:
+    """One route for all of a form that go anywhere: as far as any of them, in one hop."""
+    kinds: dict[str, list[tuple[Route, Measured]]] = {}
+    for route, measured in routes:
+        goes = any(measured[side] for side in SIDES)
+        kinds.setdefault(f"{route.form} {route.carried} {goes}", []).append((route, measured))
+    for some in kinds.values():
+        left, right = (max(some, key=lambda each: each[1][side])[0].all.to(side) for side in ("left", "right"))
+        hops = ONE if all(measured["hops"] for _, measured in some) else ZERO
+        yield Route(some[0][0].form, Span(left, right, hops), carried=some[0][0].carried, sure=False)
 
 
 def _measured(route: Route, values: Values) -> Measured:

@@ -360,6 +360,25 @@ def test_fewest_hops(name: str) -> None:
     assert found == expected
 
 
+@pytest.mark.parametrize("name", STACKS)
+def test_of_too_many_routes_a_bound_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnc.compiler.cost.reach.MANY", 3)
+    body, expected = STACKS[name]
+    for n, (hops, _, _) in expected.items():
+        path = model(f"\n{body}\nreturn x".replace("; ", "\n").replace(";", "\n")).cost(seq=n).paths["seq"]
+        assert path.hops == hops if path.sure else path.hops is not None and (hops is None or path.hops <= hops)
+
+
+def test_repeats_in_repeats_have_not_too_many_routes() -> None:
+    """Each level had as many times more of them as the one inside, and the bill did not end."""
+    layer = f"x = kept + {near('a', 2)}; x = x + x[seq = max(seq - 3, 0)]; x = x + cumsum[seq](x)"
+    for level in range(4):
+        layer = f"repeat.r{level} two {{ {layer}; x = x + x[seq = max(seq - {level + 4}, 0)] }}"
+    body = f"kept = x; {layer}; return x".replace("; ", "\n").replace("{ ", "{\n").replace(" }", "\n}")
+    path = model(f"\n{body}").cost(seq=600).paths["seq"]
+    assert path.hops is not None and not path.sure
+
+
 @pytest.mark.parametrize(
     ("body", "n", "hops"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import re
 from collections.abc import Callable
@@ -264,6 +265,18 @@ def test_the_form_of_many_texts(golden: Callable[[Path, str], None]) -> None:
         text = rest.partition("\n---\n")[0].rstrip("\n") + "\n"
         shown.append(f"=== {header}\n{text}---\n{check(text, int(header.partition(' | ')[2] or WIDTH))}")
     golden(FORMATTED_TEXTS, "\n".join(shown))
+
+
+def test_the_form_of_texts_with_remarks_anywhere(golden: Callable[[Path, str], None]) -> None:
+    """Fingerprints: where one differs, print what is formatted, here and at the commit before."""
+    from tests.soundness.generate import generate
+
+    told = []
+    for seed in range(60):
+        text = generate(seed).text if seed % 10 else TOUR.read_text("utf-8")
+        form = format_source(Source("text", sprinkle(text, seed, INSERTS)), (WIDTH, 60, 20)[seed % 3])
+        told.append(f"{seed}: {hashlib.sha256(form.encode()).hexdigest()[:8]}\n")
+    golden(Path("golden/sprinkled.txt"), "".join(told))
 
 
 @pytest.mark.parametrize("width", [60, 24])

@@ -157,6 +157,8 @@ def mends() -> dict[str, Diagnostic]:
         "a deletion over the end of a line": fixed((Span(SOURCE, span(11, 31).start, span(12, 12).start), "")),
         "in another file": fixed((span(1, 7, 12, library), "put")),
         "in both files": fixed((span(11, 5, 12), "w"), (span(2, 12, 13, library), "y")),
+        "in lines of one number of both files": fixed((span(1, 1, 2), "%"), (span(1, 7, 12, library), "put")),
+        "over fifty lines": fixed((Span(tall, 0, 50), "x"), place=Span(tall, 8, 8)),
         "without words": fixed((span(11, 5, 12), "w"), help=""),
         "in the hundreds": fixed((Span(tall, 100, 100), "x"), place=Span(tall, 8, 8)),
     }
@@ -184,6 +186,7 @@ def test_colour_adds_nothing_but_colour() -> None:
         ("\tx = y", "    x = y\n        ^ here"),
         ("的 = y", "的 = y\n     ^ here"),
         ("e\u0301 = y", "e\u0301 = y\n    ^ here"),
+        ("e\u20dd = y", "e\u20dd = y\n    ^ here"),
         ("\x1b = y", "\ufffd = y\n    ^ here"),
         ("\u202e = y", "\ufffd = y\n    ^ here"),
     ],
