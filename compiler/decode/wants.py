@@ -219,12 +219,13 @@ class Wants:
                 self._want(site.cells[value.id], modes, span)
 
     def _whole(self, site: Site, node: Call) -> None:
+        made = [site.cells[out.id] for out in node.outs if site.cells[out.id] in self.made_of]
         for modes in self.groups(site, node):
+            spanned = any(mode is not None for mode in modes.values())
             for arg in node.args:
                 cell = site.cells[arg.id]
-                reader = next((site.cells[out.id] for out in node.outs if site.cells[out.id] in self.made_of), None)
-                spanned = any(mode is not None for mode in modes.values())
-                self._want(cell, {axis: modes.get(axis) for axis in cell.axes}, reader if spanned else None)
+                for reader in made if made and spanned else [None]:
+                    self._want(cell, {axis: modes.get(axis) for axis in cell.axes}, reader)
 
     def groups(self, site: Site, node: Call | Scan) -> list[Modes]:
         """The different ways in which the results of a call that is kept whole are wanted."""
