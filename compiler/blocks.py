@@ -24,7 +24,7 @@ from .frame import Frame, Instance
 from .graph import Element, Graph, IndexInto, Output, Role, Scalar, Type
 from .limits import MISTAKES, WORK, Exhausted, TooMuch
 from .mentions import walk
-from .modules import BlockDef, checked_size, size_set, size_static
+from .modules import BlockDef, checked_size, refuse_size, size_set, size_static
 from .names import nearest, undeclared
 from .one_set import Ways, check_one_set
 from .scancall import ScanCall
@@ -278,11 +278,15 @@ class Checker:
             elif original is not None:
                 family, extent = original.family, original.extent
         setting = None if frame.module.library else self.generic_sizes.get(name)
-        if setting is not None and extent is None:
+        if setting is not None and family is None:  # a copy has the size of its original
             extent = size_set(frame, setting, generic.name)
         elif generic.default is not None:
             static = size_static(generic.default, lookup, frame)
-            extent = None if static is None else checked_size(frame, static, generic.default.span, name)
+            if family is None:
+                extent = None if static is None else checked_size(frame, static, generic.default.span, name)
+            elif not isinstance(static, SizeOf | None):
+                assert original is not None
+                refuse_size(frame, generic.default.span, name, original.name)
         axis = self.session.axis(name, kind, extent=extent, family=family, span=generic.name.span)
         if generic.like is not None and original is None:
             frame.misdeclared.add(name)

@@ -472,12 +472,7 @@ class _Declarations:
         formula: Static | None = None  # how it hangs on other axes of the file
         aside = Session()
         if original is not None and setting is not None:
-            self.session.report(
-                "E0601",
-                f"`{name}` is a copy of `{original.name}`, and has no size of its own",
-                None,
-                help=f"set `{original.name}`",
-            )
+            refuse_setting(self.session, name, original.name)
         if original is not None:
             extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
         elif setting is not None and decl.bounded:
@@ -856,13 +851,23 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
 def refuse_own_size(reporter: Reporter, decl: s.AxisDecl) -> None:
     """Report a size that is written behind a copy: `depth value like key = 4`."""
     if decl.like is not None and decl.size is not None:
-        name, original = decl.name.text, decl.like.text
-        reporter.report(
-            "E0207",
-            f"`{name}` is a copy of `{original}`, and has no size of its own",
-            decl.size.span,
-            help=f"leave the size out, or declare an axis that is no copy: `{decl.kind} {name} = ...`",
-        )
+        refuse_size(reporter, decl.size.span, decl.name.text, decl.like.text)
+
+
+def refuse_size(reporter: Reporter, size: Span, name: str, original: str) -> None:
+    reporter.report(
+        "E0207",
+        f"`{name}` is a copy of `{original}`, and has no size of its own",
+        size,
+        help=f"leave out the size, or `like {original}`",
+    )
+
+
+def refuse_setting(session: Session, name: str, original: str) -> None:
+    """Report a size that is set from outside for a copy."""
+    session.report(
+        "E0601", f"`{name}` is a copy of `{original}`, and has no size of its own", None, help=f"set `{original}`"
+    )
 
 
 def checked_number(session: Reporter, formula: Static, span: Span) -> Number | None:

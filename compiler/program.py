@@ -20,7 +20,7 @@ from .folders import Folders
 from .frame import Frame
 from .graph import Graph
 from .limits import MISTAKES, STEPS, WORK, TooMuch, deep
-from .modules import BlockDef, Loader, Module, called_blocks
+from .modules import BlockDef, Loader, Module, called_blocks, refuse_setting
 from .names import did_you_mean, listed, nearest
 from .ragged import complaints
 from .session import Session
@@ -189,10 +189,14 @@ class _Build:
 
     def _settings(self, session: Session, module: Module) -> None:
         """Unknown names in `--set` and `--config`."""
-        generics = {name for block in module.own for name in block.generics}
-        known = [*module.axes, *module.consts, *generics]
+        generics = [generic for block in module.own for generic in block.generics.values()]
+        free = dict.fromkeys(each.name.text for each in generics if each.like is None)
+        known = [*module.axes, *module.consts, *free]
+        copies = {each.name.text: each.like.text for each in generics if each.like is not None}
         for name in self.sizes:
-            if name not in known and name not in module.missing:
+            if name not in known and name in copies:
+                refuse_setting(session, name, copies[name])
+            elif name not in known and name not in module.missing:
                 near = nearest(name, known)
                 help = f"did you mean `{near}`?" if near else f"it has {', '.join(known)}" if known else ""
                 session.add(error("E0601", f"{self.source.name} has no axis or const `{name}` to set", None, help=help))

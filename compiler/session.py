@@ -43,7 +43,7 @@ class Session:
     const_formulas: dict[int, Static] = field(default_factory=dict)
     waiting: dict[int, list[Diagnostic]] = field(default_factory=dict)
     _ids: int = 0
-    _told: set[tuple[str, tuple[int, int, int] | None]] = field(default_factory=set)
+    _told: set[tuple[str, object]] = field(default_factory=set)
 
     def fresh(self) -> int:
         self._ids += 1
@@ -92,7 +92,7 @@ class Session:
 
     def add(self, found: Diagnostic) -> bool:
         """Collect; False if it was there already."""
-        here = (found.code, place(found.span))
+        here = (found.code, place(found.span) or found.message)
         if here in self._told:
             return False
         self._told.add(here)

@@ -168,6 +168,10 @@ def test_the_files_that_are_there(tmp_path: Path) -> None:
          ("E0602", "main.attn has no config `big`", "it has small, tiny")),
         ("depth d = 8\nconfig small { d = 4 }\n", "smal", {},
          ("E0602", "main.attn has no config `smal`", "did you mean `small`?")),
+        ("width s\nwidth t like s\nblock f(x: [s, t]) -> [s, t] {\nreturn x\n}\n", None, {"t": 4},
+         ("E0601", "`t` is a copy of `s`, and has no size of its own", "set `s`")),
+        ("block f[s: width, t: width like s](x: [s, t]) -> [s, t] {\nreturn x\n}\n", None, {"t": 4},
+         ("E0601", "`t` is a copy of `s`, and has no size of its own", "set `s`")),
     ],
 )  # fmt: skip
 def test_what_is_set_and_is_not_there(
@@ -175,6 +179,30 @@ def test_what_is_set_and_is_not_there(
 ) -> None:
     (found,) = checked(text, tmp_path, config, sizes).errors
     assert (found.code, found.message, found.help, found.span) == (*told, None)
+
+
+def test_all_that_is_set_and_is_not_there(tmp_path: Path) -> None:
+    text = "block f[s: width, t: width like s](x: [s, t]) -> [s, t] {\nreturn x\n}\n"
+    wrong = checked(text, tmp_path, sizes={"zzz": 1, "t": 2, "yyy": 3, "s": 4}).errors
+    assert [re.findall("`(.)", each.message)[0] for each in wrong] == ["z", "t", "y"]
+
+
+def test_a_copy_among_parameters_has_the_size_of_its_original(tmp_path: Path) -> None:
+    text = """
+width seq
+width past like seq
+block f[q: width = seq, k: width like q = past](x: [q, k]) -> [q, k] {
+    return x
+}
+block g[k: width](x: [k]) -> [k] {
+    return x
+}
+"""
+    program = checked(text, tmp_path, sizes={"q": 5, "k": 3})
+    assert not program.errors
+    extents = {axis.name: axis.extent for axis in program.graph("f").axes}
+    assert (extents["q"], extents["k"]) == (5, 5)
+    assert program.graph("g").axes[0].extent == 3  # the only one that may be set
 
 
 def test_a_file_outside_of_the_project(tmp_path: Path) -> None:
