@@ -6,11 +6,13 @@ runs needs them (D1).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from ..dsl.diagnostic import AttnError, Diagnostic, error
 from .axes import Axis
-from .graph import Apply, Call, Graph, Parameter, Repeat, Scan, Weight, values_of
+from .graph import Apply, Call, Constant, Graph, Node, Parameter, Repeat, Scan, Weight, values_of
 from .sizes import solved
-from .static import axes_in
+from .static import Static, axes_in
 
 
 def require_sizes(graph: Graph) -> None:
@@ -54,7 +56,7 @@ def require_sizes(graph: Graph) -> None:
 
 
 def unsized_widths(graph: Graph) -> list[Diagnostic]:
-    """A mistake for each free width that values run along, but no input tells the size of."""
+    """A mistake for each free width whose size is needed, but told by no input."""
     return [
         error(
             "E0409",
@@ -68,7 +70,7 @@ def unsized_widths(graph: Graph) -> list[Diagnostic]:
 
 
 def _untold(graph: Graph) -> list[Axis]:
-    """Free widths of the graph that values run along, but no input that must be given does (nor along a copy)."""
+    """Free widths that the graph needs the size of, but no input that must be given has (nor a copy of them)."""
     told = {
         axis.family
         for entry in graph.inputs
@@ -79,7 +81,9 @@ def _untold(graph: Graph) -> list[Axis]:
     given = [axis for axis in graph.axes if axis.family in told and axis.size is not None]
     while new := {axis.family for axis in open for whole in given if _tells(whole, axis, open, told)} - told:
         told |= new
-    return [axis for axis in open if axis.family not in told and _carried(graph, axis)]
+    needed = _needed(graph, {})
+    needed = _with_parts(needed, lambda axis: axis.family not in told)
+    return [axis for axis in open if axis.family not in told and axis in needed]
 
 
 def _tells(whole: Axis, axis: Axis, open: list[Axis], told: set[int]) -> bool:
@@ -89,8 +93,46 @@ def _tells(whole: Axis, axis: Axis, open: list[Axis], told: set[int]) -> bool:
     return others <= told and solved(whole, axis) is not None
 
 
-def _carried(graph: Graph, axis: Axis) -> bool:
-    return any(axis in value.type.axes for value in values_of(graph))
+def _needed(graph: Graph, known: dict[int, set[Axis]]) -> set[Axis]:
+    """The axes whose sizes running the graph takes: values run along them, or their sizes are read."""
+    if id(graph) in known:
+        return known[id(graph)]
+    found = {axis for value in values_of(graph) for axis in value.type.axes if axis not in value.type.thin}
+    for node in graph.nodes:
+        found |= {axis for static in _statics(node) for axis in axes_in(static)}
+        if isinstance(node, Call | Scan):
+            actual = dict(node.axes)
+            found |= {actual.get(axis, axis) for axis in _needed(node.graph, known)}
+        elif isinstance(node, Repeat):
+            found = found.union(*(_needed(body, known) for body in node.bodies))
+    known[id(graph)] = _with_parts(found, set(graph.axes[graph.params :]).__contains__)  # no caller has its own
+    return known[id(graph)]
+
+
+def _with_parts(axes: set[Axis], open: Callable[[Axis], bool]) -> set[Axis]:
+    """These, and what those of them that are open and derived are made of."""
+    found, left = set(axes), list(axes)
+    while left:
+        axis = left.pop()
+        if axis.size is not None and axis.extent is None and open(axis):
+            found |= (new := set(axes_in(axis.size)) - found)
+            left += new
+    return found
+
+
+def _statics(node: Node) -> Iterable[Static]:
+    """The numbers that a node is made with."""
+    match node:
+        case Constant(value=value):
+            return (value,)
+        case Apply(options=options):
+            return options.values()
+        case Repeat(count=count):
+            return (count,)
+        case Call(consts=consts) | Scan(consts=consts):
+            return (static for _, static in consts)
+        case _:
+            return ()
 
 
 def _weights(graph: Graph, seen: set[int]) -> list[tuple[Weight, Axis]]:

@@ -454,6 +454,62 @@ def test_what_must_be_known_to_compile(text: str, said: list[str]) -> None:
     assert all(each.span and each.help for each in found.value.diagnostics)
 
 
+@pytest.mark.parametrize(
+    ("inputs", "value", "untold"),
+    [
+        ("", "|t|", "t"), ("", "|both|", "tu"), ("", "sum[both](broadcast[both](z))", "tu"), ("", "sum[u](u * 1.0)", "u"),
+        ("x: [t], ", "|both|", "u"), ("x: [t], y: [both], ", "|both| * |u|", ""), ("y: [both], ", "|both|", ""),
+        ("y: [both], ", "mean[t](broadcast[t](z))", "t"), ("y: [more], ", "|t|", ""), ("y: [ten], ", "|t|", ""),
+        ("y: [other], ", "|t|", ""), ("x: [t], y: [both], w: [product], ", "|v|", ""), ("w: [product], ", "|u|", "u"),
+        ("", "own[t](z)", "t"), ("", "unused[t](z)", ""), ("y: [both], ", "own[both](z)", ""), ("", "later[t](z)", "t"),
+        ("", "sum[ten](scan[ten] cell[u](broadcast[ten](z), h = 0))", "tu"), ("", "power[n = |t|](z)", "t"),
+        ("y: [both], ", "by_the_file(z)", ""), ("", "by_the_file(z)", "tu"),
+    ],
+)  # fmt: skip
+def test_the_widths_that_a_model_must_be_told(inputs: str, value: str, untold: str) -> None:
+    """Those that values run along, or whose sizes are read, in the model or below, unless others tell them."""
+    text = f"""
+width t, u, v, both = t + u, product = u * v, more = t + four, ten = t * three, other like t
+width four = 4
+depth three = 3
+block own[w: width](z: []) -> [] {{
+    width c = w + 1
+    return z * |c|
+}}
+block by_the_file(z: []) -> [] {{
+    width c = both + 1
+    return z * |c|
+}}
+block unused[w: width](z: []) -> [] {{
+    return z
+}}
+block later[w: width](z: []) -> [] {{
+    repeat.r i in 2 {{
+        if i == 1 {{
+            z = z + sum[w](broadcast[w](z))
+        }}
+    }}
+    return z
+}}
+block cell[w: width](z: [], h: []) -> (h: []) {{
+    return h + z * |w|
+}}
+block power[n: const](z: []) -> [] {{
+    return z ^ n
+}}
+model m({inputs}z: []) -> [] {{
+    return z * {value}
+}}
+"""
+    program = build(Source("main.attn", text))
+    told = [each for each in program.diagnostics if each.code == "E0409"]
+    assert {each.code for each in program.diagnostics} <= {"E0409", "W0503"}
+    assert [each.span and each.span.text for each in told] == list(untold)
+    if not told:
+        model = attnc.loads(text).model("m")
+        assert model.source("numpy") and model.source("torch")
+
+
 def test_how_sizes_are_to_be_given() -> None:
     text = "block b[d: depth, n: const](x: [d]) -> [d] {\n    return x * n\n}\n"
     with pytest.raises(AttnError) as found:
