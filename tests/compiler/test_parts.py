@@ -457,8 +457,8 @@ def test_what_must_be_known_to_compile(text: str, said: list[str]) -> None:
 @pytest.mark.parametrize(
     ("inputs", "value", "untold"),
     [
-        ("", "|t|", "t"), ("", "|both|", "tu"), ("", "sum[both](broadcast[both](z))", "tu"), ("", "sum[u](u * 1.0)", "u"),
-        ("x: [t], ", "|both|", "u"), ("x: [t], y: [both], ", "|both| * |u|", ""), ("y: [both], ", "|both|", ""),
+        ("", "|t|", "t"), ("", "|both|", "tu"), ("", "sum[both](broadcast[both](z))", "tu"),
+        ("", "sum[u](u * 1.0)", "u"), ("x: [t], ", "|both|", "u"), ("x: [t], y: [both], ", "|both| * |u|", ""), ("y: [both], ", "|both|", ""),
         ("y: [both], ", "mean[t](broadcast[t](z))", "t"), ("y: [more], ", "|t|", ""), ("y: [ten], ", "|t|", ""),
         ("y: [other], ", "|t|", ""), ("x: [t], y: [both], w: [product], ", "|v|", ""), ("w: [product], ", "|u|", "u"),
         ("", "own[t](z)", "t"), ("", "unused[t](z)", ""), ("y: [both], ", "own[both](z)", ""), ("", "later[t](z)", "t"),
