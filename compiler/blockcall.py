@@ -36,7 +36,7 @@ from .limits import BODIES, CALLS_DEEP, TooMuch
 from .lost import copies
 from .mentions import walk
 from .modules import checked_size, size_static
-from .names import listed
+from .names import indexed, listed
 from .one_set import ways
 from .session import place
 from .sizes import largest, substitute
@@ -529,11 +529,9 @@ class BlockCall(Binding):
         for axis in missing:
             for other in extra:
                 if other.family == axis.family:
-                    help = (
-                        f"`{other.name}` and `{axis.name}` are copies of one axis: write "
-                        f"`{span.text}[{other.name} as {axis.name}]`"
-                    )
-                    fix = [(Span(span.source, span.end, span.end), f"[{other.name} as {axis.name}]")]
+                    renamed = indexed(span.text, f"[{other.name} as {axis.name}]")
+                    help = f"`{other.name}` and `{axis.name}` are copies of one axis: write `{renamed}`"
+                    fix = [(span, renamed)]
         if not help:
             widths = [axis for axis in missing if axis.is_width]
             if extra:

@@ -102,7 +102,6 @@ class Expressions(Scope):
             return wire
         axis = self.frame.axis(text)
         if axis is not None:
-            self.used.add(text)
             return self.builder.positions(axis, span)
         const = self.frame.const(text)
         if const is not None:
@@ -381,7 +380,6 @@ class Expressions(Scope):
             )
             return None
         if name in self.shares:
-            self.used.add(name)
             share = self.shares[name]
             return self.checker.call_block(self, self.frame.module.blocks[share.block.text], call, shared=name)
         if name in self.frame.module.blocks:

@@ -98,4 +98,4 @@ def _made(mask: Value, graph: Graph, via: list[Around]) -> tuple[Span | None, li
         (node, graph), *via = via
         mask = node.args[number]
     number_put_in = any(isinstance(node, Constant) and node.out.id == mask.id for node in graph.nodes)
-    return (None if number_put_in and via else mask.span), via  # a default: the call that left it out
+    return (None if number_put_in else mask.span), via  # a default: the call that left it out

@@ -1,8 +1,9 @@
-"""Names: which are refused for weights, and which are near a misspelt one."""
+"""Names: which are refused for weights, which are near a misspelt one; and words for messages."""
 
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -23,6 +24,11 @@ RESERVED = frozenset(_MODULE.split())
 def is_reserved(name: str) -> bool:
     """Whether no part of a weight's path may bear this name."""
     return name in RESERVED or keyword.iskeyword(name) or name.startswith("_")
+
+
+def indexed(text: str, brackets: str) -> str:
+    """An expression with brackets behind it: they bind more tightly than operators."""
+    return f"{text}{brackets}" if re.fullmatch(r"\w+(\[[^][]*\]|\([^()]*\))*", text) else f"({text}){brackets}"
 
 
 _MANY, _LONGEST = 200, 200

@@ -11,7 +11,7 @@ from ..dsl.source import Span
 from .axes import Axis
 from .graph import Apply, IndexInto, Init, Role, Type, Weight
 from .lost import lost
-from .names import listed
+from .names import indexed, listed
 from .ops.table import Op
 from .static import OPERATIONS, Arith, SizeOf, Static, evaluate
 from .wires import Range, Wire, show
@@ -195,7 +195,7 @@ class OpCall:
             )
         elif copies and any(other.has(axis) for other in self.operands):
             change = f"[{copies[0].name} as {axis.name}]"
-            help = f"it has `{copies[0].name}`, a copy of `{axis.name}`: rename it, `{operand_span.text}{change}`"
+            help = f"it has `{copies[0].name}`, a copy of `{axis.name}`: rename it, `{indexed(operand_span.text, change)}`"
             if operand_span.text.isidentifier():
                 fix = [(Span(operand_span.source, operand_span.end, operand_span.end), change)]
         elif copies:
@@ -258,13 +258,13 @@ class OpCall:
         )
         return None
 
-    def may_broadcast(self, start: int = 0, ignore: frozenset[Axis] = frozenset(), always: bool = False) -> bool:
+    def may_broadcast(self, ignore: frozenset[Axis] = frozenset(), always: bool = False) -> bool:
         """D7: of two operands that both carry data, one may lack a depth of the other, never a width."""
         if not self.body.frame.judge:
             return True
         carrying = [
             (wire, span)
-            for wire, span in zip(self.operands[start:], self.spans[start:], strict=True)
+            for wire, span in zip(self.operands, self.spans, strict=True)
             if wire.role is Role.DATA and (wire.is_number or always)
         ]
         widths: dict[Axis, tuple[Wire, Span]] = {}  # each with the first operand that has it

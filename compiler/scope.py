@@ -39,7 +39,7 @@ class Scope:
     env: dict[str, Wire | None]
     returned: list[tuple[s.Return, list[Wire | None]]] = field(default_factory=list)
     assigned: dict[str, Span] = field(default_factory=dict)
-    used: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)  # variables
     shares: dict[str, Shared] = field(default_factory=dict)
     outside: frozenset[str] = frozenset()  # shares that stand before the repeat around this
     gone: dict[str, Span] = field(default_factory=dict)  # variables of a repeat that has ended
@@ -128,7 +128,6 @@ class Scope:
         """The axis of that name, or None after a report."""
         axis = self.frame.axis(name.text)
         if axis is not None:
-            self.used.add(name.text)
             return axis
         if self.frame.is_missing(name.text):
             return None
@@ -219,6 +218,5 @@ class Scope:
                             fix=[(written.element.span, near)] if near else [],
                         )
                     return None
-                self.used.add(text)
                 element = IndexInto(into)
         return Type(element, tuple(axes)) if good else None

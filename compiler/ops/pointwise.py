@@ -326,7 +326,7 @@ def select(call: OpCall) -> Wire | None:
         if len(indices) == 2 and indices[0].axis.family != indices[1].axis.family:
             return call.families(indices[0].axis, indices[1].axis)
         element = Scalar.REAL if Scalar.REAL in elements else indices[0] if indices else Scalar.INT
-    if not call.may_broadcast(1):
+    if not call.may_broadcast():
         return None
     found = None
     if x.range and y.range:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..graph import IndexInto, Role, Scalar, Type
+from ..names import indexed
 from ..wires import show, union
 from .table import Brackets, Cost, Op, Option, Rule
 
@@ -82,7 +83,7 @@ def _renamed(call: OpCall, mask: Wire) -> str:
     for axis in call.axes:
         for other in mask.axes:
             if other.family == axis.family and call.mask_span is not None:
-                written = f"{call.mask_span.text}[{other.name} as {axis.name}]"
+                written = indexed(call.mask_span.text, f"[{other.name} as {axis.name}]")
                 return f"`{other.name}` is another copy of `{axis.name}`: write `{written}`"
     return ""
 
