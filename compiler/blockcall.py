@@ -531,7 +531,8 @@ class BlockCall(Binding):
                 if other.family == axis.family:
                     renamed = indexed(span.text, f"[{other.name} as {axis.name}]")
                     help = f"`{other.name}` and `{axis.name}` are copies of one axis: write `{renamed}`"
-                    fix = [(span, renamed)]
+                    end = Span(span.source, span.end, span.end)
+                    fix = [(span, renamed)] if renamed[0] == "(" else [(end, renamed[len(span.text) :])]
         if not help:
             widths = [axis for axis in missing if axis.is_width]
             if extra:

@@ -195,7 +195,8 @@ class OpCall:
             )
         elif copies and any(other.has(axis) for other in self.operands):
             change = f"[{copies[0].name} as {axis.name}]"
-            help = f"it has `{copies[0].name}`, a copy of `{axis.name}`: rename it, `{indexed(operand_span.text, change)}`"
+            renamed = indexed(operand_span.text, change)
+            help = f"it has `{copies[0].name}`, a copy of `{axis.name}`: rename it, `{renamed}`"
             if operand_span.text.isidentifier():
                 fix = [(Span(operand_span.source, operand_span.end, operand_span.end), change)]
         elif copies:

@@ -84,3 +84,21 @@ def test_what_is_zero_in_the_future_stays_so_in_ops_that_give_zero_for_zero(op: 
     zero = bool((attnc.loads(model).model("f").numpy()(np.zeros(2)) == 0).all())
     future = written.format("broadcast[t](x[t as past]) * select(past <= t, 1, 0)")
     assert (told(f"sum[past]({future})") == "proved") == zero
+
+
+def test_what_is_proved_of_which_result() -> None:
+    text = """
+width s, u
+block one(x: [s, u]) -> [s, u] causal s, u {
+    return 2 * x
+}
+block three(x: [s, u]) -> (a: [s, u] causal u, b: [s], c: [s, u] causal s) {
+    return 2 * x, mean[u](x), cumsum[s](x)
+}
+"""
+    program = build(Source("t.attn", text))
+    assert not program.errors
+    proved = {
+        name: [[axis.name for axis in out.causal] for out in program.graph(name).outputs] for name in ("one", "three")
+    }
+    assert proved == {"one": [["s", "u"]], "three": [["u"], [], ["s"]]}

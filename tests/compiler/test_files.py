@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from attnc.compiler.graph import Call
 from attnc.compiler.program import Program, build
+from attnc.dsl.diagnostic import AttnError
 from attnc.dsl.source import Source
 
 # Files, each behind `# -- name`; the first is the one that is checked.
@@ -74,6 +76,22 @@ RIGHT: dict[str, tuple[str, str | None, dict[str, int], dict[str, object]]] = {
         + MID.replace("mid", "mid2").replace("{\nreturn", "{\nreturn x * mean[e](").replace("(x)\n", "(x))\n")
         .replace("[e] {", "[d] {").replace("\nblock", "\ndepth d = 5\nblock") + LOW, None, {},
         {"a": 3, "b": 5, "f": 6}),
+    "declared here and set": (main("use mid: mid, d, e", "depth d = 5") + MID + LOW, None, {"d": 6}, {"d": 6, "e": 12}),
+    "made of a const that is set, of the file that it is for": (
+        main("use low: low, d, e, k", "depth d = 2 * k", body="return low.l(x) * k") + LOW, None, {"k": 5},
+        {"d": 10, "e": 20}),
+    "set by the name that it has here": (
+        main("use low: low, d as a, e", "depth d = 2", body="return low.l(x) * sum[d](y)",
+             head="x: [a], y: [d]) -> [e]") + LOW, None, {"a": 4, "d": 3}, {"a": 4, "d": 3, "e": 8}),
+    "a used file has a config of that name": (
+        main("use mid: mid, d, e", "const k = 1", "config big { k = 2 }", body="return mid.m(x) * k") + MID
+        + LOW.replace("block", "config big { d = 3, k = 5 }\nblock"), "big", {}, {"d": 8, "e": 16}),
+    "a used file has a const of the name of one that is set": (
+        main("use mid: mid, d, e", "const k = 1", body="return mid.m(x) * k") + MID + LOW, None, {"k": 4}, {}),
+    "a block that only the sizes of this file make right": (
+        main("use low: low, d, k", "depth d = 2 * k", body="return low(x) * k", head="x: [d]) -> [d]")
+        + "# -- low\ndepth d = 8\nconst k = 3\nblock low(x: [d]) -> [d] {\ndepth third = d / 3\n"
+        "return x * sum[third](third * 1.0)\n}\n", None, {}, {"d": 6}),
     "what a declaration here is made of": (
         main("use mid: mid, d, e", "depth d = 2 * half", "depth half = 3") + MID + LOW, None, {}, {"d": 6, "e": 12}),
     "made of what the file declares": (
@@ -150,6 +168,27 @@ def test_the_files_that_are_there(tmp_path: Path) -> None:
     calls = "block f(x: []) -> [] {\nreturn multihead(x)\n}\n"
     (found,) = checked(calls, tmp_path).diagnostics
     assert "std.attention" in found.help
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "layers.attn").touch()
+    (found,) = checked(main("use parts.layer: f", body="return x", head="x: []) -> []"), tmp_path).diagnostics
+    assert found.help == "did you mean `layers`?"
+    assert found.fix and [(edit.span.text, edit.text) for edit in found.fix.edits] == [("layer", "layers")]
+
+
+def test_the_files_of_a_program_each_once(tmp_path: Path) -> None:
+    """In the order of loading; what was only looked at, to see what a declaration is made of, is none of them."""
+    text = main("use low: low, d, k", "depth d = 2 * k", body="return low.l(x) * k", head="x: [d]) -> [d]")
+    program = checked(text + LOW.replace("[e] {", "[d] {").replace("d -> e", "d -> d"), tmp_path)
+    assert not program.diagnostics
+    assert [Path(source.name).name for source in program.sources] == ["main.attn", "low.attn"]
+
+
+def test_what_is_known_of_an_axis_that_is_set_in_place_of_a_used_file(tmp_path: Path) -> None:
+    text = main("use low: low, d, e", body="return low.l(x)") + LOW.replace("d = 8", "d as D = 8")
+    for sizes in ({}, {"d": 6}):
+        axis = checked(text, tmp_path, sizes=sizes).axes["d"]
+        assert (axis.label, axis.kind.value, axis.span and axis.span.source.name) == (
+            "D", "depth", str(tmp_path / "low.attn"))  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -203,6 +242,42 @@ block g[k: width](x: [k]) -> [k] {
     extents = {axis.name: axis.extent for axis in program.graph("f").axes}
     assert (extents["q"], extents["k"]) == (5, 5)
     assert program.graph("g").axes[0].extent == 3  # the only one that may be set
+
+
+@pytest.mark.parametrize(("sizes", "size"), [({}, 10), ({"e": 4}, 10), ({"d": 9}, 9)])
+def test_a_derived_size_that_is_set_hangs_on_nothing(sizes: dict[str, int], size: int, tmp_path: Path) -> None:
+    """A call that gives what it is derived from gives it a size anew, unless it is set."""
+    text = """
+depth e = 3, d = 2 * e, h = 5
+block f(x: [e]) -> [e] {
+    return x * sum[d](broadcast[d](1.0))
+}
+model g(x: [h]) -> [h] {
+    return f[e = h](x)
+}
+"""
+    (call,) = checked(text, tmp_path, sizes=sizes).graph("g").nodes
+    assert isinstance(call, Call)
+    assert {formal.name: actual.extent for formal, actual in call.axes} == {"e": 5, "d": size}
+
+
+def test_what_a_branch_hangs_on_that_is_open(tmp_path: Path) -> None:
+    text = """
+block f[m: const = 2, n: const](x: []) -> [] {
+    if n > m {
+        z = x
+    } else {
+        w = x
+    }
+    return w
+}
+"""
+    with pytest.raises(AttnError) as told:
+        checked(text, tmp_path).graph("f")
+    (found,) = told.value.diagnostics
+    assert (found.code, found.message) == (
+        "E0409", "which branch `f` takes hangs on const `n`, which has no value")  # fmt: skip
+    assert checked(text, tmp_path, sizes={"n": 2}).graph("f").outputs
 
 
 def test_a_file_outside_of_the_project(tmp_path: Path) -> None:

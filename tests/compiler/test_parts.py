@@ -457,13 +457,14 @@ def test_what_must_be_known_to_compile(text: str, said: list[str]) -> None:
 @pytest.mark.parametrize(
     ("inputs", "value", "untold"),
     [
-        ("", "|t|", "t"), ("", "|both|", "tu"), ("", "sum[both](broadcast[both](z))", "tu"),
-        ("", "sum[u](u * 1.0)", "u"), ("x: [t], ", "|both|", "u"), ("x: [t], y: [both], ", "|both| * |u|", ""), ("y: [both], ", "|both|", ""),
+        ("inputs", "value", "untold"), ("", "|t|", "t"), ("", "|both|", "tu"),
+        ("", "sum[both](broadcast[both](z))", "tu"), ("", "sum[u](u * 1.0)", "u"), ("x: [t], ", "|both|", "u"),
+        ("x: [t], y: [both], ", "|both| * |u|", ""), ("y: [both], ", "|both|", ""),
         ("y: [both], ", "mean[t](broadcast[t](z))", "t"), ("y: [more], ", "|t|", ""), ("y: [ten], ", "|t|", ""),
         ("y: [other], ", "|t|", ""), ("x: [t], y: [both], w: [product], ", "|v|", ""), ("w: [product], ", "|u|", "u"),
-        ("", "own[t](z)", "t"), ("", "unused[t](z)", ""), ("y: [both], ", "own[both](z)", ""), ("", "later[t](z)", "t"),
-        ("", "sum[ten](scan[ten] cell[u](broadcast[ten](z), h = 0))", "tu"), ("", "power[n = |t|](z)", "t"),
-        ("y: [both], ", "by_the_file(z)", ""), ("", "by_the_file(z)", "tu"),
+        ("", "own[t](z)", "t"), ("", "unused[t](z)", ""), ("y: [both], ", "own[both](z)", ""),
+        ("", "later[t](z)", "t"), ("", "sum[ten](scan[ten] cell[u](broadcast[ten](z), h = 0))", "tu"),
+        ("", "power[n = |t|](z)", "t"), ("y: [both], ", "by_the_file(z)", ""), ("", "by_the_file(z)", "tu"),
     ],
 )  # fmt: skip
 def test_the_widths_that_a_model_must_be_told(inputs: str, value: str, untold: str) -> None:
