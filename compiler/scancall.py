@@ -89,7 +89,7 @@ class ScanCall(BlockCall):
             name: (self._item(wire) if name in stepping else wire, span) for name, (wire, span) in arguments.items()
         }
         kept = body.frame.mute()
-        for _ in range(5):
+        while True:  # a round gives a state more axes or a higher role, of which there are only so many
             self.actual, self.const_actual = [], []
             frame = self._instance_frame(bound)
             for name in self._states:
@@ -180,9 +180,7 @@ class ScanCall(BlockCall):
         names = [formal.name.text for formal in self.block.decl.formals]
         entering = [name for name in names if name in arguments and not self._put_in(name, arguments[name][0])]
         args = tuple(builder.take(self.given[formal][0]) for formal in entering)
-        states = tuple(
-            (entering.index(formal), position) for formal, position in self._states.items() if formal in entering
-        )
+        states = tuple((entering.index(formal), position) for formal, position in self._states.items())
         steps = tuple(
             index
             for index, formal in enumerate(entering)
