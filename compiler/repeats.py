@@ -193,19 +193,17 @@ class Repeats(Expressions):
         """Run the body until what it carries has settled: its role, its marks, its thin axes (types must not
         change).
         """
-        entering = [self._as_value(wire) for wire in starts]
-        result: _Pass | None = None
-        for attempt in range(5):
+        entering = starts
+        while True:  # each time less is known of what is carried, until no less
             quiet = self.frame.mute()
             result = self._one_pass(statement, carried, entering, index)
             settled = [_join(a, b) for a, b in zip(entering, result.ends, strict=True)]
             problems = self.frame.unmute(quiet)
             changed = any(set(a.type.axes) != set(b.type.axes) for a, b in zip(entering, result.ends, strict=True))
-            if attempt == 4 or changed or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
+            if changed or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
                 self.frame.replay(problems)
                 break
             entering = settled
-        assert result is not None
         good = True
         for text, before, after in zip(carried, entering, result.ends, strict=True):
             if set(before.type.axes) != set(after.type.axes) or not fits(after.element, before.element):
@@ -223,9 +221,6 @@ class Repeats(Expressions):
                 good = False
         result.starts = starts
         return result if good else None
-
-    def _as_value(self, wire: Wire) -> Wire:
-        return replace(wire, static=None, range=None, product_of=()) if wire.static is not None else wire
 
     def _one_pass(
         self,
@@ -280,14 +275,14 @@ class Repeats(Expressions):
         """A static `if` or a depth hangs on the index: a body for each way in which they fall. None after a report."""
         entering = first.ends
         outer, undecided = self.checker.decisions, self.checker.undecided
-        for attempt in range(5):
+        while True:
             quiet = self.frame.mute()
             good, variant, passes = self._each_pass(statement, carried, first, entering, index, number)
             problems = self.frame.unmute(quiet)
             settled = entering
             for one in passes:
                 settled = [_join(a, b) for a, b in zip(settled, one.ends, strict=True)]
-            if not good or attempt == 4 or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
+            if not good or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
                 self.frame.replay(problems)
                 break
             entering = settled

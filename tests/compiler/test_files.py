@@ -278,6 +278,8 @@ block f[m: const = 2, n: const](x: []) -> [] {
     assert (found.code, found.message) == (
         "E0409", "which branch `f` takes hangs on const `n`, which has no value")  # fmt: skip
     assert checked(text, tmp_path, sizes={"n": 2}).graph("f").outputs
+    before = text.replace("    if n", "    w = 2 * x\n    if n")  # then it has a value either way
+    assert checked(before, tmp_path).graph("f").outputs
 
 
 def test_a_file_outside_of_the_project(tmp_path: Path) -> None:

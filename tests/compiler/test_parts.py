@@ -457,7 +457,7 @@ def test_what_must_be_known_to_compile(text: str, said: list[str]) -> None:
 @pytest.mark.parametrize(
     ("inputs", "value", "untold"),
     [
-        ("inputs", "value", "untold"), ("", "|t|", "t"), ("", "|both|", "tu"),
+        ("", "|t|", "t"), ("", "|both|", "tu"),
         ("", "sum[both](broadcast[both](z))", "tu"), ("", "sum[u](u * 1.0)", "u"), ("x: [t], ", "|both|", "u"),
         ("x: [t], y: [both], ", "|both| * |u|", ""), ("y: [both], ", "|both|", ""),
         ("y: [both], ", "mean[t](broadcast[t](z))", "t"), ("y: [more], ", "|t|", ""), ("y: [ten], ", "|t|", ""),
