@@ -37,7 +37,7 @@ def fuse_attention(
 
 def _fuse(graph: Graph, keep: frozenset[int], capped: bool) -> Graph:
     makers: dict[int, Node] = {}
-    readers: dict[int, int] = {output.value.id: 1 for output in graph.outputs}
+    readers: dict[int, int] = {output.value.id: 2 for output in graph.outputs}  # a node is never its only reader
     for node in graph.nodes:
         if isinstance(node, Apply | Constant):
             makers[node.out.id] = node
@@ -45,8 +45,6 @@ def _fuse(graph: Graph, keep: frozenset[int], capped: bool) -> Graph:
             makers[node.outs[0].id] = node
         for value in reads(node):
             readers[value.id] = readers.get(value.id, 0) + 1
-    for output in graph.outputs:
-        readers[output.value.id] = readers.get(output.value.id, 0) + 1  # never the only reader
     match = _Match(makers, readers, keep, frozenset(graph.lifted), capped)
     fused: dict[int, Apply] = {}
     gone: set[int] = set()

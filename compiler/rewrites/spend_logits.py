@@ -25,27 +25,27 @@ def spend_logits(graph: Graph) -> Graph:
 def _mark(graph: Graph) -> Graph:
     nodes = tuple(
         replace(node, options={**node.options, "spend": SPEND})
-        if isinstance(node, Apply) and node.op == "cross_entropy" and _fresh(graph, node.operands[0], 1)
+        if isinstance(node, Apply) and node.op == "cross_entropy" and _fresh(graph, node.operands[0])
         else node
         for node in graph.nodes
     )
     return graph if nodes == graph.nodes else replace(graph, nodes=nodes)
 
 
-def _fresh(graph: Graph, value: Value, reads_here: int) -> bool:
-    """Whether the value is a product of its own, read so many times by nodes, and at most once in all."""
+def _fresh(graph: Graph, value: Value) -> bool:
+    """Whether the value is a product of its own that is read or given back once in all."""
     read = Counter(other.id for node in graph.nodes for other in reads(node))
     shown = sum(output.value.id == value.id for output in graph.outputs)
-    if read[value.id] != reads_here or read[value.id] + shown != 1:
+    if read[value.id] + shown != 1:
         return False
     for node in graph.nodes:
         match node:
             case Apply(out=out) if out.id == value.id:
                 arrays = [operand for operand in node.operands if operand.role >= Role.WEIGHT]
                 return node.op == "linear" or (node.op == "dot" and len(arrays) == 2 and bool(node.axes))
-            case Call(outs=outs) if any(out.id == value.id for out in outs) and not node.graph.target:
+            case Call(outs=outs) if any(out.id == value.id for out in outs):
                 place = next(place for place, out in enumerate(outs) if out.id == value.id)
-                return _fresh(node.graph, node.graph.outputs[place].value, 0)
+                return _fresh(node.graph, node.graph.outputs[place].value)
             case _:
                 pass
     return False

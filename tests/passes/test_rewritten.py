@@ -26,7 +26,7 @@ RUN = {one.name: one.run for one in PASSES}
 BEFORE = {
     "place_masks": ("fold_truths", "fuse_attention"),
     "spend_logits": ("fold_truths",),
-    "merge": ("fold_truths",),
+    "merge": ("fold_truths", "fuse_attention", "place_masks"),
     "hoist": ("fold_truths", "merge"),
     "arrange": ("fold_truths",),
 }
