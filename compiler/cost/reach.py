@@ -364,11 +364,13 @@ class Reach:
         """After all passes. outside: of what goes in; inside: of one pass, from what goes round or elsewhere."""
         before = [route for part in outside for route in part]
         last = count.at(self.values) - 1
+        if last < 0:  # no pass
+            return list(outside)
         # What goes in from elsewhere in the first pass goes through all that follow.
         late = [self._in_pass(route, index, 0) for part in inside for route in part if not route.carried]
         out = []
-        for part, entered in zip(inside, outside, strict=True):
-            found: list[Route] = list(entered) if last < 0 else []
+        for part in inside:
+            found: list[Route] = []
             for step in part:
                 if not step.carried:
                     found += [self._in_pass(step, index, number) for number in sorted({0, int(last)})]

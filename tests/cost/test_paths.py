@@ -369,6 +369,17 @@ def test_of_too_many_routes_a_bound_is_told(name: str, monkeypatch: pytest.Monke
         assert path.hops == hops if path.sure else path.hops is not None and (hops is None or path.hops <= hops)
 
 
+@pytest.mark.parametrize("index", ["", " i in"])
+@pytest.mark.parametrize(
+    "layer", [near("a", 50), "x = merge[chunk, place -> seq](cumsum[place](split[seq -> chunk, place](x)))"]
+)
+def test_no_pass_reaches_nothing(index: str, layer: str) -> None:
+    """It was as if there were one; with an index, the largest of no blocks was asked for."""
+    layer = layer if layer.startswith("x = ") else f"x = {layer}"
+    path = model(f"\nrepeat.r{index} 0 {{\n{layer}\n}}\nx = {near('b', 3)}\nreturn x").cost(seq=16).paths["seq"]
+    assert (path.hops, path.passes) == (5, 5)
+
+
 def test_repeats_in_repeats_have_not_too_many_routes() -> None:
     """Each level had as many times more of them as the one inside, and the bill did not end."""
     layer = f"x = kept + {near('a', 2)}; x = x + x[seq = max(seq - 3, 0)]; x = x + cumsum[seq](x)"
