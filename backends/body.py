@@ -178,7 +178,7 @@ class Body(Calls):
         if node.axes and node.op not in ("rename", "gather"):
             vals = [self.spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
         # What it makes, an operand may have in name only.
-        made = [axis for axis in node.made if axis not in node.axes and node.op not in ("index", "attention")]
+        made = [axis for axis in node.made if axis not in node.axes and node.op not in ("index", "gather", "attention")]
         vals = [self.without(val, [a for a in made if a in val.axes and a in val.thin]) for val in vals]
         mask = self._mask(node)
         out = node.out
