@@ -127,7 +127,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Formula:
-    """Of a width that a body declares, or a const (without a name): each pass of a repeat gives it a value.
+    """Of a width that a body declares, or a const or a number (without a name): each pass of a repeat gives it a value.
 
     call: that of the block which declares it, in the repeat.
     """

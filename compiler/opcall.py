@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 
 from ..dsl.source import Span
 from .axes import Axis
+from .frame import Formula
 from .graph import Apply, IndexInto, Init, Role, Type, Weight
 from .lost import lost
 from .names import indexed, listed
 from .ops.table import Op
-from .static import OPERATIONS, Arith, SizeOf, Static, evaluate
+from .static import OPERATIONS, Arith, SizeOf, Static, evaluate, hangs
 from .wires import Range, Wire, show
 
 if TYPE_CHECKING:
     from .expressions import Expressions
 
 _STATIC_NAMES = {"maximum": "max", "minimum": "min"}
+_PARTIAL = frozenset({"/", "//", "%", "^", "exp", "log", "sqrt", "rsqrt"})  # they are not there for all numbers
 
 
 @dataclass
@@ -79,7 +81,10 @@ class OpCall:
         statics = [wire.static for wire in self.operands]
         name = _STATIC_NAMES.get(self.op.name, self.op.name)
         if name in OPERATIONS and all(static is not None for static in statics):
-            return self.body.static(Arith(name, tuple(s for s in statics if s is not None)), self.span)
+            number = Arith(name, tuple(s for s in statics if s is not None))
+            if name in _PARTIAL and hangs(number):  # each pass of a repeat gives it a value
+                self.body.formulas.append(Formula(number, self.span))
+            return self.body.static(number, self.span)
         wires = [*self.operands, *([self.mask] if self.mask else [])]
         meeting = self.body.namesakes(type)
         if meeting is not None:
