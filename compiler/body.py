@@ -8,7 +8,7 @@ from typing import Any
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
-from .axes import Kind
+from .axes import Axis, Kind
 from .builder import Builder
 from .frame import Formula
 from .graph import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
@@ -364,11 +364,25 @@ class Body(Repeats):
                 self.bind(decl.name, None)
                 return
         init = Init("normal", (0.02,)) if decl.init is None else self.init(decl.init)
+        if init is not None and init.kind == "xavier" and decl.init is not None:
+            init = self._between(init, type.axes, decl.init.span)
         weight = Weight(name, tuple((axis,) for axis in type.axes), init or Init("zeros"), decl.frozen, decl.span)
         out = self.builder.value(type, Role.WEIGHT, decl.name.span, name)
         self.builder.nodes.append(Parameter(weight, out))
         self.builder.own(name, decl.name.span, self)
         self.bind(decl.name, Wire(type, Role.WEIGHT, decl.name.span, out, home=self.builder))
+
+    def _between(self, init: Init, axes: tuple[Axis, ...], span: Span) -> Init | None:
+        """`xavier` for a param, which maps its second axis to its first as torch.nn.init has it."""
+        if len(axes) == 2:
+            return replace(init, fan_in=axes[1:], fan_out=axes[:1])
+        self.report(
+            "E0320",
+            f"`xavier` goes by what a weight maps to what: a param of two axes, but this has {show_axes(axes)}",
+            span,
+            help="`uniform(bound)` or `normal(std)`, with sizes: `uniform((6 / (|a| + |b|)) ^ 0.5)`",
+        )
+        return None
 
     # -- static if -----------------------------------------------------------------------------------------------
 

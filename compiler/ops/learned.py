@@ -116,6 +116,13 @@ def norm(call: OpCall) -> Wire | None:
             )
     if not call.numbers():
         return None
+    if call.init is not None and call.init.kind == "xavier":
+        return call.fail(
+            "E0320",
+            f"`xavier` goes by what a weight maps to what, but the scale of `{call.shown}` maps nothing",
+            call.span,
+            help="leave `init` out: the scale begins at 1",
+        )
     dims = tuple((axis,) for axis in call.axes)
     weights = []
     if call.truth("scale"):

@@ -58,13 +58,14 @@ def test_first_values_of_maps() -> None:
     """`default` is within 1 / sqrt(inputs) as nn.Linear's, biases too; `xavier` within sqrt(6 / (inputs + outputs))."""
     graph = graph_of(
         "width t\ndepth m = 64, n = 36, h = 2, g = 2, v = 9\nmodel f(x: [t, m], i: v[t]) -> [t, g, n] {\n"
-        "    y = linear.a[m -> h, n](x) + linear.b[m -> h, n](x, init = xavier)\n"
+        "    param p: [m, n] ~ xavier\n"
+        "    y = linear.a[m -> h, n](x) + linear.b[m -> h, n](x, init = xavier) + broadcast[h](dot[m](x, p))\n"
         "    z = linear.c[h, n -> g, n](y)\n"
         "    return linear.d[g: n -> n](z) + embed.E[v -> g, n](i)\n}\n"
     )
     wanted = {
         "a.weight": 64**-0.5, "a.bias": 64**-0.5, "b.weight": (6 / (64 + 72)) ** 0.5, "c.weight": 72**-0.5,
-        "c.bias": 72**-0.5, "d.weight": 36**-0.5, "d.bias": 36**-0.5,
+        "c.bias": 72**-0.5, "p": (6 / (64 + 36)) ** 0.5, "d.weight": 36**-0.5, "d.bias": 36**-0.5,
     }  # fmt: skip
     found = initial_weights(inventory(graph), 0)
     for path, bound in wanted.items():
