@@ -22,6 +22,7 @@ from .leak import Trace, leak
 from .limits import PROOF
 from .ops import OPS
 from .predicates import Facts, Linear, at_most_zero, both, closed, either, over, without
+from .sizes import never_negative, poly
 from .static import Arith, Literal, SizeOf, Static, axes_in, known
 
 
@@ -57,6 +58,7 @@ class Info:
     uppers: tuple[Linear, ...] = ()  # each is an upper bound of the value
     absolute: Linear | None = None  # the value is the absolute value of this
     extent: tuple[Axis, int] | None = None  # the value is the run-time size of this axis, plus a number
+    positive: bool = False  # it is a number of 0 or more, though not known: of the pass of a repeat
 
 
 def unite(*reaches: Reach) -> Reach:
@@ -232,7 +234,7 @@ def _freeze(info: Info) -> object:
     def facts(of: Facts) -> object:
         return None if of is None else tuple(sorted(((a.id, b.id), k) for (a, b), k in of.items()))
 
-    forms = (info.linear, info.uppers, info.absolute, info.extent)
+    forms = (info.linear, info.uppers, info.absolute, info.extent, info.positive)
     return (frozenset(info.reach), facts(info.true), facts(info.false), *forms)
 
 
@@ -250,6 +252,7 @@ def over_info(info: Info, names: Mapping[Axis, Axis]) -> Info:
         tuple(form.over(names) for form in info.uppers),
         info.absolute.over(names) if info.absolute else None,
         (names.get(info.extent[0], info.extent[0]), info.extent[1]) if info.extent else None,
+        info.positive,
     )
 
 
@@ -308,7 +311,8 @@ def constant_info(value: Static, out: Value, families: frozenset[int]) -> Info:
     form = Linear((), number) if isinstance(number, int) and not isinstance(number, bool) else None
     true: Facts = None if number is not None and not number else {}
     false: Facts = None if number else {}
-    return Info({}, true, false, form, (form,) if form else ())
+    positive = number is None and never_negative(poly(value))
+    return Info({}, true, false, form, (form,) if form else (), positive=positive)
 
 
 @dataclass
@@ -565,6 +569,11 @@ class Step:
                     return both(at_most_zero(d), at_most_zero(d.times(-1))), {}
                 case "!=":
                     return {}, both(at_most_zero(d), at_most_zero(d.times(-1)))
+        if a.linear is not None and b.uppers and _never_negative(a) and op in ("<=", "<"):
+            found: Facts = {}  # 0 <= a <= b, and such a b is at most each of its bounds
+            for upper in b.uppers:
+                found = both(found, at_most_zero(a.linear.plus(upper, -1)))
+            return found, {}
         if a.absolute is not None and b.linear is not None and not b.linear.terms and op in ("<=", "<"):
             n = Linear((), b.linear.constant - (op == "<"))
             return both(at_most_zero(a.absolute.plus(n, -1)), at_most_zero(a.absolute.times(-1).plus(n, -1))), {}
@@ -630,7 +639,7 @@ class Step:
 
 def _never_negative(info: Info) -> bool:
     form = info.linear
-    return form is not None and form.constant >= 0 and all(c >= 0 for _, c in form.terms)
+    return info.positive or (form is not None and form.constant >= 0 and all(c >= 0 for _, c in form.terms))
 
 
 def _larger(a: Linear, b: Linear) -> Linear | None:

@@ -67,8 +67,8 @@ class Session:
         family = id if family is None else family
         return Axis(id, name, kind, label or name, extent, size, bound, family, span, ragged)
 
-    def const(self, name: str, value: Number | None) -> Const:
-        return Const(self.fresh(), name, value)
+    def const(self, name: str, value: Number | None, *, counts: bool = False) -> Const:
+        return Const(self.fresh(), name, value, counts)
 
     def report(
         self,

@@ -105,7 +105,7 @@ def solved(whole: Axis, part: Axis) -> Static | None:
 
 
 Monomial = tuple[object, ...]
-"""The unknowns of a monomial: ("axis", its family), ("const", its id), or an Opaque."""
+"""The unknowns of a monomial: ("axis", its family), ("index", its id) of a repeat, ("const", its id), or an Opaque."""
 
 Poly = dict[Monomial, Fraction]
 
@@ -177,7 +177,7 @@ def _constant(value: Fraction) -> Poly:
 def _const(const: Const) -> Poly:
     if const.value is not None:
         return _constant(Fraction(const.value))
-    return {(("const", const.id),): Fraction(1)}
+    return {(("index" if const.counts else "const", const.id),): Fraction(1)}
 
 
 def _add(a: Poly, b: Poly, sign: int) -> Poly:
@@ -205,7 +205,7 @@ def _rank(unknown: object) -> tuple[int, int]:
     match unknown:
         case ("axis", int(id)):
             return 0, id
-        case ("const", int(id)):
+        case ("const" | "index", int(id)):
             return 1, id
         case _:
             return 2, hash(unknown)
@@ -237,15 +237,17 @@ def never_negative(p: Poly) -> bool:
 def _least(unknown: object) -> int | None:
     """The least value of an unknown of a monomial, where it has one of 0 or more.
 
-    A size is at least 1. A const without a value, such as the index of a repeat, may be any number.
+    A size is at least 1, the number of a pass 0. A const without a value may be any number.
     """
-    return (
-        unknown.least
-        if isinstance(unknown, Opaque)
-        else 1
-        if isinstance(unknown, tuple) and unknown[0] == "axis"
-        else None
-    )
+    match unknown:
+        case Opaque(least=least):
+            return least
+        case ("axis", _):
+            return 1
+        case ("index", _):
+            return 0
+        case _:
+            return None
 
 
 def _least_of(op: str, args: list[Poly]) -> int | None:
@@ -257,6 +259,8 @@ def _least_of(op: str, args: list[Poly]) -> int | None:
         case "max", parts if any(map(never_negative, parts)):
             return 0
         case "min", parts if all(map(never_negative, parts)):
+            return 0
+        case "^", [base, _] if never_negative(base):
             return 0
         case "abs", _:
             return 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Element, IndexInto, Role, Scalar, Type, Value
+from .sizes import never_negative, poly
 from .static import Arith, ConstOf, Literal, SizeOf, Static, known, once
 
 BOUND_TERMS = 64
@@ -91,7 +92,9 @@ def static_element(static: Static) -> Scalar:
                 kinds = {static_element(arg) for arg in args}
                 return Scalar.INT if kinds == {Scalar.INT} else Scalar.REAL
             if op == "^":
-                return Scalar.INT if isinstance(known(static), int) else Scalar.REAL
+                counted = known(static) is None and static_element(args[0]) is static_element(args[1]) is Scalar.INT
+                whole = counted and never_negative(poly(args[1]))
+                return Scalar.INT if whole or isinstance(known(static), int) else Scalar.REAL
             return Scalar.REAL
 
 
