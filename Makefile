@@ -23,11 +23,11 @@ demo: .venv/demo.stamp
 	$(PY) -P examples/demo.py
 
 test: lint smoke
-	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS)
+	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) --dist worksteal
 
 test-all: lint smoke
 	$(PY) -m pip install -qq -c constraints.txt -e ".[fuzz]" || echo "no atheris here: a loop of our own leads the fuzzing"
-	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) -m ""
+	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) --dist worksteal -m ""
 
 test-gpu: .venv/dev.stamp
 	$(PY) -m pytest -m gpu -rs tests/test_gpu.py
