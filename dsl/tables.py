@@ -13,6 +13,7 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import lark
@@ -21,6 +22,7 @@ from lark.lexer import TerminalDef
 
 GRAMMAR = Path(__file__).with_name("grammar.lark")
 START = "item"
+_BUILDING = Lock()  # Lark reads a grammar by way of `ast`, which in CPython 3.11 may fail in several threads at once
 
 
 def load_parser(transformer: object, folder: Path | None = None, *, keep_all_tokens: bool = False) -> lark.Lark:
@@ -53,16 +55,17 @@ def build_parser(
     grammar: str, transformer: object = None, strict: bool = False, keep_all_tokens: bool = False
 ) -> lark.Lark:
     """Build the tables. Strict: any conflict of rules or terminals is an error (needs `interegular`; for tests)."""
-    return lark.Lark(
-        grammar,
-        parser="lalr",
-        lexer="contextual",
-        start=START,
-        maybe_placeholders=not keep_all_tokens,
-        keep_all_tokens=keep_all_tokens,
-        strict=strict,
-        transformer=transformer,
-    )
+    with _BUILDING:
+        return lark.Lark(
+            grammar,
+            parser="lalr",
+            lexer="contextual",
+            start=START,
+            maybe_placeholders=not keep_all_tokens,
+            keep_all_tokens=keep_all_tokens,
+            strict=strict,
+            transformer=transformer,
+        )
 
 
 def cache_folder() -> Path | None:
