@@ -239,7 +239,7 @@ class Binding:
         static = size_static(value, body.lookup, body.frame)
         if static is None:
             return None
-        static = body.in_this_pass(Kind.DEPTH, static)
+        static = body.size_in_this_pass(Kind.DEPTH, static)
         extent = checked_size(body.frame, static, value.span, name)
         formula = static if extent is None or axes_in(static) else None
         return self.checker.session.axis(name, Kind.DEPTH, extent=extent, size=formula, span=value.span)

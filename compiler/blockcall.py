@@ -360,7 +360,7 @@ class BlockCall(Binding):
 
     def _of_size(self, name: str, kind: Kind, size: Static, span: Span | None, label: str | None = None) -> Axis:
         """A new axis, as large as axes and consts of the caller make it."""
-        size = self.body.in_this_pass(kind, size)
+        size = self.body.size_in_this_pass(kind, size)
         extent = checked_size(self.body.frame, size, self.call.span, name, formula_span=span)
         bound = largest(size) if extent is None and kind is Kind.WIDTH else None
         formula = size if extent is None else None

@@ -286,7 +286,7 @@ class Body(Repeats):
         elif decl.size is not None and not decl.bounded:
             size = size_static(decl.size, self.lookup, self.frame)
             if size is not None:
-                size = self.in_this_pass(kind, size)
+                size = self.size_in_this_pass(kind, size)
                 self._in_each_pass(size, decl.size.span, name)
             reported = len(self.frame.problems)
             value = None if size is None else checked_size(self.frame, size, decl.size.span, name)

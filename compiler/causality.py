@@ -58,7 +58,7 @@ class Info:
     uppers: tuple[Linear, ...] = ()  # each is an upper bound of the value
     absolute: Linear | None = None  # the value is the absolute value of this
     extent: tuple[Axis, int] | None = None  # the value is the run-time size of this axis, plus a number
-    positive: bool = False  # it is a number of 0 or more, though not known: of the pass of a repeat
+    never_negative: bool = False  # it is 0 or more, though not known: the number of a pass
 
 
 def unite(*reaches: Reach) -> Reach:
@@ -234,7 +234,7 @@ def _freeze(info: Info) -> object:
     def facts(of: Facts) -> object:
         return None if of is None else tuple(sorted(((a.id, b.id), k) for (a, b), k in of.items()))
 
-    forms = (info.linear, info.uppers, info.absolute, info.extent, info.positive)
+    forms = (info.linear, info.uppers, info.absolute, info.extent, info.never_negative)
     return (frozenset(info.reach), facts(info.true), facts(info.false), *forms)
 
 
@@ -252,7 +252,7 @@ def over_info(info: Info, names: Mapping[Axis, Axis]) -> Info:
         tuple(form.over(names) for form in info.uppers),
         info.absolute.over(names) if info.absolute else None,
         (names.get(info.extent[0], info.extent[0]), info.extent[1]) if info.extent else None,
-        info.positive,
+        info.never_negative,
     )
 
 
@@ -311,8 +311,8 @@ def constant_info(value: Static, out: Value, families: frozenset[int]) -> Info:
     form = Linear((), number) if isinstance(number, int) and not isinstance(number, bool) else None
     true: Facts = None if number is not None and not number else {}
     false: Facts = None if number else {}
-    positive = number is None and never_negative(poly(value))
-    return Info({}, true, false, form, (form,) if form else (), positive=positive)
+    open = number is None and never_negative(poly(value))
+    return Info({}, true, false, form, (form,) if form else (), never_negative=open)
 
 
 @dataclass
@@ -639,7 +639,7 @@ class Step:
 
 def _never_negative(info: Info) -> bool:
     form = info.linear
-    return info.positive or (form is not None and form.constant >= 0 and all(c >= 0 for _, c in form.terms))
+    return info.never_negative or (form is not None and form.constant >= 0 and all(c >= 0 for _, c in form.terms))
 
 
 def _larger(a: Linear, b: Linear) -> Linear | None:

@@ -148,7 +148,7 @@ class Repeats(Expressions):
                 help="choose another name for the index",
             )
             return None
-        return self.checker.session.const(name.text, None, counts=True)
+        return self.checker.session.const(name.text, None, is_index=True)
 
     def _count(self, count: Static, span: Span) -> int | None:
         value = checked_number(self.frame, count, span)

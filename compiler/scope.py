@@ -47,7 +47,7 @@ class Scope:
     formulas: list[Formula] = field(default_factory=list)  # that hang on the number of a pass
     numbered: bool = False  # inside a repeat whose passes have weights of their own
 
-    def in_this_pass(self, kind: Kind, size: Static) -> Static:
+    def size_in_this_pass(self, kind: Kind, size: Static) -> Static:
         """The size of an axis in the pass at hand. Where the passes of a repeat differ in a depth, each has a body of
         its own, for weights may run along it.
         """

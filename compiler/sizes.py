@@ -177,7 +177,7 @@ def _constant(value: Fraction) -> Poly:
 def _const(const: Const) -> Poly:
     if const.value is not None:
         return _constant(Fraction(const.value))
-    return {(("index" if const.counts else "const", const.id),): Fraction(1)}
+    return {(("index" if const.is_index else "const", const.id),): Fraction(1)}
 
 
 def _add(a: Poly, b: Poly, sign: int) -> Poly:

@@ -26,13 +26,13 @@ class Const:
     """A named number of a block: a const parameter, a file's const, or a repeat's index.
 
     `value` is None while it is not known: a const parameter checked on its own, or the index of a repeat.
-    counts: whether it is such an index: 0 or more.
+    is_index: whether it is such an index: 0 or more.
     """
 
     id: int
     name: str = field(compare=False)
     value: Number | None = field(compare=False)
-    counts: bool = field(compare=False, default=False)
+    is_index: bool = field(compare=False, default=False)
 
 
 @dataclass(frozen=True, slots=True)
