@@ -40,7 +40,7 @@ from .names import indexed, listed
 from .one_set import ways
 from .session import place
 from .sizes import largest, substitute
-from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, hangs, known
+from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from .wires import Wire, fits, show, show_axes, show_type
 
 _TOLD_BY_CALLS = frozenset({"E0307"})  # what is decided where a block is called, not where it is declared
@@ -643,9 +643,9 @@ class BlockCall(Binding):
         axes = {formal.id: axis for formal, axis in self.actual}
         consts = {formal.id: static for formal, static in self.const_actual}
         for formula in formulas:
-            static = substitute(formula.static, axes, consts)
-            if hangs(static):
-                self.body.formulas.append(replace(formula, static=static, call=self.call.span))
+            given = formula.with_values(axes, consts)
+            if given.hangs:
+                self.body.formulas.append(replace(given, call=self.call.span))
 
     def _numbers(self) -> dict[int, Number]:
         """What consts hang on the pass of a repeat around the call, and what they are in it."""

@@ -10,7 +10,7 @@ from ..dsl import syntax as s
 from ..dsl.source import Span
 from .axes import Axis, Kind
 from .builder import Builder
-from .frame import Formula
+from .frame import Formula, Frame, judge_number
 from .graph import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
 from .lost import lost
 from .modules import checked_number, checked_size, refuse_own_size, size_static
@@ -331,8 +331,12 @@ class Body(Repeats):
 
     def _in_each_pass(self, formula: Static, span: Span, name: str | None = None) -> None:
         """A formula that each pass of a repeat gives a value: the size of an axis, if it has a name, or a const."""
+
+        def judge_size(frame: Frame, sizes: tuple[Static, ...], place: Span) -> None:
+            checked_size(frame, sizes[0], place, name or "", formula_span=span)
+
         if hangs(formula):
-            self.formulas.append(Formula(formula, span, name))
+            self.formulas.append(Formula((formula,), span, judge_number if name is None else judge_size))
 
     def param(self, decl: s.ParamDecl) -> None:
         name = decl.name.text

@@ -14,6 +14,7 @@ from ..dsl import syntax as s
 from ..dsl.source import Span
 from .axes import Axis
 from .builder import Builder
+from .frame import Frame
 from .graph import Apply, IndexInto, Init, Role, Scalar, Type
 from .idioms import IDIOMS
 from .limits import OPERANDS, TooMuch
@@ -23,7 +24,6 @@ from .names import is_reserved, listed, nearest
 from .opcall import OpCall
 from .ops import OPS, Brackets, Op
 from .scope import Scope
-from .sizes import at_most
 from .static import Literal, SizeOf, Static, known
 from .wires import Range, Wire, show, show_axes, static_element
 
@@ -325,7 +325,7 @@ class Expressions(Scope):
                 help="use floor(x) for a whole number",
             )
             return None
-        if self._outside(call, e, axis, item.value.span):
+        if call.outside(e, axis, item.value.span):
             return None
         rest = tuple(a for a in wire.type.axes if a != axis)
         own = tuple(a for a in e.type.axes if a not in rest)
@@ -337,30 +337,6 @@ class Expressions(Scope):
         thin -= {a for a in rest if e.has(a)}
         mark = frozenset() if axis in wire.mark else wire.mark
         return call.make(Type(wire.element, axes, frozenset(thin)), mark=mark)
-
-    def _outside(self, call: OpCall, e: Wire, axis: Axis, span: Span) -> bool:
-        """Whether an index is surely no index of the axis; reported. What may be none is checked at run time."""
-        if e.range is None:
-            return False
-        low, high = e.range.low, e.range.high
-        below = at_most(low if e.range.tight else high, Literal(-1))
-        above = at_most(SizeOf(axis), high if e.range.tight else low)
-        if not below and not above:
-            return False
-        what = (
-            "is negative" if below else f"is not less than |{axis.name}|" + (f" = {axis.extent}" if axis.extent else "")
-        )
-        value = known(low if below else high)
-        at = f": it gets to {value}" if value is not None else ""
-        call.fail(
-            "E0311",
-            f"this index into `{axis.name}` {what}{at}",
-            span,
-            related=[(axis.span, f"`{axis.name}` is declared here")],
-            help=f"indices into `{axis.name}` run from 0 to |{axis.name}| - 1"
-            + ("" if e.static is not None else f"; clamp it: `max(i, 0)`, `min(i, |{axis.name}| - 1)`"),
-        )
-        return True
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
@@ -626,14 +602,20 @@ class Expressions(Scope):
             wanted = "true or false" if isinstance(option.default, bool) else "a number"
             self.report("E0320", f"`{option.name}` is {wanted}", argument.span, help=option.doc)
             return False
+
+        def judge(frame: Frame, numbers: tuple[Static, ...], place: Span) -> None:
+            value = known(numbers[0])
+            complaint = None if value is None else option.check(value)
+            if complaint:
+                frame.report("E0320", f"`{option.name}` is {value}, but {complaint}", place, help=option.doc)
+
         complaint = option.check(value) if value is not None else None
         if complaint and isinstance(value, float) and value.is_integer() and option.check(int(value)) is None:
             at, text = argument.value.span, f"floor({argument.value.span.text})"
             self.report("E0320", f"`{option.name}` is {value}, but {complaint}", argument.span,
                         help=f"`/` gives a real number; write `{text}`", fix=[(at, text)])  # fmt: skip
             return False
-        if complaint:
-            self.report("E0320", f"`{option.name}` is {value}, but {complaint}", argument.span, help=option.doc)
+        if not made.in_each_pass(judge, argument.span, wire.static):
             return False
         if isinstance(option.default, bool) and value is None:
             if self.frame.told_by_calls(wire.static):

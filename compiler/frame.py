@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity, error
@@ -11,8 +11,9 @@ from ..dsl.source import Span
 from .axes import Axis
 from .graph import Graph
 from .limits import MISTAKES, TooMuch
-from .modules import BlockDef, Module
-from .static import Const, ConstOf, Static, axes_in, consts_in
+from .modules import BlockDef, Module, checked_number
+from .sizes import substitute
+from .static import Const, ConstOf, Static, axes_in, consts_in, hangs
 from .wires import Wire
 
 
@@ -125,17 +126,39 @@ class Frame:
         self.problems.extend(problems)
 
 
+Judge = Callable[[Frame, tuple[Static, ...], Span], object]
+
+
+def judge_number(frame: Frame, numbers: tuple[Static, ...], place: Span) -> None:
+    """Report arithmetic that has no value."""
+    checked_number(frame, numbers[0], place)
+
+
 @dataclass(frozen=True)
 class Formula:
-    """Of a width that a body declares, or a const or a number (without a name): each pass of a repeat gives it a value.
+    """Numbers of a body that hang on a const without a value: each pass of a repeat gives them one, and judges them.
 
-    call: that of the block which declares it, in the repeat.
+    judge:  reports what is wrong with their values, at a place: `span`, or the call of the block in the repeat.
+    passes: the indices of repeats that have a value by now.
     """
 
-    static: Static
+    statics: tuple[Static, ...]
     span: Span
-    name: str | None = None
+    judge: Judge
     call: Span | None = None
+    passes: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def place(self) -> Span:
+        return self.call or self.span
+
+    @property
+    def hangs(self) -> bool:
+        return any(map(hangs, self.statics))
+
+    def with_values(self, axes: dict[int, Axis], consts: dict[int, Static]) -> Formula:
+        """The same over other axes and consts."""
+        return replace(self, statics=tuple(substitute(static, axes, consts) for static in self.statics))
 
 
 @dataclass(eq=False)

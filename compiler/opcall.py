@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from ..dsl.source import Span
 from .axes import Axis
-from .frame import Formula
+from .frame import Formula, Frame, Judge, judge_number
 from .graph import Apply, IndexInto, Init, Role, Type, Weight
 from .lost import lost
 from .names import indexed, listed
 from .ops.table import Op
-from .static import OPERATIONS, Arith, SizeOf, Static, evaluate, hangs
+from .sizes import at_most
+from .static import OPERATIONS, Arith, Literal, SizeOf, Static, evaluate, hangs, known
 from .wires import Range, Wire, show
 
 if TYPE_CHECKING:
@@ -82,8 +83,8 @@ class OpCall:
         name = _STATIC_NAMES.get(self.op.name, self.op.name)
         if name in OPERATIONS and all(static is not None for static in statics):
             number = Arith(name, tuple(s for s in statics if s is not None))
-            if name in _PARTIAL and hangs(number):  # each pass of a repeat gives it a value
-                self.body.formulas.append(Formula(number, self.span))
+            if name in _PARTIAL and hangs(number):
+                self.body.formulas.append(Formula((number,), self.span, judge_number))
             return self.body.static(number, self.span)
         wires = [*self.operands, *([self.mask] if self.mask else [])]
         meeting = self.body.namesakes(type)
@@ -130,6 +131,49 @@ class OpCall:
         )
 
     # -- questions that several rules ask ------------------------------------------------------------------------
+
+    def in_each_pass(self, judge: Judge, span: Span, *statics: Static) -> bool:
+        """Whether nothing is wrong with these numbers, as far as they are known. What hangs on the number of a pass is
+        judged there too.
+        """
+        frame = self.body.frame
+        before = len(frame.problems)
+        judge(frame, statics, span)
+        formula = Formula(statics, span, judge)
+        good = len(frame.problems) == before
+        if good and formula.hangs:
+            self.body.formulas.append(formula)
+        return good
+
+    def outside(self, e: Wire, axis: Axis, span: Span) -> bool:
+        """Whether an index is surely no index of the axis; reported. What may be none is checked at run time."""
+        if e.range is None:
+            return False
+        tight, clamped = e.range.tight, e.static is None
+
+        def judge(frame: Frame, ends: tuple[Static, ...], place: Span) -> None:
+            low, high, size = ends
+            if isinstance(value := known(low), float):  # the numbers of passes are whole, what is made of them need not
+                frame.report("E0304", f"`{axis.name}` is picked by indices, but this is {value}", place,
+                             help="use floor(x) for a whole number")  # fmt: skip
+                return
+            below = at_most(low if tight else high, Literal(-1))
+            if not below and not at_most(size, high if tight else low):
+                return
+            what = f"is not less than |{axis.name}|" + (f" = {axis.extent}" if axis.extent else "")
+            value = known(low if below else high)
+            frame.report(
+                "E0311",
+                f"this index into `{axis.name}` {'is negative' if below else what}"
+                + (f": it gets to {value}" if value is not None else ""),
+                place,
+                related=[(axis.span, f"`{axis.name}` is declared here")],
+                help=f"indices into `{axis.name}` run from 0 to |{axis.name}| - 1"
+                + (f"; clamp it: `max(i, 0)`, `min(i, |{axis.name}| - 1)`" if clamped else ""),
+            )
+
+        size = SizeOf(axis) if axis.size is None or axis.extent is not None else axis.size
+        return not self.in_each_pass(judge, span, e.range.low, e.range.high, size)
 
     def truth(self, option: str) -> bool:
         return bool(evaluate(self.options[option]))

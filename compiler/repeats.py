@@ -11,15 +11,15 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from ..dsl import syntax as s
+from ..dsl.diagnostic import Label
 from ..dsl.source import Span
 from .builder import Builder
 from .expressions import Expressions
 from .frame import Formula
 from .graph import Graph, Output, Repeat, Scalar, Type
-from .modules import checked_number, checked_size, size_static
+from .modules import checked_number, size_static
 from .one_set import check_one_set
-from .sizes import substitute
-from .static import Const, ConstOf, Literal, SizeOf, Static, hangs, known, turns
+from .static import Const, ConstOf, Literal, SizeOf, Static, consts_in, known, turns
 from .wires import Wire, fits, show
 
 _MOST_PASSES = 10_000
@@ -113,26 +113,38 @@ class Repeats(Expressions):
                 self.gone[text] = statement.head
 
     def _check_formulas(self, one: _Pass, index: Const | None, passes: Iterable[int], told: set[Span]) -> None:
-        """Report a size or a const of the body that has no value in one of these passes, once.
+        """Report numbers of the body that are wrong in one of these passes, once.
 
         What hangs on the pass of a repeat around this one too is looked at there.
         """
-        numbers: list[dict[int, Static]] = [{index.id: Literal(at)} for at in passes] if index is not None else [{}]
         for formula in one.formulas:
-            place = formula.call or formula.span
-            self.checker.tire(place, len(numbers))
-            for static in dict.fromkeys(substitute(formula.static, {}, number) for number in numbers):
-                before = len(self.frame.problems)
-                if hangs(static):
-                    self.formulas.append(replace(formula, static=static))
-                elif place in told:
-                    break
-                elif formula.name is None:
-                    checked_number(self.frame, static, place)
-                else:
-                    checked_size(self.frame, static, place, formula.name, formula_span=formula.span)
-                if len(self.frame.problems) > before:
-                    told.add(place)
+            given = {formula.statics: formula}
+            if index is not None and any(index in consts_in(static) for static in formula.statics):
+                given = {}
+                for at in passes:
+                    self.checker.tire(formula.place)
+                    told_now = replace(formula, passes=((index.name, at), *formula.passes))
+                    told_now = told_now.with_values({}, {index.id: Literal(at)})
+                    given.setdefault(told_now.statics, told_now)
+            for each in given.values():
+                if each.hangs:
+                    self.formulas.append(each)
+                elif each.place not in told and self._judged(each):
+                    told.add(each.place)
+
+    def _judged(self, formula: Formula) -> bool:
+        """Whether something is wrong with numbers whose values are known by now; reported."""
+        kept = self.frame.mute()
+        formula.judge(self.frame, formula.statics, formula.place)
+        found = self.frame.unmute(kept)
+        where = " and ".join(f"`{name}` is {at}" for name, at in formula.passes)
+        for problem, deep in found:
+            notes = (*problem.notes, f"so it is in the pass where {where}")
+            related = problem.related
+            if formula.call is not None and all(label.span != formula.span for label in related):
+                related = (Label(formula.span, "it stands here"), *related)
+            self.frame.problems.append((replace(problem, notes=notes, related=related), deep))
+        return bool(found)
 
     def _index(self, name: s.Ident | None) -> Const | None:
         """The const that stands for the number of the pass."""

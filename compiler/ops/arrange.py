@@ -174,6 +174,8 @@ def index(call: OpCall) -> Wire | None:
         )
     if len(call.made) != 1:
         return call.fail("E0318", "`index` makes an index into one axis", call.bracket_span, help="write `index[a](i)`")
+    if call.outside(i, call.made[0], call.spans[0]):
+        return None
     return call.make(Type(IndexInto(call.made[0]), i.type.axes, i.type.thin), range=i.range)
 
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from ..graph import IndexInto, Role, Scalar, Type
 from ..sizes import at_most
-from ..static import Arith, Literal, known
+from ..static import Arith, Literal, Static, known
 from ..wires import Range, show, union
 from .table import Cost, Op, Rule
 
 if TYPE_CHECKING:
     from ...dsl.source import Span
     from ..axes import Axis
+    from ..frame import Frame
     from ..opcall import OpCall
     from ..wires import Wire
 
@@ -117,6 +118,9 @@ def arithmetic(call: OpCall) -> Wire | None:
         return _divided_by_index(call, b.power_of[0], call.spans[1])
     if a.power_of is not None and exponent is not None and exponent < 0:
         return _divided_by_index(call, a.power_of[0], call.spans[0])
+    divided = b.static if op in ("/", "%") and a.static is None else None
+    if divided is not None and not call.in_each_pass(_divisor, call.spans[1], divided):
+        return None
     if not call.may_broadcast():
         return None
     _ids_as_features(call)
@@ -130,6 +134,12 @@ def arithmetic(call: OpCall) -> Wire | None:
     if op in "*/" and wire is not None:
         call.check_scale(a, b)
     return wire
+
+
+def _divisor(frame: Frame, numbers: tuple[Static, ...], place: Span) -> None:
+    """Report a division by a number that is 0."""
+    if known(numbers[0]) == 0:
+        frame.report("E0207", "this divides by zero", place, help="divide by 1 or more")
 
 
 def _powered(wire: Wire, exponent: int | float | None) -> tuple[Axis, float] | None:

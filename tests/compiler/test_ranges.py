@@ -28,7 +28,7 @@ INSIDE = [
     "x[d = max(d - 3, 0)]", "x[d = int(d)]", "x[d = index[d](int(three))]", "x[t = broadcast[u](t)]",
     "x[d = max(min(d + 5, 3), 0)]", "x[d = 3 - d]", "x[d = d - 0]", "x[d = -(0 - 3)]",
     "x[d = min(d + 9, int(three))]", "x[d = max(int(three) - 1, 0)]", "x[d = (d - int(three) + 9) % 4]",
-    "x[t = t][d = d]",
+    "x[t = t][d = d]", "index[d](3)", "d == index[d](k)",
 ]  # fmt: skip
 PERHAPS = [
     "x[d = k]", "x[d = index[d](k)]", "x[t = max(t + 1, 0)]", "x[t = min(t - 1, |t| - 1)]", "x[t = max(k, 0)]",
@@ -50,7 +50,7 @@ OUTSIDE = [
     "x[d = 3 - d - 1]", "x[d = d - int(three) - 9]", "x[d = max(4, 5)]", "x[d = min(d, -1)]", "x[d = max(d, 4)]",
     "x[d = clamp(k, 4, 5)]", "x[d = int(five) + 1]", "x[d = d - int(three)]", "x[d = d + int(three)]",
     "x[d = int(five)]", "x[d = d - int(three) + 9]", "x[d = select(m, 4, 5)]", "x[d = select(m, -2, -1)]",
-    "x[d = past - t - |t|]",
+    "x[d = past - t - |t|]", "index[d](4)", "index[d](-1)", "d == index[d](5 - k % 2)",
 ]  # fmt: skip
 
 
