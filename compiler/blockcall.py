@@ -37,7 +37,7 @@ from .lost import copies
 from .mentions import walk
 from .modules import checked_size, size_static
 from .names import indexed, listed
-from .one_set import ways
+from .one_set import own, ways
 from .session import place
 from .sizes import largest, substitute
 from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
@@ -883,7 +883,7 @@ class BlockCall(Binding):
                 builder.own_model(model.name, place(model.span), shapes, span, body)
         elif self.shared is None:
             body.may_own(name, span)
-            builder.own(name, span, body)
+            own(body, name, span)
 
     def _share_within(self) -> None:
         """Report a share whose weights the passes of a repeat would have beside those of its own place (D11)."""

@@ -50,6 +50,20 @@ def _ways_of(node: Caller, checker: Checker) -> Iterator[tuple[object, Way]]:
             yield declared, Way(node.name or way.name, way.model)  # a model adds nothing to names
 
 
+def own(body: Scope, name: str, span: Span) -> None:
+    """The last node owns weights under this name (D11). Where the name is taken by what comes to the same model, a
+    label would help nobody: the model would get a second set.
+    """
+    *before, node = _callers(body.builder.nodes)
+    mine = dict(_ways_of(node, body.checker))
+    for other in before:
+        both = [way for declared, way in _ways_of(other, body.checker) if declared in mine]
+        if other.name == name and both:
+            _second(body, both[0].model, node, other, span)
+            return
+    body.builder.own(name, span, body)
+
+
 def check_one_set(body: Scope) -> None:
     """Report what comes to a model another way than what stands before it: each way has weights of its own."""
     first: dict[object, tuple[Way, Caller]] = {}

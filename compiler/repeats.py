@@ -18,7 +18,7 @@ from .expressions import Expressions
 from .frame import Formula
 from .graph import Graph, Output, Repeat, Scalar, Type
 from .modules import checked_number, size_static
-from .one_set import check_one_set
+from .one_set import check_one_set, own
 from .static import Const, ConstOf, Literal, SizeOf, Static, consts_in, known, turns
 from .wires import Wire, fits, show
 
@@ -103,7 +103,7 @@ class Repeats(Expressions):
             )
         )
         if owns:
-            self.builder.own(name, statement.label.span if statement.label else statement.head, self)
+            own(self, name, statement.label.span if statement.label else statement.head)
         for text, wire, out in zip(carried, body.ends, outs, strict=True):
             # What else is known of the last value of one body need not hold of another's, nor after no pass at all.
             wire = replace(wire, static=None, range=None, product_of=())
