@@ -239,6 +239,8 @@ class Binding:
         static = size_static(value, body.lookup, body.frame)
         if static is None:
             return None
+        if not body.frame.known_depth(name, static, value.span):
+            return None
         static = body.size_in_this_pass(Kind.DEPTH, static)
         extent = checked_size(body.frame, static, value.span, name)
         formula = static if extent is None or axes_in(static) else None

@@ -192,6 +192,7 @@ class BlockCall(Binding):
         checker.derive_sizes(frame, axes, rebound)
         now = {axis.id: axis for axis in frame.params}  # a derived width got its formula after it was made
         self.actual = [(now.get(formal.id, formal), actual) for formal, actual in self.actual]
+        frame.open |= {formal.id for formal, actual in self.actual if actual.id in self.body.frame.open}
         checker.keep_names_known(frame)
         frame.running = {formal for formal, static in self.const_actual if self.body.frame.only_at_run_time(static)}
         return frame
@@ -361,6 +362,8 @@ class BlockCall(Binding):
     def _of_size(self, name: str, kind: Kind, size: Static, span: Span | None, label: str | None = None) -> Axis:
         """A new axis, as large as axes and consts of the caller make it."""
         size = self.body.size_in_this_pass(kind, size)
+        if kind is Kind.DEPTH and not self.body.frame.known_depth(name, size, self.call.span):
+            self.groundless = True
         extent = checked_size(self.body.frame, size, self.call.span, name, formula_span=span)
         bound = largest(size) if extent is None and kind is Kind.WIDTH else None
         formula = size if extent is None else None
@@ -668,7 +671,13 @@ class BlockCall(Binding):
         place = {axis.id: index for index, axis in enumerate(frame.params)}
         families: dict[int, int] = {}
         axes = tuple(
-            (axis.extent, axis.bound, axis.size is not None, families.setdefault(axis.family, len(families)))
+            (
+                axis.extent,
+                axis.bound,
+                axis.size is not None,
+                axis.id in frame.open,
+                families.setdefault(axis.family, len(families)),
+            )
             for axis in frame.params
         )
         lifted = tuple(axis.id for axis in frame.lifted)

@@ -282,7 +282,16 @@ class Checker:
             extent = size_set(frame, setting, generic.name)
         elif generic.default is not None:
             static = size_static(generic.default, lookup, frame)
-            if family is None:
+            if isinstance(static, SizeOf) and static.axis.kind is not kind:
+                theirs, text = static.axis.kind.value, generic.default.span.text
+                frame.report(
+                    "E0402",
+                    f"parameter `{name}` is a {kind.value}, but its default `{text}` is a {theirs}",
+                    generic.default.span,
+                    related=[(static.axis.span, f"`{static.axis.name}` is declared here")],
+                    help=f"give it a {kind.value}, or make it one of the other kind: `{name}: {theirs}`",
+                )
+            elif family is None:
                 extent = None if static is None else checked_size(frame, static, generic.default.span, name)
             elif not isinstance(static, SizeOf | None):
                 assert original is not None

@@ -289,6 +289,8 @@ class Body(Repeats):
                 size = self.size_in_this_pass(kind, size)
                 self._in_each_pass(size, decl.size.span, name)
             reported = len(self.frame.problems)
+            if size is not None and kind is Kind.DEPTH:
+                self.frame.known_depth(name, size, decl.size.span)
             value = None if size is None else checked_size(self.frame, size, decl.size.span, name)
             size = None if len(self.frame.problems) > reported else size  # wrong: nothing is known of it
             extent = value
@@ -357,7 +359,7 @@ class Body(Repeats):
             self.bind(decl.name, None)
             return
         for axis, written in zip(type.axes, decl.type.axes, strict=True):
-            if axis.is_width and axis.extent is None and axis.bound is None and axis.id not in self.frame.open:
+            if axis.is_width and axis.bound is None and self.frame.only_at_run_time(SizeOf(axis)):
                 self.report(
                     "E0321",
                     f"param `{name}` has the width `{axis.name}`, of which no largest size is known",

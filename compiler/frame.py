@@ -11,8 +11,8 @@ from ..dsl.source import Span
 from .axes import Axis
 from .graph import Graph
 from .limits import MISTAKES, TooMuch
-from .modules import BlockDef, Module, checked_number
-from .sizes import substitute
+from .modules import BlockDef, Module, checked_number, refuse_depth
+from .sizes import open_width, substitute
 from .static import Const, ConstOf, Static, axes_in, consts_in, hangs
 from .wires import Wire
 
@@ -21,7 +21,8 @@ from .wires import Wire
 class Frame:
     """One elaboration of a block: the meaning of names in it, and the mistakes found.
 
-    open:  ids of axis parameters whose size is for each call to say, while the block is checked on its own.
+    open:  ids of axis parameters whose size is for each call to say, while the block is checked on its own; and those
+           of what it calls that stand for them.
     judge: whether D7 is decided here (not while a block that others call is checked on its own: only a call tells
            whether an argument carries data).
     """
@@ -78,8 +79,14 @@ class Frame:
 
     def only_at_run_time(self, static: Static) -> bool:
         """Whether nothing but a run knows it: it hangs on a width without a size, which no call will tell either."""
-        widths = (axis.is_width and axis.extent is None and axis.id not in self.open for axis in axes_in(static))
-        return any(widths) or any(const in self.running for const in consts_in(static))
+        return open_width(static, self.open) is not None or any(const in self.running for const in consts_in(static))
+
+    def known_depth(self, name: str, size: Static, span: Span) -> bool:
+        """Whether a depth has a size before a run (D1); reported."""
+        if not self.only_at_run_time(size):
+            return True
+        refuse_depth(self, name, open_width(size, self.open), span)
+        return False
 
     def axis_names(self) -> list[str]:
         return list(self.names)

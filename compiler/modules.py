@@ -28,7 +28,7 @@ from .names import did_you_mean, nearest, undeclared
 from .ops import OPS
 from .ragged import refuse_ragged
 from .session import Reporter, Session
-from .sizes import Inexact, divides_by_zero, inexact_division, largest
+from .sizes import Inexact, divides_by_zero, inexact_division, largest, open_width
 from .static import Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate
 
 ELEMENTS = frozenset({"bool", "int", "real"})
@@ -527,6 +527,9 @@ class _Declarations:
         )
         if decl.bounded:
             return None, None, value
+        if decl.kind == "depth" and (width := open_width(formula)) is not None:
+            refuse_depth(session, decl.name.text, width, decl.size.span)
+            return None, None, None
         if value is not None:
             return value, None if isinstance(formula, Literal) else formula, None
         return None, formula, largest(formula) if decl.kind == "width" else None
@@ -553,6 +556,14 @@ class _Declarations:
         if formula is None:
             return self.session.const(name, None)
         const = self.session.const(name, checked_number(self.session, formula, decl.value.span))
+        if (width := open_width(formula)) is not None:
+            self.session.report(
+                "E0207",
+                f"the const `{name}` hangs on the width `{width.name}`, but must be known at build time",
+                decl.value.span,
+                help=f"write it out where it is used, declare `{name}` in the block that uses it, or fix the "
+                f"width: `width {width.name} = 128`",
+            )
         if not isinstance(formula, Literal):
             self.session.const_formulas[const.id] = formula
         return const
@@ -860,6 +871,18 @@ def refuse_size(reporter: Reporter, size: Span, name: str, original: str) -> Non
         f"`{name}` is a copy of `{original}`, and has no size of its own",
         size,
         help=f"leave out the size, or `like {original}`",
+    )
+
+
+def refuse_depth(reporter: Reporter, name: str, width: Axis | None, span: Span) -> None:
+    """Report a depth whose size only a run knows (D1): it hangs on this width, or on a const that a run gives."""
+    on = f"on the width `{width.name}`" if width is not None else "on what only a run knows"
+    fixed = f", or fix the width: `width {width.name} = 128`" if width is not None else ""
+    reporter.report(
+        "E0207",
+        f"the size of the depth `{name}` hangs {on}, but must be known at build time",
+        span,
+        help=f"make `{name}` a width{fixed}",
     )
 
 

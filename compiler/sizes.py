@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -73,6 +74,16 @@ def mentions(static: Static) -> tuple[set[int], set[int]]:
                 axes |= a
                 consts |= c
             return axes, consts
+
+
+def open_width(static: Static, told: Container[int] = ()) -> Axis | None:
+    """The first width in it that has no size before a run; `told`: ids of axes that get one nevertheless."""
+    for axis in axes_in(static):
+        if axis.extent is None and axis.id not in told:
+            found = open_width(axis.size, told) if axis.size is not None else axis if axis.is_width else None
+            if found is not None:
+                return found
+    return None
 
 
 def solved(whole: Axis, part: Axis) -> Static | None:
