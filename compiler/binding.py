@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from ..dsl import syntax as s
 from ..dsl.source import Span
 from .axes import Axis, Kind
-from .modules import BlockDef, checked_size, size_static
+from .modules import BlockDef
 from .names import listed, nearest
 from .static import Const, Static, axes_in
 from .wires import Wire, show
+from .written_sizes import checked_size, size_static
 
 if TYPE_CHECKING:
     from .blocks import Checker

@@ -24,7 +24,7 @@ from .frame import Frame, Instance
 from .graph import Element, Graph, IndexInto, Output, Role, Scalar, Type
 from .limits import MISTAKES, WORK, Exhausted, TooMuch
 from .mentions import walk
-from .modules import BlockDef, checked_size, refuse_size, size_set, size_static
+from .modules import BlockDef
 from .names import nearest, undeclared
 from .one_set import Ways, check_one_set
 from .scancall import ScanCall
@@ -32,6 +32,7 @@ from .session import Session
 from .sizes import mentions, substitute
 from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from .wires import Wire, fits, show, show_type
+from .written_sizes import checked_size, refuse_size, size_set, size_static
 
 
 @dataclass(eq=False)

@@ -13,7 +13,6 @@ from .builder import Builder
 from .frame import Formula, Frame, judge_number
 from .graph import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
 from .lost import lost
-from .modules import checked_number, checked_size, refuse_own_size, size_static
 from .names import listed, nearest
 from .one_set import check_one_set
 from .opcall import OpCall
@@ -24,6 +23,7 @@ from .scope import Shared
 from .sizes import largest
 from .static import ConstOf, SizeOf, Static, hangs
 from .wires import Wire, fits, show, show_axes, show_type
+from .written_sizes import checked_number, checked_size, refuse_own_size, size_static
 
 
 @dataclass

@@ -19,13 +19,13 @@ from .graph import Apply, IndexInto, Init, Role, Scalar, Type
 from .idioms import IDIOMS
 from .limits import OPERANDS, TooMuch
 from .lost import copies
-from .modules import checked_number
 from .names import is_reserved, listed, nearest
 from .opcall import OpCall
 from .ops import OPS, Brackets, Op
 from .scope import Scope
 from .static import Literal, SizeOf, Static, known
 from .wires import Range, Wire, show, show_axes, static_element
+from .written_sizes import checked_number
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
 WRITABLE_OPS = (*(name for name in OPS if name.isidentifier() and name not in _HIDDEN), "raw", "scan")

@@ -11,10 +11,11 @@ from ..dsl.source import Span
 from .axes import Axis
 from .graph import Graph
 from .limits import MISTAKES, TooMuch
-from .modules import BlockDef, Module, checked_number, refuse_depth
+from .modules import BlockDef, Module
 from .sizes import open_width, substitute
 from .static import Const, ConstOf, Static, axes_in, consts_in, hangs
 from .wires import Wire
+from .written_sizes import checked_number, refuse_depth
 
 
 @dataclass(eq=False)

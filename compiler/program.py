@@ -20,12 +20,14 @@ from .folders import Folders
 from .frame import Frame
 from .graph import Graph
 from .limits import MISTAKES, STEPS, WORK, TooMuch, deep
-from .modules import BlockDef, Loader, Module, called_blocks, refuse_setting
+from .loader import Loader
+from .modules import BlockDef, Module, called_blocks
 from .names import did_you_mean, listed, nearest
 from .ragged import complaints
 from .session import Session
 from .sized import unsized_widths
 from .static import Const, Number
+from .written_sizes import refuse_setting
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,10 @@ from .builder import Builder
 from .expressions import Expressions
 from .frame import Formula
 from .graph import Graph, Output, Repeat, Scalar, Type
-from .modules import checked_number, size_static
 from .one_set import check_one_set, own
 from .static import Const, ConstOf, Literal, SizeOf, Static, consts_in, known, turns
 from .wires import Wire, fits, show
+from .written_sizes import checked_number, size_static
 
 _MOST_PASSES = 10_000
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 
 from attnc.compiler.axes import Axis, Kind
-from attnc.compiler.modules import size_static
 from attnc.compiler.session import Session
 from attnc.compiler.sizes import (
     as_constant,
@@ -22,6 +21,7 @@ from attnc.compiler.sizes import (
     solved,
 )
 from attnc.compiler.static import ConstOf, SizeOf, Static, known
+from attnc.compiler.written_sizes import size_static
 from attnc.dsl import syntax as s
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source

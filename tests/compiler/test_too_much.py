@@ -79,7 +79,7 @@ def test_how_many_files_and_how_deep(
         found = build(Source("main.attn", (tmp_path / "main.attn").read_text("utf-8")), base=tmp_path).errors
         return [(each.code, each.span.text, each.span.source.name) for each in found if each.span]
 
-    monkeypatch.setattr(f"attnc.compiler.modules.{limit}", small)
+    monkeypatch.setattr(f"attnc.compiler.uses.{limit}", small)
     assert errors() == []
     last = "main" if limit == "FILES" else "b"
     uses[last] = [*uses[last], "c"]

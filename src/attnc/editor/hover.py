@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from ..compiler.expressions import INITS
 from ..compiler.mentions import walk
-from ..compiler.modules import size_static
 from ..compiler.session import Session
 from ..compiler.static import ConstOf, SizeOf, Static, axes_in, known
 from ..compiler.wires import show
+from ..compiler.written_sizes import size_static
 from ..dsl import syntax as s
 from ..dsl.source import Span
 from . import describe

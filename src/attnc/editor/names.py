@@ -1,7 +1,7 @@
 """Every name of a file: what it is, where it is declared, and where it is mentioned. Read off the syntax alone.
 
-The rules are those of `compiler.modules` and `compiler.scope`: a file has axes, consts, blocks and configs, and what
-`use` brings; a block has parameters, arguments, variables and axes of its own, each with one meaning in all of it.
+The rules are those of `compiler.declarations` and `compiler.scope`: a file has axes, consts, blocks and configs, and
+what `use` brings; a block has parameters, arguments, variables and axes of its own, each with one meaning in all of it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from .. import compiler
-from ..compiler.modules import library_source
+from ..compiler.loader import library_source
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic
 from ..dsl.files import FileProblem, read
