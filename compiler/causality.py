@@ -19,11 +19,11 @@ from ..dsl.source import Span
 from .axes import Axis
 from .graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Scan, Value
 from .leak import Trace, leak
-from .limits import PROOF
+from .limits import PROOF, TooMuch
 from .ops import OPS
 from .predicates import Facts, Linear, at_most_zero, both, closed, either, over, without
-from .sizes import never_negative, poly
-from .static import Arith, Literal, SizeOf, Static, axes_in, known
+from .sizes import never_negative, poly, substitute
+from .static import Arith, Const, Literal, SizeOf, Static, axes_in, consts_in, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,36 @@ class Info:
     never_negative: bool = False  # it is 0 or more, though not known: the number of a pass
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the axes and consts of a graph stand for where it is called.
+
+    families: of the axes whose run-time size tells how many items there are.
+    consts:   those without a value, each with what it is given in terms of the outermost graph.
+    telling:  those that are given a run-time size, which tells how many items there are.
+    """
+
+    families: frozenset[int] = frozenset()
+    consts: frozenset[tuple[Const, Static]] = frozenset()
+    telling: frozenset[Const] = frozenset()
+
+    def inside(self, node: Call | Scan) -> Given:
+        """The same for the graph that is called here."""
+        families = {formal.family for formal, actual in node.axes if counts(actual, self)}
+        families |= {axis.family for axis in node.graph.lifted if counts(axis, self)}
+        open = [(formal, static) for formal, static in node.consts if formal.value is None]
+        consts = frozenset((formal, found) for formal, static in open if (found := self.outermost(static)) is not None)
+        telling = frozenset(formal for formal, static in open if counted(static, None, self))
+        return Given(frozenset(families), consts, telling)
+
+    def outermost(self, static: Static) -> Static | None:
+        """A number with what its consts are given put in; None if that is too long to reason with."""
+        try:
+            return substitute(static, {}, {const.id: given for const, given in self.consts})
+        except TooMuch:
+            return None
+
+
 def unite(*reaches: Reach) -> Reach:
     """All bounds; of two along the same digits only the larger, and of many one that is as large as they are."""
     out: Reach = {}
@@ -94,6 +124,7 @@ def everything(text: str, span: Span | None, *reaches: Reach, again: bool = Fals
 def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnostic | None:
     """The diagnostic of a claim that does not hold, or None if it is proved. `axis` is one of the graph's own."""
     analysis = _Analysis({}, PROOF)
+    given = Given(frozenset({axis.family}))
     inputs = [
         Info(
             {
@@ -101,11 +132,11 @@ def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnosti
                 for a in entry.value.type.axes
                 if a.family == axis.family
             }
-            | (counted(entry.default, entry.value.span, frozenset({axis.family})) if entry.default is not None else {})
+            | (counted(entry.default, entry.value.span, given) if entry.default is not None else {})
         )
         for entry in graph.inputs
     ]
-    info = analysis.run(graph, inputs, frozenset({axis.family}))[output]
+    info = analysis.run(graph, inputs, given)[output]
     for bound, trace in info.reach.items():
         if not _within(bound, axis):
             return leak(trace, _reached(bound, axis), graph, axis, span)
@@ -135,14 +166,14 @@ class _Analysis:
     kept: dict[object, list[Info]]
     patience: int
 
-    def run(self, graph: Graph, inputs: list[Info], families: frozenset[int]) -> list[Info]:
+    def run(self, graph: Graph, inputs: list[Info], given: Given) -> list[Info]:
         """The infos of a graph's outputs."""
         if graph.target:
             text = f"`{graph.name}` is an op of your own: it may read anything"
             read = everything(text, None, *(info.reach for info in inputs))
             read = {bound: replace(trace, at=graph) for bound, trace in read.items()}  # it stands where it is called
             return [Info(read) for _ in graph.outputs]
-        key = (id(graph), families, tuple(_freeze(info) for info in inputs))
+        key = (id(graph), given, tuple(_freeze(info) for info in inputs))
         if key in self.kept:
             return self.kept[key]
         self.patience -= len(graph.nodes)
@@ -153,27 +184,26 @@ class _Analysis:
         for node in graph.nodes:
             match node:
                 case Constant(value, out):
-                    infos[out.id] = constant_info(value, out, families)
+                    infos[out.id] = constant_info(value, out, given)
                 case Positions(axis, out):
                     form = Linear.of({axis: 1}, 0)
                     infos[out.id] = Info({}, linear=form, uppers=(form,))
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
-                    infos[node.out.id] = Step(node, infos, families, graph).info()
+                    infos[node.out.id] = Step(node, infos, given, graph).info()
                 case Call():
-                    self._call(node, infos, families, graph)
+                    self._call(node, infos, given, graph)
                 case Repeat():
-                    self._repeat(node, infos, families, graph)
+                    self._repeat(node, infos, given, graph)
                 case Scan():
-                    self._scan(node, infos, families, graph)
+                    self._scan(node, infos, given, graph)
         result = [infos[output.value.id] for output in graph.outputs]
         self.kept[key] = result
         return result
 
-    def _call(self, node: Call, infos: dict[int, Info], families: frozenset[int], graph: Graph) -> None:
-        inner = frozenset(formal.family for formal, actual in node.axes if actual.family in families)
-        inner |= frozenset(axis.family for axis in node.graph.lifted if axis.family in families)
+    def _call(self, node: Call, infos: dict[int, Info], given: Given, graph: Graph) -> None:
+        inner = given.inside(node)
         entering = []
         for entry, arg in zip(node.graph.inputs, node.args, strict=True):
             back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
@@ -182,10 +212,9 @@ class _Analysis:
         for out, info in zip(node.outs, self.run(node.graph, entering, inner), strict=True):
             infos[out.id] = leaving(over_info(info, names), node.graph, node, graph)
 
-    def _scan(self, node: Scan, infos: dict[int, Info], families: frozenset[int], graph: Graph) -> None:
+    def _scan(self, node: Scan, infos: dict[int, Info], given: Given, graph: Graph) -> None:
         """A state depends on items up to the one at hand: each step adds its own, and none after it."""
-        inner = frozenset(formal.family for formal, actual in node.axes if actual.family in families)
-        inner |= frozenset(axis.family for axis in node.graph.lifted if axis.family in families)
+        inner = given.inside(node)
         entering = []
         for entry, arg in zip(node.graph.inputs, node.args, strict=True):
             back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
@@ -210,13 +239,13 @@ class _Analysis:
         for out, info in zip(node.outs, found, strict=True):
             infos[out.id] = Info(leaving(over_info(info, names), node.graph, node, graph).reach)
 
-    def _repeat(self, node: Repeat, infos: dict[int, Info], families: frozenset[int], graph: Graph) -> None:
+    def _repeat(self, node: Repeat, infos: dict[int, Info], given: Given, graph: Graph) -> None:
         carried = [Info(infos[arg.id].reach) for arg in node.args[: node.carried]]
         outside = [infos[arg.id] for arg in node.args[node.carried :]]
         for attempt in range(8):
             after = [Info(info.reach) for info in carried]
             for body in node.bodies:
-                found = [leaving(info, body, node, graph) for info in self.run(body, [*carried, *outside], families)]
+                found = [leaving(info, body, node, graph) for info in self.run(body, [*carried, *outside], given)]
                 after = [Info(unite(a.reach, b.reach)) for a, b in zip(after, found, strict=True)]
             settled = all(set(a.reach) == set(b.reach) for a, b in zip(carried, after, strict=True))
             carried = after
@@ -261,13 +290,13 @@ def leaving(info: Info, inner: Graph, node: Call | Repeat | Scan, outer: Graph) 
     return replace(info, reach={bound: trace.leaving(inner, node, outer) for bound, trace in info.reach.items()})
 
 
-def counts(axis: Axis, families: frozenset[int]) -> bool:
+def counts(axis: Axis, given: Given) -> bool:
     """Whether the number of an axis's items grows with the input's: who knows it knows how many come after."""
     seen, left = {axis}, [axis]
     while left:
         part = left.pop()
         if part.is_width and part.extent is None:
-            if part.family in families:
+            if part.family in given.families or (part.size and given.telling.intersection(consts_in(part.size))):
                 return True
             parts = set() if part.size is None else {*axes_in(part.size)} - seen
             seen |= parts
@@ -296,22 +325,24 @@ def _below(x: Info, size: Info, gap: int = 0) -> bool:
     return any(b is not None and b[0].family == axis.family and b[1] - 1 + gap <= number for b in bounds)
 
 
-def counted(value: Static, span: Span | None, families: frozenset[int]) -> Reach:
+def counted(value: Static, span: Span | None, given: Given) -> Reach:
     """What a number tells: a size that is known at run time only says how many items there are."""
-    if known(value) is not None or not any(counts(axis, families) for axis in axes_in(value)):
+    told = any(counts(axis, given) for axis in axes_in(value)) or given.telling.intersection(consts_in(value))
+    if known(value) is not None or not told:
         return {}
     shown = f"|{axes_in(value)[0].name}|" if isinstance(value, SizeOf) else "a size"
     return {(TOP,): Trace(f"{shown} tells how many items there are", span, None)}
 
 
-def constant_info(value: Static, out: Value, families: frozenset[int]) -> Info:
+def constant_info(value: Static, out: Value, given: Given) -> Info:
     number = known(value)
-    if reach := counted(value, out.span, families):
+    if reach := counted(value, out.span, given):
         return Info(reach, extent=_extent(value))
     form = Linear((), number) if isinstance(number, int) and not isinstance(number, bool) else None
     true: Facts = None if number is not None and not number else {}
     false: Facts = None if number else {}
-    open = number is None and never_negative(poly(value))
+    whole = given.outermost(value) if number is None else None
+    open = whole is not None and never_negative(poly(whole))
     return Info({}, true, false, form, (form,) if form else (), never_negative=open)
 
 
@@ -321,12 +352,12 @@ class Step:
 
     node: Apply
     infos: dict[int, Info]
-    families: frozenset[int]
+    given: Given
     graph: Graph
 
     def info(self) -> Info:
         found = self._made()
-        numbers = [counted(value, self.node.span, self.families) for value in self.node.options.values()]
+        numbers = [counted(value, self.node.span, self.given) for value in self.node.options.values()]
         return replace(found, reach=unite(found.reach, *numbers)) if any(numbers) else found
 
     def _made(self) -> Info:
@@ -405,7 +436,7 @@ class Step:
         if not out:
             for axis in sorted(axes, key=lambda axis: axis.id):
                 d, text = digit(Digit(axis))
-                if counts(axis, self.families) and not d.zero and (d.axis is None or d.offset > 0):
+                if counts(axis, self.given) and not d.zero and (d.axis is None or d.offset > 0):
                     out = unite(out, {(d,): self._step(f"{text}: even of equal items, it tells their number", None)})
         return out
 
@@ -470,7 +501,7 @@ class Step:
         axis, (place, tap) = node.axes[0], node.made
         pad = known(node.options["pad"])
         entering = x.reach
-        if counts(axis, self.families) and not any(d.axis == axis for bound in entering for d in bound):
+        if counts(axis, self.given) and not any(d.axis == axis for bound in entering for d in bound):
             entering = unite(entering, {(Digit(axis),): self._step("`window` gives 0 past the last item", None)})
         reach: Reach = {}
         for bound, trace in entering.items():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..axes import Axis
-from ..causality import Info, Step, constant_info, over_info
+from ..causality import Given, Info, Step, constant_info, over_info
 from ..graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Value
 from ..predicates import Facts as Implied
 from ..predicates import Linear, both, closed
@@ -50,14 +50,14 @@ class Facts:
         for place, node in enumerate(site.graph.nodes):
             match node:
                 case Constant(value, out):
-                    infos[out.id] = constant_info(substituted(value, env), out, frozenset())
+                    infos[out.id] = constant_info(substituted(value, env), out, Given())
                 case Positions(axis, out):
                     form = Linear.of({axis: 1}, 0)
                     infos[out.id] = Info({}, linear=form, uppers=(form,))
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
-                    infos[node.out.id] = Step(node, infos, frozenset(), site.graph).info()
+                    infos[node.out.id] = Step(node, infos, Given(), site.graph).info()
                 case Call() if place in site.inside:
                     self._call(site, place, node, infos, env, where)
                 case Repeat() if place in site.inside:

@@ -130,11 +130,12 @@ def plain(graph: Graph, families: frozenset[int]) -> bool:
             case Apply():
                 if timed(node.axes + node.made + node.each) or any(timed(axes_in(s)) for s in node.options.values()):
                     return False
-            case Call():
-                if not plain(node.graph, within(node, families)):
+            case Call() | Scan():
+                if isinstance(node, Scan) and timed([node.axis]):
                     return False
-            case Scan():
-                if timed([node.axis]) or not plain(node.graph, within(node, families)):
+                if any(timed(axes_in(static)) for _, static in node.consts):
+                    return False
+                if not plain(node.graph, within(node, families)):
                     return False
             case Repeat():
                 if not all(plain(body, families) for body in node.bodies):
@@ -215,8 +216,10 @@ class Sites:
                         kind = FREE if even(site, node.operands[0]) else TIME
                     self._cell(site, node.out, node, kind)
                 case Call():
+                    self._no_late_const(site, node)
                     self._call(site, place, node)
                 case Scan():
+                    self._no_late_const(site, node)
                     kind = max(site.cells[arg.id].kind for arg in node.args)
                     kind = TIME if site.timed(node.axis) else kind
                     if kind != STATIC and not plain(node.graph, within(node, site.families)):
@@ -228,6 +231,13 @@ class Sites:
                 case Repeat():
                     self._repeat(site, place, node)
         return [site.cells[output.value.id].kind for output in site.graph.outputs]
+
+    def _no_late_const(self, site: Site, node: Call | Scan) -> None:
+        """A const is one number for all steps: it cannot be how many items there are so far."""
+        for formal, static in node.consts:
+            loose = [axis for axis in axes_in(static) if axis.extent is None]
+            if any(site.timed(axis) or derived(axis, site.families) for axis in loose):
+                raise NoStep(f"the number of all items is given to `{node.graph.name}` as `{formal.name}`", node.span)
 
     def _call(self, site: Site, place: int, node: Call) -> None:
         kinds = [site.cells[arg.id].kind for arg in node.args]
