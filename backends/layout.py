@@ -23,12 +23,13 @@ from ..compiler.graph import (
     Node,
     Repeat,
     Role,
+    Scalar,
     Scan,
     Value,
     Weight,
 )
 from ..compiler.sizes import solved
-from ..compiler.static import Arith, Const, Static, axes_in, consts_in
+from ..compiler.static import Arith, Const, Static, axes_in
 from . import ranges
 from .names import Namer
 from .plan import Plan, padded
@@ -382,14 +383,30 @@ class Layout(ABC):
         def sizes(part: Axis) -> str:
             return (self._find_extent(part) or Code("")).at(ATOM)
 
-        code = static_code(formula, sizes, self.const_code, exact=True)
+        code = static_code(formula, sizes, self.const_code)
         where = self.prologue if self._early(formula) else self.lines
         for pair in _quotients(formula):
-            above, below = (static_code(part, sizes, self.const_code, exact=True) for part in pair)
+            above, below = (static_code(part, sizes, self.const_code) for part in pair)
             shown = (static_code(part, lambda a: a.name, lambda c: c.name).at(ATOM).replace("//", "/") for part in pair)
             self._check_division(f"{axis.name} = {' / '.join(shown)}", above, below, where)
-        whole = f"int({code.text})" if consts_in(formula) else code.text  # a const may be 2.0
-        return self._read_extent(axis, whole, where)
+        if self.plan.kind(formula) is Scalar.INT:
+            return self._read_extent(axis, self.whole(formula, code), where)
+        found = self._read_extent(axis, code.text, where)  # it is made of a const that may be 2.0, or 2.5
+        self._make_whole(axis, formula, found, where)
+        return found
+
+    def whole(self, formula: Static, code: Code) -> str:
+        """A size that is known when it is built: an int, also where it is made of reals."""
+        return code.text if self.plan.is_int(formula) else f"int({code.text})"
+
+    def _make_whole(self, axis: Axis, formula: Static, found: Code, where: list[str]) -> None:
+        """The size of an axis made of reals is whole, or the input is refused."""
+        space = self.indent if where is self.lines else ""
+        shown = static_code(formula, lambda a: a.name, lambda c: c.name).text.replace("//", "/")
+        text = f"{self.graph.name}: {axis.name} = {shown} is no whole number: {{{found.text}}}"
+        where.append(f"{space}if {found.text} % 1:")
+        where.append(f'{space}    raise ValueError(f"{text}")')
+        where.append(f"{space}{found.text} = int({found.text})")
 
     def is_new(self, axis: Axis) -> bool:
         """Whether the axis is one of the new items of a step."""
@@ -650,9 +667,9 @@ def plan_axes(plan: Plan, place: int) -> tuple[Axis, ...]:
 def _quotients(static: Static) -> list[tuple[Static, Static]]:
     """Numerator and denominator of each division that must be exact, the innermost first."""
     match static:
-        case Arith(op, args) if op in ("/", "//"):
+        case Arith("//", args):
             return [pair for arg in args for pair in _quotients(arg)] + [(args[0], args[1])]
-        case Arith(op, args) if op not in ("floor", "ceil"):
+        case Arith(_, args):
             return [pair for arg in args for pair in _quotients(arg)]
         case _:
             return []

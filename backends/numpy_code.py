@@ -77,9 +77,9 @@ class NumpyBody(Body):
         name = self.scope.axes[axis]
         formula = self.plan.formula(axis)
         if formula is not None:
-            code = static_code(formula, self.size_code, self.const_code, exact=True)
+            code = static_code(formula, self.size_code, self.const_code)
             self.derived[axis] = name
-            self.derivations.append(f"{name} = {code.text}")
+            self.derivations.append(f"{name} = {self.whole(formula, code)}")
         else:
             self.plan.sizes[axis] = None
         return name
@@ -363,10 +363,9 @@ class NumpyEmitter(Emitter):
         for const in plan.consts:
             if const in plan.numbers and const not in plan.late:
                 default = f" = {number(const.value).text}" if const.value is not None else ""
-                kind = "int" if const.value is None else type(const.value).__name__
-                more.append(f"{body.scope.consts[const]}: {kind}{default}")
+                more.append(f"{body.scope.consts[const]}: {plan.annotation(const)}{default}")
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
-        more += [f"{body.scope.consts[const]}: int" for const in plan.late]
+        more += [f"{body.scope.consts[const]}: {plan.annotation(const)}" for const in plan.late]
         if plan.wants_dtype:
             more.append("dtype: np.dtype[Any]" + (' = np.dtype("float32")' if plan.is_root else ""))
         if plan.on_path and not plan.is_root:

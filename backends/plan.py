@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..compiler.axes import Axis
@@ -32,7 +32,9 @@ from ..compiler.graph import (
     children,
 )
 from ..compiler.masks import Index, Leaf, Number, Op, Term
-from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, evaluate, exact
+from ..compiler.sizes import substitute
+from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, evaluate
+from ..compiler.wires import static_element
 from .helper_text import NUMPY, TORCH, helper_names
 from .names import Namer, camel
 
@@ -207,6 +209,38 @@ class Plan:
             (list(self.unused), self.wants_device, self.wants_dtype),
         )
 
+    def kind(self, static: Static) -> Scalar:
+        """What a number over consts of this class is, whatever its callers give them."""
+        some: dict[int, Static] = {}
+        for const in consts_in(static):
+            given = [consts.get(const, const) for _, consts in self.instances]
+            values, kinds = {each.value for each in given}, {static_element(ConstOf(each)) for each in given}
+            if len(values) == 1 and None not in values:
+                continue
+            if Scalar.REAL in kinds:
+                some[const.id] = Literal(0.5)
+            elif kinds == {Scalar.BOOL}:
+                some[const.id] = Literal(True)
+            else:
+                some[const.id] = ConstOf(replace(const, value=None))
+        return static_element(substitute(static, {}, some))
+
+    def is_int(self, static: Static) -> bool:
+        """Whether Python computes it as an int: 6 // 2.0 is none."""
+        match static:
+            case Arith("floor" | "ceil"):
+                return True
+            case Arith("//", args):
+                return all(map(self.is_int, args))
+            case Arith(_, args) if self.kind(static) is Scalar.INT:
+                return all(map(self.is_int, args))
+            case _:
+                return self.kind(static) is Scalar.INT
+
+    def annotation(self, const: Const) -> str:
+        """What Python calls its kind."""
+        return {Scalar.REAL: "float", Scalar.BOOL: "bool"}.get(self.kind(ConstOf(const)), "int")
+
     def static_size(self, axis: Axis) -> bool:
         """Whether every instance knows the size at build time."""
         return all(axes.get(axis, axis).extent is not None for axes, _ in self.instances)
@@ -239,7 +273,7 @@ class Plan:
             if own.extent is None:
                 continue
             try:
-                if evaluate(exact(own.size)) != own.extent:
+                if evaluate(own.size) != own.extent:
                     return None
             except (ArithmeticError, ValueError):
                 return None

@@ -153,12 +153,10 @@ def static_code(
     static: Static,
     size: Callable[[Axis], str],
     const: Callable[[Const], str],
-    exact: bool = False,
     helper: Callable[[str], None] | None = None,
 ) -> Code:
     """A static number as Python. `size` and `const` say how this scope calls a size or a const.
 
-    exact:  `/` divides without remainder (sizes of axes, D1), so that the result stays an int.
     helper: asks for a helper of the generated file, where a size of 0 would make Python raise.
     """
     match static:
@@ -169,10 +167,10 @@ def static_code(
         case ConstOf(which):
             return Code(const(which))
         case Arith(op, args):
-            codes = [static_code(arg, size, const, exact and op not in ("floor", "ceil"), helper) for arg in args]
+            codes = [static_code(arg, size, const, helper) for arg in args]
             if helper is not None and op in _CAREFUL and not _defined(op, args):
                 helper(_CAREFUL[op])
                 return Code(f"{_CAREFUL[op]}({', '.join(code.text for code in codes)})")
-            return apply("//" if op == "/" and exact else op, codes)
+            return apply(op, codes)
         case _:
             assert_never(static)

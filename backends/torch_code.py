@@ -129,9 +129,9 @@ class TorchBody(Body):
         name = self.scope.axes[axis]
         formula = self.plan.formula(axis)
         if formula is not None:
-            code = static_code(formula, self.built_size, self.built_const, exact=True)
+            code = static_code(formula, self.built_size, self.built_const)
             self.derived[axis] = name
-            self.derivations.append(f"{name} = {code.text}")
+            self.derivations.append(f"{name} = {self.whole(formula, code)}")
         else:
             self.plan.sizes[axis] = None
         return name
@@ -141,7 +141,7 @@ class TorchBody(Body):
         assert self.home is not None
         if axis.size is None or not set(axes_in(axis.size)) <= set(self._home_axes):
             return str(axis.extent)
-        text = static_code(axis.size, self.built_size, self.built_const, exact=True).text
+        text = self.home.whole(axis.size, static_code(axis.size, self.built_size, self.built_const))
         for line in self.home.derivations:
             name, _, known = line.partition(" = ")
             if known == text:
@@ -686,9 +686,8 @@ class TorchEmitter(Emitter):
                 found.append((body.scope.bounds[axis], "int", str(axis.bound)))
         for const in plan.consts:
             if const in plan.numbers and const not in plan.late:
-                value = const.value
-                kind = "int" if value is None else type(value).__name__
-                found.append((body.scope.consts[const], kind, None if value is None else number(value).text))
+                default = None if const.value is None else number(const.value).text
+                found.append((body.scope.consts[const], plan.annotation(const), default))
         return sorted(found, key=lambda item: item[2] is not None)
 
     def _forward(self, plan: Plan, body: TorchBody) -> list[str]:
@@ -700,7 +699,7 @@ class TorchEmitter(Emitter):
         more = []
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
         more += [f"{name}: int" for name in plan.unused if f"{name}: int" not in more]
-        more += [f"{body.scope.consts[const]}: int" for const in plan.late]
+        more += [f"{body.scope.consts[const]}: {plan.annotation(const)}" for const in plan.late]
         more += ["device: torch.device"] if plan.wants_device else []
         more += ["dtype: torch.dtype"] if plan.wants_dtype else []
         if plan.on_path:

@@ -26,7 +26,7 @@ from .graph import (
     Scan,
     Value,
 )
-from .static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in
+from .static import Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, show_static
 
 
 def told_apart(one: Graph, other: Graph) -> str | None:
@@ -199,7 +199,7 @@ class _Pair:
         match one, other:
             case Literal(), Literal():
                 if repr(one.value) != repr(other.value):
-                    raise _Differs(f"a number is {other.value}, and not {one.value}")
+                    raise _Differs(f"a number is {_number(other.value)}, and not {_number(one.value)}")
             case SizeOf(), SizeOf():
                 self.axis(one.axis, other.axis)
                 self._built([one.axis], [other.axis])
@@ -207,7 +207,8 @@ class _Pair:
                 if self.consts.setdefault(one.const, other.const) != other.const:
                     raise _Differs(_OTHERWISE)
                 if one.const.value != other.const.value:
-                    raise _Differs(f"`{one.const.name}` is {other.const.value}, and not {one.const.value}")
+                    mine, theirs = _number(one.const.value), _number(other.const.value)
+                    raise _Differs(f"`{one.const.name}` is {theirs}, and not {mine}")
             case Arith(), Arith() if one.op == other.op and len(one.args) == len(other.args):
                 for a, b in zip(one.args, other.args, strict=True):
                     self.static(a, b)
@@ -218,4 +219,10 @@ class _Pair:
         """Sizes of depths are known when a class is made."""
         for a, b in zip(one, other, strict=False):
             if not a.is_width and a.extent != b.extent:
-                raise _Differs(f"`{a.name}` has size {b.extent}, and not {a.extent}")
+                mine, theirs = a.extent or "one that a call tells", b.extent or "that a call tells"
+                raise _Differs(f"`{a.name}` has size {theirs}, and not {mine}")
+
+
+def _number(value: Number | None) -> str:
+    """A const, or a number as written, in words."""
+    return "a number that hangs on a pass or a run" if value is None else show_static(Literal(value))

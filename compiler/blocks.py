@@ -342,8 +342,10 @@ class Checker:
             frame.names[like.name] = axis
         return axis
 
-    def const_parameter(self, frame: Frame, name: str, value: Number | None, of_file: Const | None) -> Const:
-        const = self.session.const(name, value)
+    def const_parameter(
+        self, frame: Frame, name: str, value: Number | None, of_file: Const | None, like: Number | None = None
+    ) -> Const:
+        const = self.session.const(name, value, like=like)
         frame.const_params.append(const)
         if of_file is None:
             frame.consts[name] = ConstOf(const)

@@ -118,7 +118,7 @@ class CallBody(Arguments):
                     wire.loose,
                 )
             )
-        consts = tuple((repr(const.value), const in frame.running) for const in frame.const_params)
+        consts = tuple((repr(const.value), repr(const.like), const in frame.running) for const in frame.const_params)
         return (id(self.block), frame.judge, axes, consts, lifted, tuple(arguments))
 
     def _relay(self, instance: Instance, only: frozenset[str] | None = None) -> None:

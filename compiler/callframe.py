@@ -9,8 +9,10 @@ from ..dsl.source import Span
 from .axes import Axis, Kind
 from .binding import Binding
 from .frame import Frame
+from .graph import Scalar
 from .sizes import largest, substitute
-from .static import Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known
+from .static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
+from .wires import static_element
 from .written_sizes import checked_size, size_static
 
 
@@ -52,7 +54,8 @@ class CallFrame(Binding):
             if axis.id not in checker.carried[block]:
                 self.of_sizes.add(parameter.id)
         for const in consts:
-            formal = checker.const_parameter(frame, const.name, known(numbers[const.id]), const)
+            number = numbers[const.id]
+            formal = checker.const_parameter(frame, const.name, known(number), const, self._like_number(number))
             self.const_actual.append((formal, numbers[const.id]))
         checker.derive_sizes(frame, axes, rebound)
         now = {axis.id: axis for axis in frame.params}  # a derived width got its formula after it was made
@@ -104,8 +107,15 @@ class CallFrame(Binding):
                 self.groundless = True
                 static = Literal(0)
         assert not isinstance(static, Axis)
-        const = self.checker.const_parameter(frame, generic.name.text, known(static), None)
+        like = self._like_number(static)
+        const = self.checker.const_parameter(frame, generic.name.text, known(static), None, like)
         self.const_actual.append((const, static))
+
+    def _like_number(self, static: Static) -> Number | None:
+        """A number of the kind of what a const is given; None where calls of the block around tell that."""
+        if any(self.body.frame.is_open(ConstOf(const)) for const in consts_in(static)):
+            return None
+        return {Scalar.REAL: 0.5, Scalar.BOOL: True}.get(static_element(static), 0)
 
     def _explicit_axis(
         self,

@@ -71,7 +71,9 @@ class Frame:
 
     def is_open(self, static: Static | None) -> bool:
         """Whether it is a const parameter without a value: each call says whether it is a number or a truth value."""
-        return isinstance(static, ConstOf) and static.const.value is None and static.const in self.const_params
+        if not isinstance(static, ConstOf):
+            return False
+        return static.const.value is None and static.const.like is None and static.const in self.const_params
 
     def told_by_calls(self, static: Static) -> bool:
         """Whether all that is not known of it is for each call to say. A depth always has a size in the end."""

@@ -153,10 +153,6 @@ class OpCall:
 
         def judge(frame: Frame, ends: tuple[Static, ...], place: Span) -> None:
             low, high, size = ends
-            if isinstance(value := known(low), float):  # the numbers of passes are whole, what is made of them need not
-                frame.report("E0304", f"`{axis.name}` is picked by indices, but this is {value}", place,
-                             help="use floor(x) for a whole number")  # fmt: skip
-                return
             below = at_most(low if tight else high, Literal(-1))
             if not below and not at_most(size, high if tight else low):
                 return

@@ -67,8 +67,8 @@ class Session:
         family = id if family is None else family
         return Axis(id, name, kind, label or name, extent, size, bound, family, span, ragged)
 
-    def const(self, name: str, value: Number | None, *, is_index: bool = False) -> Const:
-        return Const(self.fresh(), name, value, is_index)
+    def const(self, name: str, value: Number | None, *, is_index: bool = False, like: Number | None = None) -> Const:
+        return Const(self.fresh(), name, value, is_index, like)
 
     def report(
         self,

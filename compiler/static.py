@@ -27,12 +27,14 @@ class Const:
 
     `value` is None while it is not known: a const parameter checked on its own, or the index of a repeat.
     is_index: whether it is such an index: 0 or more.
+    like: of a parameter to which a call gives what is not known yet: a number of that kind (0, 0.5, True).
     """
 
     id: int
     name: str = field(compare=False)
     value: Number | None = field(compare=False)
     is_index: bool = field(compare=False, default=False)
+    like: Number | None = field(compare=False, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,17 +184,6 @@ def turns(static: Static, index: Const | None) -> bool:
     """Whether the number of a pass decides it, be it by way of the sizes of axes."""
     sizes = (axis.size for axis in axes_in(static) if axis.extent is None)
     return index in consts_in(static) or any(size is not None and turns(size, index) for size in sizes)
-
-
-def exact(static: Static) -> Static:
-    """The size of an axis, in which `/` divides exactly (D1); what floor and ceil round may well be a fraction."""
-    match static:
-        case Arith(op, args):
-            if op in ("floor", "ceil"):
-                return static
-            return Arith("//" if op == "/" else op, tuple(exact(arg) for arg in args))
-        case _:
-            return static
 
 
 def known(static: Static) -> Number | None:

@@ -82,7 +82,8 @@ def static_element(static: Static) -> Scalar:
         case SizeOf():
             return Scalar.INT
         case ConstOf(const):
-            return Scalar.INT if const.value is None else static_element(Literal(const.value))
+            known_kind = const.like if const.value is None else const.value
+            return Scalar.INT if known_kind is None else static_element(Literal(known_kind))
         case Arith(op, args):
             if op in ("<=", ">=", "<", ">", "==", "!=", "and", "or", "not"):
                 return Scalar.BOOL

@@ -44,7 +44,7 @@ from ..graph import (
     values_of,
 )
 from ..ops import OPS
-from ..static import Arith, Literal, SizeOf, Static, axes_in, exact
+from ..static import Arith, Literal, SizeOf, Static, axes_in
 from ..wires import static_element
 from .ragged_ops import RULES
 
@@ -159,8 +159,11 @@ class Body:
         if axis.family in self.lengths:
             return self.lengths[axis.family]
         if axis.size is not None and self._ragged(axis.size):
-            self.lengths[axis.family] = self._number(exact(axis.size))
-            return self.lengths[axis.family]
+            found = self._number(axis.size)
+            if found.type.element is Scalar.REAL:  # it is made of a const that may be 2.5
+                found = self.apply("floor", (found,), Type(Scalar.INT, ()))
+            self.lengths[axis.family] = found
+            return found
         return None
 
     def is_ragged(self, axis: Axis) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import attnc
 from attnc.backends.extents import claim_of, holds
@@ -176,16 +178,8 @@ def axis(number_: int, name: str, extent: int | None = None) -> Axis:
 A = axis(1, "a")
 
 
-def size_of(static: Static, exact: bool = False) -> str:
-    return static_code(static, lambda one: f"self.{one.name}", lambda const: const.name, exact).text
-
-
-def test_sizes_divide_exactly_but_within_floor_and_ceil() -> None:
-    half = Arith("/", (SizeOf(A), Literal(2)))
-    assert size_of(half) == "self.a / 2"
-    assert size_of(half, exact=True) == "self.a // 2"
-    assert size_of(Arith("floor", (half,)), exact=True) == "math.floor(self.a / 2)"
-    assert size_of(Arith("+", (Arith("ceil", (half,)), half)), exact=True) == "math.ceil(self.a / 2) + self.a // 2"
+def size_of(static: Static) -> str:
+    return static_code(static, lambda one: f"self.{one.name}", lambda const: const.name).text
 
 
 # -- lines -----------------------------------------------------------------------------------------------------------
@@ -434,3 +428,50 @@ def test_a_size_of_zero_leaves_numbers_as_arrays_have_them(number: str) -> None:
 def test_helpers_stand_only_where_sizes_may_leave_a_number_undefined(number: str) -> None:
     text = f"width n, m\ndepth d = 3\nmodel f(x: [n, m, d]) -> [d] {{\n    return sum[n, m](x) * ({number})\n}}\n"
     assert ("def number_" in attnc.loads(text).model("f").source("numpy")) == (number in UNDEFINED)
+
+
+# -- what a class is told of its consts -------------------------------------------------------------------------------
+
+CONSTS = """
+width t
+depth d = 4
+block half[c: const](x: [t, d]) -> [t, d] {
+    return x * c
+}
+block chosen[c: const, b: const](x: [t, d]) -> [t, d] {
+    return select(b, x * c, x)
+}
+block long[c: const](x: [t, d]) -> [t, d] {
+    width w = 2 * t * c
+    return x * mean[w](broadcast[w](1.0) + w)
+}
+model net(x: [t, d]) -> [t, d] {
+    repeat.layers i in 3 {
+        x = half[c = i / 2](x) + chosen[c = 2 * i, b = i > 1](x) + half[c = 2](x)
+        x = x + long.one[c = i + 1](x) + FLOAT
+    }
+    return x
+}
+"""
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_a_const_is_annotated_as_what_callers_give(to: str) -> None:
+    source = attnc.loads(CONSTS.replace("FLOAT", "1")).model("net").source(to)
+    kinds = set(re.findall(r"\b([cbi]: (?:int|float|bool))\b", source))
+    assert kinds == {"c: float", "c: int", "b: bool", "i: int"}
+    made = source.partition("def check_inputs")[2].partition("\n\n\n")[2]
+    assert "int(" not in made  # all sizes are whole
+
+
+def test_a_size_made_of_a_real_is_whole_or_refused() -> None:
+    """It was divided as sizes are, without remainder: 3 / 2 times 6 was refused, and 1 / 3 of 7 was 2."""
+    model = attnc.loads(CONSTS.replace("FLOAT", "long.two[c = (i + 1) / 4](x)")).model("net")
+    for run in (model.numpy(seed=0), lambda x: model.torch(seed=0, dtype=torch.float64)(torch.as_tensor(x)).numpy()):
+        x = np.ones((2, 4))
+        for i in range(3):
+            x = x * i / 2 + x * (2 * i if i > 1 else 1) + x * 2
+            x = x + x * (1 + (4 * (i + 1) - 1) / 2) + x * (1 + (i + 1 - 1) / 2)
+        np.testing.assert_allclose(run(np.ones((2, 4))), x)
+        with pytest.raises(ValueError, match=r"w = 2 \* t \* .* is no whole number: 1.5"):
+            run(np.ones((3, 4)))
