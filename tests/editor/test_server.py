@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import shutil
 from collections.abc import Iterator
@@ -101,6 +102,28 @@ def test_a_change_in_a_used_buffer_is_seen_at_once_and_closing_it_forgets_it(edi
     editor.until("main.attn", ["E0206"])
     editor.close("sizes.attn")
     editor.until("main.attn", [])
+
+
+def test_a_used_file_that_is_not_there_is_found_when_it_is_opened(editor: Editor) -> None:
+    editor.open("early.attn", "use late: size\ndepth model = size\nblock f(x: [model]) -> [model] {\n    return x\n}\n")
+    assert [problem.code for problem in editor.diagnostics("early.attn")] == ["E0209"]
+    editor.open("late.attn", "const size = 4\n")  # not on disk
+    editor.until("early.attn", [])
+    editor.close("late.attn")
+    editor.until("early.attn", ["E0209"])
+    editor.close("early.attn")
+
+
+def test_a_pipe_with_the_name_of_a_spec_is_not_waited_for(editor: Editor) -> None:
+    os.mkfifo(editor.folder / "pipe.attn")
+    editor.open("reader.attn", "use pipe: size\ndepth model = size\n")
+    (problem,) = editor.diagnostics("reader.attn")
+    assert "this is a device or a pipe, not a file" in problem.message
+    place = editor.document("reader.attn"), editor.at("reader.attn", "model")
+    asked = editor.client.text_document_references_async(lsp.ReferenceParams(lsp.ReferenceContext(True), *place))
+    assert len(editor.run(asked) or []) == 1  # of the whole folder, pipe.attn too
+    editor.close("reader.attn")
+    (editor.folder / "pipe.attn").unlink()
 
 
 def test_mistakes_of_a_used_file_are_told_at_the_use(editor: Editor) -> None:

@@ -19,6 +19,7 @@ from ..compiler.program import Program, build
 from ..compiler.wires import Wire
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity
+from ..dsl.files import FileProblem
 from ..dsl.source import Source, Span
 from .names import Names, Owner, Symbol
 from .project import Project
@@ -55,6 +56,7 @@ class Analysis:
     facts: Facts
     names: Names
     files: tuple[Source, ...]  # all that were read for it, as they were
+    missing: tuple[str, ...]  # and those that could not be read
     last: Analysis | None
 
     @property
@@ -145,9 +147,14 @@ def analyse(project: Project, path: str, last: Analysis | None = None) -> Analys
     """
     source = project.source(path)
     read: list[Source] = [source]
+    missing: list[str] = []
 
     def reader(place: Path) -> Source:
-        found = project.source(str(place))
+        try:
+            found = project.source(str(place))
+        except FileProblem:
+            missing.append(str(place))
+            raise
         read.append(found)
         return found
 
@@ -157,7 +164,8 @@ def analyse(project: Project, path: str, last: Analysis | None = None) -> Analys
     assert names is not None
     good = not project.tree(source)[1]
     before = None if good or last is None else last if not project.tree(last.source)[1] else last.last
-    return Analysis(project, path, source, project.tree(source)[0], program, facts, names, tuple(read), before)
+    files = tuple(read), tuple(missing)
+    return Analysis(project, path, source, project.tree(source)[0], program, facts, names, *files, before)
 
 
 def _folder(path: str) -> Path | None:
@@ -167,13 +175,17 @@ def _folder(path: str) -> Path | None:
 
 def is_current(analysis: Analysis) -> bool:
     """Whether all texts that it was made of are as they were."""
-    for source in dict.fromkeys(analysis.files):
-        try:
-            if analysis.project.source(analysis.project.path_of(source)) is not source:
-                return False
-        except OSError:
-            return False
-    return True
+    project = analysis.project
+    wanted: dict[str, Source | None] = {project.path_of(source): source for source in analysis.files}
+    return all(_now(project, path) is source for path, source in (wanted | dict.fromkeys(analysis.missing)).items())
+
+
+def _now(project: Project, path: str) -> Source | None:
+    """The text of a path; None where there is none that can be read."""
+    try:
+        return project.source(path)
+    except FileProblem:
+        return None
 
 
 def views(analysis: Analysis, offset: int) -> Iterator[tuple[Analysis, int]]:

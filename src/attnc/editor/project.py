@@ -71,7 +71,7 @@ class Project:
         if path not in self._kept or self._kept[path][0] != stamp:
             if path in self._kept:
                 self._names.clear()  # of other files, too: what they mention may be elsewhere now
-            self._kept[path] = stamp, self._made(path, read(path).text)
+            self._kept[path] = stamp, self._made(path, read(path, regular=True).text)
         return self._kept[path][1]
 
     def _made(self, path: str, text: str) -> Source:
