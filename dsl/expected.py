@@ -480,6 +480,13 @@ def _ternary(place: _Place) -> _Finding | None:
     return None
 
 
+def _misspelt(place: _Place) -> _Finding | None:
+    """A word of the language that could stand here, with letters turned round or missing."""
+    known = tuple(sorted(filter(str.isalpha, map(_spelling, place.accepts - _WORDS.keys()))))
+    meant = _nearest(place.found.lower(), known) if place.kind == "NAME" and len(place.found) > 2 else ""
+    return _Finding(f"write `{meant}`", fix=((place.span, meant),)) if meant else None
+
+
 def _comma(place: _Place) -> _Finding | None:
     """Two things side by side."""
     if place.found == "," and place.opener == "(" and place.previous not in ("(", ",") and "RPAR" in place.accepts:
@@ -523,6 +530,7 @@ _RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
     _brackets,
     _called,
     _ternary,
+    _misspelt,
     _comma,
     _text,
 )

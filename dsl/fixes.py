@@ -27,8 +27,8 @@ def repair(source: Source, check: Check) -> Repaired:
     """Apply the fixes of a text's diagnostics, and check again, until nothing changes.
 
     Of fixes that overlap the first is applied. A fix that does not mend its mistake, or makes more mistakes than there
-    were, is not applied; syntax errors count first, then files that cannot be read, for they hide others. Edits to
-    other files are left alone.
+    were, is not applied. Syntax errors count first, then files that cannot be read, for they hide others: mending one
+    may bring out more mistakes elsewhere, but not in the lines that it changes. Edits to other files are left alone.
     """
     found = tuple(check(source))
     fixed: list[Diagnostic] = []
@@ -38,10 +38,11 @@ def repair(source: Source, check: Check) -> Repaired:
         if not wanted:
             break
         for chosen in (_apart(wanted), wanted[:1]):  # all that go together; if that does no good, the first alone
-            text = apply(source.text, [edit for each in chosen for edit in (each.fix.edits if each.fix else ())])
+            edits = [edit for each in chosen for edit in (each.fix.edits if each.fix else ())]
+            text = apply(source.text, edits)
             changed = Source(source.name, text)
             after = tuple(check(changed))
-            if text != source.text and _better(found, after, chosen):
+            if text != source.text and _better(found, after, chosen) and not _errs(found, after, changed, edits):
                 source, found = changed, after
                 fixed += chosen
                 break
@@ -80,6 +81,21 @@ def _apart(wanted: list[Diagnostic]) -> list[Diagnostic]:
 def _better(before: Sequence[Diagnostic], after: Sequence[Diagnostic], fixed: Sequence[Diagnostic]) -> bool:
     """Whether there are no more mistakes than before, and those that were to be fixed are gone."""
     return _count(after) <= _count(before) and not {_key(each) for each in fixed} & {_key(each) for each in after}
+
+
+def _errs(before: Sequence[Diagnostic], after: Sequence[Diagnostic], changed: Source, edits: Sequence[Edit]) -> bool:
+    """Whether there are more errors than before, and some of them in lines that were changed."""
+    if _count(after)[-1] <= _count(before)[-1]:
+        return False
+    lines: set[int] = set()
+    moved = 0
+    for edit in sorted(edits, key=lambda edit: (edit.span.start, edit.span.end)):
+        start = edit.span.start + moved
+        lines |= set(range(changed.position(start)[0], changed.position(start + len(edit.text))[0] + 1))
+        moved += len(edit.text) - (edit.span.end - edit.span.start)
+    known = {_key(each) for each in before}
+    spans = [each.span for each in after if each.severity is Severity.ERROR and _key(each) not in known]
+    return any(span.source is changed and changed.position(span.start)[0] in lines for span in spans if span)
 
 
 def _count(found: Sequence[Diagnostic]) -> tuple[int, int, int]:

@@ -61,9 +61,11 @@ def judge(source: Source) -> Sequence[Diagnostic]:
         ("other", "bad", "other", "bad"),  # another mistake for one: no worse
         ("same", "same", "", "same"),
         ("again", "again", "", "again"),
-        ("slip - bad - bad", " - bad - bad", "slip", "bad bad"),  # what was hidden does not count
-        ("lost - bad - bad", " - bad - bad", "lost", "bad bad"),
-        ("slip - lost - lost - bad - a", " -  -  - bad - x", "slip lost lost a", "bad"),
+        ("slip\nbad\nbad", "\nbad\nbad", "slip", "bad bad"),  # what was hidden does not count
+        ("lost\nbad\nbad", "\nbad\nbad", "lost", "bad bad"),
+        ("slip - bad - bad", "slip - bad - bad", "", "slip"),  # but in the line itself: was it meant so?
+        ("slip - bad", " - bad", "slip", "bad"),  # one for one
+        ("slip\nlost - lost\nbad - a", "\n - \nbad - x", "slip lost lost a", "bad"),
         ("hint - a", " - x", "hint a", ""),
     ],
 )
