@@ -86,6 +86,7 @@ class Body(Calls):
             elif isinstance(node, Repeat):
                 for item, arg in zip(node.bodies[0].inputs, node.args, strict=True):
                     self._hints.setdefault(arg.id, self.core(item.value.type.axes))
+                    self._wishes.setdefault(arg.id, item.name)
             elif isinstance(node, Apply) and node.op == "attention":
                 if node.mask is not None:
                     self._wishes.setdefault(node.mask.id, "mask")
@@ -195,6 +196,8 @@ class Body(Calls):
                 val = self.real(vals[0], is_table(out))
             case "index":
                 val = self._checked(vals[0], node.made[0])
+            case "+" | "-" | "*" if kind_of(out) == "int" and (same := unchanged(node.op, vals)) is not None:
+                val = same
             case "split" if not vals[0].number:
                 val = self._split(node, vals[0])
             case "merge" if not vals[0].number:
@@ -370,9 +373,26 @@ class Body(Calls):
             return "()"
         return f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape"
 
+    def longest(self, axis: Axis) -> str:
+        """How many items there can be at most along the axis of decoding."""
+        return str(axis.extent if axis.extent is not None else axis.bound)
+
+    def known_size(self, axis: Axis) -> str:
+        """The size of a depth of the model, where a step and `generate` ask for it."""
+        return str(axis.extent)
+
     @abstractmethod
     def learned(self, maps: list[Apply]) -> str:
         """The arguments of `cache.map` or `cache.maps` that say which maps."""
+
+
+def unchanged(op: str, vals: list[Val]) -> Val | None:
+    """The operand that stays as it is: `x + 0`, `x - 0`, `x * 1`, where a step has filled in what it knows."""
+    neutral = "1" if op == "*" else "0"
+    for x, other in ((vals[0], vals[1]), (vals[1], vals[0])):
+        if other.number and other.text == neutral and x.kind == "int" and (op != "-" or x is vals[0]):
+            return x
+    return None
 
 
 class Emitter(ABC):

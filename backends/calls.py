@@ -275,6 +275,8 @@ class Calls(Layout):
         self.release(node.args[node.carried :])
         loop = self.loop(node, plans, targets, [val.text for val in extra], keywords)
         self.lines += [self.indent + text for text in loop]
+        if node.index in self.counters:
+            self.namer.free(self.counters[node.index])
         own_axes = self.program.bindings[id(node.bodies[0])][0]
         again = {place: place for place in range(node.carried)}
         for place, (out, target, val) in enumerate(zip(node.outs, targets, carried, strict=True)):

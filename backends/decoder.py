@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..compiler.axes import Axis
 from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Scan
 from ..compiler.inventory import inventory
@@ -51,10 +52,9 @@ def begin_decoding(body: Body, decoding: Decoding | None) -> list[str]:
     axis = decoding.time
     place, new = next((place, val) for place, val in enumerate(body.inputs) if any(body.is_new(a) for a in val.axes))
     count = next(f"{new.text}.shape[{new.dim(a)}]" for a in new.axes if body.is_new(a))
-    longest = axis.extent if axis.extent is not None else axis.bound
     body.helper("begin_step")
     given_ = [f'"{body.graph.name}"', f'"{body.graph.inputs[place].name}"', f"{new.text}.shape[{_before(new)}]", count]
-    return wrap(f'begin_step(cache, {", ".join(given_)}, "{axis.name}", {longest}, last)')
+    return wrap(f'begin_step(cache, {", ".join(given_)}, "{axis.name}", {body.longest(axis)}, last)', "", 112)
 
 
 def _before(val: Val) -> str:
@@ -62,32 +62,37 @@ def _before(val: Val) -> str:
     return f":-{len(val.axes)}" if val.axes else ":"
 
 
-def decoder_lines(decoding: Decoding | None, file: Emitter) -> list[str]:
-    """What `generate` must know of a model, as attributes of its class: its other inputs as `prepare` calls them."""
-    assert decoding is not None and decoding.time is not None
-    graph = file.program.root
-    item = next(item for item in graph.inputs if item.name == decoding.prompt)
-    element = item.value.type.element
-    assert isinstance(element, IndexInto)
-    assert decoding.prepare is not None
-    axis = decoding.time
-    longest = axis.extent if axis.extent is not None else axis.bound
+def decodes(decoding: Decoding, file: Emitter) -> str:
+    """What `generate` must know of a model: its other inputs as `prepare` calls them."""
+    assert decoding.time is not None and decoding.prepare is not None and decoding.step is not None
+    axis, graph = decoding.time, file.program.root
+    vocab = scored(decoding, graph)
+    assert vocab is not None
     inputs = file.bodies[file.program.plan(decoding.prepare).key].inputs
-    given = tuple(val.text for val in inputs)
-    needs = tuple(val.text for val, item in zip(inputs, decoding.prepare.inputs, strict=True) if item.default is None)
-    return [
-        f'decodes = Decodes("{graph.name}", "{item.name}", "{axis.name}", {longest}, "{element.axis.name}", '
-        f"{element.axis.extent}, {needs!r}, {given!r})",
-        "",
-    ]
+    given = [val.text for val in inputs]
+    needs = [val.text for val, item in zip(inputs, decoding.prepare.inputs, strict=True) if item.default is None]
+    step = file.bodies[file.program.plan(decoding.step).key]
+    names = f'"{graph.name}", "{decoding.prompt}", "{axis.name}", {step.longest(axis)}, "{vocab.name}"'
+    return f"Decodes({names}, {step.known_size(vocab)}, {_names(needs)}, {_names(given)})"
+
+
+def scored(decoding: Decoding, graph: Graph) -> Axis | None:
+    """The axis that the prompt of `generate` indexes; None where there is no `generate`."""
+    found = (item.value.type.element for item in graph.inputs if item.name == decoding.prompt)
+    element = next(found, None)
+    return element.axis if isinstance(element, IndexInto) else None
+
+
+def _names(names: list[str]) -> str:
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return f"({quoted},)" if len(names) == 1 else f"({quoted})"
 
 
 def decoder_functions(decoding: Decoding, file: Emitter) -> str:
     """`generate` and `stream` of a model in NumPy."""
-    made = decoder_lines(decoding, file)[0]
     return "\n".join(
         [
-            made.replace("decodes = ", "DECODES = "),
+            *wrap(f"DECODES = {decodes(decoding, file)}"),
             "",
             "",
             "def generate(w: dict[str, Array], prompt: Any, max_new: int, **options: Any) -> Array:",

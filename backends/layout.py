@@ -61,7 +61,8 @@ def scope_of(plan: Plan, taken: frozenset[str]) -> Scope:
     namer = Namer(taken | own)
     inputs = [namer.give(item.name) for item in plan.graph.inputs]
     axes = {axis: namer.give(axis.name) for axis in plan.axes}
-    consts = {const: namer.give(const.name) for const in plan.consts}
+    counts = {node.index for node in plan.graph.nodes if isinstance(node, Repeat)}  # named where their loop stands
+    consts = {const: namer.give(const.name) for const in plan.consts if const not in counts}
     bounds = {axis: namer.give(f"max_{axis.name}") for axis in plan.axes if axis.bound is not None}
     return Scope(inputs, axes, consts, bounds, namer)
 
@@ -234,10 +235,11 @@ class Layout(ABC):
         # A call, a scan or a repeat spreads all its results alike: also those that do not hang on what is spread.
         val = self.without(val, [axis for axis in val.axes if axis not in value.type.axes])
         self.env[value.id] = val
+        if self.reads_left(value) == 0:  # a rewrite took its readers, or it is captured alone
+            return
         for name in val.names:
             self._holders[name] = self._holders.get(name, 0) + 1
-            if self.reads_left(value):  # its operands gave their names back, but the expression still reads them
-                self.namer.reserve(name)
+            self.namer.reserve(name)  # its operands gave their names back, but the expression still reads them
 
     def release(self, values: Iterable[Value]) -> None:
         """Notes one read of each value; a variable that nothing will read again gives its name back."""
@@ -354,6 +356,8 @@ class Layout(ABC):
             found = self._compute_extent(axis, formula)
             if found is not None:
                 return found
+        if self._knows_end and self.endless(axis):
+            return Code("cache.end")
         for copy in copies:
             for val in self.env.values():
                 if val.has(copy) and is_path(val.text) and self._alive(val):
@@ -418,10 +422,16 @@ class Layout(ABC):
         assert self.graph.stepped is not None
         return axis.family == self.graph.stepped.whole.family
 
+    @property
+    def _knows_end(self) -> bool:
+        """Whether this is a step that takes the cache, which knows how many items there are."""
+        stepped = self.graph.stepped
+        return stepped is not None and self.plan.cached and stepped.method != "prepare"
+
     def _step_extent(self, axis: Axis) -> Code | None:
         """The extent of an axis of decoding, as the cache knows it."""
         stepped = self.graph.stepped
-        if stepped is None or not self.plan.cached or stepped.method == "prepare":
+        if stepped is None or not self._knows_end:
             return None
         if axis == stepped.tail:
             return self._read_extent(axis, "len(range(cache.start, cache.end)[-last:])", self.lines)
@@ -431,8 +441,6 @@ class Layout(ABC):
                     if other.family == axis.family:
                         self.file.asked.add(other.name)
                         return self._read_extent(axis, f'cache.sizes["{other.name}"]', self.lines)
-        if self.endless(axis):
-            return Code("cache.end")
         for found, keep in stepped.spans:
             if found == axis:
                 return self._read_extent(axis, f"cache.span({self.static(keep).text})", self.lines)

@@ -24,7 +24,7 @@ from .names import Namer
 from .plan import Plan, Program
 from .static_code import ATOM, OPERATORS, TERM, Code, number, operator, static_code
 from .values import NONE, CannotEmit, Val, is_table
-from .writing import is_path, passes, standard_imports, wrap
+from .writing import is_one_of, is_path, standard_imports, wrap
 
 
 class NumpyBody(Body):
@@ -247,13 +247,14 @@ class NumpyBody(Body):
             lines += wrap(f"    {goal}{calls[0]}", comment)
         else:
             for number_, call in enumerate(calls):
-                these = passes([place for place, which in enumerate(node.variant) if which == number_])
+                these = [place for place, which in enumerate(node.variant) if which == number_]
                 if number_ == len(calls) - 1:
                     lines.append("    else:")
                 else:
-                    lines.append(f"    {'el' if number_ else ''}if {counter} in {these}:")
+                    lines.append(f"    {'el' if number_ else ''}if {is_one_of(counter, these)}:")
                 lines += wrap(f"        {goal}{call}", comment)
-        self.namer.free(counter)
+        if node.index is None:
+            self.namer.free(counter)
         return lines
 
     def counts(self, node: Repeat) -> bool:

@@ -100,6 +100,8 @@ def apply(op: str, codes: list[Code]) -> Code:
         return Code(f"{x} * (1 + math.erf({x} / math.sqrt(2))) / 2", TERM)
     if op == "gelu_tanh":
         return Code(f"{x} * (1 + math.tanh(math.sqrt(2 / math.pi) * ({x} + 0.044715 * {x} ** 3))) / 2", TERM)
+    if op == "select" and codes[0].text in ("True", "False"):
+        return codes[1 if codes[0].text == "True" else 2]
     if op == "select":
         return Code(f"{codes[1].at(OR)} if {codes[0].at(OR)} else {codes[2].text}", TERNARY)
     if op in _BINARY:

@@ -17,13 +17,13 @@ from . import torch_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
 from .capture import Captures, segment
-from .decoder import DOCS, NAMES, begin_decoding, decoder_lines
+from .decoder import DOCS, NAMES, begin_decoding, decodes
 from .helper_text import TORCH, helper_names, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
 from .static_code import ATOM, OPERATORS, Code, number, operator, static_code
 from .values import CannotEmit, Val, is_table
-from .writing import is_path, passes, standard_imports, wrap
+from .writing import is_one_of, is_path, standard_imports, wrap
 
 
 def accessible(name: str) -> bool:
@@ -194,6 +194,14 @@ class TorchBody(Body):
             return self.home.bound_code(self._home_axes[axis])
         self.plan.sizes_bound[axis] = None
         return self._stored(self.scope.bounds[axis])
+
+    def longest(self, axis: Axis) -> str:  # as the module is built
+        if axis.extent is not None:
+            return self.known_size(axis)
+        return "None" if axis.bound is None else self.bound_code(axis)
+
+    def known_size(self, axis: Axis) -> str:
+        return self.size_code(axis)
 
     def dim_size(self, axes: Sequence[Axis]) -> str:
         """The size of one stored dimension: the product of its axes."""
@@ -432,10 +440,8 @@ class TorchBody(Body):
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
     ) -> list[str]:
         count = static_code(node.count, self.built_size, self.built_const).text
-        numbers = {each.index for each in self.graph.nodes if isinstance(each, Repeat)}
-        consts = [name for const, name in self.scope.consts.items() if const not in numbers]
         index = "i"
-        while index in (*self.scope.axes.values(), *consts, *self.scope.bounds.values()):
+        while index in (*self.scope.axes.values(), *self.scope.consts.values(), *self.scope.bounds.values()):
             index += "_"
         asked = False
 
@@ -471,7 +477,7 @@ class TorchBody(Body):
             lines += wrap(f"    {goal}{module}({', '.join(given_)})", self.carried_axes(node) if targets else "")
             return lines
         kinds = [
-            f"{made[kind]} if {index} in {passes([i for i, which in enumerate(node.variant) if which == kind])} else "
+            f"{made[kind]} if {is_one_of(index, [i for i, which in enumerate(node.variant) if which == kind])} else "
             for kind in range(len(made) - 1)
         ]
         counter = index if asked or kinds else "_"
@@ -491,29 +497,36 @@ class TorchBody(Body):
         else:
             extra = []
             lines = [f"for {each} in {attribute(node.name)}:"]
-        words = sorted({word for words in keywords for word in words}) if len(plans) > 1 else keywords[0]
-        for plan, own in zip(plans, keywords, strict=True):  # the loop calls each variant with the same words
-            plan.wants_device = plan.wants_device or any(word.startswith("device=") for word in words)
-            plan.wants_dtype = plan.wants_dtype or any(word.startswith("dtype=") for word in words)
-            lacking = [word.partition("=")[0] for word in words if word not in own]
-            plan.unused |= {name: None for name in lacking if name not in ("device", "dtype")}
+        words = self._common(plans, keywords)
         given_ = [*targets, *args, *words]
         call = f"{each}({', '.join([*given_, *extra])})"
         if traced and not all(plan.on_path for plan in plans):
             recording = [number for number, kind in enumerate(node.variant) if plans[kind].on_path]
-            call = f"{call} if {counter} in {passes(recording)} else {each}({', '.join(given_)})"
+            call = f"{call} if {is_one_of(counter, recording)} else {each}({', '.join(given_)})"
         goal = f"{', '.join(targets)} = " if targets else ""
         lines += wrap(f"    {goal}{call}", self.carried_axes(node) if targets else "")
         self.namer.free(each)
         return lines
+
+    def _common(self, plans: list[Plan], keywords: list[list[str]]) -> list[str]:
+        """The words with which a loop calls all kinds of passes, which take those of one another too."""
+        if len(plans) == 1:
+            return keywords[0]
+        words = sorted({word for own in keywords for word in own})
+        for plan, own in zip(plans, keywords, strict=True):
+            plan.wants_device = plan.wants_device or any(word.startswith("device=") for word in words)
+            plan.wants_dtype = plan.wants_dtype or any(word.startswith("dtype=") for word in words)
+            lacking = [word.partition("=")[0] for word in words if word not in own]
+            plan.unused |= {name: None for name in lacking if name not in ("device", "dtype")}
+        return words
 
     def _step_loop(
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
     ) -> list[str]:
         """The passes of a repeat, of each the method of decoding."""
         each = self.namer.give(node.name[:-1] if node.name.endswith("s") and len(node.name) > 3 else "layer")
-        words = sorted({word for words in keywords for word in words}) if len(plans) > 1 else keywords[0]
         alike = len({(plan.method, plan.cached) for plan in plans}) == 1
+        words = self._common(plans, keywords) if alike else []
         counter = self.namer.give("i")
         calls = []
         for plan, own in zip(plans, keywords, strict=True):
@@ -529,8 +542,9 @@ class TorchBody(Body):
         if alike:
             return [*lines, *wrap(f"    {goal}{calls[0]}", axes)]
         for number_, call in enumerate(calls):
-            these = passes([place for place, which in enumerate(node.variant) if which == number_])
-            start = "else:" if number_ == len(calls) - 1 else f"{'el' if number_ else ''}if {counter} in {these}:"
+            these = [place for place, which in enumerate(node.variant) if which == number_]
+            last = number_ == len(calls) - 1
+            start = "else:" if last else f"{'el' if number_ else ''}if {is_one_of(counter, these)}:"
             lines += [f"    {start}", *wrap(f"        {goal}{call}", axes)]
         return lines
 
@@ -631,8 +645,8 @@ class TorchEmitter(Emitter):
         # A model that calls a model which calls a third one needs only the nearest as its base.
         nested = {name for base, _ in bases for name in self._ancestors(base)}
         bases = [(base, given) for base, given in bases if base.name not in nested]
-        decodes = plan.is_root and self._generates
-        mixin = ["Decoder"] if decodes else []
+        generates = plan.is_root and self._generates
+        mixin = ["Decoder"] if generates else []
         names = ", ".join([*mixin, *([base.name for base, _ in bases] or ["nn.Module"])])
         lines = [f"class {plan.name}({names}):"]
         params = self._parameters(plan, body)
@@ -659,8 +673,10 @@ class TorchEmitter(Emitter):
             for text in setup:
                 lines += wrap(f"        {text}")
             lines.append("")
-        if decodes:
-            lines[1:1] = [f"    {line}".rstrip() for line in decoder_lines(self.decoding, self)]
+        if generates:
+            assert self.decoding is not None
+            told = wrap(f"        return {decodes(self.decoding, self)}")
+            lines += ["    @property", "    def decodes(self) -> Decodes:", *told, ""]
         lines += self._forward(plan, body)
         for other in self.program.plans:
             if other.owner is plan:
@@ -709,11 +725,7 @@ class TorchEmitter(Emitter):
             args.append("cache: Cache")
         if plan.is_root and plan.method == "step":
             args.append("last: int = 0")
-        if plan.graph.stepped is not None and plan.graph.stepped.variant:
-            more.append("**_: int")  # what another variant of the body wants to know
-            args += [*(["*"] if len(more) > 1 else []), *more]
-        else:
-            args += ["*", *more] if more else []
+        args += ["*", *more] if more else []
         result = self._result_type(plan, body)
         lines = ["    @torch.inference_mode()"] if plan.is_root and plan.owner is not None else []
         lines += wrap(f"    def {plan.method}({', '.join(args)}) -> {result}:")

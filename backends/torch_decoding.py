@@ -22,7 +22,9 @@ from .torch_fixed import FixedStep, fixed_step
 class Decoder:
     """Adds `generate` and `stream` to a model with `prepare` and `step`."""
 
-    decodes: Decodes
+    @property
+    def decodes(self) -> Decodes:
+        raise NotImplementedError
 
     def generate(
         self,

@@ -13,12 +13,16 @@ def is_path(text: str) -> bool:
     return text.replace(".", "").replace("_", "a").isalnum() and not text[0].isdigit()
 
 
-def passes(numbers: list[int]) -> str:
-    """Some passes of a loop, so that the text does not grow with their number where they are evenly spaced."""
-    steps = {b - a for a, b in pairwise(numbers)}
-    if len(numbers) > 2 and len(steps) == 1:
-        return f"range({numbers[0]}, {numbers[-1] + 1}, {steps.pop()})"
-    return str(tuple(numbers))
+def is_one_of(counter: str, passes: list[int]) -> str:
+    """Whether it is one of these passes of a loop; the text does not grow with their number where they are evenly
+    spaced.
+    """
+    steps = {b - a for a, b in pairwise(passes)}
+    if len(passes) == 1:
+        return f"{counter} == {passes[0]}"
+    if len(passes) > 2 and len(steps) == 1:
+        return f"{counter} in range({passes[0]}, {passes[-1] + 1}, {steps.pop()})"
+    return f"{counter} in {tuple(passes)}"
 
 
 def standard_imports(code: str) -> list[str]:

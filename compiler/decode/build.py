@@ -65,6 +65,7 @@ class Axes:
     ids: count[int] = field(default_factory=lambda: count(1 << 40))
     made: dict[tuple[Site, Axis, Span | None], Axis] = field(default_factory=dict)
     families: dict[Span, int] = field(default_factory=dict)
+    alike: dict[tuple[object, ...], Span] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.new, self.all = next(self.ids), next(self.ids)
@@ -78,11 +79,15 @@ class Axes:
         """The axis of the graph of `site` that stands for one of time in this mode."""
         if not site.timed(axis):
             return axis
-        span = mode.found() if mode is not None else None
+        span = None if mode is None else self._first(mode.found())
         key = (site.home(axis), axis, span)
         if key not in self.made:
             self.made[key] = self._fresh(axis, self._family(span))
         return self.made[key]
+
+    def _first(self, span: Span) -> Span:
+        """One span for all that hold the same items: what is made along them, such as a mask, is then made once."""
+        return self.alike.setdefault((span.keep, id(span.repeat)), span)
 
     def _family(self, span: Span | None) -> int:
         if span is None:

@@ -26,15 +26,20 @@ def _arranged(graph: Graph) -> Graph:
 
 
 def _repeat(node: Repeat) -> Repeat:
-    first = node.bodies[0]
     orders = {
         place: order
-        for place, item in enumerate(first.inputs)
-        if place >= node.carried and (order := _wanted(first, item.value)) not in (None, item.value.type.axes)
+        for place in range(node.carried, len(node.args))
+        if (order := _order(node.bodies, place)) not in (None, node.bodies[0].inputs[place].value.type.axes)
     }
     if not orders:
         return node
     return replace(node, bodies=tuple(_body(body, orders) for body in node.bodies))
+
+
+def _order(bodies: Sequence[Graph], place: int) -> tuple[Axis, ...] | None:
+    """The order in which the first of the bodies that hands this input on wants it; their axes are the same."""
+    wanted = (_wanted(body, body.inputs[place].value) for body in bodies)
+    return next((order for order in wanted if order is not None), None)
 
 
 def _body(body: Graph, orders: Mapping[int, Sequence[Axis] | None]) -> Graph:

@@ -38,7 +38,7 @@ class _Parts:
     def body(self, given: Sequence[Value], left: Sequence[int], same: Mapping[int, Value]) -> Graph:
         """What is left of the body: it takes these tables behind these inputs, and reads some in place of others."""
         inputs = [self.graph.inputs[place] for place in left]
-        inputs += [Input(value.name or "table", value) for value in given]
+        inputs += [Input(value.name or _kind(value), value) for value in given]
         nodes = tuple(reading(node, same) for node in self.nodes)
         outputs = tuple(replace(one, value=same.get(one.value.id, one.value)) for one in self.graph.outputs)
         return replace(self.graph, inputs=tuple(inputs), nodes=nodes, outputs=outputs)
@@ -207,10 +207,14 @@ def _called(node: Node) -> str:
             return graph.name
         case Apply(op, out=out) if op.isidentifier() and op != "select":
             return op
-        case Apply(out=out) if out.type.element is Scalar.BOOL:
-            return "mask"
+        case Apply(out=out):
+            return _kind(out)
         case _:
             return "table"
+
+
+def _kind(value: Value) -> str:
+    return "mask" if value.type.element is Scalar.BOOL else "table"
 
 
 def _table(value: Value) -> bool:

@@ -17,7 +17,7 @@ import attnc
 from attnc.backends.extents import claim_of, holds
 from attnc.backends.ranges import ANY, Bounds, Interval, constant
 from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, operator, static_code
-from attnc.backends.writing import is_path, passes, standard_imports, wrap
+from attnc.backends.writing import is_one_of, is_path, standard_imports, wrap
 from attnc.compiler.axes import Axis, Kind
 from attnc.compiler.graph import Apply
 from attnc.compiler.static import Arith, Literal, SizeOf, Static
@@ -219,14 +219,16 @@ def test_the_width_of_a_line() -> None:
 
 
 PASSES = {
-    "(0,)": [0], "(3,)": [3], "(0, 1)": [0, 1], "range(0, 3, 1)": [0, 1, 2], "range(1, 6, 2)": [1, 3, 5],
-    "(0, 1, 3)": [0, 1, 3], "range(2, 12, 3)": [2, 5, 8, 11], "()": [], "(1, 4)": [1, 4],
+    "i == 0": [0], "i == 3": [3], "i in (0, 1)": [0, 1], "i in range(0, 3, 1)": [0, 1, 2],
+    "i in range(1, 6, 2)": [1, 3, 5], "i in (0, 1, 3)": [0, 1, 3], "i in range(2, 12, 3)": [2, 5, 8, 11],
+    "i in ()": [], "i in (1, 4)": [1, 4],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", PASSES)
-def test_passes(text: str) -> None:
-    assert passes(PASSES[text]) == text and list(eval(text)) == PASSES[text]
+def test_is_one_of(text: str) -> None:
+    assert is_one_of("i", PASSES[text]) == text
+    assert [i for i in range(20) if eval(text)] == PASSES[text]
 
 
 def test_paths() -> None:
