@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 
 def is_traced() -> bool:
-    """Whether PyTorch traces or transforms what runs: no code may hang on the numbers that a tensor then holds.
+    """Whether PyTorch traces or transforms what runs: no code may depend on the numbers that a tensor then holds.
 
     That is torch.compile, torch.export, torch.jit.trace, torch.func, make_fx and tensors that are fake.
     """

@@ -169,7 +169,7 @@ class _Pair:
         if (one.role is Role.CONSTANT) != (other.role is Role.CONSTANT):
             raise _Differs(f"{name} is {'a number' if other.role is Role.CONSTANT else 'no number'}")
         if one.type.element is Scalar.REAL and (one.role <= Role.TABLE) != (other.role <= Role.TABLE):
-            tells = "hangs on indices alone" if other.role <= Role.TABLE else "hangs on more than indices"
+            tells = "depends on indices alone" if other.role <= Role.TABLE else "depends on more than indices"
             raise _Differs(f"{name} {tells}")
         self.values[one.id] = other.id
 

@@ -65,7 +65,7 @@ class Checker:
         if self.patience < 0:
             raise Exhausted(
                 f"calls for different sizes, and passes that differ, come to more than {WORK:,} expressions to check",
-                "call blocks for fewer different parameters, and let fewer passes of a repeat hang on its index",
+                "call blocks for fewer different parameters, and let fewer passes of a repeat depend on its index",
                 span,
             )
 

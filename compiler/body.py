@@ -418,7 +418,7 @@ class Body(Repeats):
             if self.frame.only_at_run_time(static):
                 self.report(
                     "E0323",
-                    "`if` is decided at build time, but this hangs on a width, whose size only a run knows",
+                    "`if` is decided at build time, but this depends on a width, whose size only a run knows",
                     statement.condition.span,
                     help="choose between values with `select(condition, x, y)`",
                 )

@@ -337,7 +337,7 @@ class Declarations(Uses):
         if (width := open_width(formula)) is not None:
             self.session.report(
                 "E0207",
-                f"the const `{name}` hangs on the width `{width.name}`, but must be known at build time",
+                f"the const `{name}` depends on the width `{width.name}`, but must be known at build time",
                 decl.value.span,
                 help=f"write it out where it is used, declare `{name}` in the block that uses it, or fix the "
                 f"width: `width {width.name} = 128`",

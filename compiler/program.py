@@ -251,7 +251,7 @@ def _open(frame: Frame) -> Diagnostic:
     name = next((const.name for const in frame.const_params if const.value is None), "n")
     return error(
         "E0409",
-        f"which branch `{frame.block.name}` takes hangs on const `{name}`, which has no value",
+        f"which branch `{frame.block.name}` takes depends on const `{name}`, which has no value",
         frame.block.decl.name.span,
         help=f"set it: `--set {name}=2`, or `sizes={{{name!r}: 2}}` in Python",
     )

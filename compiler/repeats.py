@@ -75,7 +75,7 @@ class Repeats(Expressions):
             if statement.shared and len(graphs) > 1 and index is not None:
                 self.report(
                     "E0414",
-                    f"the passes of a `shared` repeat are one, but a static `if` or a depth hangs on `{index.name}`",
+                    f"the passes of a `shared` repeat are one, but a static `if` or a depth depends on `{index.name}`",
                     statement.head,
                     help=f"choose between values, `select({index.name} == 0, a, b)`, or leave out `shared`",
                 )
@@ -168,7 +168,7 @@ class Repeats(Expressions):
             if self.frame.only_at_run_time(count):
                 self.report(
                     "E0207",
-                    "the number of passes hangs on a width, but must be known at build time",
+                    "the number of passes depends on a width, but must be known at build time",
                     span,
                     help="count by a number, a const or the size of a depth; `scan` runs along a width",
                 )

@@ -43,7 +43,7 @@ class Pass:
 PASSES = (
     Pass(
         "split_passes",
-        "a repeat gets a body for each kind of pass where truths hang on the pass's number",
+        "a repeat gets a body for each kind of pass where truths depend on the pass's number",
         lambda graph, on: split_passes(graph),
         (FORWARD,),
     ),
@@ -78,7 +78,7 @@ PASSES = (
     Pass("merge", "what a body makes twice is made once", lambda graph, on: merge(graph)),
     Pass(
         "hoist",
-        "what hangs on positions and sizes alone is made once, not once a pass of a repeat or a call of a block",
+        "what depends on positions and sizes alone is made once, not once a pass of a repeat or a call of a block",
         lambda graph, on: hoist(graph),
     ),
     Pass(

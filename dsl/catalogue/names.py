@@ -244,7 +244,7 @@ block layer(x: [seq, model]) -> [seq, model] {
         "E0210",
         "files use each other in a circle",
         """
-        What a file declares may hang on the files that it uses, so none of them can come first in a circle. Move what
+        What a file declares may depend on the files that it uses, so none of them can come first in a circle. Move what
         both need into a third file.
         """,
         """
@@ -345,9 +345,9 @@ block layer(x: [seq, model]) -> [seq, model] {
         "E0213",
         "a width where a depth is declared, or the other way",
         """
-        A width counts items (tokens, patches, time steps); a depth is how much is known of each item. Both the kind of
-        broadcasting that is allowed and what may be learned hang on it. So a copy has the kind of its original, and an
-        axis that two files share is of one kind in both.
+        A width counts items (tokens, patches, time steps); a depth is how much is known of each item. What may be
+        broadcast and what may be learned both depend on it. So a copy has the kind of its original, and an axis that
+        two files share is of one kind in both.
         """,
         """
 width seq

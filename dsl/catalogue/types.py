@@ -563,9 +563,9 @@ block weigh(Q: [seq, d], K: [past, d]) -> [seq, past] {
         "E0323",
         "`if` is decided at build time",
         """
-        `if` chooses which statements, and so which weights, a model has. It hangs on consts, on sizes (but not on that
-        of a width that only a run knows), or on the index of a `repeat i in layers`. To choose between two values as
-        the model runs, use `select(condition, x, y)`.
+        `if` chooses which statements, and so which weights, a model has. It depends on consts, on sizes (but not on
+        that of a width that only a run knows), or on the index of a `repeat i in layers`. To choose between two values
+        as the model runs, use `select(condition, x, y)`.
         """,
         """
 width seq

@@ -276,7 +276,7 @@ block f[m: const = 2, n: const](x: []) -> [] {
         checked(text, tmp_path).graph("f")
     (found,) = told.value.diagnostics
     assert (found.code, found.message) == (
-        "E0409", "which branch `f` takes hangs on const `n`, which has no value")  # fmt: skip
+        "E0409", "which branch `f` takes depends on const `n`, which has no value")  # fmt: skip
     assert checked(text, tmp_path, sizes={"n": 2}).graph("f").outputs
     before = text.replace("    if n", "    w = 2 * x\n    if n")  # then it has a value either way
     assert checked(before, tmp_path).graph("f").outputs

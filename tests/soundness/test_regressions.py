@@ -479,6 +479,6 @@ def test_what_a_branch_binds_is_known_where_the_const_is() -> None:
     spec, x = attnc.loads(text), np.array([0.5, -1.0])
     np.testing.assert_allclose(spec.model("net").numpy()(x), np.tanh(x) * 2 + 1)
     np.testing.assert_allclose(spec.model("net").torch()(torch.as_tensor(x).float()), np.tanh(x) * 2 + 1, rtol=1e-6)
-    with pytest.raises(attnc.AttnError, match="which branch `f` takes hangs on const `n`, which has no value"):
+    with pytest.raises(attnc.AttnError, match="which branch `f` takes depends on const `n`, which has no value"):
         spec.block("f")
     np.testing.assert_allclose(attnc.loads(text, sizes={"n": 1}).block("f").numpy()(x), np.tanh(x))
