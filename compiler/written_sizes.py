@@ -102,7 +102,7 @@ def refuse_depth(reporter: Reporter, name: str, width: Axis | None, span: Span) 
     fixed = f", or fix the width: `width {width.name} = 128`" if width is not None else ""
     reporter.report(
         "E0207",
-        f"the size of the depth `{name}` hangs {on}, but must be known at build time",
+        f"the size of the depth `{name}` depends {on}, but must be known at build time",
         span,
         help=f"make `{name}` a width{fixed}",
     )
