@@ -225,4 +225,4 @@ class _Pair:
 
 def _number(value: Number | None) -> str:
     """A const, or a number as written, in words."""
-    return "a number that hangs on a pass or a run" if value is None else show_static(Literal(value))
+    return "a number that depends on a pass or a run" if value is None else show_static(Literal(value))
