@@ -19,6 +19,7 @@ from .graph import Apply, IndexInto, Init, Role, Scalar, Type
 from .idioms import IDIOMS
 from .limits import OPERANDS, TooMuch
 from .lost import copies
+from .mentions import walk
 from .names import is_reserved, listed, nearest
 from .opcall import OpCall
 from .ops import OPS, Brackets, Op
@@ -587,11 +588,15 @@ class Expressions(Scope):
 
     def _option(self, made: OpCall, option: Any, wire: Wire, argument: s.Argument) -> bool:
         if wire.static is None:
+            names = [node for node in walk(argument.value) if isinstance(node, s.Name) and self.frame.axis(node.text)]
             self.report(
                 "E0320",
                 f"`{option.name}` is a number known at build time, but this is {show(wire)}",
                 argument.span,
-                help=f"pass a number, a const or a size; `{option.name}` is {option.doc}",
+                help=f"in an expression `{names[0].text}` is an index; its size is `|{names[0].text}|`"
+                if names
+                else f"pass a number, a const or a size; `{option.name}` is {option.doc}",
+                fix=[(name.span, f"|{name.text}|") for name in names],
             )
             return False
         if isinstance(option.default, bool) and self.frame.is_open(wire.static):

@@ -63,7 +63,7 @@ def _wishes(part: object, call: s.Call) -> Iterator[str]:
     target = _name(part) if isinstance(part, s.Assign) else None
     if target is not None and not any(isinstance(x, s.Name) and x.text == target for x in walk(part)):
         yield target
-    base = _BASES[call.callee.text]
+    base = _BASES.get(call.callee.text, call.callee.text)
     yield base
     number = 2
     while True:

@@ -106,7 +106,7 @@ def _hover(params: lsp.HoverParams) -> lsp.Hover | None:
 
 @answers(lsp.TEXT_DOCUMENT_DEFINITION)
 def _definition(params: lsp.DefinitionParams) -> list[lsp.Location]:
-    return [server.converter.location(span) for span in navigate.definition(*server.place(params))]
+    return [server.converter.location(span) for span in dict.fromkeys(navigate.definition(*server.place(params)))]
 
 
 @answers(lsp.TEXT_DOCUMENT_REFERENCES)
