@@ -35,7 +35,7 @@ from .capture import Captures
 from .extents import claim_of, holds
 from .layout import INLINE, Reader, but, plan_axes
 from .plan import OutputState, Plan, Program
-from .static_code import Code, apply, number, static_code
+from .static_code import Code, careful, number, static_code
 from .steps import STEPS, Kept
 from .values import FULL, NONE, SOME, Val, is_table, kind_of, needed
 from .writing import is_path
@@ -215,8 +215,8 @@ class Body(Calls):
                 names = frozenset[str]().union(*(v.names for v in vals))
                 needs = needed(v.needs for v in vals)
                 bounds = self.bounds.apply(node.op, [v.bounds for v in vals])
-                val = Val(apply(node.op, [v.code for v in vals]), kind=kind_of(out), table=True, number=True,
-                          needs=needs, names=names, bounds=bounds)  # fmt: skip
+                code = careful(node.op, [v.code for v in vals], self.helper)
+                val = Val(code, kind=kind_of(out), table=True, number=True, needs=needs, names=names, bounds=bounds)
             case _:
                 val = self.apply(node, vals, mask)
                 if val.kind == "int" and not node.axes:

@@ -142,9 +142,13 @@ def reordered(model: str, batch: tuple[int, ...] | None, rows: Any) -> tuple[int
     return len(rows), *batch[1:]
 
 
-def check_batch(model: str, cache: Any, rows: int, single: bool) -> None:
-    """Refuses other inputs whose batch is not that of the prompts."""
+def check_batch(model: str, cache: Any, rows: int, prompts: int | None) -> None:
+    """Refuses other inputs whose batch is not that of the prompts, each of which may have several rows of the cache.
+
+    prompts: how many there are; None for one without a batch.
+    """
     if cache.batch is not None and tuple(cache.batch) != (rows,):
-        found = tuple(cache.batch)[1:] if single else tuple(cache.batch)
-        prompts = "is one prompt, without a batch" if single else f"are {rows} prompts"
-        raise ValueError(f"{model}: the other inputs have the batch axes {found}, but there {prompts}")
+        first = () if prompts is None or not cache.batch else (prompts,)
+        there = "is one prompt, without a batch" if prompts is None else f"are {prompts} prompts"
+        given = (*first, *cache.batch[1:])
+        raise ValueError(f"{model}: the other inputs have the batch axes {given}, but there {there}")

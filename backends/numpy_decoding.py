@@ -262,7 +262,7 @@ def decode_items(
     came = np.full((len(rows), long + max_new), 0 if eos is None else eos)  # behind the prompts, by place
     gone = np.zeros(len(rows), np.bool_)
     cache = model.prepare(**inputs)
-    check_batch(model.decodes.model, cache, len(rows), single)
+    check_batch(model.decodes.model, cache, len(rows), None if single else len(rows))
     cache.room = long + max_new - 1
     items, shown = given[:, :short], 0
     for place in range(short, long + max_new) if max_new else ():  # where the next items come
@@ -317,11 +317,11 @@ def beam_rows(
     options: dict[str, Any],
 ) -> Array:  # fmt: skip
     """Beam search for each row on its own; shorter results are filled with `eos`."""
-    found = []
+    prompts, found = None if single else len(rows), []
     for number, row in enumerate(rows):
         own = {key: np.repeat(x[number : number + 1], beams, 0) if isinstance(x, np.ndarray) else x
                for key, x in inputs.items()}  # fmt: skip
-        found.append(beam_search(model, row, single, own, max_new, beams, penalty, options["eos"]))
+        found.append(beam_search(model, row, prompts, own, max_new, beams, penalty, options["eos"]))
     long = max(len(row) for row in found)
     fill = options["eos"] or 0
     new = np.stack([np.pad(row, (0, long - len(row)), constant_values=fill) for row in found])
@@ -329,15 +329,16 @@ def beam_rows(
 
 
 def beam_search(
-    model: Any, prompt: Array, single: bool, inputs: dict[str, Array], max_new: int, beams: int, penalty: float,
-    eos: int | None,
+    model: Any, prompt: Array, prompts: int | None, inputs: dict[str, Array], max_new: int, beams: int,
+    penalty: float, eos: int | None,
 ) -> Array:  # fmt: skip
     """The best continuation found: the one with the largest log-probability / length ** penalty.
 
     Ended continuations are set aside; the search stops when none still running can beat the worst of the best `beams`.
+    prompts: how many there are beside this one, itself included; None for one without a batch.
     """
     cache = model.prepare(**inputs)
-    check_batch(model.decodes.model, cache, beams, single)
+    check_batch(model.decodes.model, cache, beams, prompts)
     cache.room = len(prompt) + max_new - 1
     items = np.repeat(prompt[None], beams, 0)
     made = np.zeros((beams, 0), np.int64)

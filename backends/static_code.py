@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from ..compiler.axes import Axis
-from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, known
+from ..compiler.graph import Scalar
+from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, known
+from ..compiler.wires import static_element
 
 # How tightly Python's operators bind; an operand that binds less is put in parentheses.
 TERNARY, OR, AND, NOT, COMPARE, BITOR, BITAND, SUM, TERM, UNARY, POWER, ATOM = 0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13
@@ -92,14 +94,14 @@ def apply(op: str, codes: list[Code]) -> Code:
     if op == "clamp":
         return Code(f"min(max({codes[0].text}, {codes[1].text}), {codes[2].text})")
     if op == "sigmoid":
-        return Code(f"1 / (1 + math.exp(-{codes[0].at(UNARY)}))", TERM)
+        return Code(f"1 / (1 + number_exp(-{codes[0].at(UNARY)}))", TERM)
     x = codes[0].at(ATOM)
     if op == "silu":
-        return Code(f"{x} / (1 + math.exp(-{x}))", TERM)
+        return Code(f"{x} / (1 + number_exp(-{x}))", TERM)
     if op == "gelu":
         return Code(f"{x} * (1 + math.erf({x} / math.sqrt(2))) / 2", TERM)
     if op == "gelu_tanh":
-        return Code(f"{x} * (1 + math.tanh(math.sqrt(2 / math.pi) * ({x} + 0.044715 * {x} ** 3))) / 2", TERM)
+        return Code(f"{x} * (1 + math.tanh(math.sqrt(2 / math.pi) * ({x} + 0.044715 * {x} * {x} * {x}))) / 2", TERM)
     if op == "select" and codes[0].text in ("True", "False"):
         return codes[1 if codes[0].text == "True" else 2]
     if op == "select":
@@ -113,21 +115,39 @@ def apply(op: str, codes: list[Code]) -> Code:
 
 # What Python refuses of some numbers, and the helper that does not.
 _CAREFUL = {
-    "/": "number_ratio", "sqrt": "number_root", "rsqrt": "number_over_root", "log": "number_log", "^": "number_power",
+    "/": "number_ratio", "%": "number_rest", "sqrt": "number_root", "rsqrt": "number_over_root", "log": "number_log",
+    "^": "number_power", "exp": "number_exp", "sin": "number_sin", "cos": "number_cos",
 }  # fmt: skip
+
+
+def careful(op: str, codes: list[Code], helper: Callable[[str], None]) -> Code:
+    """An operation on numbers of which nothing is known; it asks for the helper that it needs."""
+    name = "number_exp" if op in ("sigmoid", "silu") else _CAREFUL.get(op)
+    if name is not None:
+        helper(name)
+    return Code(f"{name}({', '.join(code.text for code in codes)})") if op in _CAREFUL else apply(op, codes)
 
 
 def _defined(op: str, args: tuple[Static, ...]) -> bool:
     """Whether Python surely computes one of these, whatever the sizes that only a run knows."""
     match op:
-        case "/":
+        case "/" | "%":
             return _least(args[1]) > 0 or (known(args[1]) or 0) != 0
         case "sqrt":
             return _least(args[0]) >= 0
+        case "exp" | "sin" | "cos":
+            return not _late(args[0])
         case "^":
-            return _least(args[0]) > 0 or (_least(args[0]) >= 0 and _least(args[1]) >= 0)
+            good = _least(args[0]) > 0 or (_least(args[0]) >= 0 and _least(args[1]) >= 0)
+            small = abs(known(args[1]) or 0) <= 16 if not _late(args[1]) else False
+            return good and (static_element(Arith(op, args)) is Scalar.INT or small or not any(map(_late, args)))
         case _:
             return _least(args[0]) > 0
+
+
+def _late(static: Static) -> bool:
+    """Whether it hangs on a size that only a run knows, and so may be of any magnitude."""
+    return any(axis.extent is None for axis in axes_in(static))
 
 
 def _least(static: Static) -> float:
@@ -171,8 +191,7 @@ def static_code(
         case Arith(op, args):
             codes = [static_code(arg, size, const, helper) for arg in args]
             if helper is not None and op in _CAREFUL and not _defined(op, args):
-                helper(_CAREFUL[op])
-                return Code(f"{_CAREFUL[op]}({', '.join(code.text for code in codes)})")
+                return careful(op, codes, helper)
             return apply(op, codes)
         case _:
             assert_never(static)

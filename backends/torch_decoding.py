@@ -120,7 +120,7 @@ def decode_items(
         came = given.new_full((len(rows), long + max_new), 0 if eos is None else eos)  # behind the prompts, by place
         gone = torch.zeros(len(rows), dtype=torch.bool, device=came.device)
         cache = model.prepare(**inputs)
-        check_batch(model.decodes.model, cache, len(rows), single)
+        check_batch(model.decodes.model, cache, len(rows), None if single else len(rows))
         cache.room = long + max_new - 1
         items, ends = given[:, :short], lengths.to(given.device)
     fixed: FixedStep | None = None
@@ -179,11 +179,11 @@ def beam_rows(
     options: dict[str, Any],
 ) -> Tensor:  # fmt: skip
     """Beam search for each row on its own; shorter results are filled with `eos`."""
-    found = []
+    prompts, found = None if single else len(rows), []
     for number, row in enumerate(rows):
         own = {key: x[number : number + 1].expand(beams, *x.shape[1:]) if isinstance(x, Tensor) else x
                for key, x in inputs.items()}  # fmt: skip
-        found.append(beam_search(model, row, single, own, max_new, beams, penalty, options["eos"]))
+        found.append(beam_search(model, row, prompts, own, max_new, beams, penalty, options["eos"]))
     long = max(len(row) for row in found)
     fill = options["eos"] or 0
     new = torch.stack([torch.cat([row, row.new_full((long - len(row),), fill)]) for row in found])
@@ -191,15 +191,16 @@ def beam_rows(
 
 
 def beam_search(
-    model: Any, prompt: Tensor, single: bool, inputs: dict[str, Tensor], max_new: int, beams: int, penalty: float,
-    eos: int | None,
+    model: Any, prompt: Tensor, prompts: int | None, inputs: dict[str, Tensor], max_new: int, beams: int,
+    penalty: float, eos: int | None,
 ) -> Tensor:  # fmt: skip
     """The best continuation found: the one with the largest log-probability / length ** penalty.
 
     Ended continuations are set aside; the search stops when none still running can beat the worst of the best `beams`.
+    prompts: how many there are beside this one, itself included; None for one without a batch.
     """
     cache = model.prepare(**inputs)
-    check_batch(model.decodes.model, cache, beams, single)
+    check_batch(model.decodes.model, cache, beams, prompts)
     cache.room = len(prompt) + max_new - 1
     items = prompt.expand(beams, -1)
     made = prompt.new_zeros(beams, 0)

@@ -1,5 +1,6 @@
 """Of the result of a step only the last items may be wanted (the next token needs one): what comes after all mixing of
-items is done for these alone. `tail` takes them, as many as the step is asked for.
+items is done for these alone. `tail` takes them, as many as the step is asked for. A result has one axis of time, and
+nothing that is done for each new item alike takes an axis away: so what is shortened has one axis of new items, too.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import torch
 
 import attnc
 from attnc.backends.extents import claim_of, holds
+from attnc.backends.number_helpers import number_exp
 from attnc.backends.ranges import ANY, Bounds, Interval, constant
 from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, operator, static_code
 from attnc.backends.writing import is_one_of, is_path, standard_imports, wrap
@@ -73,8 +74,8 @@ ORDERS = {
     "max(x - y, 0)": lambda: apply("relu", [binary("-", x, y)]),
     "1 / math.sqrt(x + y)": lambda: apply("rsqrt", [binary("+", x, y)]),
     "x * (1 / math.sqrt(y))": lambda: binary("*", x, apply("rsqrt", [y])),
-    "1 / (1 + math.exp(-(x + y)))": lambda: apply("sigmoid", [binary("+", x, y)]),
-    "(x + y) / (1 + math.exp(-(x + y)))": lambda: apply("silu", [binary("+", x, y)]),
+    "1 / (1 + number_exp(-(x + y)))": lambda: apply("sigmoid", [binary("+", x, y)]),
+    "(x + y) / (1 + number_exp(-(x + y)))": lambda: apply("silu", [binary("+", x, y)]),
     "max(x, y, z)": lambda: apply("maximum", [x, y, z]),
     "min(x, y)": lambda: apply("minimum", [x, y]),
     "x + y - z": lambda: binary("-", binary("+", x, y), z),
@@ -138,7 +139,7 @@ def test_each_operation_is_what_it_says(op: str) -> None:
     values = (True, False) if op in ("and", "or", "not") else (0.75, 2, 3)
     for args in itertools.product(values, repeat=ARITY.get(op, 1)):
         code = apply(op, [number(value) for value in args])
-        assert eval(code.text) == pytest.approx(EXACT[op](*args)), code.text
+        assert eval(code.text, {"math": math, "number_exp": number_exp}) == pytest.approx(EXACT[op](*args)), code.text
 
 
 def test_what_is_no_operation() -> None:
@@ -401,7 +402,9 @@ UNDEFINED = {  # beside them, what stays an operation of Python
     "0 * (1 / |n|)": "|n| / -2",
     "sqrt(|n| - 2)": "sqrt(|n| * |m|)", "rsqrt(|n|)": "rsqrt(|n| + 0.5)", "log(|m|)": "log(1 + sqrt(|m|))",
     "log(|n| - 2)": "log(max(|n|, 2))", "|n| ^ -0.5": "(|n| + 1) ^ -0.5", "(|n| - 2) ^ 0.5": "|n| ^ 0.5",
-    "(|n| - 2) ^ 3": "|m| ^ 2", "(|n| - 2) ^ -1": "2 ^ (|m| - |n|)", "sqrt(|n| / |m|)": "sqrt(|n| / (|m| + 1))",
+    "(|n| - 2) ^ 3": "|m| ^ 2", "(|n| - 2) ^ -1": "2 ^ |m|", "2 ^ (|m| - |n|)": "|m| ^ 16",
+    "7.5 % |n|": "7.5 % (|n| + 1)", "exp(|n|)": "exp(|d|)", "cos(1 / |n|)": "cos(|d|)", "sin(|n|)": "sin(2)",
+    "sqrt(|n| / |m|)": "sqrt(|n| / (|m| + 1))",
 }  # fmt: skip
 
 
@@ -414,7 +417,15 @@ def test_a_size_of_zero_leaves_numbers_as_arrays_have_them(number: str) -> None:
         f"    return sum[n, m](x) * 0 + one * ({number})\n}}\n"
     ).model("f")
     written = number.replace("^", "**").replace("|n|", "n").replace("|m|", "m").replace("|d|", "d")
-    own = {"sqrt": np.sqrt, "log": np.log, "rsqrt": lambda v: 1 / np.sqrt(v), "max": max}
+    own = {
+        "sqrt": np.sqrt,
+        "log": np.log,
+        "exp": np.exp,
+        "sin": np.sin,
+        "cos": np.cos,
+        "rsqrt": lambda v: 1 / np.sqrt(v),
+        "max": max,
+    }
     ours, other = model.numpy(), model.torch(dtype="float64")
     for n, m in itertools.product(range(4), repeat=2):
         sizes = {"n": np.float64(n), "m": np.float64(m), "d": np.float64(3)}
@@ -477,3 +488,40 @@ def test_a_size_made_of_a_real_is_whole_or_refused() -> None:
         np.testing.assert_allclose(run(np.ones((2, 4))), x)
         with pytest.raises(ValueError, match=r"w = 2 \* t \* .* is no whole number: 1.5"):
             run(np.ones((3, 4)))
+
+
+# -- numbers of a run that Python refuses -----------------------------------------------------------------------------
+
+# What is written of n = |t|, and the same of arrays; reals, then ints, of which NumPy makes 0 where 0 divides.
+AS_ARRAYS: dict[str, Callable[[Any], Any]] = {
+    "7.5 % |t|": lambda n: np.mod(7.5, n),
+    "exp(|t|)": lambda n: np.exp(n),
+    "exp(-|t|)": lambda n: np.exp(-n),
+    "exp(1 / |t|)": lambda n: np.exp(1 / n),
+    "2.5 ^ |t|": lambda n: np.power(2.5, n),
+    "(0 - 2.5) ^ (|t| + 1)": lambda n: np.power(-2.5, n + 1),
+    "(|t| * 1.0) ^ 500": lambda n: np.power(n, 500.0),
+    "cos(1 / |t|)": lambda n: np.cos(1 / n),
+    "sin(exp(|t|))": lambda n: np.sin(np.exp(n)),
+    "sigmoid(-|t|)": lambda n: 1 / (1 + np.exp(n)),
+    "silu(-|t|)": lambda n: -n / (1 + np.exp(n)),
+    "gelu_tanh(|t| * 1e200)": lambda n: n * 1e200,
+    "7 % |t|": lambda n: np.mod(7, n.astype(int)),
+    "i % |t|": lambda n: np.mod([5, -7], n.astype(int)),
+    "i % (|t| - 1)": lambda n: np.mod([5, -7], n.astype(int) - 1),
+    "int(u) % |t|": lambda n: np.mod([0, 1], n.astype(int)),
+    "select(|t| > 3, 1, 2) % |t|": lambda n: np.mod(np.where(n > 3, 1, 2), n.astype(int)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("written", AS_ARRAYS)
+def test_a_number_of_a_run_is_what_arrays_make_of_it(written: str) -> None:
+    text = "width t, u\ndepth d = 3\nmodel m(x: [t, d], y: [u], i: int[u]) -> [u] {\n    return y + %s\n}\n"
+    model = attnc.loads(text % written).model("m")
+    function, net = model.numpy(dtype="float64"), model.torch(dtype=torch.float64)
+    for size in (0, 1, 2, 800):
+        given = np.ones((size, 3)), np.zeros(2), np.array([5, -7])
+        right = np.broadcast_to(AS_ARRAYS[written](np.array(float(size))), 2)
+        np.testing.assert_allclose(function(*given), right, rtol=1e-12)
+        np.testing.assert_allclose(net(*map(torch.as_tensor, given)).numpy(), right, rtol=1e-12)

@@ -69,9 +69,9 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: checks.reordered("lm", (3,), [2, -1]), IndexError, "lm: reorder: -1 is no row of the batch (0..2)"),
     (lambda: checks.reordered("lm", (), [0]), ValueError, "lm: reorder: the cache has no batch, or no step yet"),
     (lambda: checks.reordered("lm", None, [0]), ValueError, "lm: reorder: the cache has no batch, or no step yet"),
-    (lambda: checks.check_batch("lm", cache(batch=(3, 2)), 2, False), ValueError,
-     "lm: the other inputs have the batch axes (3, 2), but there are 2 prompts"),
-    (lambda: checks.check_batch("lm", cache(batch=(1, 2)), 1, True), ValueError,
+    (lambda: checks.check_batch("lm", cache(batch=(2, 3)), 2, 2), ValueError,
+     "lm: the other inputs have the batch axes (2, 3), but there are 2 prompts"),
+    (lambda: checks.check_batch("lm", cache(batch=(1, 2)), 1, None), ValueError,
      "lm: the other inputs have the batch axes (2,), but there is one prompt, without a batch"),
     # what generate is given
     (lambda: call(warmth=1, cold=2), TypeError,

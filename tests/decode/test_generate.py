@@ -206,6 +206,11 @@ def test_mistakes_with_a_source() -> None:
             net.generate([1], 3)
         with pytest.raises(ValueError, match="marian: `source_ids` has the batch 3, but there are 2 prompts"):
             net.generate([[1], [2]], 3, source_ids=array([[1, 2]] * 3))
+        for beams in (1, 4):  # it is told what was given, not what the search makes of it
+            with pytest.raises(ValueError, match=r"the batch axes \(2, 3\), but there are 2 prompts"):
+                net.generate([[1], [2]], 3, source_ids=array([[[1, 2]] * 3] * 2), beams=beams)
+            with pytest.raises(ValueError, match=r"the batch axes \(3,\), but there is one prompt, without a batch"):
+                net.generate([1], 3, source_ids=array([[1, 2]] * 3), beams=beams)
 
 
 @pytest.mark.parametrize("net", both("float32"), ids=["torch", "numpy"])
