@@ -354,6 +354,8 @@ class TorchBody(Body):
         low = size.bounds.low
         if low is None or any(low == self.bounds.size(axis) for axis in x.axes):
             return low is not None
+        if low == size.bounds.high and low[0].keys() == {None}:  # a number as written
+            return low[0][None] != 0
         least = {axis: (self.plan.least(axis) or 0) if axis else 1 for form in low for axis in form}
         return all(sum(least[axis] * n for axis, n in form.items()) > 0 <= min(form.values()) for form in low)
 
