@@ -16,7 +16,7 @@ from .memory import Memory, measure
 from .paths import Path, longest
 from .polynomial import ONE, ZERO, Poly, Symbol, base_symbols
 from .reach import pruned
-from .scope import Scope, Sizes, base_symbol, bound_symbol, const_symbol
+from .scope import Scope, Sizes, base_symbol, bound_symbol, const_symbol, stands_for
 from .show import formula
 from .walk import Part, Walk
 from .work import BATCH
@@ -82,8 +82,21 @@ class Cost:
         return "\n".join(text(self, depth=None, per_op=False, training=False, symbolic="macs"))
 
     def figure(self, poly: Poly) -> Figure:
-        """A polynomial with the batch put in."""
-        return Figure(poly.put(BATCH, Poly.of(self.batch)), self.values)
+        """A polynomial with the batch put in, and with the formula of a size that shares its name with another."""
+        poly = poly.put(BATCH, Poly.of(self.batch))
+        for symbol, by in self.written_out.items():
+            poly = poly.put(symbol, by)
+        return Figure(poly, self.values)
+
+    @cached_property
+    def written_out(self) -> Mapping[Symbol, Poly]:
+        """Sizes that share their name with another: each under its formula, `(d + 1)`."""
+        found = {}
+        for symbol in self.scope.sizes.ambiguous():
+            stands = stands_for(symbol)
+            assert stands is not None
+            found[symbol] = Poly.of(replace(symbol, name=f"({formula(stands)})"))
+        return found
 
     @cached_property
     def parameters(self) -> Figure:
@@ -211,7 +224,10 @@ def cost(graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int 
     plain, _ = fuse_attention(plain)
     fused = measure(plain, scope, values, REALS[dtype])
     _whole(graph, scope, values)
-    shown = {axis.name: int(scope.size(axis).at(values)) for axis in graph.axes}
+    every: dict[str, set[int]] = {}
+    for axis in graph.axes:
+        every.setdefault(axis.name, set()).add(int(scope.size(axis).at(values)))
+    shown = {name: min(found) for name, found in every.items() if len(found) == 1}
     shown |= {c.name: values[const_symbol(c)] for c in graph.consts if const_symbol(c) in values}
     return Cost(graph.name, dtype, batch, values, shown, assumed, part, memory, fused, walk.ranked, graph, scope)
 
@@ -271,22 +287,26 @@ def _spoken(graph: Graph) -> Scope:
     return Scope({axis: Poly.of(replace(base_symbol(axis), name=names[axis.family])) for axis in free})
 
 
-def _at(poly: Poly, values: dict[Symbol, int]) -> Fraction | None:
-    """Its value; None where it divides by 0."""
+def _value(poly: Poly, values: dict[Symbol, int]) -> Fraction | str:
+    """Its value; else what it would do instead of having one."""
     try:
         return poly.at(values)
     except ZeroDivisionError:
-        return None
+        return "divide by 0"
+    except OverflowError:
+        return "have thousands of digits"
+    except ValueError:  # log(0), (-1) ^ 0.5
+        return "have no value"
 
 
 def _whole(graph: Graph, scope: Scope, values: dict[Symbol, int]) -> None:
     """Every derived size is a whole number, which is found once: others may be derived from it."""
     for axis, poly in scope.sizes.derived.items():
-        size = _at(poly, values)
-        if size is None or size.denominator != 1 or size < 0:
+        size = _value(poly, values)
+        if isinstance(size, str) or size.denominator != 1 or size < 0:
             told = poly if axis.size is None or axis not in graph.axes else _spoken(graph).number(axis.size)
             known = ", ".join(f"{symbol.name} = {values[symbol]}" for symbol in base_symbols([told]))
-            would = "divide by 0" if size is None else f"be {size}"
+            would = size if isinstance(size, str) else f"be {size}"
             raise CostError(f"`{axis.name}` = {formula(told)} would {would} with {known}: it must be a whole number")
         for symbol in poly.symbols:
             if poly == Poly.of(symbol):

@@ -178,6 +178,7 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
 
 
 def value_of(symbol: Symbol, values: Values, known: dict[Symbol, Fraction] | None = None) -> Fraction:
+    """Raises Unknown; ZeroDivisionError, ValueError or OverflowError where it has no value."""
     if symbol in values:
         return Fraction(values[symbol])
     if symbol.formula is None:
@@ -186,7 +187,10 @@ def value_of(symbol: Symbol, values: Values, known: dict[Symbol, Fraction] | Non
     if symbol not in known:
         op, args = symbol.formula
         numbers = [arg.at(values, known) for arg in args]
-        known[symbol] = Fraction(numbers[0] if op == "is" else OPERATIONS[op](*map(_plain, numbers)))
+        number = numbers[0] if op == "is" else OPERATIONS[op](*map(_plain, numbers))
+        if isinstance(number, complex):
+            raise ValueError("a root of a negative number")
+        known[symbol] = Fraction(number)
     return known[symbol]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from ..axes import Axis
 from ..graph import Call, Scan
 from ..static import Arith, Const, ConstOf, Literal, SizeOf, Static
 from .polynomial import CONST, DEPTH, WIDTH, Poly, Symbol, apply, product
+from .show import formula
 
 
 @dataclass
@@ -17,6 +19,13 @@ class Sizes:
 
     families: dict[int, Poly] = field(default_factory=dict)
     derived: dict[Axis, Poly] = field(default_factory=dict)
+    standing: dict[Symbol, None] = field(default_factory=dict)  # for a formula, under the name of an axis
+
+    def ambiguous(self) -> list[Symbol]:
+        """Of those the ones whose name another size has too; what hangs on others comes before these."""
+        plain = {symbol for size in self.families.values() for symbol in size.symbols}
+        names = Counter(symbol.name for symbol in (self.standing.keys() | plain))
+        return [symbol for symbol in reversed(self.standing) if names[symbol.name] > 1]
 
 
 class Scope:
@@ -43,6 +52,9 @@ class Scope:
         if axis.size is not None:
             size = named(apply("is", (self.number(axis.size),), axis.label), axis.label, rank)
             self.sizes.derived[axis] = size
+            for symbol in size.symbols:
+                if stands_for(symbol) is not None:
+                    self.sizes.standing.setdefault(symbol)
             return size
         if axis.family not in self.sizes.families and axis.extent is not None:
             return Poly.of(axis.extent)  # a number that a call gives
@@ -116,6 +128,15 @@ def bound_symbol(axis: Axis) -> Symbol:
 
 def const_symbol(const: Const) -> Symbol:
     return Symbol(("const", const.id), const.name, CONST)
+
+
+def stands_for(symbol: Symbol) -> Poly | None:
+    """The formula in whose place a symbol stands under the name of an axis."""
+    if symbol.formula is None:
+        return None
+    op, args = symbol.formula
+    plain = args[0] if op == "is" else apply(op, args)
+    return None if symbol.name == formula(plain) else plain
 
 
 def named(poly: Poly, name: str, rank: int) -> Poly:

@@ -10,6 +10,7 @@ from .bill import Cost, Figure
 from .memory import Memory
 from .paths import Path
 from .polynomial import ZERO, Poly, base_symbols
+from .scope import stands_for
 from .show import amount, short
 from .walk import Part
 
@@ -181,8 +182,9 @@ def _remarks(cost: Cost) -> list[str]:
         cost.steps.poly,
     ):
         for symbol in poly.symbols:
-            if symbol.formula is not None and symbol.formula[0] == "is":
-                found[symbol.name] = f"{formula(symbol.formula[1][0])} = {cost.figure(Poly.of(symbol)).value:,}"
+            stands = stands_for(symbol)
+            if stands is not None and symbol not in cost.written_out:
+                found[symbol.name] = f"{formula(stands)} = {cost.figure(Poly.of(symbol)).value:,}"
     out = [f"where {name} = {meaning}" for name, meaning in sorted(found.items())]
     out += [
         f"`{name}` is an op of your own: what it costs is not known, and not in these figures"

@@ -18,9 +18,7 @@ from .bands import Facts, limits, pairs
 from .polynomial import ONE, ZERO, Poly, Symbol, Values, product
 from .scope import Scope
 
-ATTENTION = Cost(
-    work=0, saves=("x", "result"), spare=0
-)  # fused by `rewrites.attention`: its scores are never all there
+ATTENTION = Cost(saves=("x", "result"), spare=0)  # fused by `rewrites.attention`: its scores are never all there
 BATCH = Symbol(("batch",), "batch", 0)
 
 

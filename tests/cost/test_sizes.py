@@ -85,11 +85,21 @@ def test_a_size_of_a_block_that_cannot_be() -> None:
     assert str(wrong.value) == "`half` = seq / 2 would be 7/2 with seq = 7: it must be a whole number"
 
 
-def test_a_size_divided_by_nothing() -> None:
-    text = "width seq, other\nwidth part = 12 / seq\nmodel net(x: [seq], y: [part], z: [other]) -> [part] { return y }"
+@pytest.mark.parametrize(
+    ("size", "would"),
+    [
+        ("12 / seq", "12 / seq would divide by 0"),
+        ("(seq + 9) ^ 9999", "(seq + 9)^9999 would have thousands of digits"),
+        ("exp(seq + 999)", "exp(seq + 999) would have thousands of digits"),
+        ("log(seq)", "log(seq) would have no value"),
+        ("(seq - 2) ^ 0.5", "(seq - 2)^(1 / 2) would have no value"),
+    ],
+)
+def test_a_size_without_a_value(size: str, would: str) -> None:
+    text = f"width seq, other\nwidth part = {size}\nmodel net(x: [seq], y: [part], z: [other]) -> [part] {{ return y }}"
     with pytest.raises(CostError) as wrong:
         attnc.loads(text).model("net").cost(seq=0)
-    assert str(wrong.value) == "`part` = 12 / seq would divide by 0 with seq = 0: it must be a whole number"
+    assert str(wrong.value) == f"`part` = {would} with seq = 0: it must be a whole number"
 
 
 def test_a_strange_name() -> None:
