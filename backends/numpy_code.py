@@ -179,12 +179,10 @@ class NumpyBody(Body):
         if op in ("floor", "ceil"):
             return codes[0] if vals[0].kind == "int" else Code(f"np.{op}({codes[0].text}).astype(np.int64)")
         if op in ("maximum", "minimum"):
-            text = codes[0].text
-            for other in codes[1:]:
-                text = f"np.{op}({text}, {other.text})"
-            return Code(text)
+            return self._extreme(op, vals)
         if op == "clamp":
-            return Code(f"np.minimum(np.maximum({codes[0].text}, {codes[1].text}), {codes[2].text})")
+            low = Val(self._extreme("maximum", vals[:2]), number=vals[0].number and vals[1].number)
+            return self._extreme("minimum", [low, vals[2]])
         if op == "select" and vals[1].number and vals[2].number and out.type.element.value == "real":  # type: ignore[union-attr]
             dtype = self.float64() if is_table(out) else self.dtype
             return Code(f"np.where({codes[0].text}, {codes[1].text}, {codes[2].text}).astype({dtype})")
@@ -193,6 +191,16 @@ class NumpyBody(Body):
             if name in helpers("numpy_pointwise"):
                 self.helper(name)
         return Code(template.format(*(code.text for code in codes)), ATOM if template.endswith(")") else TERM)
+
+    def _extreme(self, op: str, vals: list[Val]) -> Code:
+        """Of two numbers Python's: what NumPy makes of them has a type of its own, and float32 would become float64."""
+        numbers = [val.code.text for val in vals if val.number]
+        if len(numbers) > 1:
+            numbers = [f"{op[:3]}({', '.join(numbers)})"]
+        first, *others = [*(val.code.text for val in vals if not val.number), *numbers]
+        for other in others:
+            first = f"np.{op}({first}, {other})"
+        return Code(first)
 
     # -- calls --------------------------------------------------------------------------------------------------
 

@@ -341,7 +341,7 @@ class TorchBody(Body):
         if op == "clamp":
             if vals[1].number and vals[2].number:
                 return Code(f"{codes[0].at(ATOM)}.clamp({codes[1].text}, {codes[2].text})")
-            low = Val(self._extreme("maximum", vals[:2]))
+            low = Val(self._extreme("maximum", vals[:2]), number=vals[0].number and vals[1].number)
             return self._extreme("minimum", [low, vals[2]])
         if op == "select" and vals[1].number and vals[2].number and getattr(out, "type").element.value == "real":  # noqa: B009
             dtype = self.float64() if is_table(out) else self.dtype  # type: ignore[arg-type]
@@ -362,6 +362,8 @@ class TorchBody(Body):
     def _extreme(self, op: str, vals: list[Val]) -> Code:
         arrays = [val for val in vals if not val.number]
         numbers = [val for val in vals if val.number]
+        if not arrays:
+            return Code(f"{op[:3]}({', '.join(number.text for number in numbers)})")
         code = arrays[0].code
         for other in arrays[1:]:
             code = Code(f"torch.{op}({code.text}, {other.text})")

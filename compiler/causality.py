@@ -343,7 +343,7 @@ def constant_info(value: Static, out: Value, given: Given) -> Info:
     false: Facts = None if number else {}
     whole = given.outermost(value) if number is None else None
     open = whole is not None and never_negative(poly(whole))
-    return Info({}, true, false, form, (form,) if form else (), never_negative=open)
+    return Info({}, true, false, form, (form,) if form else (), extent=_extent(value), never_negative=open)
 
 
 @dataclass
@@ -652,7 +652,8 @@ class Step:
             case "maximum":
                 return (found for a in parts[0].uppers for b in parts[1].uppers if (found := _larger(a, b)))
             case "clamp":
-                return (found for a in parts[0].uppers for b in parts[1].uppers if (found := _larger(a, b)))
+                either = (found for a in parts[0].uppers for b in parts[1].uppers if (found := _larger(a, b)))
+                return (*either, *parts[2].uppers)
             case "floor" | "int" | "index":
                 return parts[0].uppers
             case "%":

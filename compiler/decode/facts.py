@@ -6,7 +6,7 @@ pass, for each pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..axes import Axis
@@ -19,6 +19,7 @@ from .sites import Site
 from .spans import Need
 
 Environment = Mapping[Const, Number]
+Lowers = dict[Axis, int]
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Facts:
     root: Site
     infos: dict[Site, list[dict[int, Info]]] = field(default_factory=dict)
     where: dict[Site, Where] = field(default_factory=dict)
-    _made: dict[Site, dict[int, Apply]] = field(default_factory=dict)
+    _lowers: dict[int, dict[int, Lowers]] = field(default_factory=dict)  # by the id of the infos
 
     def __post_init__(self) -> None:
         self._run(self.root, [Info({}) for _ in self.root.graph.inputs], {}, Where())
@@ -131,32 +132,23 @@ class Facts:
 
         return self._passes(site, back)
 
-    def _makers(self, site: Site) -> dict[int, Apply]:
-        if site not in self._made:
-            self._made[site] = {node.out.id: node for node in site.graph.nodes if isinstance(node, Apply)}
-        return self._made[site]
+    def _least(self, site: Site, infos: dict[int, Info]) -> dict[int, Lowers]:
+        """For the values of a site that are made of indices: each is at least `axis + k`, for these axes."""
+        if id(infos) not in self._lowers:
+            forms = {value: info.linear.bound for value, info in infos.items() if info.linear is not None}
+            found = self._lowers[id(infos)] = {value: dict([bound]) for value, bound in forms.items() if bound}
+            for node in site.graph.nodes:
+                if isinstance(node, Apply) and node.out.id not in forms:
+                    found[node.out.id] = _lower_bounds(node, found, infos)
+        return self._lowers[id(infos)]
 
     def back(self, site: Site, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
         """How many items before the new ones `x[a = e]` reads."""
         now = {axis for axis, mode in modes.items() if mode is None}
-        makers = self._makers(site)
-
-        def lowest(value: Value, infos: dict[int, Info]) -> list[tuple[Axis, int]]:
-            """Lower bounds `axis + k` of an index."""
-            found: dict[tuple[Axis, int], None] = {}
-            seen, left = {value.id}, [value]
-            while left:
-                value = left.pop()
-                form, made = infos[value.id].linear, makers.get(value.id)
-                if form is not None:
-                    found.update({form.bound: None} if form.bound is not None else {})
-                elif made is not None and made.op in ("maximum", "clamp", "int", "index"):
-                    left += (part for part in made.operands[:2] if part.id not in seen)
-                    seen |= {part.id for part in made.operands[:2]}
-            return list(found)
 
         def back(infos: dict[int, Info]) -> int | None:
-            found = [k for axis, k in lowest(node.operands[1], infos) if axis in now]
+            bounds = self._least(site, infos).get(node.operands[1].id, {})
+            found = [k for axis, k in bounds.items() if axis in now]
             return max(-max(found), 0) if found else None
 
         return self._passes(site, back)
@@ -167,6 +159,39 @@ class Facts:
         if where.repeat is None:
             return (answers[-1],), None
         return tuple(answers[place] for place in where.chosen), where.repeat
+
+
+def _lower_bounds(node: Apply, found: Mapping[int, Lowers], infos: Mapping[int, Info]) -> Lowers:
+    """Of an op's result, from those of its operands."""
+
+    def at_least(value: Value, axis: Axis) -> int | None:
+        """The last item of an axis is no smaller than any index of it."""
+        match infos[value.id].extent:
+            case (whole, after) if after >= -1 and whole.family == axis.family:
+                return 0
+        return found.get(value.id, {}).get(axis)
+
+    def of_the_larger(values: Sequence[Value]) -> Lowers:
+        bounds: Lowers = {}
+        for value in values:
+            bounds |= {axis: max(k, bounds.get(axis, k)) for axis, k in found.get(value.id, {}).items()}
+        return bounds
+
+    match node.op:
+        case "maximum":
+            return of_the_larger(node.operands)
+        case "minimum":
+            axes = {axis for value in node.operands for axis in found.get(value.id, {})}
+            every = {axis: [at_least(value, axis) for value in node.operands] for axis in axes}
+            return {axis: min(k for k in ks if k is not None) for axis, ks in every.items() if None not in ks}
+        case "clamp":
+            x, low, high = node.operands
+            largest = of_the_larger((x, low))
+            limits = {axis: at_least(high, axis) for axis in largest}
+            return {axis: min(largest[axis], limit) for axis, limit in limits.items() if limit is not None}
+        case "int" | "index":
+            return found.get(node.operands[0].id, {})
+    return {}
 
 
 def substituted(static: Static, env: Environment) -> Static:

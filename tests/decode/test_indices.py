@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import attnc
@@ -22,3 +24,45 @@ MODELS = {
 @pytest.mark.parametrize("what", MODELS)
 def test_indices_as_results(what: str) -> None:
     check_steps(attnc.loads(HEADER + MODELS[what]).model("net"), seeds=(1, 2, 3), dtypes=("float64",))
+
+
+MODEL = "width t\ndepth d = 2\nmodel f(x: [t, d]) -> [t, d] causal t {\n    return x[t = INDEX]\n}\n"
+
+
+def index(rng: random.Random, depth: int) -> str:
+    """A random index into `t`, not above it for any but a few."""
+    if depth == 0:
+        return rng.choice(("t", "t - 1", "t - 2", "t - 5", "0", "2", "3", "|t| - 1"))
+    one, two = index(rng, depth - 1), index(rng, rng.randrange(depth))
+    return rng.choice((f"max({one}, {two})", f"min({one}, {two})", f"clamp({one}, {rng.choice('02')}, {two})", one))
+
+
+def test_what_an_index_reads_is_kept() -> None:
+    rng, proved, windows = random.Random(1), 0, 0
+    for _ in range(80):
+        text = MODEL.replace("INDEX", f"clamp({index(rng, 2)}, 0, t)")
+        try:
+            model = attnc.loads(text).model("f")
+        except attnc.AttnError as error:
+            assert {each.code for each in error.diagnostics} == {"E0701"}
+            continue
+        proved += 1
+        windows += "all items" not in str(model.decoding)
+        check_steps(model, widths=(11,), seeds=(1, 2), dtypes=("float64",), backends=("numpy",))
+    assert proved > 50
+    assert windows > 15
+
+
+@pytest.mark.parametrize(
+    ("index", "kept"),
+    [
+        ("clamp(t, 0, 3)", "all items"),
+        ("clamp(t - 1, 0, |t| - 1)", "the last item"),
+        ("clamp(t - 2, 0, max(t - 5, 0))", "the last 5 items"),
+        ("min(t - 1, |t| - 1)", "the last item"),
+        ("min(max(t - 3, 0), t)", "the last 3 items"),
+        ("max(clamp(t, 0, 2), t - 4)", "the last 4 items"),
+    ],
+)
+def test_how_far_back_an_index_reads(index: str, kept: str) -> None:
+    assert f", {kept}:" in str(attnc.loads(MODEL.replace("INDEX", index)).model("f").decoding)
