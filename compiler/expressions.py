@@ -83,18 +83,16 @@ class Expressions(Scope):
                         "E0408",
                         f"`{expr.callee.text}` gives {len(found)} results, but one is wanted here",
                         expr.span,
-                        help=f"name them first: `{self._result_names(expr, len(found))} = ...` (`_` discards one)",
+                        help=f"name them first: `{self._result_names(expr)} = ...` (`_` discards one)",
                     )
                     return None
                 return found
 
-    def _result_names(self, call: s.Call, count: int) -> str:
+    def _result_names(self, call: s.Call) -> str:
         """Names for the results of a block, as its head has them."""
         name = call.callee.text
-        block = self.frame.module.blocks.get(self.shares[name].block.text if name in self.shares else name)
-        results = block.decl.results if block is not None else ()
-        names = [result.name.text if result.name else "" for result in results]
-        return ", ".join(names if all(names) and len(names) == count else [f"y{i + 1}" for i in range(count)])
+        block = self.frame.module.blocks[self.shares[name].block.text if name in self.shares else name]
+        return ", ".join(result.name.text for result in block.decl.results if result.name)
 
     def variable(self, text: str, span: Span) -> Wire | None:
         if text in self.env:

@@ -1,0 +1,107 @@
+"""Texts of this repository with something small exchanged (`alter.py`): what is said of each, and made of those that
+pass, is to the letter what it was. `altered/`: a line for each text, by its fingerprint; behind it those of what is
+said and made.
+
+If one differs, print all of that text here and at the commit before, and compare:
+
+    python -m tests.soundness.test_altered 3f62a1
+
+After a change that is meant to show, `pytest --update`; then read the other golden files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import attnc
+from attnc.compiler.cost.bill import CostError
+from attnc.compiler.ops import OPS
+from tests.mistakes.test_mistakes import CASES
+
+from .alter import altered
+from .test_as_before import bill, without_folders, without_helpers
+
+ROOT = Path(__file__).parents[2]
+RIGHT, WRONG = 3, 1  # what is tried of a text
+PARTS = 40
+
+
+def texts() -> Iterator[tuple[str, int]]:
+    """With how many are tried of each."""
+    for text in (ROOT / "tests/backends/specs.txt").read_text("utf-8").split("\n---\n"):
+        yield text, RIGHT
+    for place in ("compiler", "examples", "tests"):
+        for path in sorted((ROOT / place).rglob("*.attn")):
+            yield path.read_text("utf-8"), RIGHT
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for text in re.findall(r"```attn\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+            yield text, RIGHT
+    for op in OPS.values():
+        yield op.example, RIGHT
+    for case in CASES:
+        yield case.text, WRONG
+
+
+def name_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
+
+
+TEXTS = {name_of(text): (text, count) for text, count in texts() if len(text) < 4000}
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_it_is_as_before(part: int, golden: Callable[[Path, str], None]) -> None:
+    """A text belongs to a part by its name: new ones change nothing of the others."""
+    lines = []
+    for name in sorted(TEXTS):
+        if int(name, 16) % PARTS == part:
+            signs = [f"{kind} {name_of(said)}" for kind, said in made(name)]
+            lines.append(f"{name}: {', '.join(signs)}\n")
+    golden(Path("altered") / f"{part}.txt", "".join(lines))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_every_text_gets_an_answer(seed: int) -> None:
+    for name, (text, _) in TEXTS.items():
+        for _ in outcome(altered(text, random.Random(f"{seed} {name}"))):
+            pass
+
+
+def made(name: str) -> Iterator[tuple[str, str]]:
+    text, count = TEXTS[name]
+    rng = random.Random(name)
+    for _ in range(count):
+        yield from outcome(altered(text, rng))
+
+
+def outcome(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        spec = attnc.loads(text, base=ROOT / "tests/backends")
+    except attnc.AttnError as error:
+        yield "wrong", f"{text}\n{without_folders(str(error))}"
+        return
+    yield "right", "\n".join((text, *(str(warning) for warning in spec.warnings)))
+    for model in spec.models:
+        try:
+            one = spec.model(model)
+            yield "torch", without_helpers(one.source("torch"))
+            yield "numpy", without_helpers(one.source("numpy"))
+            yield "report", without_folders(str(one.explain()))
+            yield "weights", "\n".join(str(weight) for weight in one.weights.values())
+            yield "decoding", str(one.decoding)
+            yield "cost", bill(one.cost())
+        except (attnc.AttnError, CostError) as error:
+            yield "refused", without_folders(str(error))
+
+
+if __name__ == "__main__":
+    for kind, said in made(sys.argv[1]):
+        print(f"==== {kind}\n{said}")
