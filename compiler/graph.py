@@ -330,11 +330,7 @@ def values_of(graph: Graph) -> Iterator[Value]:
     for entry in graph.inputs:
         yield entry.value
     for node in graph.nodes:
-        match node:
-            case Call(outs=outs) | Repeat(outs=outs) | Scan(outs=outs):
-                yield from outs
-            case Constant(out=out) | Positions(out=out) | Parameter(out=out) | Apply(out=out):
-                yield out
+        yield from makes(node)
 
 
 def reads(node: Node) -> tuple[Value, ...]:

@@ -418,3 +418,14 @@ def test_what_a_scan_saves(name: str) -> None:
     """But for the state that it begins with. (What stacking takes for a moment depends on torch.)"""
     cost, net, given = costs(SCANS[name])
     assert cost.saved.value / UNIT == pytest.approx(saved(net, given) / UNIT, abs=1 / 16)
+
+
+def test_capped_scores_are_stored() -> None:
+    """No kernel that the bill speaks of caps them."""
+    text = (
+        "width q\nwidth k like q\ndepth d = 4\nmodel f(x: [q, d]) -> [q, d] {\n"
+        "    s = dot[d](x, x[q as k])\n    return dot[k](softmax[k](SCORES), x[q as k])\n}\n"
+    )
+    plain, capped = (attnc.loads(text.replace("SCORES", s)).model("f").cost(q=64) for s in ("s", "9 * tanh(s / 9)"))
+    assert plain.fused_peak.value < plain.peak.value
+    assert capped.fused_peak.value == capped.peak.value

@@ -107,6 +107,12 @@ def test_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     assert tables.cache_folder() == tmp_path / ".cache" / "attnc"
 
 
+def test_what_is_built_is_kept_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    tables.load_parser(Builder())
+    assert len(list((tmp_path / "attnc").iterdir())) == 1
+
+
 def test_without_a_home_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     def homeless() -> Path:
         raise RuntimeError
