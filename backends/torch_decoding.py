@@ -24,6 +24,7 @@ class Decoder:
 
     @property
     def decodes(self) -> Decodes:
+        """Of the model as it is built, in other sizes than those of the spec perhaps: each class has its own."""
         raise NotImplementedError
 
     def generate(

@@ -100,16 +100,26 @@ class CallFrame(Binding):
         """A const in the callee's brackets: what the call gives, else its default."""
         static = bound.get(generic.name.text)
         if static is None:
-            assert generic.default is not None
-            lookup = lambda ident: self._default_name(frame, ident, given, numbers)  # noqa: E731
-            static = size_static(generic.default, lookup, self.body.frame, exact=False)
-            if static is None:
-                self.groundless = True
-                static = Literal(0)
+            static = self._default(frame, generic, given, numbers, exact=False) or Literal(0)
         assert not isinstance(static, Axis)
         like = self._like_number(static)
         const = self.checker.const_parameter(frame, generic.name.text, known(static), None, like)
         self.const_actual.append((const, static))
+
+    def _default(
+        self,
+        frame: Frame,
+        generic: s.Generic,
+        given: dict[int, Axis],
+        numbers: dict[int, Static],
+        exact: bool = True,
+    ) -> Static | None:
+        """What a parameter of the callee is where the call does not say. Without a value nothing rests on the call."""
+        assert generic.default is not None
+        lookup = lambda ident: self._default_name(frame, ident, given, numbers)  # noqa: E731
+        static = size_static(generic.default, lookup, self.body.frame, exact=exact)
+        self.groundless = self.groundless or static is None
+        return static
 
     def _like_number(self, static: Static) -> Number | None:
         """A number of the kind of what a const is given; None where calls of the block around tell that."""
@@ -128,11 +138,7 @@ class CallFrame(Binding):
         """The axis of the caller that an axis in the callee's brackets stands for."""
         actual = bound.get(generic.name.text)
         if actual is None:
-            assert generic.default is not None
-            lookup = lambda ident: self._default_name(frame, ident, given, numbers)  # noqa: E731
-            static = size_static(generic.default, lookup, self.body.frame)
-            self.groundless = self.groundless or static is None
-            return self._default_axis(generic, static or Literal(1))
+            return self._default_axis(generic, self._default(frame, generic, given, numbers) or Literal(1))
         assert isinstance(actual, Axis)
         return actual
 
