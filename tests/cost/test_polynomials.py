@@ -73,6 +73,7 @@ def test_formulas() -> None:
         (apply("ceil", (over(n, number(4)),)), "ceil(n / 4)"),
         (apply("ceil", (over(n - 1, d),)), "ceil((n - 1) / d)"),
         (apply("floor", (n,)), "n"),
+        (apply("floor", (apply("//", (n - 1, d - 1)),)), "((n - 1) / (d - 1))"),
         (apply("floor", (number(Fraction(7, 2)),)), "3"),
         (apply("max", (n, d)), "max(n, d)"),
         (apply("/", (n, n + d)), "(n / (n + d))"),

@@ -13,7 +13,7 @@ import torch
 
 import attnc
 
-from .models import small
+from .models import ROOT, ZOO, small
 from .steps import Array
 
 MODEL = small("examples/zoo/gpt2")
@@ -151,6 +151,15 @@ def test_narrow_beams_agree() -> None:
     for beams in (2, 3, 5):
         a = one.generate(PROMPTS, 5, beams=beams, eos=3)
         assert a.tolist() == other.generate(PROMPTS, 5, beams=beams, eos=3).tolist()
+
+
+@pytest.mark.parametrize("backend", ["torch", "numpy"])
+def test_more_beams_than_there_is_to_say(backend: str) -> None:
+    """A vocabulary of one item has one continuation."""
+    spec = attnc.load(ROOT / "examples/zoo/gpt2.attn", sizes=ZOO["examples/zoo/gpt2"] | {"vocab": 1})
+    net = getattr(spec.model("gpt2"), backend)(seed=3)
+    assert net.generate([0, 0], 4, beams=3).tolist() == [0, 0, 0, 0]
+    assert net.generate([[0, 0], [0]], 4, beams=3, eos=0)[:, 0].tolist() == [0, 0]
 
 
 def test_an_encoder_is_asked_once() -> None:

@@ -117,6 +117,16 @@ def test_more_heads_than_one_product_takes() -> None:
     close(*(torch.autograd.grad(out, (Q, K, V, bias), upstream) for out in (found, expected)))
 
 
+def test_queries_that_see_nothing_before_those_that_do() -> None:
+    """Whole blocks of them: those after it are worked out all the same."""
+    Q = random(1, 2, 300, 4)
+    late = lambda q, k: (q >= 200) & (k <= q)  # noqa: E731
+    found = masked_attention(late, Q, Q, Q)
+    torch.testing.assert_close(found, by_hand(late, Q, Q, Q))
+    assert not found[:, :, :200].any() and found[:, :, 200:].all()
+    close(torch.autograd.grad(found.sum(), Q), torch.autograd.grad(by_hand(late, Q, Q, Q).sum(), Q))
+
+
 def test_one_tensor_as_queries_keys_and_values() -> None:
     x = random(1, 2, 100, 4)
     found, expected = masked_attention(causal, x, x, x), by_hand(causal, x, x, x)
