@@ -119,8 +119,8 @@ class _Placer:
         kept = alive(replace(graph, inputs=(*graph.inputs, *new), nodes=tuple(nodes)))
         read = {value.id for node in kept.nodes for value in reads(node)} | {o.value.id for o in kept.outputs}
         unread = frozenset(place for place, _, _ in given if graph.inputs[place].value.id not in read)
-        same = not new and all(a is b for a, b in zip(kept.nodes, graph.nodes, strict=False))
-        return _Placed(graph if same and len(kept.nodes) == len(graph.nodes) else kept, unread)
+        same = not new and list(map(id, kept.nodes)) == list(map(id, graph.nodes))
+        return _Placed(graph if same else kept, unread)
 
     # -- going into calls and repeats -----------------------------------------------------------------------------
 
