@@ -474,12 +474,12 @@ class OpCall:
         key = (axis.id, frozenset(a.id for a in parts))
         self.body.builder.root.splits.setdefault(key, []).append((parts, self.span))
 
-    def check_merge(self) -> bool:
+    def check_merge(self) -> None:
         """Axes split from one axis go back to it only in the order of the split."""
         made = self.made[0]
         found = self.body.builder.root.splits.get((made.id, frozenset(axis.id for axis in self.axes)), [])
         if not found or any(parts == tuple(self.axes) for parts, _ in found):
-            return True
+            return
         parts, span = found[-1]
         order = ", ".join(axis.name for axis in parts)
         written = ", ".join(axis.name for axis in self.axes)
@@ -492,7 +492,6 @@ class OpCall:
             help=f"write `merge[{order} -> {made.name}]`; a wanted shuffle names another axis",
             fix=[(first.to(last), order)],
         )
-        return False
 
 
 def _equal_as_copy(first: Axis, second: Axis) -> list[tuple[Span, str]]:

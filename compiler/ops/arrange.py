@@ -87,8 +87,9 @@ def merge(call: OpCall) -> Wire | None:
     for axis in call.axes[1:]:
         product = Arith("*", (product, SizeOf(axis)))
     wording = f"|{made.name}| must be {' * '.join(f'|{axis.name}|' for axis in call.axes)}"
-    if not _sizes(call, SizeOf(made), product, wording) or not call.check_merge():
+    if not _sizes(call, SizeOf(made), product, wording):
         return None
+    call.check_merge()
     place = x.type.axes.index(call.axes[0])
     rest = [axis for axis in x.type.axes if axis not in call.axes]
     before = sum(axis in rest for axis in x.type.axes[:place])

@@ -220,6 +220,29 @@ def test_parts_called_as_the_functions_of_decoding(what: str) -> None:
             assert model.torch(seed=0)(torch.zeros(2, 3, 4)).shape == (2, 3, 4)
 
 
+@pytest.mark.parametrize(
+    ("values", "widths"), [(("cache", "last"), ("t", "u", "s")), (("x", "y"), ("cache", "last", "step"))]
+)
+def test_what_is_called_like_the_arguments_of_a_step(values: tuple[str, str], widths: tuple[str, str, str]) -> None:
+    """Arguments and widths of a block that steps too."""
+    (a, b), (t, u, s) = values, widths
+    text = f"""
+width {t}, {u}
+width {s} like {t}
+depth d = 4
+block mix({a}: [{t}, d], {b}: [{u}, d]) -> [{t}, d] {{
+    near = softmax[{u}](dot[d]({a}, {b}))
+    past = linear.past[d -> d]({a})[{t} as {s}]
+    seen = dot[{s}](softmax[{s}](dot[d]({a}, past) where {s} <= {t}), past)
+    return linear.own[d -> d](cumsum[{t}](seen)) + dot[{u}](near, {b})
+}}
+model net(new: [{t}, d], given: [{u}, d]) -> [{t}, d] causal {t} {{
+    return mix(new, given)
+}}
+"""
+    check_steps(attnc.loads(text).model("net"))
+
+
 def test_the_report() -> None:
     text = str(small("examples/zoo/mistral").decoding)
     assert text.splitlines() == [

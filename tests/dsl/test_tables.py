@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -63,6 +64,16 @@ def test_a_corrupted_file_is_built_anew(
     calls = built(monkeypatch)
     works(tmp_path)
     assert len(calls) == 1
+    works(tmp_path)
+    assert len(calls) == 1
+
+
+def test_tables_of_another_grammar_are_built_anew(tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = json.loads(table.read_text("utf-8"))["key"]
+    (tmp_path / table.name).write_text(table.read_text("utf-8").replace(key, "another"), "utf-8")
+    tmp_path.chmod(0o700)
+    calls = built(monkeypatch)
+    works(tmp_path)
     works(tmp_path)
     assert len(calls) == 1
 

@@ -127,6 +127,17 @@ def test_queries_that_see_nothing_before_those_that_do() -> None:
     close(torch.autograd.grad(found.sum(), Q), torch.autograd.grad(by_hand(late, Q, Q, Q).sum(), Q))
 
 
+def test_weights_take_places_of_their_own() -> None:
+    """One after the other in a piece, then in the next piece; or, where none are kept, each in place of the last."""
+    room = torch_blocks.Room([torch.zeros(7), torch.zeros(6)], keep=True)
+    taken = [room.take(2, 2), room.take(1, 3), room.take(2, 2), room.take(2)]
+    for number, x in enumerate(taken, 1):
+        x += number
+    assert [x.flatten().tolist() for x in taken] == [[1] * 4, [2] * 3, [3] * 4, [4] * 2]
+    one = torch_blocks.Room([torch.zeros(4)], keep=False)
+    assert one.take(2, 2).data_ptr() == one.take(3).data_ptr()
+
+
 def test_one_tensor_as_queries_keys_and_values() -> None:
     x = random(1, 2, 100, 4)
     found, expected = masked_attention(causal, x, x, x), by_hand(causal, x, x, x)
@@ -155,6 +166,7 @@ def test_blocks_are_made_once_for_layers_and_calls(monkeypatch: pytest.MonkeyPat
     close(torch.autograd.grad(out.sum(), Q, retain_graph=True), right)
     close(torch.autograd.grad(out.sum(), Q, create_graph=True), right)
     assert {next(iter(torch_blocks.BLOCKS)): known} == torch_blocks.BLOCKS
+    assert all(block.known is not None for block in known if block.runs)  # what each hides too
     for far in range(20):
         found = masked_attention(lambda q, k, near=far: (k <= q) & (q - k <= near), Q, Q, Q)
         torch.testing.assert_close(found, by_hand(lambda q, k, near=far: (k <= q) & (q - k <= near), Q, Q, Q))
