@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,14 +93,13 @@ def chosen(model: attnc.Model, result: Any) -> list[Array]:
     """The results that steps give, of all."""
     time = model.decoding.time
     assert time is not None
-    results = result if isinstance(result, tuple) else (result,)
     outputs = model.graph.outputs
     kept = [
         any(axis.family == time.family for axis in output.causal)
         and sum(axis.family == time.family for axis in output.axes) == 1
         for output in outputs
     ]
-    return [plain(x) for x, keep in zip(results, kept, strict=True) if keep]
+    return [x for x, keep in zip(every(result), kept, strict=True) if keep]
 
 
 def plain(x: Any) -> Array:
@@ -128,12 +128,15 @@ def stepped(model: attnc.Model, net: Any, given: dict[str, Any], seed: int, back
             index = [slice(None)] * given[name].ndim
             index[places[name]] = slice(at, at + size)
             piece[name] = given[name][tuple(index)]
-        result = net.step(**piece, cache=cache)
-        parts.append([plain(x) for x in (result if isinstance(result, tuple) else (result,))])
         at += size
-    tail = new.tail
-    found = []
-    for place, output in enumerate(decoding.step.outputs):
-        dim = output.axes.index(tail) - len(output.axes)
-        found.append(np.concatenate([part[place] for part in parts], dim))
-    return found
+        before = copy.deepcopy(cache) if at == total else None
+        parts.append(every(net.step(**piece, cache=cache)))
+    dims = [output.axes.index(new.tail) - len(output.axes) for output in decoding.step.outputs]
+    if before is not None:  # the last item alone
+        for one, some, dim in zip(every(net.step(**piece, cache=before, last=1)), parts[-1], dims, strict=True):
+            assert apart(one, np.take(some, [-1], dim)) <= (DOUBLE if some.dtype == np.float64 else SINGLE)
+    return [np.concatenate([part[place] for part in parts], dim) for place, dim in enumerate(dims)]
+
+
+def every(result: Any) -> list[Array]:
+    return [plain(x) for x in (result if isinstance(result, tuple) else (result,))]

@@ -243,6 +243,20 @@ model net(new: [{t}, d], given: [{u}, d]) -> [{t}, d] causal {t} {{
     check_steps(attnc.loads(text).model("net"))
 
 
+def test_results_that_no_input_along_time_makes() -> None:
+    model = attnc.loads("""
+width t, u
+depth d = 4
+model net(x: [t, d], y: [u, d]) -> (
+    a: [t, d] causal t, b: [t, d] causal t, c: t[t] causal t, e: [d, t] causal t, f: bool[t] causal t
+) {
+    param w: [d]
+    return cumsum[t](x), broadcast[t](mean[u](y)), t, broadcast[t](w), broadcast[t](true)
+}
+""").model("net")
+    check_steps(model)
+
+
 def test_the_report() -> None:
     text = str(small("examples/zoo/mistral").decoding)
     assert text.splitlines() == [
