@@ -26,7 +26,7 @@ def _parts(kind: type) -> tuple[str, ...] | None:
     """The fields of a kind of syntax node that may hold others, last first; None for what is no node."""
     if kind.__module__ != s.__name__:
         return None
-    return tuple(f.name for f in reversed(fields(kind)) if f.name not in ("span", "op_span", "head", "doc"))
+    return tuple(f.name for f in reversed(fields(kind)) if f.name not in ("span", "op_span", "head"))
 
 
 def walk(node: object) -> Iterator[object]:

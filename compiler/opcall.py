@@ -179,25 +179,25 @@ class OpCall:
         return wire.is_bool or self.body.frame.is_open(wire.static)
 
     def numbers(self) -> bool:
-        """Every operand is a number, not a truth value and no index."""
-        for wire, span in zip(self.operands, self.spans, strict=True):
-            if wire.is_bool:
-                self.fail(
-                    "E0304",
-                    f"`{self.shown}` needs numbers, but this is {show(wire)}",
-                    span,
-                    help="write `select(m, 1, 0)` for 1 and 0",
-                )
-                return False
-            if isinstance(wire.element, IndexInto) and wire.role > Role.TABLE:
-                self.fail(
-                    "E0304",
-                    f"`{self.shown}` needs numbers, but this is {show(wire)}: indices into `{wire.element.axis.name}`",
-                    span,
-                    help=f"look them up, `E[{wire.element.axis.name} = {span.text}]` or `embed`; "
-                    f"`int({span.text})` is the plain number",
-                )
-                return False
+        """The operand is made of numbers: no truth values, no indices."""
+        wire, span = self.operands[0], self.spans[0]
+        if wire.is_bool:
+            self.fail(
+                "E0304",
+                f"`{self.shown}` needs numbers, but this is {show(wire)}",
+                span,
+                help="write `select(m, 1, 0)` for 1 and 0",
+            )
+            return False
+        if isinstance(wire.element, IndexInto) and wire.role > Role.TABLE:
+            self.fail(
+                "E0304",
+                f"`{self.shown}` needs numbers, but this is {show(wire)}: indices into `{wire.element.axis.name}`",
+                span,
+                help=f"look them up, `E[{wire.element.axis.name} = {span.text}]` or `embed`; "
+                f"`int({span.text})` is the plain number",
+            )
+            return False
         return True
 
     def one_axis(self) -> bool:

@@ -26,7 +26,7 @@ from .names import did_you_mean, listed, nearest
 from .ragged import complaints
 from .session import Session
 from .sized import unsized_widths
-from .static import Const, Number
+from .static import Number
 from .written_sizes import refuse_setting
 
 
@@ -281,7 +281,7 @@ def _unused_axes(session: Session, checker: Checker, module: Module) -> None:
             what = "const" if isinstance(item, s.ConstDecl) else item.kind
             help, fix = "delete it", []
             called = [each for each in _called(module) if each.module is not module]
-            other = next((each for each in called if name in {found.name for found in _of_files(checker, each)}), None)
+            other = next((each for each in called if name in _of_files(checker, each)), None)
             if other is not None:
                 where = other.module.source.name
                 help = f"`{other.name}` has the `{name}` of {where}: name it in the `use`, and this one holds there too"
@@ -295,9 +295,10 @@ def _called(module: Module) -> list[BlockDef]:
     return [module.blocks[name] for name in names if name in module.blocks]
 
 
-def _of_files(checker: Checker, block: BlockDef) -> list[Axis | Const]:
+def _of_files(checker: Checker, block: BlockDef) -> set[str]:
+    """The names of the axes and consts of files that it hangs on."""
     axes, consts = checker.closure(block)
-    return [*axes, *consts]
+    return {axis.name for axis in axes} | {const.name for const in consts}
 
 
 def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:

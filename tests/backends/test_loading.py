@@ -169,6 +169,8 @@ def test_generated_code_runs_as_a_module_with_its_source() -> None:
     module = run_source(source, "some")
     assert run_source(source, "some") is module and sys.modules[module.__name__] is module
     assert run_source(source + "\n", "some") is not module and run_source(source, "other") is not module
+    annotated = run_source("def model(x: int) -> float:\n    return x / 2\n", "annotated")
+    assert annotated.model.__annotations__ == {"x": int, "return": float}  # no strings: nothing of ours is inherited
     assert inspect.getsource(module.model) == "def model():\n    return helper()\n"
     assert function_name(module) == "model" and module.__name__.startswith("attnc_generated_some_")
     assert (
