@@ -153,6 +153,18 @@ def test_narrow_beams_agree() -> None:
         assert a.tolist() == other.generate(PROMPTS, 5, beams=beams, eos=3).tolist()
 
 
+@pytest.mark.parametrize("net", both(), ids=["torch", "numpy"])
+def test_shorter_rows_are_filled_with_eos(net: Any) -> None:
+    lengths = set()
+    for eos in range(1, 9):
+        rows = [net.generate(prompt, 4, beams=6, length_penalty=0, eos=eos).tolist() for prompt in PROMPTS]
+        longest = max(map(len, rows))
+        filled = [row + [eos] * (longest - len(row)) for row in rows]
+        assert net.generate(PROMPTS, 4, beams=6, length_penalty=0, eos=eos).tolist() == filled
+        lengths.add(len(set(map(len, rows))))
+    assert max(lengths) > 1
+
+
 @pytest.mark.parametrize("backend", ["torch", "numpy"])
 def test_more_beams_than_there_is_to_say(backend: str) -> None:
     """A vocabulary of one item has one continuation."""
