@@ -194,7 +194,7 @@ class Repeats(Expressions):
         each = f"{statement.index.text} in " if statement.index is not None else ""
         self.report(
             "E0218",
-            "this repeat needs a label: its weights are named by it",
+            "this repeat needs a label: weights and values in it are named by it",
             statement.count.span,
             help=f"write `repeat.layers {each}{count} {{ ... }}`, or declare `const layers = {count}` and write "
             f"`repeat {each}layers {{ ... }}`",
