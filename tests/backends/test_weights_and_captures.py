@@ -286,12 +286,33 @@ model f(x: [t, m]) -> [t, m] {
 """
 
 
+BEHIND_A_SCAN = """
+width t
+depth m = 4
+block cell(x: [m], h: [m]) -> (h: [m]) {
+    return tanh(x + h)
+}
+block lin(x: [m]) -> [m] {
+    y = linear.a[m -> m](x)
+    return tanh(y)
+}
+model f(x: [t, m]) -> [t, m] {
+    h = scan[t] cell(x, h = 0)
+    y = lin.one(h)
+    h = scan[t] cell(y, h = 0)
+    repeat.r 2 {
+        h = lin.two(h)
+    }
+    return h
+}
+"""
+
 # Not those with ops that are nowhere, values of called models under one path, or widths that not all inputs fit.
 LEFT_OUT = ("ops_of_their_own", "model outer", "model widths", "model ragged(")
 
 
 @pytest.mark.parametrize(
-    "text", [text for text in [*PROGRAMS, *SPECS[95:119]] if not any(name in text for name in LEFT_OUT)]
+    "text", [text for text in [*PROGRAMS, BEHIND_A_SCAN, *SPECS[95:119]] if not any(name in text for name in LEFT_OUT)]
 )
 def test_every_value_can_be_captured(text: str) -> None:
     """Numbers, tables, results of calls, passes and scans; the result stays what it is without."""

@@ -191,6 +191,8 @@ def test_an_encoder_is_asked_once() -> None:
         assert found[row].tolist() == ids[len(prompt) :]
         alone = net.generate(prompt, 5, **{name: x[row] for name, x in given.items()})
         assert alone.tolist() == found[row].tolist()
+        alone = function.generate(prompt, 5, source_ids=source[row], real=real[row])
+        assert alone.tolist() == found[row].tolist()
         beams = net.generate(prompt, 5, beams=3, **{name: x[row] for name, x in given.items()})
         assert beams.tolist() == net.generate(prompts, 5, beams=3, **given)[row].tolist()
 
