@@ -165,7 +165,7 @@ def plain_work(node: Apply, meter: Meter) -> Work:
     if node.out.role > Role.CONSTANT and cost.work:
         ops = meter.items(node.operands[0] if cost.reads else node.out) * cost.work
     if not cost.moves or node.out.role is Role.CONSTANT:
-        return Work(ops=ops)
+        return Work()
     read = [value for value in node.operands if value.role > Role.CONSTANT]
     if node.op in ("gather", "embed"):  # only what is looked up
         looked_up = meter.items(node.out) * meter.width(node.out)

@@ -26,8 +26,7 @@ def broadcast(call: OpCall) -> Wire | None:
             return call.fail(
                 "E0302", f"this has `{axis.name}` already: it is {show(x)}", span, help="leave the broadcast out"
             )
-    axes = (*(a for a in call.made if a not in x.type.axes), *x.type.axes)
-    return call.make(Type(x.element, axes, x.type.thin - set(call.made)), mark=x.mark, range=x.range)
+    return call.make(Type(x.element, (*call.made, *x.type.axes), x.type.thin), mark=x.mark, range=x.range)
 
 
 def _sizes(call: OpCall, whole: SizeOf, parts: Static, wording: str) -> bool:

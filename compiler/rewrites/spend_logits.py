@@ -29,7 +29,7 @@ def _mark(graph: Graph) -> Graph:
         else node
         for node in graph.nodes
     )
-    return replace(graph, nodes=nodes)
+    return graph if nodes == graph.nodes else replace(graph, nodes=nodes)
 
 
 def _fresh(graph: Graph, value: Value) -> bool:

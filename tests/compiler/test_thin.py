@@ -41,6 +41,7 @@ TYPES = {
     "b + x": "q, d",
     "b + bb": "q, d / q",
     "-b": "q, d / q",
+    "broadcast[ring2](b)": "ring2, q, d / q",
     "exp(b)": "q, d / q",
     "floor(b)": "q, d / q",
     "abs(n)": "q / q",
