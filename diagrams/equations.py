@@ -23,11 +23,18 @@ from ..compiler.graph import (
     Type,
     Value,
 )
-from ..compiler.static import Arith, ConstOf, Literal, SizeOf, Static
+from ..compiler.ops import OPS
+from ..compiler.static import Arith, ConstOf, Literal, SizeOf, Static, consts_in, evaluate
 from .opening import uses
+from .passes import said
 from .tikz import escaped
 
 _NOTHING, _TO, _DOT, _SUM, _SCAN = r"\{\}", r" \to ", r"\odot", r"\sum", r"\mathrm{scan}"
+_IN = r"\quad "
+_SAID = {
+    " even": r" \text{ even}", " odd": r" \text{ odd}", "mod": r"\bmod", "…": r", \ldots, ",
+    "≤": r"\le", "≥": r"\ge", "≠": r"\ne",
+}  # fmt: skip
 _LONG = 150  # characters of LaTeX, from which on an expression gets a row of its own
 _ATOM, _TIMES, _PLUS, _COMPARE, _LOGIC = 5, 4, 3, 2, 1
 _INFIX = {
@@ -60,6 +67,14 @@ class _Rows:
     indent: str = ""
     rows: list[str] = field(default_factory=list)
     terms: dict[int, _Term] = field(default_factory=dict)
+
+    def add(self, left: str, sign: str, right: str) -> None:
+        """A row of the body. What is indented begins at one edge: columns of equations would hide how deep it is."""
+        self.rows.append(rf"&{self.indent}{left} {sign} {right}" if self.indent else f"{left} &{sign} {right}")
+
+    def head(self, text: str) -> None:
+        """What is said of the rows that follow, which stand further in."""
+        self.rows.append(rf"&{self.indent}{text}\colon")
 
 
 def latex(graph: Graph) -> str:
@@ -126,15 +141,20 @@ def _fresh(rows: _Rows, name: str) -> str:
     return _named(name) + mark
 
 
-def _under(operator: str, axes: Sequence[Axis]) -> str:
-    """The operator with the axes it acts on beneath it."""
+def _under(operator: str, axes: Sequence[Axis], made: Sequence[Axis] = ()) -> str:
+    """The operator with the axes it acts on beneath it, and those it makes of them."""
     if not axes:
         return operator
-    return rf"\mathop{{\underset{{{', '.join(map(axis_tex, axes))}}}{{{operator}}}}}"
+    beneath = _TO.join(", ".join(map(axis_tex, side)) for side in (axes, made) if side)
+    return rf"\mathop{{\underset{{{beneath}}}{{{operator}}}}}"
 
 
-def _function(word: str, axes: Sequence[Axis], *args: str) -> _Term:
-    return _Term(rf"{_under(_upright(word), axes)}\left({', '.join(args)}\right)")
+def _function(word: str, args: Sequence[str], axes: Sequence[Axis] = (), made: Sequence[Axis] = ()) -> _Term:
+    return _Term(rf"{_under(_upright(word), axes, made)}\left({', '.join(args)}\right)")
+
+
+def _given(name: str, value: Static) -> str:
+    return f"{_named(name)} = {_static(value).tex}"
 
 
 def _static(value: Static) -> _Term:
@@ -191,7 +211,7 @@ def _op(op: str, args: Sequence[_Term]) -> _Term:
             return args[0]
         case "select" if len(args) == 3:
             cases = rf"{args[1].tex} & \text{{if }} {args[0].tex} \\ {args[2].tex} & \text{{otherwise}}"
-            return _Term(rf"\begin{{cases}} {cases} \end{{cases}}")
+            return _Term(rf"\begin{{cases}} {cases} \end{{cases}}", 0)
         case op if op in _INFIX and len(args) == 2:
             sign, level = _INFIX[op]
             right = level + 1 if op in ("-", "%") or level == _COMPARE else level
@@ -199,7 +219,7 @@ def _op(op: str, args: Sequence[_Term]) -> _Term:
         case op if op in ("sin", "cos", "tanh", "exp", "log", "min", "max"):
             return _Term(rf"\{op}\left({', '.join(a.tex for a in args)}\right)")
         case op:
-            return _function(_WORDS.get(op, op), (), *(a.tex for a in args))
+            return _function(_WORDS.get(op, op), [a.tex for a in args])
 
 
 # -- bodies ----------------------------------------------------------------------------------------------------
@@ -227,7 +247,7 @@ def _keep(rows: _Rows, value: Value, term: _Term, read: int) -> None:
         rows.terms[value.id] = term
         return
     name = _fresh(rows, value.name or "t")
-    rows.rows.append(f"{rows.indent}{name} &= {term.tex}")
+    rows.add(name, "=", term.tex)
     rows.terms[value.id] = _Term(name)
 
 
@@ -268,7 +288,9 @@ def _apply(rows: _Rows, node: Apply) -> _Term:
             joined = r";\ ".join(a.tex for a in args)
             return _Term(rf"\left[{joined}\right]_{{{axis}}}")
         case _ if node.axes:
-            return _function(_WORDS.get(node.op, node.op), node.axes, *(a.tex for a in args))
+            usual = {option.name: option.default for option in OPS[node.op].options}
+            chosen = [_given(n, v) for n, v in node.options.items() if evaluate(v) != usual[n]]
+            return _function(_WORDS.get(node.op, node.op), [*(a.tex for a in args), *chosen], node.axes, node.made)
         case op:
             return _op(op, args)
 
@@ -281,7 +303,8 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
     if isinstance(node, Repeat):
         _repeat(rows, node)
         return
-    args = ", ".join(rows.terms[v.id].tex for v in node.args)
+    by_pass = [_given(c.name, v) for c, v in node.consts if any(const.is_index for const in consts_in(v))]
+    args = ", ".join([*(rows.terms[v.id].tex for v in node.args), *by_pass])
     label = node.name.split(".")[-1]
     power = rf"^{{\mathrm{{{escaped(label)}}}}}" if label and label != node.graph.name else ""
     call = rf"{_upright(node.graph.name)}{power}({args})"
@@ -293,24 +316,49 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
         _keep(rows, outs[0], _Term(call), read)
         return
     made = [_fresh(rows, v.name or "t") for v in outs]
-    rows.rows.append(f"{rows.indent}{', '.join(made)} &= {call}")
+    rows.add(", ".join(made), "=", call)
     rows.terms.update((v.id, _Term(name)) for v, name in zip(outs, made, strict=True))
 
 
 def _repeat(rows: _Rows, node: Repeat) -> None:
-    body = node.bodies[0]
-    inner = _Rows(body, rows.names, rows.indent + r"\quad ", rows.rows, {})
+    """Its body with what goes round; where passes differ, each kind of body, and which passes run it."""
+    carried: list[str] = []
+    for entry, value in zip(node.bodies[0].inputs, node.args[: node.carried], strict=False):
+        carried.append(_fresh(rows, entry.name))
+        rows.add(carried[-1], "=", rows.terms[value.id].tex)
+    rows.head(_times(node))
+    for number, body in enumerate(node.bodies):
+        inner = _Rows(body, rows.names, rows.indent + _IN, rows.rows)
+        if len(node.bodies) > 1:
+            inner.head(_when(node, number))
+            inner.indent += _IN
+        inner.terms = {
+            entry.value.id: rows.terms[value.id] for entry, value in zip(body.inputs, node.args, strict=True)
+        }
+        inner.terms |= {entry.value.id: _Term(name) for entry, name in zip(body.inputs, carried, strict=False)}
+        _body(inner)
+        if carried:  # all at once: they may change places
+            ends = [inner.terms[output.value.id].tex for output in body.outputs]
+            inner.add(", ".join(carried), r"\leftarrow", ", ".join(ends))
+    rows.terms.update((value.id, _Term(name)) for value, name in zip(node.outs, carried, strict=True))
+
+
+def _times(node: Repeat) -> str:
+    """How often, or which numbers its index has: from 0 on, as in the language."""
+    count, shown = evaluate(node.count), _static(node.count)
     note = r" \text{ (shared weights)}" if node.shared else ""
-    index = _named(node.index.name) if node.index is not None else r"\ell"
-    rows.rows.append(rf"{rows.indent}&\text{{for }} {index} = 1, \ldots, {_static(node.count).tex}{note}\colon")
-    for at, (entry, value) in enumerate(zip(body.inputs, node.args, strict=True)):
-        inner.terms[entry.value.id] = rows.terms[value.id]
-        if at < node.carried:
-            name = _fresh(rows, entry.name)
-            rows.rows.insert(len(rows.rows) - 1, f"{rows.indent}{name} &= {rows.terms[value.id].tex}")
-            inner.terms[entry.value.id] = _Term(name)
-    _body(inner)
-    for at, (output, value) in enumerate(zip(body.outputs, node.outs, strict=True)):
-        name = inner.terms[body.inputs[at].value.id].tex
-        rows.rows.append(rf"{inner.indent}{name} &\leftarrow {inner.terms[output.value.id].tex}")
-        rows.terms[value.id] = _Term(name)
+    if node.index is None or count == 0:
+        return rf"{shown.tex} \text{{ {'time' if count == 1 else 'times'}}}{note}"
+    last = _op("-", [shown, _Term("1")]).tex if count is None else str(int(count) - 1)
+    numbers = {"0": "0", "1": "0, 1"}.get(last, rf"0, \ldots, {last}")
+    return rf"\text{{for }} {_named(node.index.name)} = {numbers}{note}"
+
+
+def _when(node: Repeat, number: int) -> str:
+    """Which passes run this body."""
+    assert node.index is not None  # passes differ by it alone
+    passes = [at for at, runs in enumerate(node.variant) if runs == number]
+    text = said("", passes, range(len(node.variant)), most=len(passes))
+    for plain, tex in _SAID.items():
+        text = text.replace(plain, tex)
+    return rf"\text{{if }} {_named(node.index.name)}{text}"

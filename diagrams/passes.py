@@ -106,10 +106,10 @@ def _runs(word: tuple[int, ...]) -> tuple[_Shape, ...]:
     return tuple(out)
 
 
-def said(name: str, chosen: Sequence[int], among: Sequence[int]) -> str:
+def said(name: str, chosen: Sequence[int], among: Sequence[int], most: int = 5) -> str:
     """Which passes: `i even`, `i ≤ 2`, `i mod 6 = 5`, `i = 0, 3, 4`; nothing where it is all of them.
 
-    `chosen` and `among` are sorted.
+    `chosen` and `among` are sorted. `most`: how many numbers are written out.
     """
     rest = sorted(set(among) - set(chosen))
     if not rest:
@@ -130,5 +130,5 @@ def said(name: str, chosen: Sequence[int], among: Sequence[int]) -> str:
             return f"{name} mod {period} = {first % period}"
         if rest == [v for v in among if v % period == rest[0] % period]:
             return f"{name} mod {period} ≠ {rest[0] % period}"
-    shown = ", ".join(map(str, chosen[:5]))
-    return f"{name} = {shown}" + (", …" if len(chosen) > 5 else "")
+    shown = ", ".join(map(str, chosen[:most]))
+    return f"{name} = {shown}" + (", …" if len(chosen) > most else "")

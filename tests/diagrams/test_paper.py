@@ -62,6 +62,112 @@ def test_attention_in_named_tensor_notation() -> None:
     assert text.startswith(r"\begin{align*}")
 
 
+def rows(body: str, head: str = "") -> list[str]:
+    """The rows of a model of this body, from after the copy of `x` to before the result."""
+    text = f"depth m = 8\n{head}\nmodel f(x: [m]) -> [m] {{\n{body}\nreturn x\n}}\n"
+    lines = attnc.loads(text).model("f").latex().splitlines()
+    return [line.strip().removesuffix(r" \\").replace(r"\quad ", "  ") for line in lines[3:-2]]
+
+
+def test_each_kind_of_pass_has_its_equations() -> None:
+    assert rows("repeat.a i in 4 {\nif i % 2 == 0 {\nx = sin(x)\n} else {\nx = cos(x)\n}\n}") == [
+        r"&\text{for } i = 0, \ldots, 3\colon",
+        r"&  \text{if } i \text{ even}\colon",
+        r"&    x'' = \sin\left(x'\right)",
+        r"&    x' \leftarrow x''",
+        r"&  \text{if } i \text{ odd}\colon",
+        r"&    x^{(3)} = \cos\left(x'\right)",
+        r"&    x' \leftarrow x^{(3)}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "inside", "outside"),
+    [
+        ("i == 2", "= 2", r"\ne 2"),
+        ("i < 3", r"\le 2", r"\ge 3"),
+        ("i >= 3 and i <= 6", r"= 3, \ldots, 6", "= 0, 1, 2, 7, 8, 9, 10, 11"),
+        ("i % 3 == 1", r"\bmod 3 = 1", r"\bmod 3 \ne 1"),
+        ("i < 2 or i == 4 or i == 5 or i == 7 or i == 9", "= 0, 1, 4, 5, 7, 9", "= 2, 3, 6, 8, 10, 11"),
+    ],
+)
+def test_equations_name_every_pass(condition: str, inside: str, outside: str) -> None:
+    found = rows(f"repeat.a i in 12 {{\nif {condition} {{\nx = sin(x)\n}}\n}}")
+    told = [line.strip("& ") for line in found if "if" in line]
+    assert set(told) == {rf"\text{{if }} i {passes}\colon" for passes in (inside, outside)}
+
+
+def test_passes_are_numbered_as_the_index_is() -> None:
+    once = "{\nx = x * (i + 1) + 2 ^ i\n}"
+    assert rows(f"repeat.a i in 3 {once}")[:2] == [
+        r"&\text{for } i = 0, \ldots, 2\colon",
+        r"&  x'' = x' \cdot \left(i + 1\right) + {2}^{i}",
+    ]
+    assert rows(f"repeat.a i in 2 {once}")[0] == r"&\text{for } i = 0, 1\colon"
+    assert rows(f"repeat.a i in 1 {once}")[0] == r"&\text{for } i = 0\colon"
+    assert rows(f"repeat.a i in 0 {once}")[0] == r"&0 \text{ times}\colon"
+    assert rows("repeat.a 1 {\nx = sin(x)\n}")[0] == r"&1 \text{ time}\colon"
+    assert (
+        rows("repeat.a 5 shared {\nx = linear.w[m -> m](x)\n}")[0] == r"&5 \text{ times} \text{ (shared weights)}\colon"
+    )
+
+
+def test_a_count_that_a_caller_gives_stands_in_the_equations() -> None:
+    text = "depth m = 8\nblock f[n: const](x: [m]) -> [m] {\nrepeat i in n {\nx = x * i\n}\nreturn x\n}\n"
+    assert r"\text{for } i = 0, \ldots, n - 1\colon" in attnc.loads(text).block("f").latex()
+    block = "block g[n: const](x: [m]) -> [m] {\nreturn x * n\n}"
+    assert r"&  x'' = \mathrm{g}(x', n = i + 1)" in rows("repeat.a i in 4 {\nx = g[n = i + 1](x)\n}", block)
+
+
+def test_a_repeat_in_one_kind_of_pass() -> None:
+    assert rows("repeat.a i in 2 {\nrepeat.b j in i + 1 {\nx = x * (i + j)\n}\n}") == [
+        r"&\text{for } i = 0, 1\colon",
+        r"&  \text{if } i = 0\colon",
+        r"&    x'' = x'",
+        r"&    \text{for } j = 0\colon",
+        r"&      x^{(3)} = x'' \cdot \left(i + j\right)",
+        r"&      x'' \leftarrow x^{(3)}",
+        r"&    x' \leftarrow x''",
+        r"&  \text{if } i = 1\colon",
+        r"&    x^{(4)} = x'",
+        r"&    \text{for } j = 0, 1\colon",
+        r"&      x^{(5)} = x^{(4)} \cdot \left(i + j\right)",
+        r"&      x^{(4)} \leftarrow x^{(5)}",
+        r"&    x' \leftarrow x^{(4)}",
+    ]
+
+
+def test_values_that_change_places_do_so_at_once() -> None:
+    found = rows("y = sin(x)\nrepeat.a 3 {\nz = x\nx = y\ny = z\n}\nx = x + y")
+    assert r"&  x', y' \leftarrow y', x'" in found
+
+
+def test_what_an_op_is_given_stands_in_the_equations() -> None:
+    def op(text: str) -> str:
+        head = "width t, half = ceil(t / 2)\ndepth d = 4, tap = 3, best = 2, long = 6"
+        block = f"block f(x: [t, d]) -> [t, d] {{\ny = {text}\nreturn x\n}}"
+        tex = attnc.loads(f"{head}\n{block}\n").block("f").latex()
+        return tex.replace(r"\mathsf", "").replace(r"\mathit", "").replace(r"\mathrm", "")
+
+    assert r"\underset{{t} \to {t}, {tap}}{{window}}}\left(x, {pad} = 2\right)" in op("window[t -> t, tap](x, pad = 2)")
+    assert r"\underset{{t} \to {half}, {tap}}{{window}}}\left(x, {stride} = 2\right)" in op(
+        "window[t -> half, tap](x, stride = 2)"
+    )
+    assert r"\underset{{d} \to {best}}{{topk}}}\left(x\right)" in op("topk[d -> best](x)")
+    assert r"\underset{{d} \to {long}}{{pad}}}\left(x, {left} = 1\right)" in op("pad[d -> long](x, left = 1)")
+
+
+def test_a_choice_within_a_formula_has_brackets() -> None:
+    cases = r"\begin{cases} x & \text{if } x > 0 \\ 0 & \text{otherwise} \end{cases}"
+    for text, tex in {
+        "select(x > 0, x, 0)": cases,
+        "select(x > 0, x, 0) * x": rf"\left({cases}\right) \cdot x",
+        "select(x > 0, x, 0) + x": rf"\left({cases}\right) + x",
+    }.items():
+        latex = attnc.loads(f"depth m = 8\nblock f(x: [m]) -> [m] {{\nreturn {text}\n}}\n").block("f").latex()
+        assert f"\\mathrm{{f}}(x) &= {tex}\n" in latex
+
+
 def every_equation() -> list[str]:
     return [m.latex() for path in [*STD, *sorted((ROOT / "examples").rglob("*.attn"))] for m in models(path)]
 
