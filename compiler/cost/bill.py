@@ -217,9 +217,9 @@ def cost(graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int 
     for axis in graph.axes:
         scope.size(axis)
     _whole(graph, scope, values)
-    walk = Walk(values, REALS[dtype])
-    part, _ = walk.run(graph, scope)
     memory = measure(graph, scope, values, REALS[dtype])
+    walk = Walk(values, REALS[dtype])
+    part, _ = walk.run(graph, scope, memory)
     plain, _ = fold_truths(graph)
     plain, _ = fuse_attention(plain)
     fused = measure(plain, scope, values, REALS[dtype])

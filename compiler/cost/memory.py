@@ -31,7 +31,6 @@ from ..graph import (
 from ..static import Literal, evaluate
 from .polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import Scope
-from .walk import needed
 from .work import Meter, core, cost_of, has_gradient
 
 Root = object
@@ -52,7 +51,8 @@ class Result:
 class Memory:
     """peak: bytes alive at once beyond the inputs. saved: bytes, inputs and results left out; which inputs are saved.
 
-    below: the same of each node that is a call, a repeat (one pass) or a scan (one step), by its place.
+    below: the same of each node that is an op, a call, a repeat (its largest pass) or a scan (one step), by its place.
+    passes: of a repeat that of each pass, or of one for all if they are the same.
     """
 
     peak: Poly
@@ -60,6 +60,7 @@ class Memory:
     inputs: frozenset[int] = frozenset()
     results: tuple[Result, ...] = ()
     below: Mapping[int, Memory] = field(default_factory=dict)
+    passes: tuple[Memory, ...] = ()
 
 
 def measure(graph: Graph, scope: Scope, values: Values, real: int) -> Memory:
@@ -85,6 +86,15 @@ def _graph(graph: Graph, scope: Scope, values: Values, real: int, graded: Sequen
             frame.skip(node)
         frame.leave()
     return frame.memory()
+
+
+def needed(graph: Graph) -> set[int]:
+    """The values that some result hangs on. What nothing reads need not run, and is not counted."""
+    found = {output.value.id for output in graph.outputs}
+    for node in reversed(graph.nodes):
+        if any(out.id in found for out in makes(node)):
+            found |= {value.id for value in reads(node)}
+    return found
 
 
 def _ends(graph: Graph) -> dict[int, int]:
@@ -284,12 +294,14 @@ class _Frame:
         graded = [self.graded[arg.id] for arg in node.args]
         values, real = self.meter.values, self.meter.real
         saved, found = ZERO, None
+        every: list[Memory] = []
         made: tuple[Result, ...] = ()
         stays = frozenset(self.root[arg.id] for arg in node.args[node.carried :])  # the others: bound anew by each pass
         for number in range(passes):
             body = node.bodies[node.variant[number] if len(node.bodies) > 1 else 0]
             scope = self.meter.scope.turn(node.index, Poly.of(number))
             found = _graph(body, scope, values, real, graded)
+            every.append(found)
             if number == 1:
                 self.leave(stays)
             going = ZERO if number == 0 else total(r.bytes for r in found.results if r.input is None)
@@ -314,7 +326,9 @@ class _Frame:
             self._results(node.outs, [Result(ZERO, place, graded[place], False) for place in range(node.carried)],
                           node.args)  # fmt: skip
             return
-        self.below[self.place] = found
+        peak = largest((one.peak for one in every), values)
+        alike = node.index is None and len(node.bodies) == 1
+        self.below[self.place] = Memory(peak, passes=(found,) if alike else tuple(every))
         self.saved[("repeat", node.outs[0].id)] = saved
         self._results(node.outs, found.results, node.args)
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .bill import Cost, Figure
-from .memory import Memory
 from .paths import Path
-from .polynomial import ZERO, Poly, base_symbols
+from .polynomial import ONE, ZERO, Poly, base_symbols
 from .scope import stands_for
 from .show import amount, short
 from .walk import Part
@@ -17,28 +16,27 @@ from .walk import Part
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A part with its depth in the bill, its path, and its memory (None for what has none of its own)."""
+    """A part with its depth in the bill, its path, and whether it is of those passes that have it of unlike ones."""
 
     part: Part
     level: int
     path: str
-    memory: Memory | None
+    counted: bool = False
 
 
 def lines(cost: Cost, depth: int | None = None, per_op: bool = False) -> list[Line]:
-    """The parts down to `depth` (None: all), ops only if asked for. Figures of passes are of all of them together."""
+    """The parts down to `depth` (None: all), ops only if asked for."""
 
-    def below(part: Part, level: int, path: str, memory: Memory | None) -> Iterator[Line]:
-        yield Line(part, level, path, memory)
+    def below(part: Part, level: int, path: str, counted: bool = False) -> Iterator[Line]:
+        yield Line(part, level, path, counted)
         if depth is not None and level >= depth:
             return
         for inner in part.parts:
             if inner.kind != "op" or (per_op and _counts(inner)):
-                found = memory.below.get(inner.place) if memory else None
                 name = inner.name or inner.what
-                yield from below(inner, level + 1, f"{path}.{name}" if path else name, found)
+                yield from below(inner, level + 1, f"{path}.{name}" if path else name, part.unlike)
 
-    return list(below(cost.part, 0, "", cost.memory))
+    return list(below(cost.part, 0, ""))
 
 
 def _counts(part: Part) -> bool:
@@ -52,7 +50,7 @@ COLUMNS: dict[str, tuple[str, Callable[[Line], Poly | None]]] = {
     "backward": ("backward", lambda line: line.part.work.back),
     "operations": ("other ops", lambda line: line.part.work.ops),
     "moved": ("bytes moved", lambda line: line.part.work.moved),
-    "peak": ("peak memory", lambda line: line.memory.peak if line.memory else None),
+    "peak": ("peak memory", lambda line: line.part.peak),
     "steps": ("steps", lambda line: line.part.steps),
 }
 BYTES = ("moved", "peak")
@@ -98,12 +96,12 @@ def _size(cost: Cost, name: str) -> str:
 def label(cost: Cost, line: Line) -> str:
     part = line.part
     name = part.name or part.what
-    if part.kind == "repeat":
-        shown = f"{name} x {cost.figure(part.count).value:,}"
-    elif part.kind == "scan":
-        shown = f"{name}: scan x {cost.figure(part.count).value:,}"
+    if part.kind == "scan":
+        shown = f"{name}: scan"
     else:
         shown = name if part.what == name else f"{name} ({part.what})"
+    if part.kind in ("repeat", "scan") or line.counted or part.count != ONE:
+        shown += f" x {cost.figure(part.count).value:,}"
     return "  " * line.level + shown
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..axes import Axis
@@ -27,6 +28,7 @@ from ..ops import OPS
 from ..static import evaluate
 from ..wires import static_element
 from .bands import NOTHING, Facts, Form, Index, both, of_form, step
+from .memory import Memory, needed
 from .polynomial import ONE, ZERO, Poly, Symbol, Values, largest, total
 from .reach import Reach, Route, Routes, Span, start
 from .scope import Scope
@@ -38,11 +40,14 @@ class Part:
     """An op, a block, a repeat or a scan, or the whole.
 
     kind:    "model", "block", "repeat", "scan" or "op"; `what`: the op or the block.
-    count:   how many times its `parts` run (passes of a repeat, steps of a scan); its own figures are of all of them.
+    count:   of how many runs its figures are: passes of a repeat, steps of a scan; of what is in a repeat whose passes
+             differ, the passes that have it.
+    unlike:  its runs differ, and its `parts` are of all of them together; else of one.
+    sets:    how many sets of weights its runs have.
     weights: path below it -> (items, whether it is frozen).
     steps:   the longest chain of ops that must follow one another.
     unknown: ops of the user's own in it, of which nothing is known.
-    place:   which node of the graph around it is.
+    peak:    bytes alive at once beyond its inputs, at most; None for what makes nothing, or where nobody measured.
     """
 
     name: str
@@ -54,7 +59,9 @@ class Part:
     count: Poly = ONE
     parts: tuple[Part, ...] = ()
     unknown: frozenset[str] = frozenset()
-    place: int = 0
+    peak: Poly | None = None
+    unlike: bool = False
+    sets: Poly = ONE
 
     @property
     def parameters(self) -> Poly:
@@ -102,22 +109,30 @@ class Walk:
     track: frozenset[int] = frozenset()
     whole: Poly = ZERO
 
-    def run(self, graph: Graph, scope: Scope) -> tuple[Part, list[Fact]]:
+    def run(self, graph: Graph, scope: Scope, memory: Memory | None = None) -> tuple[Part, list[Fact]]:
         """The bill of a whole model, and what is known of its results."""
         inputs = []
         for entry in graph.inputs:
             axes = [axis for axis in entry.value.type.axes if axis not in entry.value.type.thin]
             data = entry.value.role is Role.DATA
             inputs.append(Fact(Index(exact=data), data=data, routes=start(axes, self.track)))
-        return self.graph(graph, scope, inputs, [True] * len(graph.outputs), graph.name, graph.kind)
+        return self.graph(graph, scope, inputs, [True] * len(graph.outputs), graph.name, graph.kind, memory)
 
     def graph(
-        self, graph: Graph, scope: Scope, inputs: Sequence[Fact], used: Sequence[bool], name: str, kind: str
+        self,
+        graph: Graph,
+        scope: Scope,
+        inputs: Sequence[Fact],
+        used: Sequence[bool],
+        name: str,
+        kind: str,
+        memory: Memory | None = None,
     ) -> tuple[Part, list[Fact]]:
         """One block instance: its part, and what is known of its results. used: which of these are read at all."""
         if graph.target:
             steps = largest((fact.steps for fact in inputs), self.values) + 1
-            part = Part(name, kind, graph.name, Work(), {}, ONE, unknown=frozenset({graph.name}))
+            peak = memory.peak if memory else None
+            part = Part(name, kind, graph.name, Work(), {}, ONE, unknown=frozenset({graph.name}), peak=peak)
             graded, data = any(fact.graded for fact in inputs), any(fact.data for fact in inputs)
             routes = tuple(route for fact in inputs for route in fact.routes)
             anything = tuple(
@@ -128,8 +143,9 @@ class Walk:
         inside.facts = {entry.value.id: fact for entry, fact in zip(graph.inputs, inputs, strict=True)}
         for place, node in enumerate(graph.nodes):
             first = len(inside.parts)
+            inside.memory = memory.below.get(place) if memory else None
             inside.visit(node)
-            made = [replace(part, place=place) for part in inside.parts[first:]]
+            made = inside.parts[first:]
             if not any(out.id in inside.needed for out in makes(node)):  # nothing reads it: it does not run
                 made = [replace(part, work=Work(), steps=ZERO, parts=()) for part in made]
             inside.parts[first:] = made
@@ -137,7 +153,8 @@ class Walk:
         before = largest((fact.steps for fact in inputs), self.values)
         after = largest((fact.steps for fact in outs), self.values)
         steps = after - before if after.at(self.values) > before.at(self.values) else ZERO
-        return _gathered(name, kind, graph.name, inside.parts, steps), outs
+        part = _gathered(name, kind, graph.name, inside.parts, steps)
+        return replace(part, peak=memory.peak if memory else None), outs
 
 
 def _gathered(name: str, kind: str, what: str, parts: Sequence[Part], steps: Poly) -> Part:
@@ -163,6 +180,7 @@ class _Inside:
     used: Sequence[bool]
     facts: dict[int, Fact] = field(default_factory=dict)
     parts: list[Part] = field(default_factory=list)
+    memory: Memory | None = None  # of the node that is visited
 
     def __post_init__(self) -> None:
         self.needed = needed(self.graph)
@@ -221,7 +239,8 @@ class _Inside:
         if node.out.role > Role.CONSTANT or node.weights:
             name = node.name or node.out.name or ""
             steps = ONE if OPS[node.op].cost.moves and node.out.role > Role.TABLE else ZERO
-            self.parts.append(Part(name, "op", node.op, work, self._weights(node.weights), steps))
+            peak = self.memory.peak if self.memory else None
+            self.parts.append(Part(name, "op", node.op, work, self._weights(node.weights), steps, peak=peak))
 
     def _weights(self, weights: Sequence[Weight]) -> dict[str, tuple[Poly, bool]]:
         return {w.name: (self.meter.storage(axis for dim in w.dims for axis in dim), w.frozen) for w in weights}
@@ -281,7 +300,7 @@ class _Inside:
         scope = self.meter.scope.inside(node)
         inputs = self._entering(node)
         used = [out.id in self.alive for out in node.outs]
-        part, outs = self.walk.graph(node.graph, scope, inputs, used, node.name, node.graph.kind)
+        part, outs = self.walk.graph(node.graph, scope, inputs, used, node.name, node.graph.kind, self.memory)
         names = dict(node.axes)
         for out, fact in zip(node.outs, outs, strict=True):
             self.facts[out.id] = fact.over(names)
@@ -312,7 +331,8 @@ class _Inside:
             body = node.bodies[node.variant[number] if len(node.bodies) > 1 else 0]
             first = [Fact(NOTHING, fact.graded, fact.data) for fact in carried]
             around = [Fact(fact.index, fact.graded, fact.data) for fact in outside]
-            part, outs = walk.graph(body, scope, [*first, *around], used, node.name, "repeat")
+            memory = self.memory and self.memory.passes[-1 if single else number]
+            part, outs = walk.graph(body, scope, [*first, *around], used, node.name, "repeat", memory)
             runs.append(part)
             settled = all(a.graded == b.graded and a.data == b.data for a, b in zip(outs, carried, strict=True))
             carried = outs
@@ -326,7 +346,9 @@ class _Inside:
         if self.walk.track:
             self._repeated_routes(node, count)
         if runs:
-            self.parts.append(_repeated(node, runs, count, passes, taken))
+            left = count - len(runs) if len(runs) < passes else ZERO  # the last of `runs` stands for those that follow
+            every = _Passes(node, count, passes, self.walk.values).together(dict(enumerate(runs)), left)
+            self.parts.append(replace(every, what=node.name, steps=taken, count=count))
 
     def _repeated_routes(self, node: Repeat, count: Poly) -> None:
         """One pass is followed; the rest is that many times as far."""
@@ -366,7 +388,7 @@ class _Inside:
         first, outs = self.walk.graph(node.graph, scope, inputs, used, node.name, "scan")
         for place, result in node.states:
             inputs[place] = Fact(NOTHING, outs[result].graded, outs[result].data)
-        rest, outs = self.walk.graph(node.graph, scope, inputs, used, node.name, "scan")
+        rest, outs = self.walk.graph(node.graph, scope, inputs, used, node.name, "scan", self.memory)
         routes: Routes = ()
         if self.walk.track:  # whatever goes into a step, its results may hang on
             followed = [Fact(a.index, routes=b.routes) for a, b in zip(inputs, entering, strict=True)]
@@ -379,32 +401,103 @@ class _Inside:
         work = first.work + rest.work.times(length - 1)
         self.parts.append(
             Part(node.name, "scan", node.graph.name, work, rest.weights, rest.steps * length, length, rest.parts,
-                 rest.unknown)
+                 rest.unknown, rest.peak)
         )  # fmt: skip
 
 
-def _repeated(node: Repeat, runs: list[Part], count: Poly, passes: int, steps: Poly) -> Part:
-    """All passes. `runs` has the first ones; the last of them stands for those that follow."""
-    last = runs[-1]
-    left = passes - len(runs)
+@dataclass(frozen=True, slots=True)
+class _Passes:
+    """What the passes of a repeat take together."""
 
-    def summed(name: str) -> Poly:
-        figures = [run.work[name] for run in runs]
-        if all(figure == figures[0] for figure in figures):
-            return figures[0] * count
-        return total(figures) + figures[-1] * (count - len(runs) if left else ZERO)
+    node: Repeat
+    count: Poly
+    passes: int
+    values: Values
 
-    experts = {key: last.work.experts[key] * count for key in last.work.experts}
-    work = Work(**{name: summed(name) for name in NAMES}, experts=experts)
-    weights: dict[str, tuple[Poly, bool]] = {}
-    for variant in range(len(node.bodies)):
-        share = count if len(node.bodies) == 1 else Poly.of(node.variant.count(variant))
-        mine = [run for number, run in enumerate(runs) if len(node.bodies) == 1 or node.variant[number] == variant]
-        for path, (items, frozen) in mine[-1].weights.items() if mine else ():
-            key = path if len(node.bodies) == 1 else f"{variant}.{path}"
-            weights.setdefault(key, (items if node.shared else items * share, frozen))
-    unknown = frozenset[str]().union(*(run.unknown for run in runs))
-    return Part(node.name, "repeat", node.name, work, weights, steps, count, last.parts, unknown)
+    def together(self, runs: Mapping[int, Part], left: Poly = ZERO) -> Part:
+        """A part of the passes with these numbers. left: how many more there are like the last of them."""
+        some = list(runs.values())
+        last = some[-1]
+
+        def summed(figures: Sequence[Poly]) -> Poly:
+            if all(figure == figures[0] for figure in figures):
+                return figures[0] * (self.count if left or len(some) == self.passes else Poly.of(len(some)))
+            return total(figures) + figures[-1] * left
+
+        sizes = {size for part in some for size in part.work.experts}
+        experts = {size: summed([part.work.experts.get(size, ZERO) for part in some]) for size in sizes}
+        first, *others = (tuple(map(_but_gradients, part.parts)) for part in some)
+        unlike = any(part.unlike for part in some) or any(parts != first for parts in others)
+        peaks = [part.peak for part in some if part.peak is not None]
+        return replace(
+            last,
+            work=Work(**{name: summed([part.work[name] for part in some]) for name in NAMES}, experts=experts),
+            weights=self._weights(runs),
+            sets=total(share * mine[-1].sets for _, share, mine in self._variants(runs)),
+            steps=summed([part.steps for part in some]),
+            count=summed([part.count for part in some]),
+            unlike=unlike,
+            parts=self._parts(runs) if unlike else last.parts,
+            unknown=frozenset[str]().union(*(part.unknown for part in some)),
+            peak=largest(peaks, self.values) if peaks else None,
+        )
+
+    def _variants(self, runs: Mapping[int, Part]) -> Iterator[tuple[str, Poly, list[Part]]]:
+        """Each body that has weights of its own: what its paths begin with, how many sets it has, what it is in."""
+        node = self.node
+        for variant in range(len(node.bodies)):
+            mine = [part for number, part in runs.items() if node.runs(number) == variant]
+            share = ONE if node.shared else self.count if len(node.bodies) == 1 else Poly.of(len(mine))
+            if mine:
+                yield "" if len(node.bodies) == 1 else f"{variant}.", share, mine
+
+    def _weights(self, runs: Mapping[int, Part]) -> dict[str, tuple[Poly, bool]]:
+        weights: dict[str, tuple[Poly, bool]] = {}
+        for prefix, share, mine in self._variants(runs):
+            for path, (items, frozen) in mine[-1].weights.items():
+                weights.setdefault(prefix + path, (items * share, frozen))
+        return weights
+
+    def _parts(self, runs: Mapping[int, Part]) -> tuple[Part, ...]:
+        """Those of one name are taken together, in the order of the passes; of several in one pass each for itself."""
+        found: dict[tuple[object, ...], dict[int, Part]] = {}
+        order: list[tuple[object, ...]] = []
+        for number, run in runs.items():
+            times: Counter[tuple[str, str, str]] = Counter()
+            mine = []
+            for part in run.parts if run.unlike else [_times(part, run.count, run.sets) for part in run.parts]:
+                name = part.name, part.kind, part.what
+                mine.append((*name, times[name]))
+                times[name] += 1
+                found.setdefault(mine[-1], {})[number] = part
+            at = len(order)
+            for key in reversed(mine):  # what others do not have goes before what follows it
+                if key in order:
+                    at = order.index(key)
+                else:
+                    order.insert(at, key)
+        return tuple(self.together(found[key]) for key in order)
+
+
+def _times(part: Part, count: Poly, sets: Poly) -> Part:
+    """So many runs of it, with so many sets of weights."""
+    if count == ONE:
+        return part
+    return replace(
+        part,
+        work=part.work.times(count),
+        weights={path: (items * sets, frozen) for path, (items, frozen) in part.weights.items()},
+        steps=part.steps * count,
+        count=part.count * count,
+        sets=part.sets * sets,
+        parts=tuple(_times(inner, count, sets) for inner in part.parts) if part.unlike else part.parts,
+    )
+
+
+def _but_gradients(part: Part) -> Part:
+    """Of the first pass there may be fewer gradients than of the others, which makes it no other pass."""
+    work = replace(part.work, back=ZERO, kept_back=ZERO)
+    return replace(part, work=work, parts=tuple(map(_but_gradients, part.parts)))
 
 
 ROUNDS = 3  # passes after which what goes round has taken each of the forms that it takes
@@ -415,15 +508,6 @@ def _forms(routes: Routes) -> list[Form]:
     for route in routes:
         if route.form not in found:
             found.append(route.form)
-    return found
-
-
-def needed(graph: Graph) -> set[int]:
-    """The values that some result hangs on. What nothing reads need not run, and is not counted."""
-    found = {output.value.id for output in graph.outputs}
-    for node in reversed(graph.nodes):
-        if any(out.id in found for out in makes(node)):
-            found |= {value.id for value in reads(node)}
     return found
 
 
