@@ -528,10 +528,9 @@ class TorchBody(Body):
             return keywords[0]
         words = sorted({word for own in keywords for word in own})
         for plan, own in zip(plans, keywords, strict=True):
-            plan.wants_device = plan.wants_device or any(word.startswith("device=") for word in words)
             plan.wants_dtype = plan.wants_dtype or any(word.startswith("dtype=") for word in words)
             lacking = [word.partition("=")[0] for word in words if word not in own]
-            plan.unused |= {name: None for name in lacking if name not in ("device", "dtype")}
+            plan.unused |= {name: None for name in lacking if name != "dtype"}
         return words
 
     def _step_loop(
