@@ -435,7 +435,7 @@ class Program:
                     node.op,
                     tuple(canon.value(v) for v in node.operands),
                     tuple(canon.axis(a) for a in node.axes),
-                    tuple(canon.axis(a) for a in node.made),
+                    canon.core(node.made),
                     tuple(canon.axis(a) for a in node.each),
                     None if node.mask is None else canon.value(node.mask),
                     None if node.seen is None else canon.term(node.seen.term),

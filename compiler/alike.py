@@ -72,6 +72,8 @@ class _Pair:
         for a, b in zip(one.nodes, other.nodes, strict=True):
             self.nodes(a, b)
         for x, y in zip(one.outputs, other.outputs, strict=True):
+            if one.target:  # made in Python, by no node
+                self.new(x.value, y.value)
             self.value(x.value, y.value)
             self.all(x.axes, y.axes)
         for mine_, theirs_ in list(self.axes.items()):
@@ -121,8 +123,7 @@ class _Pair:
         if one.mask is not None and other.mask is not None:
             self.value(one.mask, other.mask)
         for mine, theirs in ((one.axes, other.axes), (one.made, other.made), (one.each, other.each)):
-            self.all(mine, theirs)
-            self._built(mine, theirs)
+            self._built(*self.all(mine, theirs))
         for name in one.options:
             self.static(one.options[name], other.options[name])
         self.new(one.out, other.out)
@@ -187,13 +188,15 @@ class _Pair:
         if self.axes.setdefault(one, other) != other or self.back.setdefault(other, one) != one:
             raise _Differs("two of its axes are one")
 
-    def all(self, one: Sequence[Axis], other: Sequence[Axis]) -> None:
+    def all(self, one: Sequence[Axis], other: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
+        """Those that the calls do not lift over, one for one."""
         mine = [axis for axis in one if axis not in self.lifted]
         theirs = [axis for axis in other if axis not in self.lifted_there]
         if len(mine) != len(theirs):
             raise _Differs(_OTHERWISE)
         for a, b in zip(mine, theirs, strict=True):
             self.axis(a, b)
+        return mine, theirs
 
     def static(self, one: Static, other: Static) -> None:
         match one, other:

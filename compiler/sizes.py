@@ -78,11 +78,17 @@ def mentions(static: Static) -> tuple[set[int], set[int]]:
 
 def open_width(static: Static, told: Container[int] = ()) -> Axis | None:
     """The first width in it that has no size before a run; `told`: ids of axes that get one nevertheless."""
-    for axis in axes_in(static):
-        if axis.extent is None and axis.id not in told:
-            found = open_width(axis.size, told) if axis.size is not None else axis if axis.is_width else None
-            if found is not None:
-                return found
+    seen: set[int] = set()
+    todo = [*reversed(axes_in(static))]
+    while todo:
+        axis = todo.pop()
+        if axis.extent is not None or axis.id in told or axis.id in seen:
+            continue
+        seen.add(axis.id)
+        if axis.size is not None:
+            todo += reversed(axes_in(axis.size))
+        elif axis.is_width:
+            return axis
     return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph import Apply, Call, Constant, Graph, Input, Node, Repeat, Scan, Value
+from ..graph import Apply, Call, Constant, Graph, Input, Node, Repeat, Scan, Value, owns
 from ..static import Literal, known
 
 
@@ -33,7 +33,9 @@ class _Folder:
             self.replaced.setdefault(id(graph), []).append(self._memo[key])
         return self._memo[key]
 
-    def _fold(self, graph: Graph, given: dict[int, bool]) -> Graph:
+    def _fold(self, graph: Graph, given: dict[int, bool], unlike: frozenset[str] = frozenset()) -> Graph:
+        """unlike: calls that share weights, and so one class, but are not all given the same truths."""
+        ways: dict[str, set[object]] = {}
         settled: dict[int, bool] = {}  # value -> the truth that it is
         same: dict[int, Value] = {}  # value -> the one that it equals
         nodes: list[Node] = []
@@ -74,6 +76,10 @@ class _Folder:
                 case Call():
                     args = tuple(map(now, node.args))
                     fixed = () if node.graph.target else truths(args)  # what the user wrote takes all that it declares
+                    if owns(node.graph):
+                        ways.setdefault(node.name, set()).add(fixed)
+                    if node.name in unlike:
+                        fixed = ()
                     taken = dict(fixed)
                     node = replace(
                         node,
@@ -94,6 +100,8 @@ class _Folder:
                 case _:
                     pass
             nodes.append(node)
+        if found := frozenset(name for name, some in ways.items() if len(some) > 1) - unlike:
+            return self._fold(graph, given, unlike | found)
         outputs = tuple(replace(output, value=now(output.value)) for output in graph.outputs)
         if not same and not given and all(a is b for a, b in zip(nodes, graph.nodes, strict=True)):
             return graph

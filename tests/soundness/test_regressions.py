@@ -329,6 +329,28 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "    return dot[q](softmax[q](s), broadcast[q](tanh(P))) + mean[q](z)\n}\n",
         {"z": (3, 2), "s": (3,)},
     ),
+    # Calls of one set of weights were refused (E0414), or checked and not emitted: what a call lifts over, or is given
+    # as a table or as a known truth, made two bodies of one.
+    "a share given a table, and data": (
+        "width q\ndepth d = 3\nblock f(x: [q, d], scale: [q]) -> [q, d] {\n"
+        "    return linear.a[d -> d](x) * broadcast[d](scale)\n}\n"
+        "model net(x: [q, d], y: [q]) -> [q, d] {\n    share g = f\n    return g(g(x, cos(q / 3)), y)\n}\n",
+        {"x": (4, 3), "y": (4,)},
+    ),
+    "a share whose index is lifted over": (
+        "width q\ndepth d = 3, e = 2\nblock f(x: [d], by: [q]) -> [q] {\n"
+        "    at = index[d](int(floor(abs(by))) % |d|)\n    return linear.a[d -> d](x)[d = at]\n}\n"
+        "model net(x: [d], y: [q], z: [q, e]) -> [q, e] {\n    share g = f\n"
+        "    return g(x, z) + broadcast[e](g(x, y))\n}\n",
+        {"x": (3,), "y": (4,), "z": (4, 2)},
+    ),
+    "a share with a mask that is known, and one that is not": (
+        "width q\nwidth k like q\ndepth d = 3\nblock f(x: [q, d], m: bool[q, k]) -> [q, d] {\n"
+        "    y = linear.v[d -> d](x)\n"
+        "    return dot[k](softmax[k](dot[d](x, y[q as k]) where m), y[q as k])\n}\n"
+        "model net(x: [q, d]) -> [q, d] {\n    share g = f\n    x = g(x, k <= q or true)\n    return g(x, k <= q)\n}\n",
+        {"x": (4, 3)},
+    ),
 }  # fmt: skip
 
 
@@ -482,3 +504,20 @@ def test_what_a_branch_binds_is_known_where_the_const_is() -> None:
     with pytest.raises(attnc.AttnError, match="which branch `f` takes depends on const `n`, which has no value"):
         spec.block("f")
     np.testing.assert_allclose(attnc.loads(text, sizes={"n": 1}).block("f").numpy()(x), np.tanh(x))
+
+
+def test_calls_of_one_set_of_weights_may_lift_an_op_of_the_users_own_unlike() -> None:
+    spec = attnc.loads(
+        'width q, k\ndepth d = 2\nop twice(x: [d]) -> [d] = "nowhere:twice"\n'
+        "block f(x: [d]) -> [d] {\n    return linear.a[d -> d](twice(x))\n}\n"
+        "model net(x: [q, d], y: [q, k, d]) -> (a: [q, d], b: [q, k, d]) {\n"
+        "    share g = f\n    return g(x), g(y)\n}\n"
+    )
+    assert not spec.warnings and list(spec.model("net").weights) == ["g.a.weight", "g.a.bias"]
+
+
+def test_a_chain_of_sizes_that_are_used_twice() -> None:
+    """Each was looked into twice, and so what it hangs on: 2 ^ 60 times in all."""
+    lines = ["depth a0 = 3", *(f"depth a{i + 1} = a{i} * a{i}" for i in range(60))]
+    found = attnc.check("\n".join([*lines, "block f(x: [a0]) -> [a0] {\n    return x\n}\n"]))
+    assert [one.message for one in found if one.severity is attnc.Severity.ERROR] == ["this number is too large"]
