@@ -150,7 +150,7 @@ def average(x: Array, axes: int) -> Array:
     if x.dtype.itemsize < 4:  # a sum of half precision would overflow
         return np.asarray(x.mean(over, keepdims=True))
     total: Array = np.add.reduce(x, over, keepdims=True)
-    total /= math.prod(x.shape[-axes:])
+    total /= max(math.prod(x.shape[-axes:]), 1)
     return total
 
 
@@ -159,7 +159,7 @@ def mean_square(x: Array, axes: int) -> Array:
     if axes > 1 or x.dtype.itemsize < 4:
         return average(x * x, axes)
     total: Array = np.vecdot(x, x)[..., None]
-    total /= x.shape[-1]
+    total /= max(x.shape[-1], 1)
     return total
 
 

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity, error
 from ..dsl.source import Span
+from .axes import Axis
 from .graph import Apply, Call, Graph, Repeat, Scalar, Scan
+from .names import listed
 from .rewrites import pad_ragged
 from .session import Reporter
+from .static import axes_in
 
 
 def refuse_ragged(reporter: Reporter, decl: s.AxisDecl, *, in_block: bool = False) -> bool:
@@ -50,7 +53,7 @@ def _by_hand(graph: Graph) -> Iterator[Diagnostic]:
     """Warnings for inputs of a model that say for each item of a ragged width whether it is real."""
     for entry in graph.inputs if graph.kind == "model" else ():
         axes = entry.value.type.axes
-        if entry.value.type.element is not Scalar.BOOL or len(axes) != 1 or not axes[0].ragged:
+        if entry.value.type.element is not Scalar.BOOL or len(axes) != 1 or not (told := _told(axes[0])):
             continue
         place = next(_masks(graph, {entry.value.id}), None)
         if place is not None:
@@ -60,9 +63,24 @@ def _by_hand(graph: Graph) -> Iterator[Diagnostic]:
                 f"`{entry.name}` masks the ragged width `{name}` by hand: its padding is left out already",
                 entry.value.span,
                 related=[(place, f"a mask over `{name}` or a copy of it")],
-                help=f"leave `{entry.name}` out; the model is given `{name}_lengths` instead",
+                help=f"leave `{entry.name}` out; the model is given {listed(told)} instead",
                 severity=Severity.WARNING,
             )
+
+
+def _told(axis: Axis) -> list[str]:
+    """The lengths that say which items of a ragged width are real: a derived width is ragged if its parts are."""
+    found: dict[str, None] = {}
+    seen: set[Axis] = set()
+    todo = [axis]
+    while todo:
+        part = todo.pop()
+        if part.ragged:
+            found[f"{part.name}_lengths"] = None
+        elif part.size is not None and part not in seen:
+            seen.add(part)
+            todo += reversed(axes_in(part.size))
+    return list(found)
 
 
 def _masks(graph: Graph, tainted: set[int]) -> Iterator[Span | None]:

@@ -74,7 +74,7 @@ def reduce(op: str, x: Arr, mask: Arr | None, axes: Sequence[str], sizes: Mappin
         least = np.iinfo(np.int64).min if op != "min" else np.iinfo(np.int64).max
     data = np.where(keep, data, least)
     if op == "argmax":
-        return Arr(data.argmax(at[0]), rest)
+        return Arr(data.argmax(at[0]) if data.size else data.sum(at[0]).astype(int), rest)
     if op == "logsumexp":
         top = data.max(at, keepdims=True)
         return Arr(np.log(np.exp(data - top).sum(at)) + top.squeeze(at), rest)
