@@ -315,7 +315,8 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
     x = body.align(x, (*order, vocab))
     smooth = "" if smoothing in ZERO else f", label_smoothing={body.static(smoothing).text}"
     if same:
-        if "spend" in node.options:  # rewrites/spend_logits.py
+        # rewrites/spend_logits.py; what is the same for all classes would be written to in one place
+        if "spend" in node.options and vals[0].has(vocab):
             body.helper("cross_entropy")
             smooth = smooth.replace("label_smoothing", "smoothing")
             return body.combine([x, ids], Code(f"cross_entropy({x.text}, {ids.text}{smooth})"), order, out)

@@ -677,7 +677,9 @@ def scan(s: Scope) -> Val | None:
 
     def run(env: Env) -> list[Arr]:
         given = {name: val.run(env) for name, val in args.items()}
+        reals = {f.name for f in unit.formals if f.val.element == "real"}
         state = {name: arr.full(declared[name], env.sizes) for name, arr in given.items() if name in states}
+        state = {name: Arr(arr.data * 1.0, arr.axes) if name in reals else arr for name, arr in state.items()}
         kept: list[list[Arr]] = [[] for _ in unit.results]
         for at in range(env.sizes[axis_name]):
             now = dict(given)

@@ -521,3 +521,15 @@ def test_a_chain_of_sizes_that_are_used_twice() -> None:
     lines = ["depth a0 = 3", *(f"depth a{i + 1} = a{i} * a{i}" for i in range(60))]
     found = attnc.check("\n".join([*lines, "block f(x: [a0]) -> [a0] {\n    return x\n}\n"]))
     assert [one.message for one in found if one.severity is attnc.Severity.ERROR] == ["this number is too large"]
+
+
+def test_logits_that_are_the_same_for_all_classes_are_not_spent() -> None:
+    model = attnc.loads(
+        "width t\ndepth key = 3, d = 4\n"
+        "block f(x: [d], y: [d, key]) -> [key] {\n    return dot[d](x, y)\n}\n"
+        "model net(x: [t, d], ids: key[t]) -> [t] {\n"
+        "    return cross_entropy[key](f(x, broadcast[key](x)), ids)\n}\n"
+    ).model("net")
+    x, ids = np.arange(8.0).reshape(2, 4), np.array([0, 2])
+    np.testing.assert_allclose(model.numpy()(x, ids), np.log(3) * np.ones(2))
+    np.testing.assert_allclose(model.torch(dtype="float64")(torch.tensor(x), torch.tensor(ids)), np.log(3) * np.ones(2))
