@@ -876,7 +876,7 @@ def _attend(s: Scope) -> Val | None:
     upto = dict(mask.support) if mask is not None else {}
     shares = Val("", (), lambda env: number(0), support=tuple(upto.items()))
     reach: frozenset[Axis] | None = frozenset()
-    for part in [*vals[:1], *vals[1:]]:
+    for part in [*vals, *([mask] if mask is not None else [])]:
         one = bounded(s, [k], [part, shares])
         reach = None if reach is None or one is None else reach | one  # type: ignore[operator]
     given = ", ".join(val.text for val in vals) + (f", mask = {mask.text}" if mask is not None else "")
