@@ -68,11 +68,13 @@ class Given:
     families: of the axes whose run-time size tells how many items there are.
     consts:   those without a value, each with what it is given in terms of the outermost graph.
     telling:  those that are given a run-time size, which tells how many items there are.
+    wanted:   the axis that a bound is wanted of, where what is left out of a sum has several.
     """
 
     families: frozenset[int] = frozenset()
     consts: frozenset[tuple[Const, Static]] = frozenset()
     telling: frozenset[Const] = frozenset()
+    wanted: Axis | None = None
 
     def inside(self, node: Call | Scan) -> Given:
         """The same for the graph that is called here."""
@@ -81,7 +83,8 @@ class Given:
         open = [(formal, static) for formal, static in node.consts if formal.value is None]
         consts = frozenset((formal, found) for formal, static in open if (found := self.outermost(static)) is not None)
         telling = frozenset(formal for formal, static in open if counted(static, None, self))
-        return Given(frozenset(families), consts, telling)
+        wanted = next((formal for formal, actual in node.axes if actual == self.wanted), None)
+        return Given(frozenset(families), consts, telling, self.wanted if self.wanted in node.graph.lifted else wanted)
 
     def outermost(self, static: Static) -> Static | None:
         """A number with what its consts are given put in; None if that is too long to reason with."""
@@ -123,8 +126,14 @@ def everything(text: str, span: Span | None, *reaches: Reach, again: bool = Fals
 
 def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnostic | None:
     """The diagnostic of a claim that does not hold, or None if it is proved. `axis` is one of the graph's own."""
+    found = _leak(graph, output, axis, span, Given(frozenset({axis.family})))
+    if found is None or _leak(graph, output, axis, span, Given(frozenset({axis.family}), wanted=axis)) is None:
+        return None
+    return found
+
+
+def _leak(graph: Graph, output: int, axis: Axis, span: Span, given: Given) -> Diagnostic | None:
     analysis = _Analysis({}, PROOF)
-    given = Given(frozenset({axis.family}))
     inputs = [
         Info(
             {
@@ -423,7 +432,7 @@ class Step:
                 turned = next((b for (b, a) in support if a == d.axis and b not in axes), None)
                 hint = f": its mask keeps `{turned.name} <= {name}`, is it turned round?" if turned else ""
                 return TOP, f"`{shown}` reads every `{name}`{hint}"
-            axis, k = min(found, key=lambda item: item[1])
+            axis, k = min(found, key=lambda item: (item[0] != self.given.wanted, item[1]))
             return Digit(axis, d.offset + k), f"`{shown}` reads `{name}` up to `{axis.name}`" + (f" + {k}" if k else "")
 
         out: Reach = {}

@@ -426,8 +426,8 @@ model net(x: [seq, d]) -> [seq, d] {
         "one set of weights, used in two ways",
         """
         All calls of `share f = block` have one set of weights, and so have the passes of a `shared` repeat: they are
-        the same computation, of other values. A const that decides what is computed, another branch of an `if`, or a
-        formula of indices where another call gives data makes it another one. What differs may be an argument instead.
+        the same computation, of other values. A const that decides what is computed, or another branch of an `if`,
+        makes it another one. What differs may be an argument instead.
         """,
         """
 width seq

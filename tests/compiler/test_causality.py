@@ -102,3 +102,25 @@ block three(x: [s, u]) -> (a: [s, u] causal u, b: [s], c: [s, u] causal s) {
         name: [[axis.name for axis in out.causal] for out in program.graph(name).outputs] for name in ("one", "three")
     }
     assert proved == {"one": [["s", "u"]], "three": [["u"], [], ["s"]]}
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_of_several_bounds_each_may_be_claimed(inside: bool) -> None:
+    """What is read up to one axis and up to another is causal along both, in a block too."""
+    body = "    s = broadcast[T, U](mean[d](x))\n    return dot[P](softmax[P](s where MASK), x)\n}\n"
+    block = "block see[a: width, b: width like a, c: width like a](x: [c, d]) -> [a, b, d] {\n" + body
+    own = body.replace("T", "t").replace("U", "u").replace("P", "p").replace("MASK", "M1")
+    of_block = block.replace("T", "a").replace("U", "b").replace("P", "c").replace("MASK", "M2")
+
+    def errors(bound: str, axis: str) -> list[str]:
+        mine, theirs = bound.format("t", "u", "p"), bound.format("a", "b", "c")
+        head = f"model net(x: [p, d]) -> [t, u, d] causal {axis} {{\n"
+        model = head + ("    return see[t, u, p](x)\n}\n" if inside else own.replace("M1", mine))
+        text = "width t\nwidth u like t\nwidth p like t\ndepth d = 2\n" + of_block.replace("M2", theirs) + model
+        return [one.code for one in attnc.check(text) if one.severity is attnc.Severity.ERROR]
+
+    for axis in "tu":
+        assert errors("{2} <= {0} and {2} <= {1}", axis) == []
+    assert errors("{2} <= {0} + 1 and {2} <= {1}", "t") == ["E0701"]
+    assert errors("{2} <= {0} + 1 and {2} <= {1}", "u") == []
+    assert errors("{2} <= {0}", "u") == ["E0701"]
