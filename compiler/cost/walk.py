@@ -424,7 +424,7 @@ class _Passes:
                 return figures[0] * (self.count if left or len(some) == self.passes else Poly.of(len(some)))
             return total(figures) + figures[-1] * left
 
-        sizes = {size for part in some for size in part.work.experts}
+        sizes = dict.fromkeys(size for part in some for size in part.work.experts)
         experts = {size: summed([part.work.experts.get(size, ZERO) for part in some]) for size in sizes}
         first, *others = (tuple(map(_but_gradients, part.parts)) for part in some)
         unlike = any(part.unlike for part in some) or any(parts != first for parts in others)
