@@ -151,7 +151,7 @@ def _inside(
                 yield from _inside(node.graph, here, (*names, segment(graph, node, weightless)), weightless)
             case Repeat():
                 for number in _passes(node):
-                    body = node.bodies[node.variant[int(number)] if number and len(node.bodies) > 1 else 0]
+                    body = node.bodies[node.runs(int(number or 0))]
                     yield from _inside(body, here, (*names, node.name, *([number] if number else [])), weightless)
             case _:
                 pass
@@ -227,7 +227,7 @@ def _search(
                 for number in _passes(node):
                     rest = segments[2:] if number else segments[1:]
                     if not number or segments[1:2] == [number]:
-                        body = node.bodies[node.variant[int(number)] if number and len(node.bodies) > 1 else 0]
+                        body = node.bodies[node.runs(int(number or 0))]
                         own_names = (*names, node.name, *([number] if number else []))
                         yield from _search(body, rest, here, own_names, skipped, weightless)
             case _:

@@ -94,10 +94,10 @@ class Arguments(CallFrame):
             lifted.update(dict.fromkeys(axis for axis in wire.axes if axis not in actuals))
             put_in = self._put_in(formal.name.text, wire)
             inside = replace(wire, span=formal.name.span) if put_in else _inside(wire, formal, wanted, actuals)
-            if self.shared is not None and inside.role is Role.TABLE and inside.element is Scalar.REAL:
-                inside = replace(inside, role=Role.WEIGHT)  # of one kind for all calls: others may give it data
-            if wire.static is not None and formal.name.text in self.spread:
-                inside = replace(inside, role=Role.WEIGHT)  # at another call it is no number
+            table = self.shared is not None and inside.role is Role.TABLE and inside.element is Scalar.REAL
+            number = wire.static is not None and formal.name.text in self.spread
+            if table or number:
+                inside = replace(inside, role=Role.WEIGHT)  # at another call of the same weights it may be data
             inputs.append((formal, inside))
         frame.lifted = tuple(lifted)
         if not good:

@@ -126,13 +126,15 @@ def everything(text: str, span: Span | None, *reaches: Reach, again: bool = Fals
 
 def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnostic | None:
     """The diagnostic of a claim that does not hold, or None if it is proved. `axis` is one of the graph's own."""
-    found = _leak(graph, output, axis, span, Given(frozenset({axis.family})))
-    if found is None or _leak(graph, output, axis, span, Given(frozenset({axis.family}), wanted=axis)) is None:
+    given = Given(frozenset({axis.family}))
+    found = _first_leak(graph, output, axis, span, given)
+    if found is not None and _first_leak(graph, output, axis, span, replace(given, wanted=axis)) is None:
         return None
     return found
 
 
-def _leak(graph: Graph, output: int, axis: Axis, span: Span, given: Given) -> Diagnostic | None:
+def _first_leak(graph: Graph, output: int, axis: Axis, span: Span, given: Given) -> Diagnostic | None:
+    """What a result reads after its own item, in the order of the proof; None if that is nothing."""
     analysis = _Analysis({}, PROOF)
     inputs = [
         Info(

@@ -90,7 +90,7 @@ def _collect(graph: Graph, memo: dict[int, list[WeightSpec]]) -> list[WeightSpec
                         nest(f"{node.name}.", specs)
                 else:
                     for number in range(count):
-                        nest(f"{node.name}.{number}.", inner[node.variant[number] if len(inner) > 1 else 0])
+                        nest(f"{node.name}.{number}.", inner[node.runs(number)])
     memo[id(graph)] = list(found.values())
     return memo[id(graph)]
 

@@ -6,17 +6,16 @@ graph; here stand the complaints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity, error
 from ..dsl.source import Span
-from .axes import Axis
 from .graph import Apply, Call, Graph, Repeat, Scalar, Scan
 from .names import listed
 from .rewrites import pad_ragged
 from .session import Reporter
-from .static import axes_in
+from .sizes import with_parts
 
 
 def refuse_ragged(reporter: Reporter, decl: s.AxisDecl, *, in_block: bool = False) -> bool:
@@ -45,15 +44,23 @@ def complaints(graph: Graph) -> list[Diagnostic]:
     """Of one model or block with ragged widths: ops that cannot leave padding out, and masks that do so by hand."""
     if not any(axis.ragged for axis in graph.axes):
         return []
-    _, problems = pad_ragged(graph)
-    return [*problems, *_by_hand(graph)]
+    padded, problems = pad_ragged(graph)
+    lengths = {entry.length_of.family: entry.name for entry in padded.inputs if entry.length_of is not None}
+    return [*problems, *_by_hand(graph, lengths)]
 
 
-def _by_hand(graph: Graph) -> Iterator[Diagnostic]:
-    """Warnings for inputs of a model that say for each item of a ragged width whether it is real."""
+def _by_hand(graph: Graph, lengths: Mapping[int, str]) -> Iterator[Diagnostic]:
+    """Warnings for inputs of a model that say for each item of a ragged width whether it is real.
+
+    lengths: the inputs that do say it, by the family of their width. A derived width is ragged if a part of it is.
+    """
     for entry in graph.inputs if graph.kind == "model" else ():
         axes = entry.value.type.axes
-        if entry.value.type.element is not Scalar.BOOL or len(axes) != 1 or not (told := _told(axes[0])):
+        if entry.value.type.element is not Scalar.BOOL or len(axes) != 1:
+            continue
+        parts = {part.family for part in with_parts({axes[0]})}
+        told = [name for family, name in lengths.items() if family in parts]
+        if not told:
             continue
         place = next(_masks(graph, {entry.value.id}), None)
         if place is not None:
@@ -66,21 +73,6 @@ def _by_hand(graph: Graph) -> Iterator[Diagnostic]:
                 help=f"leave `{entry.name}` out; the model is given {listed(told)} instead",
                 severity=Severity.WARNING,
             )
-
-
-def _told(axis: Axis) -> list[str]:
-    """The lengths that say which items of a ragged width are real: a derived width is ragged if its parts are."""
-    found: dict[str, None] = {}
-    seen: set[Axis] = set()
-    todo = [axis]
-    while todo:
-        part = todo.pop()
-        if part.ragged:
-            found[f"{part.name}_lengths"] = None
-        elif part.size is not None and part not in seen:
-            seen.add(part)
-            todo += reversed(axes_in(part.size))
-    return list(found)
 
 
 def _masks(graph: Graph, tainted: set[int]) -> Iterator[Span | None]:

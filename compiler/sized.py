@@ -6,12 +6,12 @@ runs needs them (D1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from ..dsl.diagnostic import AttnError, Diagnostic, error
 from .axes import Axis
 from .graph import Apply, Call, Constant, Graph, Node, Parameter, Repeat, Scan, Weight, values_of
-from .sizes import solved
+from .sizes import solved, with_parts
 from .static import Static, axes_in
 
 
@@ -82,7 +82,7 @@ def _untold(graph: Graph) -> list[Axis]:
     while new := {axis.family for axis in open for whole in given if _tells(whole, axis, open, told)} - told:
         told |= new
     needed = _needed(graph, {})
-    needed = _with_parts(needed, lambda axis: axis.family not in told)
+    needed = with_parts(needed, lambda axis: axis.family not in told)
     return [axis for axis in open if axis.family not in told and axis in needed]
 
 
@@ -105,19 +105,8 @@ def _needed(graph: Graph, known: dict[int, set[Axis]]) -> set[Axis]:
             found |= {actual.get(axis, axis) for axis in _needed(node.graph, known)}
         elif isinstance(node, Repeat):
             found = found.union(*(_needed(body, known) for body in node.bodies))
-    known[id(graph)] = _with_parts(found, set(graph.axes[graph.params :]).__contains__)  # no caller has its own
+    known[id(graph)] = with_parts(found, set(graph.axes[graph.params :]).__contains__)  # no caller has its own
     return known[id(graph)]
-
-
-def _with_parts(axes: set[Axis], open: Callable[[Axis], bool]) -> set[Axis]:
-    """These, and what those of them that are open and derived are made of."""
-    found, left = set(axes), list(axes)
-    while left:
-        axis = left.pop()
-        if axis.size is not None and axis.extent is None and open(axis):
-            found |= (new := set(axes_in(axis.size)) - found)
-            left += new
-    return found
 
 
 def _statics(node: Node) -> Iterable[Static]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -90,6 +90,17 @@ def open_width(static: Static, told: Container[int] = ()) -> Axis | None:
         elif axis.is_width:
             return axis
     return None
+
+
+def with_parts(axes: set[Axis], open: Callable[[Axis], bool] = lambda axis: True) -> set[Axis]:
+    """These, and what those of them that are open and derived are made of, where that has no size before a run."""
+    found, left = set(axes), list(axes)
+    while left:
+        axis = left.pop()
+        if axis.size is not None and axis.extent is None and open(axis):
+            found |= (new := set(axes_in(axis.size)) - found)
+            left += new
+    return found
 
 
 def solved(whole: Axis, part: Axis) -> Static | None:

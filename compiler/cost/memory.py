@@ -298,7 +298,7 @@ class _Frame:
         made: tuple[Result, ...] = ()
         stays = frozenset(self.root[arg.id] for arg in node.args[node.carried :])  # the others: bound anew by each pass
         for number in range(passes):
-            body = node.bodies[node.variant[number] if len(node.bodies) > 1 else 0]
+            body = node.bodies[node.runs(number)]
             scope = self.meter.scope.turn(node.index, Poly.of(number))
             found = _graph(body, scope, values, real, graded)
             every.append(found)

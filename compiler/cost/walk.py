@@ -328,7 +328,7 @@ class _Inside:
         walk = replace(self.walk, track=frozenset())  # routes are followed through one pass alone, below
         for number in range(passes):
             scope = self.meter.scope.turn(node.index, Poly.of(number))
-            body = node.bodies[node.variant[number] if len(node.bodies) > 1 else 0]
+            body = node.bodies[node.runs(number)]
             first = [Fact(NOTHING, fact.graded, fact.data) for fact in carried]
             around = [Fact(fact.index, fact.graded, fact.data) for fact in outside]
             memory = self.memory and self.memory.passes[-1 if single else number]

@@ -426,8 +426,9 @@ model net(x: [seq, d]) -> [seq, d] {
         "one set of weights, used in two ways",
         """
         All calls of `share f = block` have one set of weights, and so have the passes of a `shared` repeat: they are
-        the same computation, of other values. A const that decides what is computed, or another branch of an `if`,
-        makes it another one. What differs may be an argument instead.
+        the same computation, of other values. A const that decides what is computed, another branch of an `if`, or
+        reals that the block makes of a mask or of whole numbers, which hang on indices alone at one call and on data at
+        another, make it another one. What differs may be an argument instead.
         """,
         """
 width seq

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import attnc
 from attnc.compiler.cost.bill import Cost
@@ -33,10 +34,11 @@ def cost(body: str, seq: int = 16) -> Cost:
     return attnc.loads(text).model("net").cost(seq=seq)
 
 
-def rows(found: Cost) -> dict[str, tuple[int, int, int, int]]:
+def rows(found: Cost) -> dict[str, tuple[int, ...]]:
     """By their paths: of how many runs, parameters, multiply-adds, peak."""
     names = "times", "parameters", "macs", "peak"
-    return {part["path"]: tuple(part[name]["value"] for name in names) for part in data(found)["parts"]}  # type: ignore
+    parts: Any = data(found)["parts"]
+    return {part["path"]: tuple(part[name]["value"] for name in names) for part in parts}
 
 
 def test_each_kind_of_pass_has_its_lines() -> None:
