@@ -577,7 +577,7 @@ def finish(
             axes[axis] = frozenset({"*"})
         if len(axes) > 5 or not s.fits(axes):
             return None
-        deps = [args[f] for f in (args if added else sorted(val.deps)) if f in args]
+        deps = [args[f] for f in sorted(_hangs_on(unit, val) if added else val.deps) if f in args]
         touches = any(s.tells(axis) or axis.family == s.gen.stream for axis in actual.values()) or unit.foreign
         reaches = [arg.reach for arg in deps]
         reach = None if touches or any(r is None for r in reaches) else frozenset().union(*reaches)  # type: ignore[arg-type]
@@ -616,6 +616,15 @@ def finish(
     return last
 
 
+def _hangs_on(unit: Unit, result: Val) -> frozenset[str]:
+    """The formals that a result of a scan hangs on: those of a state too, where it hangs on that."""
+    found, before = result.deps, frozenset[str]()
+    while found != before:
+        before = found
+        found = found.union(*(other.val.deps for other in unit.results if other.name in found))
+    return found
+
+
 @row("share", 5)
 def share(s: Scope) -> Val | None:
     """One set of weights for several calls."""
@@ -626,7 +635,7 @@ def share(s: Scope) -> Val | None:
     name, id = s.gen.fresh("sh"), next(s.gen.ids)
     s.flush()
     place = len(s.stmts)
-    bound = bind_axes(s, unit)  # the backends want one and the same for both
+    bound = bind_axes(s, unit)
     first = call(s, unit, (name, id), bound) if bound is not None else None
     if first is None:
         return None
@@ -634,7 +643,11 @@ def share(s: Scope) -> Val | None:
     if not any(first is val for val in s.vals):
         s.bind(first)
     s.tag("share")
-    return call(s, unit, (name, id), bound)
+    again = bind_axes(s, unit) if s.chance(0.5) else None
+    assert bound is not None
+    if again is None or any(again.actual[name] != axis for name, axis in bound.actual.items() if not axis.width):
+        again = bound  # weights run along depths
+    return call(s, unit, (name, id), again)
 
 
 @row("scan", 5)

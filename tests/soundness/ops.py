@@ -615,6 +615,19 @@ def carries_mark(vals: Sequence[Val], axes: Sequence[Axis]) -> list[int]:
     return wrong
 
 
+def averages_wider(vals: Sequence[Val], axes: Sequence[Axis]) -> list[int]:
+    """The operands that W0508 warns of: sums to one over some of these, averaged over a width besides."""
+    wrong = []
+    for place, val in enumerate(vals):
+        others = [other for at, other in enumerate(vals) if at != place]
+        if not val.mark or not val.mark <= set(axes) or all(other.role <= WEIGHT for other in others):
+            continue
+        covered = val.mark.union(*(other.mark for other in others if other.mark <= set(axes)))
+        if any(axis.width and val.has(axis) and axis not in covered for axis in axes):
+            wrong.append(place)
+    return wrong
+
+
 @row("dot", 8)
 def dot(s: Scope) -> Val | None:
     first = s.find(lambda val: bool(val.mark) and val.role == DATA) if s.chance(0.85) else None
@@ -635,9 +648,9 @@ def dot(s: Scope) -> Val | None:
         vals.append(other)
     if not axes or not s.fits({axis for val in vals for axis in val.axes}):
         return None
-    for place in carries_mark(vals, axes):
+    while wrong := [*carries_mark(vals, axes), *averages_wider(vals, axes)]:
         s.tag("raw for D6")
-        vals[place] = s.raw(s.named(vals[place]))
+        vals[wrong[0]] = s.raw(s.named(vals[wrong[0]]))
     names = [axis.name for axis in axes]
     union = dict.fromkeys(axis for val in vals for axis in val.axes)
     supports = [pair for val in vals for pair in val.support]
@@ -883,6 +896,8 @@ def split(s: Scope) -> Val | None:
         x = s.input([whole, *s.random_axes(0, 1, lambda axis: axis not in (whole, *parts))])
     if x is None:
         return None
+    if not s.may_split(whole, parts):
+        return None
     s.draft.splits[frozenset(part.name for part in parts)] = (whole.name, tuple(part.name for part in parts))
     s.pin(whole, *parts)
     names = s.dims([parts])[0]
@@ -936,6 +951,7 @@ def merge(s: Scope) -> Val | None:
     if x is None:
         return None
     s.pin(whole, *parts)
+    s.draft.merges.add((whole.name, tuple(part.name for part in parts)))
     return merged(s, x, whole, parts)
 
 

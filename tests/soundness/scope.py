@@ -65,6 +65,7 @@ class Draft:
     pinned: set[str] = field(default_factory=set)
     met: set[frozenset[str]] = field(default_factory=set)
     splits: dict[frozenset[str], tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    merges: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)
     learns: bool = False
 
 
@@ -379,6 +380,13 @@ class Scope:
         names = tuple(part.name for part in parts)
         earlier = self.draft.splits.get(frozenset(names))
         return earlier is None or earlier[0] != whole.name or earlier[1] == names
+
+    def may_split(self, whole: Axis, parts: Sequence[Axis]) -> bool:
+        """What was merged in another order may come out on a line below."""
+        names = tuple(part.name for part in parts)
+        return not any(
+            made == whole.name and set(order) == set(names) and order != names for made, order in self.draft.merges
+        )
 
     def raw(self, val: Val) -> Val:
         return self.make(f"raw({val.text})", [val], lambda env, xs: xs[0], big=val.big, element=val.element)
