@@ -442,12 +442,14 @@ class Emitter(ABC):
                 if item.default is not None:
                     state.lead, state.thin = SOME, set(plan_axes(root, root.graph.inputs.index(item)))
         forward = self.program.forward
+        classes = [plan for plan in reversed(forward) if plan.owner is None]
+        methods = [plan for plan in reversed(forward) if plan.owner is not None]
         # What `prepare` keeps, and how it lies, is known before a step reads it.
         steps = sorted(self.program.plans[len(forward) :], key=lambda plan: plan.method.startswith("prepare"))
         for _ in range(100):
             before = [plan.state() for plan in self.program.plans]
             self.helpers.clear()
-            for plan in (*reversed(forward), *reversed(steps)):
+            for plan in (*classes, *methods, *reversed(steps)):
                 if plan.graph.kind != "op":
                     self.emit(plan)
             if [plan.state() for plan in self.program.plans] == before:

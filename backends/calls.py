@@ -57,6 +57,8 @@ class Calls(Layout):
                 val = self.array(val, formal, kind, table)
             if kind == "real":
                 val = self.real(val, table)
+            idle = [axis for axis in val.axes if axis not in (*formal, *spread) and axis not in val.thin]
+            val = self._first(val, idle)
             whole = (val.lead == FULL or not any_lead) and all(val.has(axis) for axis in spread)
             bare = val.lead == NONE and not any(axis in val.axes for axis in spread)
             lead = NONE if bare else FULL if whole else SOME
@@ -76,8 +78,9 @@ class Calls(Layout):
         for item, arg in zip(node.graph.inputs, node.args, strict=True):
             formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in node.graph.lifted}
             val = self.env[arg.id]
-            # No call lifts over an axis that the callee has of its own, but for one that only sizes hang on.
-            formal |= set(to_caller.values()) & val.thin - set(node.graph.lifted)
+            # No call lifts over an axis that the callee has of its own, but for one that only sizes hang on. What does
+            # not vary along such an axis may have it all the same.
+            formal |= set(to_caller.values()) & (val.thin | arg.type.thin) - set(node.graph.lifted)
             found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
         return tuple(found)
 
@@ -307,6 +310,10 @@ class Calls(Layout):
         formals = [
             [to_caller.get(a, a) for a in item.value.type.axes if a not in graph.lifted] for item in graph.inputs
         ]
+        named = set(to_caller.values()) - set(graph.lifted)
+        for place, (arg, formal) in enumerate(zip(node.args, formals, strict=True)):
+            unlike = named & arg.type.thin - {*formal, axis, *vals[place].thin}
+            vals[place] = self._first(vals[place], [a for a in vals[place].axes if a in unlike])
         spread: dict[Axis, None] = {}
         for val, formal in zip(vals, formals, strict=True):
             known = {*formal, axis, *(set(to_caller.values()) & val.thin - frozenset(graph.lifted))}

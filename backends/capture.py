@@ -122,9 +122,14 @@ def recorded(found: Found) -> Iterator[tuple[Graph, int]]:
                 found_in = graph.nodes[place]
                 assert isinstance(found_in, Repeat)  # graphs that are alike have the same nodes
                 alike.append(node.bodies[[body is inner for body in found_in.bodies].index(True)])
-        alike = [one for one in dict.fromkeys(alike) if len(one.nodes) == len(inner.nodes)]
+        alike = [one for one in dict.fromkeys(alike) if _outline(one) == _outline(inner)]
     places = [(i, j) for i, node in enumerate(found.graph.nodes) for j, x in enumerate(makes(node)) if x == found.value]
     yield from ((graph, makes(graph.nodes[i])[j].id) for graph in alike for i, j in places)
+
+
+def _outline(graph: Graph) -> list[tuple[str, str, int]]:
+    """What of two graphs is the same if their nodes stand for one another."""
+    return [(type(node).__name__, getattr(node, "op", ""), len(makes(node))) for node in graph.nodes]
 
 
 def everything(root: Graph) -> Iterator[Found]:

@@ -8,7 +8,7 @@ consts are parameters, lifted axes are leading dimensions like the batch, and a 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -36,6 +36,7 @@ from ..compiler.sizes import substitute
 from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, evaluate
 from ..compiler.wires import static_element
 from .helper_text import NUMPY, TORCH, helper_names
+from .homes import Homes, differing
 from .names import Namer, camel
 
 
@@ -190,11 +191,16 @@ class Plan:
     wants_device: bool = False
     wants_dtype: bool = False
     late: dict[Const, None] = field(default_factory=dict)  # consts that callers pass at each call (shared repeats)
-    # Of decoding (compiler/decode):
+    open: set[Axis] = field(default_factory=set)  # axes that calls of one module have in different sizes
     owner: Plan | None = None  # the class whose weights it uses: this is one of its methods besides `forward`
     method: str = "forward"
-    cached: bool = False  # it takes the cache
+    cached: bool = False  # of decoding (compiler/decode): it takes the cache
     _by_family: dict[tuple[int, ...], list[Axis]] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Plan:
+        """The class that this is a method of."""
+        return self if self.owner is None else self.owner.home
 
     @cached_property
     def _own(self) -> frozenset[Axis]:
@@ -243,7 +249,7 @@ class Plan:
 
     def static_size(self, axis: Axis) -> bool:
         """Whether every instance knows the size at build time."""
-        return all(axes.get(axis, axis).extent is not None for axes, _ in self.instances)
+        return axis not in self.open and all(axes.get(axis, axis).extent is not None for axes, _ in self.instances)
 
     def least(self, axis: Axis) -> int | None:
         """The smallest size of an axis over all instances, if all know it."""
@@ -300,10 +306,12 @@ class Program:
         self._names = Namer(helper_names((*TORCH, *NUMPY)))  # what the file may carry along keeps its names
         self.bindings: dict[int, tuple[dict[Axis, Axis], dict[Const, Const]]] = {}  # the class's own -> the instance's
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
+        self.homes = Homes(root)
         self._visit(root, frozenset(), "")
         self.forward = tuple(self.plans)
         for graph in steps:
             self._visit(graph, frozenset(), "")
+        self._open()
         for plan in reversed(self.plans):  # callers first
             for node in plan.graph.nodes:
                 for child in children(node):
@@ -322,6 +330,13 @@ class Program:
 
     def plan(self, graph: Graph) -> Plan:
         return self._by_graph[id(graph)]
+
+    def origin(self, graph: Graph) -> Graph | None:
+        """The graph whose weights this one uses, if it is not the one that they are made for."""
+        if graph.stepped is not None:
+            return graph.stepped.origin
+        home = self.homes.of(graph)
+        return None if home is graph else home
 
     def lifted(self, graph: Graph) -> frozenset[Axis]:
         """The axes over which a body is lifted where it stands: one class may serve bodies that lift over others."""
@@ -352,7 +367,7 @@ class Program:
             captured = self._captured.get(id(graph), frozenset())
             top = graph is self.root or graph in self.steps
             plan = Plan(name, form.key, graph, lifted, form.axes, form.consts, [], top, captured)
-            self._step(plan)
+            self._own(plan)
             plan.on_path = bool(captured) or any(self.plan(c).on_path for n in graph.nodes for c in children(n))
             plan.inputs = [InputState() for _ in graph.inputs]
             plan.outputs = [None] * len(graph.outputs)
@@ -363,21 +378,50 @@ class Program:
         self.bindings[id(graph)] = binding
         self._by_graph[id(graph)] = plan
 
-    def _step(self, plan: Plan) -> None:
-        """Where the graph is one of decoding: whose method it is, under which name, and whether it takes the cache."""
-        stepped = plan.graph.stepped
-        if stepped is None:
-            return
-        plan.owner = None if stepped.origin is None else self.plan(stepped.origin)
-        used = sum(other.owner is plan.owner and other.method.startswith(stepped.method) for other in self.plans)
-        plan.cached = stepped.variant
-        if plan.owner is not None:
-            plan.method = stepped.method + (f"_{used + 1}" if used else "")
-            parts = {node.name.split(".")[0] for node in plan.owner.graph.nodes
+    def _open(self) -> None:
+        """Marks what is not known when a module is built, as its calls give it differently."""
+        for calls in self.homes.modules():
+            for graph, axes, consts in differing(calls):
+                self._mark(graph, axes, consts)
+        steps = self.plans[len(self.forward) :]
+        for plan in (*reversed(self.forward), *reversed(steps)):  # callers first
+            if plan.graph.stepped is not None and plan.owner is not None:
+                self._open_as(plan, plan.owner)
+            plan.open |= {axis for axis in plan.axes if axis.size is not None and plan.open & set(axes_in(axis.size))}
+            for node in plan.graph.nodes:
+                for child in children(node):
+                    given = node.axes if isinstance(node, Call | Scan) else [(axis, axis) for axis in plan.open]
+                    self._mark(child, [theirs for theirs, mine in given if mine in plan.open])
+
+    def _open_as(self, step: Plan, whole: Plan) -> None:
+        """A step has the axes and consts of what it is a step of."""
+        assert step.graph.stepped is not None
+        axes, consts = self.bindings[id(step.graph.stepped.origin)]
+        step.open |= {theirs for own, theirs in axes.items() if own in whole.open and theirs in step.axes}
+        step.late |= {theirs: None for own, theirs in consts.items() if own in whole.late and theirs in step.consts}
+
+    def _mark(self, graph: Graph, axes: Iterable[Axis], consts: Iterable[Const] = ()) -> None:
+        plan, (own, numbers) = self.plan(graph), self.bindings[id(graph)]
+        plan.open |= {mine for mine, theirs in own.items() if theirs in axes}
+        plan.late |= {mine: None for mine, theirs in numbers.items() if theirs in consts}
+
+    def _own(self, plan: Plan) -> None:
+        """Whose method it is, under which name; where the graph is one of decoding, whether it takes the cache."""
+        origin, stepped = self.origin(plan.graph), plan.graph.stepped
+        method = "forward" if stepped is None else stepped.method
+        if origin is not None:
+            plan.owner = self.plan(origin)
+            home = plan.home
+            used = sum(other.home is home and other.method.startswith(method) for other in self.plans)
+            plan.method = method + (f"_{used + 1}" if used else "")
+            parts = {node.name.split(".")[0] for node in home.graph.nodes
                      if isinstance(node, Apply | Call | Repeat | Scan) and node.name}  # fmt: skip
             while plan.method in parts and not plan.is_root:
                 plan.method += "_"
-        plan.name = f"{plan.name}{camel(plan.method if plan.owner is not None else stepped.method)}"
+        if stepped is None:
+            return
+        plan.cached = stepped.variant
+        plan.name = f"{plan.name}{camel(plan.method if plan.owner is not None else method)}"
         for node in plan.graph.nodes:
             if isinstance(node, Apply) and node.op in CACHED:
                 plan.cached = True
@@ -386,11 +430,12 @@ class Program:
 
     def _form(self, graph: Graph, lifted: frozenset[Axis]) -> _Form:
         """A step that does nothing but what its block does is a call of it: it has the same form."""
-        form = self._structure(graph, lifted, None)
-        if graph.stepped is None or graph.stepped.origin is None:
+        form, home = self._structure(graph, lifted, None), self.origin(graph)
+        if home is None:
             return form
-        origin = self._forms[id(graph.stepped.origin)]
-        shared = form.key == origin.key and graph not in self.steps and not graph.stepped.variant
+        origin = self._forms[id(home)]
+        variant = graph.stepped is not None and graph.stepped.variant
+        shared = form.key == origin.key and graph not in self.steps and not variant
         return form if shared else self._structure(graph, lifted, origin)
 
     def _structure(self, graph: Graph, lifted: frozenset[Axis], origin: _Form | None) -> _Form:
@@ -415,8 +460,9 @@ class Program:
                 formula = canon.static(axis.size)
             parts.append((axis.name, axis.kind.value, axis.bound is not None, formula))
         parts += [const.name for const in canon.consts]
-        if origin is not None and graph.stepped is not None:
-            parts += [origin.key, graph.stepped.method, [canon.axes.get(axis) for axis in origin.axes]]
+        if origin is not None:
+            method = "forward" if graph.stepped is None else graph.stepped.method
+            parts += [origin.key, method, [canon.axes.get(axis) for axis in origin.axes]]
         if graph.stepped is not None and (origin is not None or graph.stepped.origin is None):
             parts += [(canon.axes[a], canon.static(keep)) for a, keep in graph.stepped.spans if a in canon.axes]
         key = hashlib.sha256(repr(parts).encode()).hexdigest()

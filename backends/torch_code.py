@@ -81,10 +81,10 @@ class TorchBody(Body):
         self.init, self.modules, self.stored, self.bases = home.init, home.modules, home.stored, home.bases
         self.attributes, self._attribute = home.attributes, home._attribute
         self._first_weight = home._first_weight
-        assert self.graph.stepped is not None
-        axes, consts = self.program.bindings[id(self.graph.stepped.origin)]
-        self._home_axes = {theirs: own for own, theirs in axes.items()}
-        self._home_consts = {theirs: own for own, theirs in consts.items()}
+        axes, consts = self.program.bindings[id(self.program.origin(self.graph))]
+        mine, numbers = self.program.homes.twins(self.graph)
+        self._home_axes = {mine.get(theirs, theirs): own for own, theirs in axes.items()}
+        self._home_consts = {numbers.get(theirs, theirs): own for own, theirs in consts.items()}
 
     def _find_weight(self) -> str | None:
         for node in self.plan.graph.nodes:
@@ -398,9 +398,24 @@ class TorchBody(Body):
                 return attribute(found)
             number_ += 1
 
-    def made(self, plan: Plan, graph: Graph, to_caller: dict[Axis, Axis], consts: dict[Const, Static]) -> str:
-        given = self.built(plan, graph, to_caller, consts, self.built_size, self.built_const)
-        return f"{plan.name}({', '.join(given)})"
+    def _made(self, node: Call | Scan) -> str:
+        home, given = self._home_of(node)
+        return f"{home.name}({', '.join(given)})"
+
+    def _home_of(self, node: Call | Scan) -> tuple[Plan, list[str]]:
+        """The class that has the weights of a called block, and what it is built with."""
+        plan, graph = self.program.plan(node.graph), node.graph
+        to_caller, consts = dict(node.axes), dict(node.consts)
+        if plan.owner is not None and graph.stepped is not None and graph.stepped.origin is not None:
+            assert self.home is not None
+            return self.home._home_of(self._twin(node, graph.stepped.origin))
+        if plan.owner is not None:
+            axes, numbers = self.program.homes.twins(graph)
+            to_caller = {mine: to_caller[theirs] for mine, theirs in axes.items() if theirs in to_caller}
+            consts = {mine: consts[theirs] for mine, theirs in numbers.items()}
+            graph = self.program.homes.of(graph)
+            plan = self.program.plan(graph)
+        return plan, self.built(plan, graph, to_caller, consts, self.built_size, self.built_const)
 
     def traced(self, plan: Plan, path: str) -> list[str]:
         """What a class on the way to a captured value takes besides: where it stands, and where to put the value."""
@@ -413,17 +428,17 @@ class TorchBody(Body):
         return [f"at={at}", "found=found"]
 
     def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
-        if plan.owner is not None:
+        if plan.graph.stepped is not None and plan.owner is not None:
             return self._step(node, plan, args, keywords)
         if node.name == "":
-            given = self.built(plan, node.graph, dict(node.axes), dict(node.consts), self.built_size, self.built_const)
-            self.bases.setdefault(plan.name, (plan, given))
+            home, given = self._home_of(node)
+            self.bases.setdefault(home.name, (home, given))
             extra = ["found=found"] if plan.on_path else []
             if plan.on_path and plan.placed:
                 extra = ["at=at" if self.plan.placed else 'at=""', *extra]
-            return f"{plan.name}.forward({', '.join(['self', *args, *keywords, *extra])})"
-        made = self.made(plan, node.graph, dict(node.axes), dict(node.consts))
-        name = self.submodule(node.name, made, self.torch.owns(node.graph))
+            return f"{home.name}.{plan.method}({', '.join(['self', *args, *keywords, *extra])})"
+        name = self.submodule(node.name, self._made(node), self.torch.owns(node.graph))
+        name += "" if plan.owner is None else f".{plan.method}"
         at = segment(self.graph, node) if isinstance(node, Call) else node.name
         cache = [f'cache.at("{node.graph.stepped.segment}")'] if plan.cached and node.graph.stepped is not None else []
         return f"{name}({', '.join([*args, *cache, *keywords, *self.traced(plan, at)])})"
@@ -435,12 +450,10 @@ class TorchBody(Body):
         cache = [f'cache.at("{stepped.segment}")'] if plan.cached else []
         given = ", ".join([*args, *cache, *keywords])
         if node.name == "":
-            return f"{plan.owner.name}.{plan.method}({', '.join(filter(None, ['self', given]))})"
+            return f"{plan.home.name}.{plan.method}({', '.join(filter(None, ['self', given]))})"
         origin = stepped.origin
         assert self.home is not None and origin is not None
-        twin = self._twin(node, origin)
-        made = self.home.made(plan.owner, twin.graph, dict(twin.axes), dict(twin.consts))
-        name = self.submodule(node.name, made, self.torch.owns(origin))
+        name = self.submodule(node.name, self.home._made(self._twin(node, origin)), self.torch.owns(origin))
         return f"{name}.{plan.method}({given})"
 
     def _twin(self, node: Call | Scan, origin: Graph) -> Call | Scan:
@@ -450,10 +463,10 @@ class TorchBody(Body):
         place = next(i for i, n in enumerate(before) if n.graph is origin and n.name == node.name)
         return [n for n in self.home.graph.nodes if isinstance(n, Call | Scan)][place]
 
-    def loop(
-        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
-    ) -> list[str]:
-        count = static_code(node.count, self.built_size, self.built_const).text
+    def _make_passes(self, node: Repeat) -> None:
+        """Makes the modules of a repeat in `__init__`; a method besides `forward` finds them there."""
+        if node.name in self.modules:
+            return
         index = "i"
         while index in (*self.scope.axes.values(), *self.scope.consts.values(), *self.scope.bounds.values()):
             index += "_"
@@ -465,16 +478,36 @@ class TorchBody(Body):
             return index if which == node.index else self.built_const(which)
 
         made = []
-        for plan, body in zip(plans, node.bodies, strict=True):
-            given = self.built(plan, body, {}, {}, self.built_size, built_const)
+        for body in node.bodies:
+            home = self.program.homes.of(body)
+            if home not in node.bodies:
+                raise CannotEmit(f"{self.graph.name}: `repeat.{node.name}` shares weights with another, but differs")
+            plan = self.program.plan(home)
+            given = self.built(plan, home, {}, {}, self.built_size, built_const)
             made.append(f"{plan.name}({', '.join(given)})")
         if node.shared:
-            if len(plans) > 1:
+            if len(node.bodies) > 1:
                 raise CannotEmit(
                     f"{self.graph.name}: `repeat.{node.name} shared` with a static `if` on the pass's number"
                 )
-            stepping = plans[0].owner is not None
-            module = attribute(node.name) if stepping else self.submodule(node.name, made[0], True)
+            text = made[0]
+        else:
+            which = [[i for i, runs in enumerate(node.variant) if runs == kind] for kind in range(len(made) - 1)]
+            kinds = "".join(f"{each} if {is_one_of(index, i)} else " for each, i in zip(made, which, strict=False))
+            count = static_code(node.count, self.built_size, self.built_const).text
+            counter = index if asked or kinds else "_"
+            text = f"nn.ModuleList({kinds}{made[-1]} for {counter} in range({count}))"
+        self.modules[node.name] = text
+        self.init.append(assigned(node.name, text))
+
+    def loop(
+        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
+    ) -> list[str]:
+        self._make_passes(node)
+        if any(plan.owner is not None for plan in plans) and not node.shared:
+            return self._method_loop(node, plans, targets, args, keywords)
+        if node.shared:
+            module = attribute(node.name)
             counter = self.counters.get(node.index, "_") if node.index is not None else "_"
             plan = plans[0]
             counter = counter if plan.late else "_"
@@ -485,22 +518,11 @@ class TorchBody(Body):
                 module = f"{module}.{plan.method}"
                 args = [*args, f'cache.at(f"{node.name}.{{{counter}}}")'] if plan.cached else args
             steps = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
-            given_ = [*targets, *args, *keywords[0], *self.traced(plans[0], node.name)]
+            given = [*targets, *args, *keywords[0], *self.traced(plans[0], node.name)]
             lines = [f"for {counter} in range({steps}):"]
             goal = f"{', '.join(targets)} = " if targets else ""
-            lines += wrap(f"    {goal}{module}({', '.join(given_)})", self.carried_axes(node) if targets else "")
+            lines += wrap(f"    {goal}{module}({', '.join(given)})", self.carried_axes(node) if targets else "")
             return lines
-        kinds = [
-            f"{made[kind]} if {is_one_of(index, [i for i, which in enumerate(node.variant) if which == kind])} else "
-            for kind in range(len(made) - 1)
-        ]
-        counter = index if asked or kinds else "_"
-        text = f"nn.ModuleList({''.join(kinds)}{made[-1]} for {counter} in range({count}))"
-        if plans[0].owner is not None:
-            return self._step_loop(node, plans, targets, args, keywords)
-        if node.name not in self.modules:
-            self.modules[node.name] = text
-            self.init.append(assigned(node.name, text))
         each = self.namer.give(node.name[:-1] if node.name.endswith("s") and len(node.name) > 3 else "layer")
         traced = any(plan.on_path for plan in plans)
         if traced:
@@ -512,11 +534,11 @@ class TorchBody(Body):
             extra = []
             lines = [f"for {each} in {attribute(node.name)}:"]
         words = self._common(plans, keywords)
-        given_ = [*targets, *args, *words]
-        call = f"{each}({', '.join([*given_, *extra])})"
+        given = [*targets, *args, *words]
+        call = f"{each}({', '.join([*given, *extra])})"
         if traced and not all(plan.on_path for plan in plans):
             recording = [number for number, kind in enumerate(node.variant) if plans[kind].on_path]
-            call = f"{call} if {is_one_of(counter, recording)} else {each}({', '.join(given_)})"
+            call = f"{call} if {is_one_of(counter, recording)} else {each}({', '.join(given)})"
         goal = f"{', '.join(targets)} = " if targets else ""
         lines += wrap(f"    {goal}{call}", self.carried_axes(node) if targets else "")
         self.namer.free(each)
@@ -533,23 +555,24 @@ class TorchBody(Body):
             plan.unused |= {name: None for name in lacking if name != "dtype"}
         return words
 
-    def _step_loop(
+    def _method_loop(
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
     ) -> list[str]:
-        """The passes of a repeat, of each the method of decoding."""
+        """The passes of a repeat, of each its method besides `forward`."""
         each = self.namer.give(node.name[:-1] if node.name.endswith("s") and len(node.name) > 3 else "layer")
-        alike = len({(plan.method, plan.cached) for plan in plans}) == 1
+        alike = len({(plan.method, plan.cached, plan.on_path) for plan in plans}) == 1
         words = self._common(plans, keywords) if alike else []
         counter = self.namer.give("i")
         calls = []
         for plan, own in zip(plans, keywords, strict=True):
             cache = [f'cache.at(f"{node.name}.{{{counter}}}")'] if plan.cached else []
-            calls.append(f"{each}.{plan.method}({', '.join([*targets, *args, *cache, *(words if alike else own)])})")
+            extra = [*cache, *(words if alike else own), *self.traced(plan, f"{node.name}.{{{counter}}}")]
+            calls.append(f"{each}.{plan.method}({', '.join([*targets, *args, *extra])})")
         self.namer.free(counter)
         self.namer.free(each)
         goal = f"{', '.join(targets)} = " if targets else ""
         axes = self.carried_axes(node) if targets else ""
-        counted = plans[0].cached or not alike
+        counted = plans[0].cached or plans[0].on_path or not alike
         head = f"for {counter}, {each} in enumerate({attribute(node.name)}):" if counted else ""
         lines = [head or f"for {each} in {attribute(node.name)}:"]
         if alike:
@@ -692,7 +715,7 @@ class TorchEmitter(Emitter):
             lines += ["    @property", "    def decodes(self) -> Decodes:", *told, ""]
         lines += self._forward(plan, body)
         for other in self.program.plans:
-            if other.owner is plan:
+            if other is not plan and other.home is plan:
                 method = self.bodies[other.key]
                 assert isinstance(method, TorchBody)
                 lines += ["", *self._forward(other, method)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
@@ -14,7 +13,6 @@ from .callframe import CallFrame
 from .frame import Frame
 from .graph import IndexInto, Role, Scalar, Type
 from .lost import copies
-from .mentions import walk
 from .names import indexed, listed
 from .static import Literal
 from .wires import Wire, fits, show, show_axes, show_type
@@ -29,40 +27,19 @@ class Arguments(CallFrame):
     mixed: bool = False  # an argument has other axes than the call names: which of the two is meant is not known
 
     def _with_defaults(self, arguments: dict[str, tuple[Wire, Span]]) -> dict[str, tuple[Wire, Span]]:
-        """An op of the user's own has no body to put a default in: it is given like any other argument. So is the
-        default of an argument that another call of the same weights gives.
-        """
+        """An op of the user's own has no body to put a default in: it is given like any other argument."""
         given = dict(arguments)
-        for formal in self.block.decl.formals:
-            name = formal.name.text
-            if name not in given and formal.default is not None and (self.block.target or name in self.spread):
+        for formal in self.block.decl.formals if self.block.target else ():
+            if formal.name.text not in given and formal.default is not None:
                 default = Body(self.checker, self.checker.alone[self.block].frame, Builder(), {}).expr(formal.default)
-                if default is not None and (self.block.target or isinstance(default.static, Literal)):
-                    given[name] = (default, self.call.span)
+                if default is not None:
+                    given[formal.name.text] = (default, self.call.span)
         return given
 
-    @cached_property
-    def spread(self) -> set[str]:
-        """The arguments that calls of one set of weights do not all write alike: a number among them stands in no body,
-        or the calls would have a body each. Truth values stay: no mask at all is another computation.
-        """
-        if self.shared is None:
-            return set()
-        formals = self.block.decl.formals
-        written: dict[str, set[object]] = {formal.name.text: set() for formal in formals}
-        for node in walk(self.body.frame.block.decl.body):
-            if isinstance(node, s.Call) and node.callee.text == self.call.callee.text:
-                given = dict(zip(written, (a.value for a in node.arguments if a.name is None), strict=False))
-                given |= {a.name.text: a.value for a in node.arguments if a.name is not None}
-                for name, told in written.items():
-                    told.add(_written(given.get(name)))
-        truths = {f.name.text for f in formals if f.type.element is not None and f.type.element.text == "bool"}
-        return {name for name, told in written.items() if len(told) > 1} - truths
-
-    def _put_in(self, name: str, wire: Wire | None) -> bool:
+    def _put_in(self, wire: Wire | None) -> bool:
         """A plain number or truth value stands in the body as it is, and is no input of it."""
         plain = wire is not None and isinstance(wire.static, Literal)
-        return plain and not self.block.target and name not in self.spread
+        return plain and not self.block.target
 
     def _inputs(
         self, frame: Frame, arguments: dict[str, tuple[Wire, Span]]
@@ -92,12 +69,8 @@ class Arguments(CallFrame):
                 good = False
                 continue
             lifted.update(dict.fromkeys(axis for axis in wire.axes if axis not in actuals))
-            put_in = self._put_in(formal.name.text, wire)
+            put_in = self._put_in(wire)
             inside = replace(wire, span=formal.name.span) if put_in else _inside(wire, formal, wanted, actuals)
-            table = self.shared is not None and inside.role is Role.TABLE and inside.element is Scalar.REAL
-            number = wire.static is not None and formal.name.text in self.spread
-            if table or number:
-                inside = replace(inside, role=Role.WEIGHT)  # at another call of the same weights it may be data
             inputs.append((formal, inside))
         frame.lifted = tuple(lifted)
         if not good:
@@ -312,16 +285,3 @@ def _inside(wire: Wire, formal: s.Formal, wanted: Type, actuals: dict[Axis, Axis
     mark = frozenset(actuals.get(axis, axis) for axis in wire.mark)
     type = Type(wanted.element, (*extra, *wanted.axes), thin)
     return Wire(type, wire.role, formal.name.span, mark=mark, loose=wire.loose)
-
-
-def _written(argument: s.Expr | None) -> object:
-    """What makes two arguments the same as they are written."""
-    match argument:
-        case None:
-            return "the default"
-        case s.Number(value) | s.Truth(value):
-            return type(value), value
-        case s.Name(text):
-            return text
-        case _:
-            return "a value"

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from ..dsl.diagnostic import Severity
 from ..dsl.source import Span
-from .alike import told_apart
+from .alike import told_apart, weight_shapes
 from .axes import Axis
 from .body import Body
 from .builder import Builder
 from .callbody import CallBody
 from .frame import Frame, Instance
-from .graph import Apply, Call, Graph, IndexInto, Node, Parameter, Repeat, Role, Scan, Type, Value, owns, values_of
+from .graph import Call, Graph, IndexInto, Node, Repeat, Role, Scan, Type, Value, owns, values_of
 from .limits import BODIES, CALLS_DEEP, TooMuch
 from .one_set import own, ways
 from .session import place
@@ -78,7 +78,7 @@ class BlockCall(CallBody):
         frame = instance.frame
         if instance.graph is None:
             return self._promised(frame)
-        if not self._apart(instance, frame) or not self._one_form(instance.graph):
+        if not self._apart(instance, frame) or not self._one_set_made(instance.graph):
             return None
         return self._emit(instance, frame, arguments, name)
 
@@ -144,38 +144,25 @@ class BlockCall(CallBody):
                 return False
         return True
 
-    def _one_form(self, graph: Graph) -> bool:
-        """Calls of a shared block have one set of weights, so they need it in one shape, and one class serves them."""
+    def _one_set_made(self, graph: Graph) -> bool:
+        """Calls of a shared block have one set of weights, so all of them need it in one shape."""
         if self.shared is None or not owns(graph, self.checker.owners):
             return True
-        shared = self.body.shares[self.shared]
-        known, place = shared.first = shared.first or (graph, self.call.span)
-        if known is graph:
-            return True
-        first = weight_shapes(known)
-        for name, shape in weight_shapes(graph).items():
-            if name in first and all(first[name]) and all(shape) and first[name] != shape:
+        calls = self.body.shares[self.shared].calls
+        for known, there in calls.items():
+            differs = told_apart(known, graph)
+            if differs is not None:
+                code, how = differs
                 self.body.report(
-                    "E0412",
-                    f"the calls of `{self.shared}` share their weights, but `{name}` is {list(shape)} here "
-                    f"and {list(first[name])} at the first call",
+                    code,
+                    f"the calls of `{self.shared}` share their weights, but {how}",
                     self.call.span,
-                    related=[(place, "the first call")],
+                    related=[(there, "the other call")],
                     help=f"call `{self.block.name}` itself, with a label: each call then has weights of its own",
                 )
                 return False
-        how = told_apart(known, graph)
-        if how is None:
-            return True
-        self.body.report(
-            "E0414",
-            f"the calls of `{self.shared}` share their weights, but differ: at this call {how}",
-            self.call.span,
-            related=[(place, "the first call")],
-            help="give what differs as an argument of all calls, or call a block with a label: each call then has "
-            "weights of its own",
-        )
-        return False
+        calls.setdefault(graph, self.call.span)
+        return True
 
     def _emit(
         self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str
@@ -184,15 +171,15 @@ class BlockCall(CallBody):
         assert graph is not None
         names = [f.name.text for f in self.block.decl.formals if f.name.text in arguments]
         given = [(name, arguments[name][0]) for name in names]
-        args = [builder.take(wire) for name, wire in given if not self._put_in(name, wire)]
+        args = [builder.take(wire) for name, wire in given if not self._put_in(wire)]
         to_actual = {formal.id: actual for formal, actual in self.actual}
         outs: list[Wire | None] = []
         values: list[Value] = []
         for wire, output in zip(instance.results, graph.outputs, strict=True):
             assert wire is not None
             lifted = tuple(axis for axis in wire.type.axes if axis in graph.lifted)
-            ordered = replace(wire.type, axes=(*lifted, *output.axes))
-            type = self._outward(ordered)
+            axes = (*lifted, *output.axes)  # without thin ones that the result's type does not speak of
+            type = self._outward(Type(wire.type.element, axes, wire.type.thin & set(axes)))
             assert type is not None  # two parameters for one axis are apart in all values of the body
             meeting = body.namesakes(type)
             if meeting is not None:
@@ -254,28 +241,6 @@ class BlockCall(CallBody):
             help=f"write `repeat ... shared {{ }}`, or make {'it' if direct else f'`{model.name}`'} a `block`: "
             "each pass then has its own",
         )
-
-
-def weight_shapes(graph: Graph, path: str = "") -> dict[str, tuple[int | None, ...]]:
-    """The extents of all weights of a graph and of what it calls, by their paths."""
-    found: dict[str, tuple[int | None, ...]] = {}
-    told: set[tuple[str, Graph]] = set()  # one set of weights, however many calls: they might double
-    for node in graph.nodes:
-        match node:
-            case Parameter(weight=weight):
-                found[path + weight.name] = tuple(axis.extent for dim in weight.dims for axis in dim)
-            case Apply(weights=weights):
-                for weight in weights:
-                    found[path + weight.name] = tuple(axis.extent for dim in weight.dims for axis in dim)
-            case Call(graph=inner, name=name) | Scan(graph=inner, name=name) if (name, inner) not in told:
-                told.add((name, inner))
-                found |= weight_shapes(inner, f"{path}{name}." if name else path)
-            case Repeat(bodies=bodies, name=name):
-                for body in bodies:
-                    found |= weight_shapes(body, f"{path}{name}.")
-            case _:
-                pass
-    return found
 
 
 def _weights_by_model(graph: Graph) -> list[tuple[Graph, dict[str, tuple[int | None, ...]]]]:

@@ -443,6 +443,7 @@ class Body(Repeats):
             assigned={},  # what it binds alone: there may be many branches
             shares=dict(self.shares),
             formulas=[],
+            splits=dict(self.splits),
         )
         frame_axes, frame_consts = dict(self.frame.names), dict(self.frame.local_consts)
         trial.run(statements)

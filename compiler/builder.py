@@ -31,14 +31,9 @@ class Builder:
     outside: list[Wire] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
     names: dict[str, Span] = field(default_factory=dict)  # of what owns weights (D11)
     models: dict[object, Shapes] = field(default_factory=dict)  # models called, by where they are declared
-    splits: dict[tuple[int, frozenset[int]], list[tuple[tuple[Axis, ...], Span]]] = field(default_factory=dict)
     _next: int = 0
     _taken: dict[int, Value] = field(default_factory=dict)
     _positions: dict[int, Value] = field(default_factory=dict)
-
-    @property
-    def root(self) -> Builder:
-        return self if self.parent is None else self.parent.root
 
     def value(self, type: Type, role: Role, span: Span | None, name: str | None = None) -> Value:
         self._next += 1

@@ -472,12 +472,12 @@ class OpCall:
 
     def remember_split(self, axis: Axis, parts: tuple[Axis, ...]) -> None:
         key = (axis.id, frozenset(a.id for a in parts))
-        self.body.builder.root.splits.setdefault(key, []).append((parts, self.span))
+        self.body.splits[key] = (*self.body.splits.get(key, ()), (parts, self.span))
 
     def check_merge(self) -> None:
         """Axes split from one axis go back to it only in the order of the split."""
         made = self.made[0]
-        found = self.body.builder.root.splits.get((made.id, frozenset(axis.id for axis in self.axes)), [])
+        found = self.body.splits.get((made.id, frozenset(axis.id for axis in self.axes)), ())
         if not found or any(parts == tuple(self.axes) for parts, _ in found):
             return
         parts, span = found[-1]

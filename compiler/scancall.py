@@ -178,7 +178,7 @@ class ScanCall(BlockCall):
             )
             return [None] * len(graph.outputs)
         names = [formal.name.text for formal in self.block.decl.formals]
-        entering = [name for name in names if name in arguments and not self._put_in(name, arguments[name][0])]
+        entering = [name for name in names if name in arguments and not self._put_in(arguments[name][0])]
         args = tuple(builder.take(self.given[formal][0]) for formal in entering)
         states = tuple((entering.index(formal), position) for formal, position in self._states.items())
         steps = tuple(

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from .blocks import Checker
     from .frame import Formula, Frame
 
+Splits = dict[tuple[int, frozenset[int]], tuple[tuple[tuple[Axis, ...], Span], ...]]
+"""By an axis and what it was split into, in any order: the orders that were written, and where."""
+
 
 @dataclass
 class Shared:
@@ -26,7 +29,7 @@ class Shared:
 
     name: s.Ident
     block: s.Ident
-    first: tuple[Graph, Span] | None = None  # the first call, which the others are like
+    calls: dict[Graph, Span] = field(default_factory=dict)  # the bodies of its calls, each where it is first called
 
 
 @dataclass
@@ -45,6 +48,7 @@ class Scope:
     gone: dict[str, Span] = field(default_factory=dict)  # variables of a repeat that has ended
     untaken: dict[str, Span] = field(default_factory=dict)  # variables of a branch that is not taken
     formulas: list[Formula] = field(default_factory=list)  # that hang on the number of a pass
+    splits: Splits = field(default_factory=dict)
     numbered: bool = False  # inside a repeat whose passes have weights of their own
 
     def size_in_this_pass(self, kind: Kind, size: Static) -> Static:

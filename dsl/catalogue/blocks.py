@@ -423,37 +423,39 @@ model net(x: [seq, d]) -> [seq, d] {
     ),
     Entry(
         "E0414",
-        "one set of weights, used in two ways",
+        "one set of weights, made in two ways",
         """
-        All calls of `share f = block` have one set of weights, and so have the passes of a `shared` repeat: they are
-        the same computation, of other values. A const that decides what is computed, another branch of an `if`, or
-        reals that the block makes of a mask or of whole numbers, which hang on indices alone at one call and on data at
-        another, make it another one. What differs may be an argument instead.
+        All calls of `share f = block` have one set of weights. They may compute different things with it: one is given
+        a mask and another none, or another const. But what makes the weights is the same at all calls: which there
+        are, of which op, with a bias or none, and how they begin. The passes of a `shared` repeat are one computation:
+        no static `if` and no depth in it may depend on the number of the pass.
         """,
         """
 width seq
 depth model = 8
 
-block scaled[times: const](x: [seq, model]) -> [seq, model] {
-    return linear.a[model -> model](x) * times
+block scaled[std: const = 0.1](x: [seq, model]) -> [seq, model] {
+    param W: [model] ~ normal(std)
+    return x * W
 }
 
 model both(x: [seq, model]) -> [seq, model] {
     share f = scaled
-    return f[times = 2](x) + f[times = 3](x)
+    return f(x) + f[std = 0.2](x)
 }
 """,
         """
 width seq
 depth model = 8
 
-block scaled(x: [seq, model], times: []) -> [seq, model] {
-    return linear.a[model -> model](x) * times
+block scaled[times: const](x: [seq, model]) -> [seq, model] {
+    param W: [model] ~ normal(0.1)
+    return x * W * times
 }
 
 model both(x: [seq, model]) -> [seq, model] {
     share f = scaled
-    return f(x, 2) + f(x, 3)
+    return f[times = 1](x) + f[times = 2](x)
 }
 """,
     ),
