@@ -743,7 +743,8 @@ def linear(s: Scope) -> Val | None:
         y = named.dot([xs[0].rename(inner), weight], list(inner.values()))
         return pointwise(np.add, y, env.weight(f"{label}.bias", [*groups, outs])) if bias else y
 
-    val = s.make(text, [x], run, axes=axes, acted=eaten, role=WEIGHT, big=x.big * 2 + 1, learns=True)
+    born = {axis: axis for axis in each}  # the weights have these
+    val = s.make(text, [x], run, axes=axes, acted=eaten, moved=born, role=WEIGHT, big=x.big * 2 + 1, learns=True)
     return learned(s, val, "linear", label)
 
 
