@@ -34,7 +34,7 @@ def border(body: Body) -> list[str]:
                 families[axis.name] = known
             if body.plan.static_size(axis):
                 sizes[known] = body.size_code(axis)
-            elif axis.bound is not None:
+            elif axis.bound is not None and axis not in body.plan.open:
                 bounds[axis.name] = body.bound_code(axis)
         if not body.checks_input(val):
             continue

@@ -124,7 +124,7 @@ class Calls(Layout):
             if axis in plan.sizes_bound:
                 found.append(f"{scope.bounds[axis]}={size(mine)}")
         for const in plan.consts:
-            if const in plan.numbers and const not in plan.late:
+            if plan.built_with(const):
                 own = own_consts[const]
                 text = static_code(consts.get(own, ConstOf(own)), size, const_name).text
                 found.append(f"{scope.consts[const]}={text}")

@@ -14,8 +14,8 @@ from ..compiler.axes import Axis
 from ..compiler.graph import Call, Graph, Node, Repeat, Scan, children, owns
 from ..compiler.static import Const, ConstOf, show_static
 
-Site = tuple[int, str, str]
-"""A module of a graph: the graph's id, what the module is called, and the name of its block."""
+Site = tuple[int, str]
+"""A module of a graph: the graph's id, and what the module is called in it."""
 
 
 class Homes:
@@ -66,7 +66,7 @@ class Homes:
                 self._visit(child)
                 self._around[id(child)] = graph
             if isinstance(node, Call | Scan) and owns(node.graph, self._owners):
-                site = (id(graph), *_named(node))
+                site = (id(graph), _named(node))
                 self._calls.setdefault(site, []).append(node)
                 self._pair(first.setdefault(site, node.graph), node.graph)
         self._order[id(graph)] = len(self._order)
@@ -82,7 +82,7 @@ class Homes:
             if not isinstance(node, Call | Scan | Repeat):
                 continue
             name = _named(node)
-            mine, theirs = (self._module((id(graph), *name)) for graph in (one, other))
+            mine, theirs = (self._module((id(graph), name)) for graph in (one, other))
             if mine != theirs:
                 self._sites[theirs] = mine
             for a, b in _side_by_side(nested.get(name), node):
@@ -95,7 +95,7 @@ def differing(calls: list[Call | Scan]) -> Iterator[tuple[Graph, list[Axis], lis
     sizes, values = defaultdict(set), defaultdict(set)
     for call in calls:
         for place, axis in enumerate(call.graph.axes):
-            sizes[place, axis.name].add(axis.extent)
+            sizes[place, axis.name].add((axis.extent, axis.bound))
         given = dict(call.consts)
         for place, const in enumerate(call.graph.consts):
             told = show_static(given.get(const, ConstOf(const))) if const.value is None else repr(const.value)
@@ -105,9 +105,9 @@ def differing(calls: list[Call | Scan]) -> Iterator[tuple[Graph, list[Axis], lis
         yield graph, axes, [const for place, const in enumerate(graph.consts) if len(values[place]) > 1]
 
 
-def _named(node: Call | Scan | Repeat) -> tuple[str, str]:
+def _named(node: Call | Scan | Repeat) -> str:
     """What the weights of a node go by in its graph; calls of models have no name of their own."""
-    return node.name, "" if isinstance(node, Repeat) else node.graph.name
+    return node.name if isinstance(node, Repeat) else node.name or f"model {node.graph.name}"
 
 
 def _side_by_side(one: Node | None, other: Node) -> dict[tuple[Graph, Graph], None]:
@@ -116,7 +116,7 @@ def _side_by_side(one: Node | None, other: Node) -> dict[tuple[Graph, Graph], No
         case Call() | Scan(), Call() | Scan():
             return {(one.graph, other.graph): None}
         case Repeat(), Repeat():
-            passes = range(max(len(one.variant), len(other.variant), 1))
+            passes = range(1 if one.shared else max(len(one.variant), len(other.variant), 1))
             return {(one.bodies[one.runs(i)], other.bodies[other.runs(i)]): None for i in passes}
         case _:
             return {}

@@ -370,7 +370,7 @@ class NumpyEmitter(Emitter):
             if axis in plan.sizes_bound:
                 more.append(f"{body.scope.bounds[axis]}: int = {axis.bound}")
         for const in plan.consts:
-            if const in plan.numbers and const not in plan.late:
+            if plan.built_with(const):
                 default = f" = {number(const.value).text}" if const.value is not None else ""
                 more.append(f"{body.scope.consts[const]}: {plan.annotation(const)}{default}")
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]

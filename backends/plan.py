@@ -139,6 +139,22 @@ def _told(axis: Axis, known: Container[Axis]) -> bool:
     return all(part in known for part in axes_in(axis.size)) and (axis.extent is None or not consts_in(axis.size))
 
 
+def _parts(graphs: Iterable[Graph]) -> set[str]:
+    """What modules and weights are called in any class: no method is, as the class of a model inherits from others."""
+    left, seen, found = list(graphs), set[int](), set[str]()
+    while left:
+        graph = left.pop()
+        if id(graph) in seen:
+            continue
+        seen.add(id(graph))
+        for node in graph.nodes:
+            if isinstance(node, Apply | Call | Parameter | Repeat | Scan):
+                name = node.weight.name if isinstance(node, Parameter) else node.name
+                found.add((name or "").partition(".")[0])
+            left += children(node)
+    return found
+
+
 @dataclass(eq=False, slots=True)
 class InputState:
     """What all calls of a class agree on about one argument; joined over the call sites until nothing changes."""
@@ -191,6 +207,7 @@ class Plan:
     wants_device: bool = False
     wants_dtype: bool = False
     late: dict[Const, None] = field(default_factory=dict)  # consts that callers pass at each call (shared repeats)
+    made_by: dict[Const, None] = field(default_factory=dict)  # those of them that a module is built with
     open: set[Axis] = field(default_factory=set)  # axes that calls of one module have in different sizes
     owner: Plan | None = None  # the class whose weights it uses: this is one of its methods besides `forward`
     method: str = "forward"
@@ -211,9 +228,16 @@ class Plan:
         return (
             [(frozenset(i.thin), i.lead, i.in_range) for i in self.inputs],
             list(self.outputs),
-            [list(wanted) for wanted in (self.sizes, self.sizes_bound, self.numbers, self.extents, self.late)],
+            [
+                list(wanted)
+                for wanted in (self.sizes, self.sizes_bound, self.numbers, self.extents, self.late, self.made_by)
+            ],
             (list(self.unused), self.wants_device, self.wants_dtype),
         )
+
+    def built_with(self, const: Const) -> bool:
+        """Whether a const is a parameter when it is built."""
+        return const in self.made_by or (const in self.numbers and const not in self.late)
 
     def kind(self, static: Static) -> Scalar:
         """What a number over consts of this class is, whatever its callers give them."""
@@ -307,6 +331,7 @@ class Program:
         self.bindings: dict[int, tuple[dict[Axis, Axis], dict[Const, Const]]] = {}  # the class's own -> the instance's
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
         self.homes = Homes(root)
+        self._parts = _parts((root, *steps))
         self._visit(root, frozenset(), "")
         self.forward = tuple(self.plans)
         for graph in steps:
@@ -414,9 +439,7 @@ class Program:
             home = plan.home
             used = sum(other.home is home and other.method.startswith(method) for other in self.plans)
             plan.method = method + (f"_{used + 1}" if used else "")
-            parts = {node.name.split(".")[0] for node in home.graph.nodes
-                     if isinstance(node, Apply | Call | Repeat | Scan) and node.name}  # fmt: skip
-            while plan.method in parts and not plan.is_root:
+            while plan.method in self._parts and not plan.is_root:
                 plan.method += "_"
         if stepped is None:
             return

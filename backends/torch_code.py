@@ -159,7 +159,7 @@ class TorchBody(Body):
     def built_const(self, const: Const) -> str:
         if self.home is not None and const in self._home_consts:
             return self.home.built_const(self._home_consts[const])
-        self.plan.numbers[const] = None
+        (self.plan.made_by if const in self.plan.late else self.plan.numbers)[const] = None
         return self.scope.consts[const]
 
     def is_built(self, static: Static) -> bool:
@@ -737,7 +737,7 @@ class TorchEmitter(Emitter):
             if axis in plan.sizes_bound:
                 found.append((body.scope.bounds[axis], "int", str(axis.bound)))
         for const in plan.consts:
-            if const in plan.numbers and const not in plan.late:
+            if plan.built_with(const):
                 default = None if const.value is None else number(const.value).text
                 found.append((body.scope.consts[const], plan.annotation(const), default))
         return sorted(found, key=lambda item: item[2] is not None)

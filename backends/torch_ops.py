@@ -144,7 +144,7 @@ def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
 
 
 def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """`nn.LayerNorm`, `nn.RMSNorm`: over the last dimensions; their functions where only a run knows eps."""
+    """`nn.LayerNorm`, `nn.RMSNorm`: over the last dimensions; their functions where the module does not know eps."""
     x = body.last(body.real(vals[0], False), node.axes)
     kind, function = ("LayerNorm", "layer_norm") if node.op == "layernorm" else ("RMSNorm", "rms_norm")
     names = [weight.name.rsplit(".", 1)[1] for weight in node.weights]
@@ -157,10 +157,11 @@ def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
             given.append(f"eps={body.built_static(eps)}")
         if kind == "LayerNorm" and names == ["weight"]:
             given.append("bias=False")
-        module = body.module(node, f"nn.{kind}({', '.join(given)})", {"weight": Init("ones"), "bias": Init("zeros")})
+        made = f"nn.{kind}({', '.join(given)})"
+        module = body.module(node, made, {"weight": Init("ones"), "bias": Init("zeros")})
         if names == ["bias"] and f"{module}.weight = None" not in body.init:
             body.init.append(f"{module}.weight = None")
-        if body.is_built(eps):
+        if body.is_built(eps) and body.modules.get(node.name or "") == made:
             return body.combine([x], Code(f"{module}({x.text})"), x.axes, node.out)
         learned = [f"{module}.{name}" for name in (("weight", "bias") if kind == "LayerNorm" else ("weight",))]
     sizes = ", ".join(body.extent(axis).text for axis in node.axes)

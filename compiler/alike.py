@@ -2,76 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
 
-from .graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
+from .graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight, children, owns
+from .static import evaluate
 
-
-@dataclass(frozen=True)
-class Made:
-    """How a learned op or a `param` makes its weights."""
-
-    op: str
-    weights: Mapping[str, Weight]  # by their paths
+Maker = Parameter | Apply | Call | Scan | Repeat
 
 
-def learned(graph: Graph, path: str = "") -> dict[str, Made]:
-    """What makes the weights of a graph and of what it calls, by its path."""
-    found: dict[str, Made] = {}
-    told: set[tuple[str, Graph]] = set()  # one set of weights, however many calls: they might double
+def models(graph: Graph) -> list[Graph]:
+    """A graph, and the models that it calls: these add nothing to the names of their weights (D11)."""
+    found = [graph]
+    for model in found:  # grows as it goes
+        called = (node.graph for node in model.nodes if isinstance(node, Call | Scan) and not node.name)
+        found += [inner for inner in dict.fromkeys(called) if inner not in found]
+    return found
+
+
+def makers(graph: Graph, owners: dict[Graph, bool]) -> dict[str, Maker]:
+    """What makes the weights of a graph, by its name in it; those of models that it calls are not among them."""
+    found: dict[str, Maker] = {}
     for node in graph.nodes:
         match node:
             case Parameter(weight=weight):
-                found[path + weight.name] = Made("param", {path + weight.name: weight})
-            case Apply(weights=weights) if weights:
-                found[f"{path}{node.name}"] = Made(node.op, {path + weight.name: weight for weight in weights})
-            case Call(graph=inner, name=name) | Scan(graph=inner, name=name) if (name, inner) not in told:
-                told.add((name, inner))
-                found |= learned(inner, f"{path}{name}." if name else path)
-            case Repeat(bodies=bodies, name=name):
-                for body in bodies:
-                    found |= learned(body, f"{path}{name}.")
+                found[weight.name] = node
+            case Apply(name=str(name), weights=weights) if weights:
+                found[name] = node
+            case Call(name=name) | Scan(name=name) | Repeat(name=name) if name:
+                if any(owns(child, owners) for child in children(node)):
+                    found.setdefault(name, node)  # the calls of one share have been compared
             case _:
                 pass
     return found
 
 
-def weight_shapes(graph: Graph) -> dict[str, tuple[int | None, ...]]:
-    """The extents of all weights of a graph and of what it calls, by their paths."""
-    return {path: shape(weight) for made in learned(graph).values() for path, weight in made.weights.items()}
+def told_apart(one: Graph, other: Graph, owners: dict[Graph, bool]) -> tuple[str, str] | None:
+    """A code, and how weights of the second differ from those of the first, as the end of "but ..."; or None."""
+    return _Comparison(owners).graphs(one, other, "")
+
+
+class _Comparison:
+    def __init__(self, owners: dict[Graph, bool]) -> None:
+        self._owners = owners
+        self._done: set[tuple[Graph, Graph]] = set()
+
+    def graphs(self, one: Graph, other: Graph, path: str) -> tuple[str, str] | None:
+        if one is other or (one, other) in self._done:
+            return None
+        self._done.add((one, other))
+        known, found = self._makers(one), self._makers(other)
+        for name in {**found, **known}:
+            if name not in known or name not in found:
+                has, lacks = ("here", "at the other call") if name in found else ("at the other call", "here")
+                return "E0414", f"`{path}{name}` is learned {has} and not {lacks}"
+            differs = self._one_name(known[name], found[name], path + name)
+            if differs is not None:
+                return differs
+        return None
+
+    def _makers(self, graph: Graph) -> dict[str, Maker]:
+        return {name: maker for model in models(graph) for name, maker in makers(model, self._owners).items()}
+
+    def _one_name(self, one: Maker, other: Maker, path: str) -> tuple[str, str] | None:
+        if _kind(one) != _kind(other):
+            return "E0414", f"`{path}` is {_kind(other)} here and {_kind(one)} at the other call"
+        match one, other:
+            case Parameter(), Parameter():
+                return _weights(one.weight, other.weight, path)
+            case Apply(), Apply():
+                return _ops(one, other, path)
+            case Repeat(), Repeat():
+                return self._repeats(one, other, path)
+            case Call() | Scan(), Call() | Scan():
+                return self.graphs(one.graph, other.graph, f"{path}.")
+        raise AssertionError("makers of one kind are of one class")
+
+    def _repeats(self, one: Repeat, other: Repeat, path: str) -> tuple[str, str] | None:
+        if one.shared:
+            return self.graphs(one.bodies[0], other.bodies[0], f"{path}.")
+        here, there = evaluate(other.count), evaluate(one.count)  # None: they hang on the number of a pass around
+        if None not in (here, there) and here != there:
+            return "E0414", f"`{path}` runs {here} times here and {there} at the other call"
+        for number in range(max(len(one.variant), len(other.variant), 1)):
+            bodies = one.bodies[one.runs(number)], other.bodies[other.runs(number)]
+            differs = self.graphs(*bodies, f"{path}.{number}.")
+            if differs is not None:
+                return differs
+        return None
+
+
+def _kind(maker: Maker) -> str:
+    match maker:
+        case Parameter():
+            return "a `param`"
+        case Apply(op=op):
+            return f"a `{op}`"
+        case Repeat(shared=shared):
+            return "a `shared` repeat" if shared else "a repeat"
+        case _:
+            return f"a call of `{maker.graph.name}`"
+
+
+def _ops(one: Apply, other: Apply, path: str) -> tuple[str, str] | None:
+    before, made = ({weight.name: weight for weight in node.weights} for node in (one, other))
+    for name in {**before, **made}:
+        if name not in made or name not in before:
+            has, lacks = ("here", "at the other call") if name in made else ("at the other call", "here")
+            return "E0414", f"`{path}` has a `{name.rpartition('.')[2]}` {has} and none {lacks}"
+        differs = _weights(before[name], made[name], f"{path}.{name.rpartition('.')[2]}")
+        if differs is not None:
+            return differs
+    return None
+
+
+def _weights(one: Weight, other: Weight, path: str) -> tuple[str, str] | None:
+    here, there = shape(other), shape(one)
+    if None not in (*here, *there) and here != there:
+        return "E0412", f"`{path}` is {list(here)} here and {list(there)} at the other call"
+    if one.frozen != other.frozen:
+        mine, theirs = ("frozen", "trained") if other.frozen else ("trained", "frozen")
+        return "E0414", f"`{path}` is {mine} here and {theirs} at the other call"
+    if (one.init.kind, one.init.args) != (other.init.kind, other.init.args):
+        return "E0414", f"`{path}` begins as `{_start(other.init)}` here and as `{_start(one.init)}` at the other call"
+    return None
 
 
 def shape(weight: Weight) -> tuple[int | None, ...]:
-    return tuple(axis.extent for dim in weight.dims for axis in dim)
-
-
-def told_apart(one: Graph, other: Graph) -> tuple[str, str] | None:
-    """A code, and how weights of the second differ from those of the first, as the end of "but ..."; or None."""
-    known, found = learned(one), learned(other)
-    for path in {**found, **known}:
-        if path not in known or path not in found:
-            has, lacks = ("here", "at the other call") if path in found else ("at the other call", "here")
-            return "E0414", f"`{path}` is learned {has} and not {lacks}"
-        before, made = known[path], found[path]
-        if before.op != made.op:
-            return "E0414", f"`{path}` is a `{made.op}` here and a `{before.op}` at the other call"
-        for name in {**before.weights, **made.weights}:
-            if name not in made.weights or name not in before.weights:
-                has, lacks = ("here", "at the other call") if name in made.weights else ("at the other call", "here")
-                return "E0414", f"`{path}` has a `{name.rpartition('.')[2]}` {has} and none {lacks}"
-            mine, theirs = made.weights[name], before.weights[name]
-            if all(shape(mine)) and all(shape(theirs)) and shape(mine) != shape(theirs):
-                return "E0412", f"`{name}` is {list(shape(mine))} here and {list(shape(theirs))} at the other call"
-            if mine.frozen != theirs.frozen:
-                here, there = ("frozen", "trained") if mine.frozen else ("trained", "frozen")
-                return "E0414", f"`{name}` is {here} here and {there} at the other call"
-            if _start(mine.init) != _start(theirs.init):
-                here, there = _start(mine.init), _start(theirs.init)
-                return "E0414", f"`{name}` begins as `{here}` here and as `{there}` at the other call"
-    return None
+    """As it is stored: a bounded width counts at its bound (D14). None where a size hangs on the number of a pass."""
+    sizes = [[axis.bound if axis.extent is None else axis.extent for axis in dim] for dim in weight.dims]
+    return tuple(None if None in dim else math.prod(size or 1 for size in dim) for dim in sizes)
 
 
 def _start(init: Init) -> str:
     """An initialisation as it is written."""
-    return init.kind + (f"({', '.join(f'{value:g}' for value in init.args)})" if init.args else "")
+    return init.kind + (f"({', '.join(f'{value!r}' for value in init.args)})" if init.args else "")

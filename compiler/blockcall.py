@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
 from ..dsl.diagnostic import Severity
 from ..dsl.source import Span
-from .alike import told_apart, weight_shapes
+from .alike import models, told_apart
 from .axes import Axis
 from .body import Body
 from .builder import Builder
 from .callbody import CallBody
 from .frame import Frame, Instance
-from .graph import Call, Graph, IndexInto, Node, Repeat, Role, Scan, Type, Value, owns, values_of
+from .graph import Call, Graph, IndexInto, Repeat, Role, Scan, Type, Value, owns, values_of
 from .limits import BODIES, CALLS_DEEP, TooMuch
 from .one_set import own, ways
 from .session import place
@@ -150,7 +147,7 @@ class BlockCall(CallBody):
             return True
         calls = self.body.shares[self.shared].calls
         for known, there in calls.items():
-            differs = told_apart(known, graph)
+            differs = told_apart(known, graph, self.checker.owners)
             if differs is not None:
                 code, how = differs
                 self.body.report(
@@ -206,8 +203,7 @@ class BlockCall(CallBody):
         elif body.numbered:
             self._one_set(graph)
         if self.block.is_model:
-            for model, shapes in _weights_by_model(graph):
-                builder.own_model(model.name, place(model.span), shapes, span, body)
+            all(builder.own_model(model, place(model.span), span, body) for model in models(graph))
         elif self.shared is None:
             body.may_own(name, span)
             own(body, name, span)
@@ -241,20 +237,6 @@ class BlockCall(CallBody):
             help=f"write `repeat ... shared {{ }}`, or make {'it' if direct else f'`{model.name}`'} a `block`: "
             "each pass then has its own",
         )
-
-
-def _weights_by_model(graph: Graph) -> list[tuple[Graph, dict[str, tuple[int | None, ...]]]]:
-    """The shapes of a model's own weights, and of those of the models that it calls: these add no path (D11)."""
-    models = [graph]
-    for model in models:  # grows as it goes
-        called = (node.graph for node in model.nodes if isinstance(node, Call | Scan) and not node.name)
-        models += [inner for inner in dict.fromkeys(called) if inner not in models]
-    return [(model, weight_shapes(replace(model, nodes=tuple(_named(model))))) for model in models]
-
-
-def _named(model: Graph) -> Iterator[Node]:
-    """Its nodes without the calls of models."""
-    return (node for node in model.nodes if not isinstance(node, Call | Scan) or node.name)
 
 
 def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] | None:

@@ -7,18 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..dsl.source import Span
+from .alike import makers, told_apart
 from .axes import Axis
-from .graph import Constant, IndexInto, Input, Node, Positions, Role, Type, Value
+from .graph import Constant, Graph, IndexInto, Input, Node, Positions, Role, Type, Value
 from .limits import RANK, TooMuch
 from .static import Arith, Literal, SizeOf
 from .wires import Range, Wire, static_element
 
 if TYPE_CHECKING:
     from .scope import Scope
-
-
-Shapes = dict[str, tuple[int | None, ...]]
-"""Extents of weights, by their paths."""
 
 
 @dataclass(eq=False)
@@ -30,7 +27,7 @@ class Builder:
     inputs: list[Input] = field(default_factory=list)
     outside: list[Wire] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
     names: dict[str, Span] = field(default_factory=dict)  # of what owns weights (D11)
-    models: dict[object, Shapes] = field(default_factory=dict)  # models called, by where they are declared
+    models: dict[object, tuple[Graph, Span]] = field(default_factory=dict)  # models called, by where they are declared
     _next: int = 0
     _taken: dict[int, Value] = field(default_factory=dict)
     _positions: dict[int, Value] = field(default_factory=dict)
@@ -91,22 +88,37 @@ class Builder:
             )
         self.names[name] = span
 
-    def own_model(self, model: str, declared: object, shapes: Shapes, span: Span, body: Scope) -> None:
-        """A called model's weights stand here under the names that they have in it, once for all of its calls."""
-        known = self.models.get(declared)
-        if known is None:
-            self.models[declared] = shapes
-        elif known == shapes:
-            return
-        for name in dict.fromkeys(path.partition(".")[0] for path in shapes):
+    def own_model(self, model: Graph, declared: object, span: Span, body: Scope) -> bool:
+        """A called model's weights stand here under the names that they have in it, once for all of its calls. Whether
+        this call makes them as the others do.
+        """
+        owners = body.checker.owners
+        known, there = self.models.setdefault(declared, (model, span))
+        if known is not model:
+            differs = told_apart(known, model, owners)
+            if differs is None:
+                return True
+            code, how = differs
+            body.report(
+                code,
+                f"the calls of `{model.name}` share its weights, but {how}",
+                span,
+                related=[(there, "the other call")],
+                help=f"make `{model.name}` a `block`: each call then has weights of its own",
+            )
+            return False
+        if there is not span:
+            return True
+        for name in makers(model, owners):
             if name in self.names:
                 body.report(
                     "E0217",
                     f"two things here own weights under the name `{name}`",
                     span,
-                    f"`{model}` has a `{name}`",
+                    f"`{model.name}` has a `{name}`",
                     related=[(self.names[name], "the first")],
-                    help=f"a model adds nothing to the names of its weights: make `{model}` a block, "
+                    help=f"a model adds nothing to the names of its weights: make `{model.name}` a block, "
                     "or name one of the two anew",
                 )
             self.names.setdefault(name, span)
+        return True

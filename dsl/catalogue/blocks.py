@@ -351,8 +351,9 @@ block run(x: [seq, model]) -> [seq, model] {
         "E0412",
         "shared weights of two shapes",
         """
-        `share f = block` gives one set of weights to all calls of `f`, so all of them need the weights in one shape. A
-        block that is called for axes of two sizes needs two sets of weights: call the block itself, with a label.
+        `share f = block` gives one set of weights to all calls of `f`, so all of them need the weights in one shape;
+        and so has a model that others call. A block that is called for axes of two sizes needs two sets of weights:
+        call the block itself, with a label.
         """,
         """
 depth model = 8, inner = 16
@@ -425,10 +426,11 @@ model net(x: [seq, d]) -> [seq, d] {
         "E0414",
         "one set of weights, made in two ways",
         """
-        All calls of `share f = block` have one set of weights. They may compute different things with it: one is given
-        a mask and another none, or another const. But what makes the weights is the same at all calls: which there
-        are, of which op, with a bias or none, and how they begin. The passes of a `shared` repeat are one computation:
-        no static `if` and no depth in it may depend on the number of the pass.
+        All calls of `share f = block`, and all of a model, have one set of weights. They may compute different things
+        with it: one is given a mask and another none, or another const. But what makes the weights is the same at all
+        calls: which there are, of which op or block, in which passes, with a bias or none, and how they begin. The
+        passes of a `shared` repeat are one computation: no static `if` and no depth in it may depend on the number of
+        the pass.
         """,
         """
 width seq

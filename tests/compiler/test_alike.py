@@ -9,12 +9,18 @@ from attnc.compiler.program import build
 from attnc.dsl.source import Source
 
 FILE = """
-width seq
+width seq, most <= 16, more <= 32
 depth d = 8, wide = 12, group = 2
 const small = 0.1
 block inner[n: depth](x: [d]) -> [d] {
     param W: [n, d]
     return sum[n](W * x)
+}
+block changed(x: [d]) -> [d] {
+    return tanh(linear.L[d -> d](x))
+}
+block kept(x: [d]) -> [d] {
+    return linear.L[d -> d](x)
 }
 block one(x: [seq, d], i: d[seq]) -> [seq, d] {
 %s
@@ -29,6 +35,14 @@ ALIKE = {
     "a repeat and what it holds": (
         "repeat.r 2 {\n x = inner[wide](x)\n}\nreturn x",
         "repeat.r 2 {\n x = tanh(inner[wide](x))\n}\nreturn x",
+    ),
+    "passes that differ in what is done with the same weights": (
+        "repeat.r j in 3 {\n if j == 1 {\n  x = tanh(x)\n }\n x = linear.a[d -> d](x)\n}\nreturn x",
+        "repeat.r j in 3 {\n if j == 2 {\n  x = relu(x)\n }\n x = linear.a[d -> d](x)\n}\nreturn x",
+    ),
+    "more passes with one set of weights": (
+        "repeat.r 2 shared {\n x = linear.a[d -> d](x)\n}\nreturn x",
+        "repeat.r 3 shared {\n x = linear.a[d -> d](x)\n}\nreturn x",
     ),
     "one start, written in two ways": (
         "param W: [d] ~ normal(0.1)\nreturn x * W",
@@ -45,7 +59,7 @@ APART = {
     "less": (
         "return linear.b[d -> d](inner[group](x))",
         "return linear.b[d -> d](x)",
-        "E0414: `inner.W` is learned at the other call and not here",
+        "E0414: `inner` is learned at the other call and not here",
     ),
     "ops": (
         "return layernorm.n[d](x)",
@@ -70,7 +84,7 @@ APART = {
     "shapes": (
         "return sum[wide](linear.a[d -> d, wide](x))",
         "return sum[group](linear.a[d -> d, group](x))",
-        "E0412: `a.weight` is [8, 2, 8] here and [8, 12, 8] at the other call",
+        "E0412: `a.weight` is [16, 8] here and [96, 8] at the other call",
     ),
     "shapes in a block that both call": (
         "return inner[wide](x)",
@@ -80,7 +94,47 @@ APART = {
     "shapes in a pass": (
         "repeat.r 2 {\n x = inner[wide](x)\n}\nreturn x",
         "repeat.r 2 {\n x = inner[group](x)\n}\nreturn x",
-        "E0412: `r.inner.W` is [2, 8] here and [12, 8] at the other call",
+        "E0412: `r.0.inner.W` is [2, 8] here and [12, 8] at the other call",
+    ),
+    "shapes along a width that is bounded": (
+        "param W: [most, d]\nreturn x + broadcast[seq](mean[most](W))",
+        "param W: [more, d]\nreturn x + broadcast[seq](mean[more](W))",
+        "E0412: `W` is [32, 8] here and [16, 8] at the other call",
+    ),
+    "shapes of the same axes": (
+        "return sum[group](linear.a[d -> d, group](x, bias = false))",
+        "return linear.a[d, group -> d](broadcast[group](x), bias = false)",
+        "E0412: `a.weight` is [8, 16] here and [16, 8] at the other call",
+    ),
+    "passes": (
+        "repeat.r 2 {\n x = linear.a[d -> d](x)\n}\nreturn x",
+        "repeat.r 3 {\n x = linear.a[d -> d](x)\n}\nreturn x",
+        "E0414: `r` runs 3 times here and 2 at the other call",
+    ),
+    "which pass has which": (
+        "repeat.r j in 2 {\n if j == 0 {\n  x = linear.a[d -> d](x)\n } else {\n  x = kept(x)\n }\n}\nreturn x",
+        "repeat.r j in 2 {\n if j == 1 {\n  x = linear.a[d -> d](x)\n } else {\n  x = kept(x)\n }\n}\nreturn x",
+        "E0414: `r.0.kept` is learned here and not at the other call",
+    ),
+    "a repeat and a block": (
+        "repeat.r 1 {\n x = linear.L[d -> d](x)\n}\nreturn x",
+        "return kept.r(x)",
+        "E0414: `r` is a call of `kept` here and a repeat at the other call",
+    ),
+    "a shared repeat and one that is not": (
+        "repeat.r 1 {\n x = linear.L[d -> d](x)\n}\nreturn x",
+        "repeat.r 1 shared {\n x = linear.L[d -> d](x)\n}\nreturn x",
+        "E0414: `r` is a `shared` repeat here and a repeat at the other call",
+    ),
+    "two blocks of one label": (
+        "return changed.r(x)",
+        "return kept.r(x)",
+        "E0414: `r` is a call of `kept` here and a call of `changed` at the other call",
+    ),
+    "starts that are nearly one": (
+        "param W: [d] ~ normal(0.1)\nreturn x * W",
+        "param W: [d] ~ normal(0.10000001)\nreturn x * W",
+        "E0414: `W` begins as `normal(0.10000001)` here and as `normal(0.1)` at the other call",
     ),
     "starts": (
         "param W: [d] ~ normal(0.25)\nreturn x * W",
@@ -103,7 +157,7 @@ APART = {
 def said(one: str, other: str) -> str | None:
     program = build(Source("main.attn", FILE % (one, other)))
     assert not program.errors, program.errors[0].message
-    found = told_apart(program.graph("one"), program.graph("other"))
+    found = told_apart(program.graph("one"), program.graph("other"), {})
     return None if found is None else ": ".join(found)
 
 

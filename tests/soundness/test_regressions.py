@@ -164,6 +164,49 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "    a = inner(x)\n    return a, inner(a, pad[t as p] > 0)\n}\n",
         {"x": (4, 3), "pad": (4,)},
     ),
+    "a share of a norm with two numbers": (
+        "width t\ndepth d = 3\n"
+        "block f[c: const](x: [t, d]) -> [t, d] {\n"
+        "    if c == 1 {\n        x = rmsnorm.b[d](layernorm.a[d](x, eps = 0.5), eps = 0.25)\n    } else {\n"
+        "        x = rmsnorm.b[d](layernorm.a[d](x, eps = 2.0), eps = 3.0)\n    }\n    return x\n}\n"
+        "model net(x: [t, d]) -> (a: [t, d], b: [t, d]) {\n    share s = f\n    return s[c = 1](x), s[c = 2](x)\n}\n",
+        {"x": (4, 3)},
+    ),
+    "a share of a shared repeat of two counts, and of an own one of one": (
+        "width t\ndepth d = 3\n"
+        "block g[n: const](x: [d]) -> [d] {\n"
+        "    repeat.own i in n {\n        x = linear.a[d -> d](x) * (i + 1)\n    }\n    return x\n}\n"
+        "block f[c: const](x: [d]) -> [d] {\n"
+        "    repeat.same i in c shared {\n        x = tanh(linear.b[d -> d](x)) + i * c\n    }\n"
+        "    return g[n = ceil(c / 2)](x)\n}\n"
+        "model net(x: [t, d]) -> (a: [t, d], b: [t, d]) {\n    share s = f\n    return s[c = 4](x), s[c = 3](x)\n}\n",
+        {"x": (4, 3)},
+    ),
+    "a share of a weight called as a method": (
+        "width t\ndepth d = 3\n"
+        "block f(x: [t, d], m: bool[d] = true) -> [t, d] {\n    param forward_2: [d]\n"
+        "    return x * forward_2 + broadcast[d](mean[d](x where m))\n}\n"
+        "model net(x: [t, d]) -> [t, d] {\n    share s = f\n    return s(x) + s(x, int(d) < 2)\n}\n",
+        {"x": (4, 3)},
+    ),
+    "a model called as its caller has a layer called as a method": (
+        "width t\nwidth p like t\ndepth d = 3\n"
+        "model inner(x: [t, d], m: bool[p] = true) -> [t, d] {\n"
+        "    return x + broadcast[t](mean[p](linear.a[d -> d](x)[t as p] where m))\n}\n"
+        "model outer(x: [t, d], m: bool[p] = true) -> [t, d] {\n"
+        "    return inner(linear.forward_2[d -> d](inner(x)), m)\n}\n"
+        "model net(x: [t, d], pad: [t]) -> (a: [t, d], b: [t, d]) {\n"
+        "    a = outer(x)\n    return a, inner(outer(a, pad[t as p] > 0))\n}\n",
+        {"x": (4, 3), "pad": (4,)},
+    ),
+    "a model called along widths with a bound and without": (
+        "width t, four = 4, most <= 9, more <= 32\ndepth d = 3\n"
+        "model inner[n: width](x: [n, d]) -> [n, d] {\n    return x * linear.a[d -> d](x) / |n|\n}\n"
+        "model net(x: [t, d], y: [most, d], z: [four, d], w: [more, d])"
+        " -> (a: [t, d], b: [most, d], c: [four, d], e: [more, d]) {\n"
+        "    a = inner[t](x)\n    return a, inner[most](y), inner[four](z), inner[more](w)\n}\n",
+        {"x": (40, 3), "y": (5, 3), "z": (4, 3), "w": (20, 3)},
+    ),
     "a share of which one call gives a size that another derives": (
         "width seq\ndepth key = 3, heads = 2\ndepth model = key * heads\ndepth other = 6\n"
         "block f[n: width](x: [n, model]) -> [n, model] {\n"
