@@ -750,8 +750,9 @@ class TorchEmitter(Emitter):
             args.append(f"{val.text}: {kind} | None = None" if omissible else f"{val.text}: {kind}")
         more = []
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
-        more += [f"{name}: int" for name in plan.unused if f"{name}: int" not in more]
         more += [f"{body.scope.consts[const]}: {plan.annotation(const)}" for const in plan.late]
+        taken = {word.partition(":")[0] for word in more}
+        more += [f"{name}: int = 0" for name in plan.unused if name not in taken]  # other callers do not give them
         more += ["device: torch.device"] if plan.wants_device else []
         more += ["dtype: torch.dtype"] if plan.wants_dtype else []
         if plan.on_path:

@@ -207,6 +207,16 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "    a = inner[t](x)\n    return a, inner[most](y), inner[four](z), inner[more](w)\n}\n",
         {"x": (40, 3), "y": (5, 3), "z": (4, 3), "w": (20, 3)},
     ),
+    "a share of passes of which one alone differs": (
+        "width t\ndepth d = 3\n"
+        "block g[c: const](x: [t, d]) -> [t, d] {\n    if c == 2 {\n        x = tanh(x)\n    }\n"
+        "    return linear.L[d -> d](x) * c\n}\n"
+        "block f[c: const](x: [t, d]) -> [t, d] {\n    repeat.r i in 3 {\n        if i == 1 {\n"
+        "            x = g.n[c = c](x)\n        } else {\n            x = tanh(g.n[c = 3](x))\n        }\n    }\n"
+        "    return x\n}\n"
+        "model net(x: [t, d]) -> [t, d] {\n    share s = f\n    return s[c = 1](x) + s[c = 2](x)\n}\n",
+        {"x": (4, 3)},
+    ),
     "a share of which one call gives a size that another derives": (
         "width seq\ndepth key = 3, heads = 2\ndepth model = key * heads\ndepth other = 6\n"
         "block f[n: width](x: [n, model]) -> [n, model] {\n"
