@@ -206,7 +206,7 @@ class Plan:
     unused: dict[str, None] = field(default_factory=dict)  # extents that callers pass for want of another variant
     wants_device: bool = False
     wants_dtype: bool = False
-    late: dict[Const, None] = field(default_factory=dict)  # consts that callers pass at each call (shared repeats)
+    late: dict[Const, None] = field(default_factory=dict)  # consts that callers pass at each call
     made_by: dict[Const, None] = field(default_factory=dict)  # those of them that a module is built with
     open: set[Axis] = field(default_factory=set)  # axes that calls of one module have in different sizes
     owner: Plan | None = None  # the class whose weights it uses: this is one of its methods besides `forward`
@@ -392,7 +392,7 @@ class Program:
             captured = self._captured.get(id(graph), frozenset())
             top = graph is self.root or graph in self.steps
             plan = Plan(name, form.key, graph, lifted, form.axes, form.consts, [], top, captured)
-            self._own(plan)
+            self._adopt(plan)
             plan.on_path = bool(captured) or any(self.plan(c).on_path for n in graph.nodes for c in children(n))
             plan.inputs = [InputState() for _ in graph.inputs]
             plan.outputs = [None] * len(graph.outputs)
@@ -430,7 +430,7 @@ class Program:
         plan.open |= {mine for mine, theirs in own.items() if theirs in axes}
         plan.late |= {mine: None for mine, theirs in numbers.items() if theirs in consts}
 
-    def _own(self, plan: Plan) -> None:
+    def _adopt(self, plan: Plan) -> None:
         """Whose method it is, under which name; where the graph is one of decoding, whether it takes the cache."""
         origin, stepped = self.origin(plan.graph), plan.graph.stepped
         method = "forward" if stepped is None else stepped.method

@@ -381,7 +381,7 @@ class TorchBody(Body):
             if known is None:
                 self.modules[name] = made
                 self.init.append(assigned(name, made))
-            elif known.partition("(")[0] != made.partition("(")[0]:  # sizes of other axes are equal: E0412, E0414
+            elif known.partition("(")[0] != made.partition("(")[0]:  # E0412, E0414
                 raise CannotEmit(
                     f"{self.graph.name}: the calls of `{name}` share weights but differ: {known} and {made}"
                 )

@@ -145,21 +145,20 @@ class BlockCall(CallBody):
         """Calls of a shared block have one set of weights, so all of them need it in one shape."""
         if self.shared is None or not owns(graph, self.checker.owners):
             return True
-        calls = self.body.shares[self.shared].calls
-        for known, there in calls.items():
-            differs = told_apart(known, graph, self.checker.owners)
-            if differs is not None:
-                code, how = differs
-                self.body.report(
-                    code,
-                    f"the calls of `{self.shared}` share their weights, but {how}",
-                    self.call.span,
-                    related=[(there, "the other call")],
-                    help=f"call `{self.block.name}` itself, with a label: each call then has weights of its own",
-                )
-                return False
-        calls.setdefault(graph, self.call.span)
-        return True
+        shared = self.body.shares[self.shared]
+        first, there = shared.first = shared.first or (graph, self.call.span)
+        differs = None if first is graph else told_apart(first, graph, self.checker.owners)
+        if differs is None:
+            return True
+        code, how = differs
+        self.body.report(
+            code,
+            f"the calls of `{self.shared}` share their weights, but {how}",
+            self.call.span,
+            related=[(there, "the other call")],
+            help=f"call `{self.block.name}` itself, with a label: each call then has weights of its own",
+        )
+        return False
 
     def _emit(
         self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str

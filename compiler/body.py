@@ -441,7 +441,7 @@ class Body(Repeats):
             env=dict(self.env),
             returned=[],
             assigned={},  # what it binds alone: there may be many branches
-            shares=dict(self.shares),
+            shares={name: replace(share) for name, share in self.shares.items()},
             formulas=[],
             splits=dict(self.splits),
         )

@@ -29,7 +29,7 @@ class Shared:
 
     name: s.Ident
     block: s.Ident
-    calls: dict[Graph, Span] = field(default_factory=dict)  # the bodies of its calls, each where it is first called
+    first: tuple[Graph, Span] | None = None  # the first call, which the others make the weights like
 
 
 @dataclass
