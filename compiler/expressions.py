@@ -24,7 +24,7 @@ from .names import is_reserved, listed, nearest
 from .opcall import OpCall
 from .ops import OPS, Brackets, Op
 from .scope import Scope
-from .static import Literal, SizeOf, Static, known
+from .static import Literal, SizeOf, Static, hangs, known
 from .wires import Range, Wire, show, show_axes, static_element
 from .written_sizes import checked_number
 
@@ -760,12 +760,26 @@ class Expressions(Scope):
             if wire is None:
                 return None
             value = None if wire.static is None else checked_number(self.frame, wire.static, argument.span)
-            if not isinstance(value, int | float):
+            if value is None and wire.static is not None and self.frame.for_a_call_to_say(wire.static):
+                value = 1.0  # stands for it while the block is checked on its own
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                static = wire.static
+                in_a_pass = static is not None and hangs(static) and not self.frame.only_at_run_time(static)
                 self.report(
                     "E0320",
                     "an initialisation takes a number known at build time",
                     argument.span,
-                    help="pass a number, a const or a size",
+                    help="the weights of all passes begin alike: pass a number that does not depend on the pass"
+                    if in_a_pass
+                    else "pass a number, a const or a size",
+                )
+                return None
+            if value < 0 and callee.text != "constant":
+                self.report(
+                    "E0320",
+                    f"`{callee.text}` takes a number of 0 or more, but this is {value}",
+                    argument.span,
+                    help="it says how far the first values lie from 0",
                 )
                 return None
             numbers.append(float(value))

@@ -80,6 +80,12 @@ class Frame:
         consts = (const.value is not None or const in self.const_params for const in consts_in(static))
         return all(consts) and all(axis.extent is not None or not axis.is_width for axis in axes_in(static))
 
+    def for_a_call_to_say(self, static: Static) -> bool:
+        """Whether no call stands above that would have said it: the block is checked on its own."""
+        return self.told_by_calls(static) and not any(
+            const.value is None and const.like is not None for const in consts_in(static)
+        )
+
     def only_at_run_time(self, static: Static) -> bool:
         """Whether nothing but a run knows it: it hangs on a width without a size, which no call will tell either."""
         return open_width(static, self.open) is not None or any(const in self.running for const in consts_in(static))

@@ -54,6 +54,21 @@ CASES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
         }""",
         (np.arange(6.0),), (1 + 3 + 5) + 300 + 6000,
     ),
+    "first values that the call gives": (
+        """
+        depth d = 2
+        block scaled[c: const, n: depth](x: [n]) -> [n] {
+            param W: [n] ~ constant(c / |n|)
+            return x * W
+        }
+        block twice[c: const](x: [d]) -> [d] {
+            return scaled.b[c = 2 * c, n = d](x)
+        }
+        model net(x: [d]) -> [d] {
+            return scaled[c = 3, n = d](x) + 100 * twice[c = 5](x)
+        }""",
+        (X,), X * (3 / 2 + 100 * 10 / 2),
+    ),
     "a const that the call gives": (
         """
         depth d = 2
