@@ -62,11 +62,19 @@ def unsized_widths(graph: Graph) -> list[Diagnostic]:
             "E0409",
             f"nothing that `{graph.name}` is given runs along the width `{axis.name}`, so its size is never known",
             axis.span,
-            help=f"derive it from others, `width {axis.name} = ...`, or fix it, `--set {axis.name}=128`, "
+            help=f"derive it from others, `width {axis.name} = ...`, or fix it, `{_fixing(graph, axis)}`, "
             f"or give `{graph.name}` an input that has it",
         )
         for axis in _untold(graph)
     ]
+
+
+def _fixing(graph: Graph, axis: Axis) -> str:
+    """How a free width gets a size: one in the brackets of the block from outside, any other where it is declared."""
+    head, here = graph.span, axis.span
+    if head is not None and here is not None and head.source is here.source and head.start <= here.start < head.end:
+        return f"--set {axis.name}=128"
+    return f"width {axis.name} = {axis.bound or 128}"
 
 
 def _untold(graph: Graph) -> list[Axis]:

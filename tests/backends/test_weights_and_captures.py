@@ -62,6 +62,21 @@ def test_a_block_whose_weights_have_no_largest_size() -> None:
     assert told.value.diagnostics[0].help == "set it: `--set n=1024`, or call the block with a width that is bounded"
 
 
+def test_a_width_that_no_input_tells_is_fixed_as_the_help_says() -> None:
+    def told(text: str) -> str:
+        with pytest.raises(attnc.AttnError, match="its size is never known") as found:
+            attnc.loads(text).block("f").numpy()
+        return found.value.diagnostics[0].help
+
+    parameter = "width seq\nblock f[n: width](x: [seq]) -> [] {\n    return mean[seq](x) * sum[n](n + 1)\n}\n"
+    declared = parameter.replace("width seq", "width seq, n <= 64").replace("[n: width]", "")
+    assert "or fix it, `--set n=128`," in told(parameter)
+    assert attnc.loads(parameter, sizes={"n": 128}).block("f").numpy()(np.ones(3)) == 128 * 129 / 2
+    assert "or fix it, `width n = 64`," in told(declared)
+    fixed = declared.replace("n <= 64", "n = 64")
+    assert attnc.loads(fixed).block("f").numpy()(np.ones(3)) == 64 * 65 / 2
+
+
 def test_weights_travel_between_the_backends() -> None:
     graph = graph_of(CROSS)
     module = build_torch(graph)
