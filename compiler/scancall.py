@@ -45,6 +45,17 @@ class ScanCall(BlockCall):
             if formal.name.text in results
         }
 
+    def _usage(self) -> str:
+        """How the block is scanned: each state is given its first value by name."""
+        assert self.call.scan is not None
+        brackets = f"[{', '.join(self.block.generics)}]" if self.block.generics else ""
+        arguments = []
+        for formal in self.block.decl.formals:
+            name, element = formal.name.text, formal.type.element
+            first = "false" if element is not None and element.text == "bool" else "0"
+            arguments.append(f"{name} = {first}" if name in self._states else name)
+        return f"write `scan[{self.call.scan.text}] {self.block.decl.name.text}{brackets}({', '.join(arguments)})`"
+
     def _arranged(
         self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[Wire, Span]]
     ) -> dict[str, tuple[Wire, Span]] | None:
