@@ -29,7 +29,7 @@ ITEM_WORDS = ("use", "width", "depth", "const", "param", "config", "op", "block"
 STATEMENT_WORDS = ("return", "repeat", "if", "share", "expect", "param", "width", "depth", "const")
 
 TOKEN = re.compile(
-    r"""(?P<space>[ \t]+)
+    r"""(?P<space>[ \t]+|\A\ufeff)
     | (?P<newline>\r?\n)
     | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
     | (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.]))
@@ -39,8 +39,8 @@ TOKEN = re.compile(
     | (?P<close>[)\]}])
     | (?P<operator>->|\|>|<=|>=|==|!=|[-+*/^%<>=,~])
     | (?P<other>[:.|])
-    | (?P<comment>\#[^\n]*)
-    | (?P<string>"[^"\n]*")
+    | (?P<comment>\#[^\r\n]*)
+    | (?P<string>"[^"\r\n]*")
     | (?P<bad>.)
     """.replace("{slips}", slips.PATTERN),
     re.VERBOSE | re.DOTALL,
@@ -131,7 +131,7 @@ class _Pass:
         self.last_kind = ""
         self.last_end = 0
         self.indent = 0  # of the line that the logical line began on
-        self.row = 0  # where the line at hand begins
+        self.row = int(self.text.startswith("\ufeff"))  # where the line at hand begins
         self.steps = 0  # how often the scanner stepped back
 
     def run(self) -> Layout:
@@ -150,7 +150,7 @@ class _Pass:
                 self.row = end
                 continue
             if kind == "comment":
-                self.comments.append(Comment(found.group().rstrip("\r"), Span(self.source, start, end)))
+                self.comments.append(Comment(found.group(), Span(self.source, start, end)))
                 self.blanks.append((start, end))
                 continue
             token = found.group()
@@ -435,7 +435,8 @@ class _Pass:
         self.bad.append(start)
         span = Span(self.source, start, end)
         mend = [(span, self._apart(slip.instead, start, end))] if slip.instead is not None else ()
-        self.problems.append(error(code, slip.message, span, help=slip.help, fix=mend))
+        if token != "\r" or all(problem.message != slip.message for problem in self.problems):  # once for all its lines
+            self.problems.append(error(code, slip.message, span, help=slip.help, fix=mend))
         return end
 
     def _apart(self, word: str, start: int, end: int) -> str:

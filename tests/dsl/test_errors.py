@@ -10,6 +10,7 @@ import pytest
 
 from attnc.dsl import expected, slips
 from attnc.dsl.diagnostic import Diagnostic
+from attnc.dsl.formatting import format_source
 from attnc.dsl.layout import ITEM_WORDS, STATEMENT_WORDS
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all
@@ -291,6 +292,25 @@ def test_what_is_left_of_a_broken_item_is_not_reported_again() -> None:
 )
 def test_a_slip_ends_where_its_line_does(text: str, place: str) -> None:
     assert [problem.span.text for problem in problems(text) if problem.span] == [place]
+
+
+@pytest.mark.parametrize("text", ["# one\rwidth a\rwidth b\r", "width a\rwidth b # c\rwidth d\n", "width a # b\r"])
+def test_line_ends_that_are_none_are_told_once(text: str) -> None:
+    """A comment does not go on behind one: the rest of the text would be lost without a word."""
+    (found,) = problems(text)
+    assert found.code == "E0103" and found.message == "a carriage return stands here without a newline"
+    assert found.span is not None and found.span.start == text.index("\r")
+
+
+def test_a_byte_order_mark_may_stand_before_all_else() -> None:
+    """As in files, which are read without it. Offsets stay those of the text."""
+    for text in ("# a\nwidth s\n", "width s\n\nblock f(x: [s]) -> [s] {\n    return x\n}\n"):
+        assert not problems("\ufeff" + text)
+        assert format_source(Source("t.attn", "\ufeff" + text)) == text
+    (within,) = problems("width s\n\ufeffwidth t\n")
+    assert within.code == "E0103" and "byte order mark" in within.message
+    (wrong,) = problems("\ufeffwidth a b\n")
+    assert wrong.span is not None and wrong.span.start == 9
 
 
 def test_errors_are_limited() -> None:

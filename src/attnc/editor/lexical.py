@@ -41,7 +41,7 @@ WORDS = {
 """The words of the language, each in a line."""
 
 _TOKEN = re.compile(
-    r"#[^\n]*|\"[^\"\n]*\"?|[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9A-Za-z_.]*|->|\|>|<=|>=|==|!=|\n|[^\s]", re.ASCII
+    r"#[^\n]*|\"[^\"\n]*\"?|[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9A-Za-z_.]*|->|\|>|<=|>=|==|!=|\n|[^\s\ufeff]", re.ASCII
 )
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
