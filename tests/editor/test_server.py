@@ -204,6 +204,9 @@ def test_hover_tells_of_blocks_ops_consts_axes_files_and_words(editor: Editor) -
     assert "size 16 = `2 * model`" in editor.hover("parts.attn", "inner](x)")
     op = editor.hover("parts.attn", "linear.up")
     assert "linear[model -> heads, key](x)" in op and "`up.weight`: stored as `[inner, model]` = 16 x 8" in op
+    own = editor.hover("main.attn", "heads\nuse")  # the library's, for which this file declares its own
+    assert own.startswith("```attn\ndepth heads = 2\n```") and "size 2, declared in [main.attn:6]" in own
+    assert "in place of `depth heads as h = 8`, declared in [std/attention.attn:" in own
     assert "slope: [] = 1" in editor.hover("main.attn", "slope = 2")
     assert "Attention: scaled dot-product" in editor.hover("main.attn", "std.attention", 5)
     assert "the body, as many times" in editor.hover("main.attn", "repeat deep")
@@ -313,9 +316,18 @@ def test_completion(editor: Editor) -> None:
     assert {"return", "repeat", "x"} <= set(offered("    @"))
     assert list(offered("    z = softmax[@](x)"))[:2] == ["model", "seq"]  # the axes of x
     assert "seq" not in list(offered("    z = softmax[seq, @](x)"))
-    assert next(iter(offered("    z = x[seq as @]"))) == "past"
+    assert {"model", "heads"} <= set(offered("    z = linear[model -> @](x)"))  # from an axis to itself
+    assert "heads" not in offered("    z = linear[model -> heads, @](x)")
+    assert "model" not in offered("    z = split[model -> @](x)")
+    assert list(offered("    z = x[seq as @]")) == ["past"] and offered("    z = x[model as @]") == {}  # its copies
     named = offered("    z = multihead.other[seq, past](x, x[seq as past], @)")
     assert "mask =" in named and "bias =" not in named
+    assert {"base =", "injected ="}.isdisjoint(named) and "base =" in offered("    z = multihead.o[seq, past](@)")
+    piped = offered("    z = x |> multihead.o[seq, past](@)")
+    assert "base =" not in piped and "injected =" in piped
+    assert "p =" in offered("    z = dropout(x, @)") and "p =" not in offered("    z = dropout(x, 0.1, @)")
+    brackets = offered("    z = multihead.o[seq, model = model, @](x, x)")
+    assert {"q =", "model ="}.isdisjoint(brackets) and {"k =", "heads ="} <= set(brackets)
     assert list(offered("    z = multihead.b[@"))[:2] == ["past", "seq"]  # widths, as the block wants them
     assert {"softmax", "feed_forward"} <= set(offered("    z = x |> @")) and "x" not in offered("    z = x |> @")
     assert {"bias =", "q =", "heads ="} <= set(offered("    z = multihead[@"))
@@ -330,6 +342,14 @@ def test_completion(editor: Editor) -> None:
     snippet = offered("    z = soft@")["softmax"]
     assert snippet.text_edit is not None and snippet.text_edit.new_text == "softmax[${1:axis}](${2:x})"
     assert snippet.insert_text_format == lsp.InsertTextFormat.Snippet
+
+
+def test_a_byte_order_mark_changes_nothing(editor: Editor) -> None:
+    text = "\ufeffwidth more like \n" + MAIN
+    editor.open("main.attn", text)
+    assert list(editor.complete("main.attn", "like \n", 5)) == ["past", "seq"]
+    editor.change("main.attn", "\ufeff" + MAIN)
+    assert editor.diagnostics("main.attn") == []
 
 
 def test_completion_brings_names_of_the_library(editor: Editor) -> None:

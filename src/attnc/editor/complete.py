@@ -227,12 +227,15 @@ class _Completion:
             for offer in offers.axes(self.view, self.visible):  # those of the kind that is wanted first
                 yield replace(offer, rank=1 if offer.kind == kind else 5)
             if previous in ("[", ","):
-                yield from offers.parameters(self.view, symbol)
+                yield from offers.parameters(self.view, symbol, *_given(opened.parts))
         elif previous in ("[", ",", "->", ":"):
             names = self._operands(opened) if op is not None else [callee]
             wires = [wire for name in names if (wire := offers.latest(self.view, name, self.at)) is not None]
             known = [axis.name for wire in wires for axis in wire.axes]
-            given = {token.text for token in opened.inside}
+            inside = [token.text for token in opened.inside]
+            if op is not None and op.learned and "->" in inside:  # what it eats it may make, too
+                inside = inside[inside.index("->") :]
+            given = set(inside)
             suited = [name for name in known if name not in given] if previous != "->" else []
             yield from (o for o in offers.axes(self.view, self.visible, suited) if o.label not in given)
         elif op is None and callee:
@@ -263,11 +266,14 @@ class _Completion:
         name = opened.parts[-1][0].text if opened.parts[-1] else ""
         symbol = self.visible.get(name)
         axis = self.view.axis(symbol) if symbol is not None else None
-        for offer in offers.axes(self.view, self.visible):
+        for offer in offers.axes(self.view, self.visible, kind=symbol.meant.kind if symbol is not None else ""):
             other = self.view.axis(self.visible[offer.label])
-            if offer.label != name:
-                same = axis is not None and other is not None and other.family == axis.family
-                yield Offer(offer.label, offer.kind, offer.detail, rank=0 if same else 5)
+            if offer.label == name:
+                continue
+            if axis is None or other is None:
+                yield offer
+            elif other.family == axis.family:
+                yield replace(offer, rank=0)
 
     def _in_call(self, opened: Opened) -> Iterator[Offer]:
         part = opened.parts[-1]
@@ -278,15 +284,21 @@ class _Completion:
         if not part:
             brackets = any(token.text == "[" for token in self._between(opened))
             op, symbol = describe.op_named(callee, brackets), self._callee(callee)
-            given = {p[0].text for p in opened.parts if len(p) > 1 and p[1].text == "="}
+            count, given = _given(opened.parts)
+            count += bool(opened.head) and self._piped(opened.head[0])
             if symbol is not None:
-                yield from offers.arguments(symbol, given)
+                yield from offers.arguments(symbol, count, given)
             elif op is not None:
-                yield from offers.options(op, given)
+                yield from offers.options(op, count, given)
         if not part or part[-1].text in _OPERATORS:
             yield from self._expression()
         else:
             yield from offers.words(["where", "and", "or"])
+
+    def _piped(self, callee: Token) -> bool:
+        """Whether the first argument of a call stands before it: `x |> f(...)`."""
+        before = [token.text for token in self.place.before if token.start < callee.start]
+        return before[-1:] == ["|>"]
 
     def _between(self, opened: Opened) -> Iterable[Token]:
         """What stands between the name of a call and its parenthesis."""
@@ -304,3 +316,9 @@ class _Completion:
 
     def _texts(self) -> list[str]:
         return [token.text for token in self.place.line]
+
+
+def _given(parts: list[list[Token]]) -> tuple[int, set[str]]:
+    """What a call is given before the cursor: how many without a name, and the names of the others."""
+    named = {part[0].text for part in parts if len(part) > 1 and part[1].text == "="}
+    return len(parts) - 1 - sum(len(part) > 1 and part[1].text == "=" for part in parts[:-1]), named

@@ -185,6 +185,9 @@ def name_page(view: Analysis, mention: Mention) -> str:
     frame = view.frame(view.names.owner(mention.span.start))
     if meant.kind in VALUES | {"result"}:
         return _value(view, mention)
+    if (ours := _in_its_place(view, mention)) is not None:
+        theirs = f"in place of `{describe.head(symbol)}`, declared in {describe.place(view, meant.span)}"
+        return f"{name_page(view, Mention(ours.span, ours, declares=True))}\n\n{theirs}"
     parts = [describe.code(describe.head(symbol))]
     if meant.kind in AXES:
         axis = (frame.axis(symbol.name) if frame is not None else None) or view.axis(symbol)
@@ -207,6 +210,13 @@ def name_page(view: Analysis, mention: Mention) -> str:
     if symbol.path != view.path or meant.path != view.path:
         parts.append(f"declared in {describe.place(view, meant.span)}")
     return "\n\n".join(part for part in parts if part)
+
+
+def _in_its_place(view: Analysis, mention: Mention) -> Symbol | None:
+    """What this file declares in place of the axis or const that a `use` names."""
+    names = [used for use, _ in view.names.uses for used in use.names if used.name.span == mention.span]
+    ours = view.names.top.get((names[0].rename or names[0].name).text) if names else None
+    return ours if ours is not None and ours.path == view.path and ours.kind in AXES | {"const"} else None
 
 
 def _value(view: Analysis, mention: Mention) -> str:

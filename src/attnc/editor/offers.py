@@ -199,40 +199,46 @@ def _import(analysis: Analysis, module: str, name: str) -> tuple[int, str]:
 # -- parts of calls
 
 
-def parameters(view: Analysis, symbol: Symbol) -> Iterator[Offer]:
-    """What may be named in the brackets of a call: the block's parameters, and the axes and consts that it mentions."""
+def parameters(view: Analysis, symbol: Symbol, count: int, given: set[str]) -> Iterator[Offer]:
+    """What may be named in the brackets of a call: the block's parameters, and the axes and consts that it mentions,
+    but the first `count` parameters and those that are given by name.
+    """
     node = symbol.meant.node
     if not isinstance(node, s.BlockDecl | s.OpDecl):
         return
-    for generic in node.generics:
-        yield Offer(
-            f"{generic.name.text} =", "parameter", generic.span.text, insert=f"{generic.name.text} = $0", rank=4
-        )
+    for generic in node.generics[count:]:
+        name = generic.name.text
+        if name not in given:
+            yield Offer(f"{name} =", "parameter", generic.span.text, insert=f"{name} = $0", rank=4)
     known = next((b for b in view.facts.alone if b.decl.span == node.span), None)
     frame = view.facts.alone[known].frame if known is not None else None
     axes_and_consts: list[Axis | Const] = []
     if frame is not None:
         axes_and_consts = [*frame.of_file.values(), *frame.const_of_file.values()]
     for item in axes_and_consts:
+        if item.name in given:
+            continue
         kind = item.kind.value if isinstance(item, Axis) else "const"
         detail = f"{kind} of its file, {'its own' if symbol.path == view.path else 'as it is there'} if not given"
         yield Offer(f"{item.name} =", "parameter", detail, insert=f"{item.name} = $0", rank=6)
 
 
-def arguments(symbol: Symbol, given: set[str]) -> Iterator[Offer]:
+def arguments(symbol: Symbol, count: int, given: set[str]) -> Iterator[Offer]:
+    """The arguments of a block, but the first `count` of them and those that are given by name."""
     node = symbol.meant.node
-    for formal in node.formals if isinstance(node, s.BlockDecl | s.OpDecl) else ():
+    for formal in node.formals[count:] if isinstance(node, s.BlockDecl | s.OpDecl) else ():
         if formal.name.text not in given:
             name = formal.name.text
             yield Offer(f"{name} =", "argument", formal.span.text, insert=f"{name} = $0", rank=2)
 
 
-def options(op: Op, given: set[str]) -> Iterator[Offer]:
-    for option in op.options:
+def options(op: Op, count: int, given: set[str]) -> Iterator[Offer]:
+    """The options of an op, but those among its first `count` operands and options, and those given by name."""
+    for option in op.options[max(0, count - len(op.operands)) :]:
         if option.name not in given:
             default = "" if option.default is None else f" = {describe.plain(option.default)}"
             yield Offer(f"{option.name} =", "argument", f"{option.name}{default}", option.doc, f"{option.name} = $0", 2)
-    if op.learned:
+    if op.learned and "init" not in given:
         yield Offer("init =", "argument", "how the weights begin", insert="init = $0", rank=2)
 
 
