@@ -205,7 +205,8 @@ def _all_saved(memory: Memory) -> Poly:
 def cost(graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int = 1, dtype: str = "float32") -> Cost:
     """The bill of a graph. sizes: of axes and consts, by name; they win over those of the spec.
 
-    A free width that is not given is taken at its bound, else at 1,024. Raises CostError.
+    A free width that is not given is taken at its bound, else at 1,024; where that leaves a derived width no whole
+    number, at the nearest size below or above that does. Raises CostError.
     """
     if dtype not in REALS:
         raise CostError(f"no dtype `{dtype}`: there are {listed(REALS)}")
@@ -216,6 +217,17 @@ def cost(graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int 
     values[BATCH] = batch
     for axis in graph.axes:
         scope.size(axis)
+    _divide(scope, values, assumed)
+    try:
+        return _counted(graph, scope, dict(values), assumed, dtype)
+    except CostError:
+        if not _divide(scope, values, assumed):  # by the sizes of blocks within, which are met while counting
+            raise
+    return _counted(graph, scope, dict(values), assumed, dtype)
+
+
+def _counted(graph: Graph, scope: Scope, values: dict[Symbol, int], assumed: list[Axis], dtype: str) -> Cost:
+    """The bill at these sizes. Raises CostError for derived ones that are no whole numbers."""
     _whole(graph, scope, values)
     memory = measure(graph, scope, values, REALS[dtype])
     walk = Walk(values, REALS[dtype])
@@ -229,18 +241,37 @@ def cost(graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int 
         every.setdefault(axis.name, set()).add(int(scope.size(axis).at(values)))
     shown = {name: min(found) for name, found in every.items() if len(found) == 1}
     shown |= {c.name: values[const_symbol(c)] for c in graph.consts if const_symbol(c) in values}
-    return Cost(graph.name, dtype, batch, values, shown, assumed, part, memory, fused, walk.ranked, graph, scope)
+    names = tuple(axis.name for axis in assumed)
+    return Cost(graph.name, dtype, values[BATCH], values, shown, names, part, memory, fused, walk.ranked, graph, scope)
 
 
-def _values(graph: Graph, scope: Scope, given: Mapping[str, Number]) -> tuple[dict[Symbol, int], tuple[str, ...]]:
-    """A number for each symbol, and the names of the widths that had none."""
+def _divide(scope: Scope, values: dict[Symbol, int], assumed: list[Axis]) -> bool:
+    """Take widths that nobody gave a size at one that leaves the derived ones whole, near that which they have. Whether
+    any was taken so.
+    """
+    before = dict(values)
+    for axis in assumed:
+        symbol, size = base_symbol(axis), values[base_symbol(axis)]
+        hanging = [poly for poly in scope.sizes.derived.values() if symbol in base_symbols([poly])]
+        near = range(size, max(size - ASSUMED, 0), -1) if axis.bound is not None else range(size, size + ASSUMED)
+        values[symbol] = min(near, key=lambda n: sum(not _is_whole(poly, {**values, symbol: n}) for poly in hanging))
+    return values != before
+
+
+def _is_whole(poly: Poly, values: dict[Symbol, int]) -> bool:
+    size = _value(poly, values)
+    return not isinstance(size, str) and size.denominator == 1 and size >= 0
+
+
+def _values(graph: Graph, scope: Scope, given: Mapping[str, Number]) -> tuple[dict[Symbol, int], list[Axis]]:
+    """A number for each symbol, and the widths that had none."""
     left: dict[str, int] = {}
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise CostError(f"`{name}` is set to {value!r}, but a size is a whole number of 0 or more")
         left[name] = value
     values: dict[Symbol, int] = {}
-    assumed: list[str] = []
+    assumed: list[Axis] = []
     roots: dict[int, Axis] = {}
     for axis in sorted(graph.axes, key=lambda axis: axis.id):
         first = roots.setdefault(axis.family, axis)
@@ -262,7 +293,7 @@ def _values(graph: Graph, scope: Scope, given: Mapping[str, Number]) -> tuple[di
             raise CostError(f"depth `{axis.name}` of `{graph.name}` has no size: set it, `{axis.name}=64`")
         if size is None:
             size = axis.bound if axis.bound is not None else ASSUMED
-            assumed.append(axis.name)
+            assumed.append(axis)
         for symbol in scope.own(axis).symbols:
             values[symbol] = size
         if axis.bound is not None:
@@ -277,7 +308,7 @@ def _values(graph: Graph, scope: Scope, given: Mapping[str, Number]) -> tuple[di
         known = [axis.name for axis in graph.axes] + [const.name for const in graph.consts]
         help = did_you_mean(name, known) or f"it has {listed(known)}"
         raise CostError(f"`{graph.name}` has no axis or const `{name}`; {help}")
-    return values, tuple(assumed)
+    return values, assumed
 
 
 def _spoken(graph: Graph) -> Scope:

@@ -18,7 +18,8 @@ class Path:
     formula: the same over the sizes. growth: "1", "n" (a scan), "n / reach", "log" or "never".
     passes:  how many passes of a repeat, or layers, it takes; `there`: how many there are.
     base:    the reach of one pass, or by what it grows from one to the next ("log").
-    sure:    False where `hops` is only known to be at least this.
+    sure:    False where `hops` is only known to be at least this: of a mask or an index that is no band, or where the
+             passes of a repeat differ, no more than a bound of what they reach is known.
     """
 
     hops: int | None

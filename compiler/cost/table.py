@@ -158,7 +158,7 @@ def path_cells(cost: Cost, name: str, path: Path) -> tuple[str, str]:
         formula = f"log_{cost.figure(path.base)}({label}), rounded up"
     text = f"{formula or 'a sum'} along {name}" if formula != str(path.hops) else f"along {name}"
     if not path.sure:
-        text = f"at least; {text}: a mask or an index is no band"
+        text = f"at least; {text}: only a bound of the reach is known"
     if path.there < path.passes:
         text += (
             f"; the {path.there} here do not reach that far" if path.there > 1 else f", in {path.passes} such layers"

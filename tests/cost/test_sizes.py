@@ -250,3 +250,28 @@ model net(x: [t, d]) -> [t, d] {
     assert cost.macs.value == sum(2 * (16 // m) ** 2 * m * 8 for m in (1, 2, 4))
     assert cost.kept.value == sum((16 // m) * (16 // m + 1) * m * 8 for m in (1, 2, 4))
     assert cost.paths["t"].hops is not None
+
+
+def test_a_width_that_nobody_set_is_taken_where_all_derived_ones_are_whole() -> None:
+    """Near 1,024, or near its bound; also by what a block derives from it, or one derived width from another."""
+    text = """
+    width seq, most <= 64
+    width thirds = seq / 3, fifths = thirds / 5, sixths = most / 6
+    depth three = 3, five = 5, six = 6
+    block sevens[n: width](x: [n]) -> [n] {
+        width part = n / 7
+        depth seven = 7
+        return merge[part, seven -> n](exp(split[n -> part, seven](x)))
+    }
+    model net(x: [seq], y: [most]) -> (a: [fifths], b: [sixths]) {
+        x = split[seq -> thirds, three](sevens[seq](x))
+        return split[thirds -> fifths, five](x)[five = 0, three = 0], split[most -> sixths, six](y)[six = 0]
+    }
+    """
+    model = attnc.loads(text).model("net")
+    found = model.cost()
+    assert (found.sizes["seq"], found.sizes["most"]) == (3 * 5 * 7 * 10, 60)
+    assert found.assumed == ("seq", "most") and found.operations.value == 1050
+    assert model.cost({"most": 6}).sizes["most"] == 6
+    with pytest.raises(CostError, match="`thirds` = seq / 3 would be 1024/3 with seq = 1024"):
+        model.cost({"seq": 1024})
