@@ -696,7 +696,10 @@ class Expressions(Scope):
         help = f"write `{op.usage}`"
         if op.brackets is Brackets.ACTS and has:
             others = [wire for wire in made.operands if wire is not x]
-            shared = [axis for axis in has if all(wire.has(axis) for wire in others)] if op.variadic else has
+            looked_up = {wire.element.axis.family for wire in others if isinstance(wire.element, IndexInto)}
+            shared = [axis for axis in has if axis.family in looked_up]  # what the targets of a loss index
+            if not shared:
+                shared = [axis for axis in has if all(wire.has(axis) for wire in others)] if op.variadic else has
             arguments = ", ".join(argument.span.text for argument in call.arguments)
             operands = " and ".join(show_axes(wire.axes) for wire in made.operands)
             help = f"{operands} {'stands' if not others else 'stand'} here: write " + " or ".join(
