@@ -141,7 +141,7 @@ class Arguments(CallFrame):
             )
         self.body.report(
             "E0304",
-            f"`{formal.name.text}` of `{self.block.name}` takes {shown}, but this is {show(wire)}",
+            f"`{formal.name.text}` of `{self.called}` takes {shown}, but this is {show(wire)}",
             span,
             related=[(formal.span, "declared here")],
             help=help or "pass the indices themselves, or find them: `argmax`, `topk`, `index[a](floor(x))`",
@@ -168,7 +168,7 @@ class Arguments(CallFrame):
             help = f"declare a copy, `{declared}`, and rename: `x[{actual.name} as other]`"
         self.body.report(
             "E0404",
-            f"`{a.name}` and `{b.name}` of `{self.block.name}` are both bound to `{actual.name}`, but "
+            f"`{a.name}` and `{b.name}` of `{self.called}` are both bound to `{actual.name}`, but "
             f"{carrier} carries both",
             self.call.brackets.span if self.call.brackets else self.call.span,
             related=[(place, "carries both"), (actual.span, f"`{actual.name}` is declared here")],
@@ -226,7 +226,7 @@ class Arguments(CallFrame):
             related.append((wire.span, "it comes from here"))
         self.body.report(
             "E0405",
-            f"`{name}` of `{self.block.name}` should be {shown}, but this is {show(wire)}: no "
+            f"`{name}` of `{self.called}` should be {shown}, but this is {show(wire)}: no "
             f"{listed((a.name for a in missing), 'or')}",
             span,
             label,
@@ -250,17 +250,18 @@ class Arguments(CallFrame):
         self.foreign = True
         place = self.call.callee.span
         where = self.block.module.source.name
+        used = self.block.name if self.called == self.block.name else f"{self.block.name} as {self.called}"
         self.body.report(
             "E0212",
-            f"two axes named `{mine.name}` meet: `{self.block.name}` has one of {where}, its argument another",
+            f"two axes named `{mine.name}` meet: `{self.called}` has one of {where}, its argument another",
             place,
             f"knows the `{theirs.name}` of {where}",
             related=[
                 (span, f"this is {show(wire)}, with another `{mine.name}`"),
-                (theirs.span, f"the `{theirs.name}` of `{self.block.name}`"),
+                (theirs.span, f"the `{theirs.name}` of `{self.called}`"),
                 (mine.span, f"the `{mine.name}` of the argument"),
             ],
-            help=f"name it in the `use`, and there is one for both: `use ...: {self.block.name}, {mine.name}`",
+            help=f"name it in the `use`, and there is one for both: `use ...: {used}, {mine.name}`",
             fix=self._also_used(theirs.name, mine),
         )
 
@@ -268,7 +269,7 @@ class Arguments(CallFrame):
         self.mixed = True
         self.body.report(
             "E0406",
-            f"`{formal.name.text}` of `{self.block.name}` carries `{axis.name}` too many: the block "
+            f"`{formal.name.text}` of `{self.called}` carries `{axis.name}` too many: the block "
             f"uses that axis itself" + (f" (as `{parameter.name}`)" if parameter.name != axis.name else ""),
             span,
             f"this is {show(wire)}",

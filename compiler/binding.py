@@ -30,6 +30,13 @@ class Binding:
     shared: str | None
     misplaced: bool = field(default=False, init=False)  # what brackets lack stands among the arguments
 
+    @property
+    def called(self) -> str:
+        """The block as messages call it: by the name that the file of the call has for it."""
+        written = self.call.callee.text
+        names = [name for name, block in self.body.frame.module.blocks.items() if block is self.block]
+        return written if written in names else next(iter(names), self.block.name)
+
     def _name(self) -> str | None:
         """The path that the call adds to the names of weights (D11)."""
         if self.shared is not None:
@@ -84,7 +91,7 @@ class Binding:
         if brackets and (brackets.result is not None or brackets.each):
             body.report(
                 "E0318",
-                f"`{block.name}` is a block: its brackets name axes, without an arrow",
+                f"`{self.called}` is a block: its brackets name axes, without an arrow",
                 brackets.span,
                 help=self._usage(),
             )
@@ -102,7 +109,7 @@ class Binding:
                     help = f"did you mean `{near}`?" if near else self._usage()
                     body.report(
                         "E0401",
-                        f"`{block.name}` has no parameter `{name}`",
+                        f"`{self.called}` has no parameter `{name}`",
                         item.name.span,
                         help=f"it is an argument, which stands in parentheses: {self._usage()}" if argument else help,
                         fix=[(item.name.span, near)] if near and not argument else [],
@@ -113,7 +120,7 @@ class Binding:
                 if position >= len(order):
                     body.report(
                         "E0401",
-                        f"`{block.name}` takes {len(order)} parameter{'s' if len(order) != 1 else ''} "
+                        f"`{self.called}` takes {len(order)} parameter{'s' if len(order) != 1 else ''} "
                         f"in brackets, but this is number {position + 1}",
                         item.span,
                         related=[(block.decl.head, "declared here")],
@@ -136,7 +143,7 @@ class Binding:
         if missing and good:
             body.report(
                 "E0401",
-                f"`{block.name}` needs {listed(missing)} in brackets",
+                f"`{self.called}` needs {listed(missing)} in brackets",
                 call.brackets.span if call.brackets else call.callee.span,
                 related=[(block.decl.head, "declared here")],
                 help=self._parenthesised(missing) or self._usage(),
@@ -179,7 +186,7 @@ class Binding:
         decl = self.block.decl
         brackets = ", ".join(self.block.generics)
         arguments = ", ".join(formal.name.text for formal in decl.formals)
-        return f"write `{decl.name.text}{f'[{brackets}]' if brackets else ''}({arguments})`"
+        return f"write `{self.called}{f'[{brackets}]' if brackets else ''}({arguments})`"
 
     def _parameter(self, name: str, kind: str, value: s.Expr) -> Axis | Static | None:
         body = self.body
@@ -216,7 +223,7 @@ class Binding:
             if axis.kind.value != kind:
                 body.report(
                     "E0402",
-                    f"parameter `{name}` of `{self.block.name}` is a {kind}, but `{axis.name}` is a {axis.kind.value}",
+                    f"parameter `{name}` of `{self.called}` is a {kind}, but `{axis.name}` is a {axis.kind.value}",
                     value.span,
                     related=[
                         (axis.span, f"`{axis.name}` is declared here"),
@@ -232,7 +239,7 @@ class Binding:
         if kind == "width":
             body.report(
                 "E0402",
-                f"parameter `{name}` of `{self.block.name}` is a width: it takes an axis, not a number",
+                f"parameter `{name}` of `{self.called}` is a width: it takes an axis, not a number",
                 value.span,
                 help="pass a width that an argument has",
             )
@@ -266,7 +273,7 @@ class Binding:
                         return None
                     body.report(
                         "E0410",
-                        f"`{block.name}` takes {len(order)} argument{'s' if len(order) != 1 else ''}, "
+                        f"`{self.called}` takes {len(order)} argument{'s' if len(order) != 1 else ''}, "
                         f"but this is number {position + 1}",
                         argument.span,
                         related=[(block.decl.head, "declared here")],
@@ -280,7 +287,7 @@ class Binding:
                 if name not in formals and name in self._parameters():
                     body.report(
                         "E0410",
-                        f"`{name}` is no argument of `{block.name}`, but one of its parameters",
+                        f"`{name}` is no argument of `{self.called}`, but one of its parameters",
                         argument.name.span,
                         related=[(block.decl.head, "declared here")],
                         help="parameters stand in brackets",
@@ -292,7 +299,7 @@ class Binding:
                     near = nearest(name, formals)
                     body.report(
                         "E0410",
-                        f"`{block.name}` has no argument `{name}`",
+                        f"`{self.called}` has no argument `{name}`",
                         argument.name.span,
                         related=[(block.decl.head, "declared here")],
                         help=f"did you mean `{near}`?" if near else self._usage(),
@@ -314,7 +321,7 @@ class Binding:
         if missing and not misnamed:
             body.report(
                 "E0410",
-                f"`{block.name}` lacks its argument{'s' if len(missing) > 1 else ''} {listed(missing)}",
+                f"`{self.called}` lacks its argument{'s' if len(missing) > 1 else ''} {listed(missing)}",
                 call.span,
                 related=[(block.decl.head, "declared here")],
                 help=self._usage(),

@@ -30,7 +30,7 @@ class BlockCall(CallBody):
             chain = [b.name for b in checker.stack[checker.stack.index(block) :]] + [block.name]
             body.report(
                 "E0407",
-                f"`{block.name}` would call itself: {' -> '.join(chain)}",
+                f"`{self.called}` would call itself: {' -> '.join(chain)}",
                 call.span,
                 help="a block may not call itself; write the repetition as `repeat`",
             )
@@ -156,7 +156,7 @@ class BlockCall(CallBody):
             f"the calls of `{self.shared}` share their weights, but {how}",
             self.call.span,
             related=[(there, "the other call")],
-            help=f"call `{self.block.name}` itself, with a label: each call then has weights of its own",
+            help=f"call `{self.called}` itself, with a label: each call then has weights of its own",
         )
         return False
 
@@ -217,7 +217,7 @@ class BlockCall(CallBody):
             f"{owner} has weights of its own, but `{name}` has one set, where it stands",
             self.call.span,
             related=[(body.shares[name].name.span, "outside of the repeat")],
-            help=f"write `share {name} = {self.block.name}` inside the repeat"
+            help=f"write `share {name} = {self.called}` inside the repeat"
             + (", and `repeat ... shared { }` if the passes are to have one set" if body.numbered else ""),
         )
 
@@ -227,7 +227,7 @@ class BlockCall(CallBody):
         model = graph if direct else next((way.model for way in ways(graph, self.checker).values()), None)
         if model is None:
             return
-        called = "" if direct else f", which `{self.block.name}` calls,"
+        called = "" if direct else f", which `{self.called}` calls,"
         self.body.report(
             "E0413",
             f"each pass of this repeat has weights of its own, but the model `{model.name}`{called} has one set",

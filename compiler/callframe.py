@@ -151,7 +151,7 @@ class CallFrame(Binding):
         theirs = next(a for f, a in self.actual if f is original)
         self.body.report(
             "E0403",
-            f"`{self.block.name}` wants `{axis.name}` to be a copy of `{original.name}`, but "
+            f"`{self.called}` wants `{axis.name}` to be a copy of `{original.name}`, but "
             f"`{actual.name}` is no copy of `{theirs.name}`",
             self.call.brackets.span if self.call.brackets else self.call.span,
             related=[(generic.span, "required here"), (actual.span, f"`{actual.name}` is declared here")],

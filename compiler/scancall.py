@@ -54,7 +54,7 @@ class ScanCall(BlockCall):
             name, element = formal.name.text, formal.type.element
             first = "false" if element is not None and element.text == "bool" else "0"
             arguments.append(f"{name} = {first}" if name in self._states else name)
-        return f"write `scan[{self.call.scan.text}] {self.block.decl.name.text}{brackets}({', '.join(arguments)})`"
+        return f"write `scan[{self.call.scan.text}] {self.called}{brackets}({', '.join(arguments)})`"
 
     def _arranged(
         self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[Wire, Span]]
@@ -66,7 +66,7 @@ class ScanCall(BlockCall):
             formal = self.block.decl.formals[-1].name.text if self.block.decl.formals else "h"
             body.report(
                 "E0411",
-                f"no result of `{self.block.name}` is named like an argument, so nothing is carried from step to step",
+                f"no result of `{self.called}` is named like an argument, so nothing is carried from step to step",
                 self.call.span,
                 related=[(self.block.decl.head, "declared here")],
                 help=f"name the result that is the next `{formal}`: `-> ({formal}: [...])`",
@@ -80,7 +80,7 @@ class ScanCall(BlockCall):
         if not stepping:
             body.report(
                 "E0411",
-                f"nothing that `{self.block.name}` is given here runs along `{axis.name}`",
+                f"nothing that `{self.called}` is given here runs along `{axis.name}`",
                 self.call.span,
                 help=f"`scan[{axis.name}]` takes one item of `{axis.name}` at a time: pass a value that has it",
             )
@@ -183,7 +183,7 @@ class ScanCall(BlockCall):
         if any(axis == actual for _, actual in self.actual):
             body.report(
                 "E0411",
-                f"`{self.block.name}` mentions `{axis.name}`, but a scan gives it one item of that axis at a time",
+                f"`{self.called}` mentions `{axis.name}`, but a scan gives it one item of that axis at a time",
                 self.call.span,
                 help="what needs the whole axis stands outside the block that is scanned",
             )
