@@ -18,7 +18,7 @@ class FileProblem(OSError):
 def read(path: str | os.PathLike[str], *, regular: bool = False) -> Source:
     """The text of a file, named as the caller wrote it. A byte order mark is dropped; line ends stay as they are.
 
-    regular: nothing but a file will do; a pipe may never end, nor begin.
+    regular: nothing but a file will do, not even what the caller has open already (`/dev/stdin`).
 
     Raises FileProblem for what is missing, no file, unreadable, no UTF-8 text, or larger than 1 MiB.
     """
@@ -30,7 +30,7 @@ def read_bytes(path: str | os.PathLike[str], *, regular: bool = False) -> bytes:
     name = os.fspath(path)
     try:
         mode = os.stat(name).st_mode
-        if regular and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode) and (regular or not _is_open(name)):
             raise FileProblem(f"{name}: this is a device or a pipe, not a file")
         with open(name, "rb") as file:
             return file.read(MAX_BYTES + 1)
@@ -47,6 +47,11 @@ def read_bytes(path: str | os.PathLike[str], *, regular: bool = False) -> bytes:
         raise FileProblem(f"{name!r}: a file name cannot hold a NUL character") from None
     except OSError as problem:
         raise FileProblem(f"{name}: {problem.strerror or problem}") from None
+
+
+def _is_open(name: str) -> bool:
+    """Whether it is stdin, or what a shell has opened, `<(...)`. Any other pipe or device may never end, nor begin."""
+    return os.path.abspath(name).startswith(("/dev/stdin", "/dev/fd/", "/proc/self/fd/"))
 
 
 def decode(name: str, content: bytes) -> Source:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
 
 import pytest
@@ -51,26 +50,29 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         read("a\0b")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
-def test_what_one_names_may_be_a_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="descriptors as files")
+def test_a_pipe_that_is_open_already_is_read() -> None:
+    """As `/dev/stdin` and `<(...)` of a shell are."""
     for take in (lambda path: read(path).text.encode(), read_bytes):
-        writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"width n",))
-        writer.start()
-        assert take(tmp_path / "pipe") == b"width n"
-        writer.join()
+        out, into = os.pipe()
+        os.write(into, b"width n")
+        os.close(into)
+        assert take(f"/dev/fd/{out}") == b"width n"
+        with pytest.raises(FileProblem, match="this is a device or a pipe, not a file"):
+            read(f"/dev/fd/{out}", regular=True)
+        os.close(out)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
-def test_devices_and_pipes_where_only_files_will_do(tmp_path: Path) -> None:
+def test_other_devices_and_pipes_are_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (str(tmp_path / "pipe"), os.devnull):
-        with pytest.raises(FileProblem) as problem:
-            read(path, regular=True)
-        assert str(problem.value) == f"{path}: this is a device or a pipe, not a file"
+        for regular in (True, False):
+            with pytest.raises(FileProblem) as problem:
+                read(path, regular=regular)
+            assert str(problem.value) == f"{path}: this is a device or a pipe, not a file"
     with pytest.raises(FileProblem, match="this is a folder, not a file"):
         read(tmp_path, regular=True)
-    assert read(os.devnull).text == ""
     (tmp_path / "a.attn").write_text("width a\n")
     assert read(tmp_path / "a.attn", regular=True).text == "width a\n"
 
