@@ -89,6 +89,7 @@ class Decoding:
     caches:        what is kept, in the order of the step.
     prompt:        the name of the input that generated items go into; None where there is no `generate`: `reason` then
                    says why not.
+    reason:        "" where nothing stands in the way of a step and of `generate`.
     """
 
     prepare: Graph | None = None

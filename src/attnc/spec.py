@@ -322,7 +322,7 @@ class Model:
         """How the model decodes, derived from the spec: what is cached, or why it has no one-step form.
 
         `decoding.caches` lists what steps keep (path, axes, how many items), `decoding.reason` says what stands in the
-        way of a step or of `generate`; `print(decoding)` shows both.
+        way of a step or of `generate`, and is "" where nothing does; `print(decoding)` shows both.
         """
         from .backends.lower import described
 
