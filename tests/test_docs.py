@@ -96,6 +96,16 @@ def check_console(fence: Fence, where: str) -> None:
             assert status == 0, f"{where}: {command} fails:\n{printed}"
 
 
+def test_the_list_of_the_library_is_whole() -> None:
+    """In the order of the files, which are pages of their own."""
+    section = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8").partition("## What is in `std`\n")[2]
+    rows = re.findall(r"^\| \[`std\.(\w+)`\]\S* \| (.*) \|$", section.partition("\n## ")[0], re.MULTILINE)
+    files = sorted((ROOT / "compiler" / "std").glob("*.attn"))
+    assert [(name, re.findall(r"`(\w+)`", blocks)) for name, blocks in rows] == [
+        (file.stem, list(attnc.load(file).blocks)) for file in files
+    ]
+
+
 def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for target, heading in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", re.sub(r"`[^`\n]*`", "", prose(page))):
