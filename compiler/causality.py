@@ -165,6 +165,8 @@ def _reached(bound: Bound, axis: Axis) -> str:
     digit = bound[0]
     if digit.axis is None:
         return f"items of `{axis.name}` after it"
+    if len(bound) > 1:
+        return f"whole groups of items, up to group number `{digit.axis.name}` as far as the proof can tell"
     if digit.axis == axis:
         return f"the item {digit.offset} after it"
     return f"items along `{digit.axis.name}`, which may come after it"

@@ -13,6 +13,7 @@ from ..dsl.diagnostic import Diagnostic, error
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Apply, Call, Constant, Graph, Repeat, Scan, Value
+from .static import axes_in
 
 STEPS_TOLD = 20  # of the path of a leak
 Around = tuple[Call | Repeat | Scan, Graph]  # what a graph runs in, and the graph where that stands
@@ -68,8 +69,22 @@ def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagn
             *([(claim, f"`causal {axis.name}` is claimed")] if place != claim else ()),
         ],
         notes=["the path of the leak:", *notes] if len(seen) < len(steps) else (),
-        help=f"mask what comes after, `softmax[past](s where past <= {axis.name})`, or drop the claim",
+        help=f"groups are compared with groups alone: split what reads them, too, and let in those before its own, "
+        f"`where before < {group.name}` with `before` a copy of `{group.name}`; or drop the claim"
+        if (group := _groups(steps, axis)) is not None
+        else f"mask what comes after, `softmax[past](s where past <= {axis.name})`, or drop the claim",
     )
+
+
+def _groups(steps: list[Trace], axis: Axis) -> Axis | None:
+    """The width of groups of items that the way leads along: one that derives from the axis, or a copy of it."""
+
+    def derives(width: Axis) -> bool:
+        parts = axes_in(width.size) if width.is_width and width.size is not None else []
+        return width.family != axis.family and any(part.family == axis.family or derives(part) for part in parts)
+
+    widths = [width for step in reversed(steps) if step.node is not None for width in step.node.axes]
+    return next((width for width in widths if derives(width)), None)
 
 
 def _where(span: Span) -> str:
