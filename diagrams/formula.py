@@ -117,6 +117,11 @@ def written(formula: Formula, most: int = 24) -> Rich:
     return rich if len(plain(rich)) <= most else roman("…")
 
 
+def titled(formula: Formula, name: str) -> Formula:
+    """A formula that a block made: by the block's name, where it has none and is too long to be read."""
+    return replace(formula, text=name) if not formula.text and plain(written(formula, 40)) == "…" else formula
+
+
 def _write(formula: Formula, depth: int) -> tuple[Rich, int]:
     """(text, how tightly it binds)."""
     if depth > 8:

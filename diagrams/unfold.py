@@ -19,7 +19,7 @@ from ..compiler.graph import (
 )
 from ..compiler.static import Static, evaluate
 from .copies import prune, split_copies
-from .formula import Formula, index, of_static, written
+from .formula import Formula, index, of_static, titled, written
 from .opening import How, Opening, pointwise, uses
 from .opsteps import Frame, Item, Steps, leaf_of, spaced, tail
 from .passes import Body, Part, plan, said
@@ -134,7 +134,7 @@ class _Unfolding(Steps):
         if section is not None:
             results = self.leave(inner, frame, section, results)
         for value, result in zip(node.outs, results, strict=True):
-            frame.items[value.id] = result
+            frame.items[value.id] = titled(result, node.graph.name) if isinstance(result, Formula) else result
 
     def inside(self, frame: Frame, node: Call | Scan, section: Section | None, level: int) -> Frame:
         axes = {inner: frame.axis(outer) for inner, outer in node.axes}

@@ -223,3 +223,11 @@ def test_an_axis_ends_where_truths_are_reduced() -> None:
         "    return select(any[s](real[t as s]), x, -x) + select(all[t](real), x, -x)\n}"
     )
     assert [step.tip for step in steps(diagram) if step.mark == "pill"] == ["any[s]", "all[t]"]
+
+
+def test_a_table_that_a_block_makes_bears_its_name_where_the_formula_is_too_long() -> None:
+    text = "use std.positions: sinusoid\nwidth t\ndepth m = 4\n"
+    text += "block ramp[n: width]() -> [n] { return n / 2 }\n"
+    text += "model f(x: [t, m]) -> [t, m] {\n    return (x + sinusoid[t, m]()) * ramp[t]()\n}\n"
+    drawn = attnc.loads(text).model("f").draw().dot
+    assert "sinusoid" in drawn and "…" not in drawn and "ramp" not in drawn
