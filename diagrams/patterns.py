@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from ..compiler.axes import Axis
-from ..compiler.static import OPERATIONS
+from ..compiler.static import OPERATIONS, Arith, SizeOf, known
 from .formula import Formula, index, number
 from .passes import said
 from .text import Rich, axis_label, joined, roman
@@ -47,10 +47,13 @@ def cases(formula: Formula, rows: Axis | None, columns: Axis) -> tuple[Case, ...
     for values in product(*symbols.values()):
         folded = fold(formula, dict(zip(symbols, values, strict=True)))
         told.setdefault(_key(folded), (folded, []))[1].append(values)
-    scale = _scale([folded for folded, _ in told.values()])
+    items = _items(rows, columns)
+    if max(items.values()) < max((_largest(folded) for folded, _ in told.values()), default=0.0):
+        items = dict.fromkeys(items, GRID)
+    scale = _scale([folded for folded, _ in told.values()]) if max(items.values()) == GRID else 1.0
     found: dict[object, tuple[Pattern | None, list[tuple[int, ...]]]] = {}
     for key, (folded, passes) in told.items():
-        seen = pattern(folded, rows, columns, scale)
+        seen = pattern(folded, rows, columns, scale, items)
         same = seen if scale == 1.0 else key  # what looks the same at a smaller scale need not be
         found.setdefault(same, (seen, []))[1].extend(passes)
     out = [Case(_when(symbols, sorted(passes), labels), seen) for seen, passes in found.values()]
@@ -134,13 +137,25 @@ def fold(formula: Formula, values: Mapping[str, int], depth: int = 0) -> Formula
     return replace(formula, args=args)
 
 
-def pattern(formula: Formula, rows: Axis | None, columns: Axis, scale: float) -> Pattern | None:
-    """The predicate on a small grid, its constants scaled so that they can be seen; None where it cannot be said."""
+def pattern(
+    formula: Formula, rows: Axis | None, columns: Axis, scale: float, items: Mapping[Axis, int]
+) -> Pattern | None:
+    """The predicate on a small grid, its constants scaled so that they can be seen; None where it cannot be said.
+
+    items: how many each of the axes has there; of more than there are cells the middle one of each cell is asked.
+    """
 
     def grid(by_data: bool) -> Pattern:
+        def item(axis: Axis, cell: int) -> int:
+            each = items[axis] // GRID
+            return cell * each + each // 2
+
         lines = range(GRID if rows is not None else 1)
-        at = ([{columns: j} if rows is None else {rows: i, columns: j} for j in range(GRID)] for i in lines)
-        return tuple(tuple(int(bool(_at(formula, place, scale, by_data))) for place in line) for line in at)
+        at = (
+            [{columns: item(columns, j)} | ({} if rows is None else {rows: item(rows, i)}) for j in range(GRID)]
+            for i in lines
+        )
+        return tuple(tuple(int(bool(_at(formula, place, scale, by_data, items))) for place in line) for line in at)
 
     try:
         most, least = grid(True), grid(False)
@@ -156,10 +171,28 @@ class _Unknown(Exception):
     """The formula hangs on something that a small grid does not have."""
 
 
+def _items(rows: Axis | None, columns: Axis) -> dict[Axis, int]:
+    """How many items of each axis a grid stands for: as many as it has cells, or of groups so many (`chunks = seq / 4`)
+    and of what they are groups of all that are in them.
+    """
+    found = dict.fromkeys((columns,) if rows is None else (rows, columns), GRID)
+    for groups in tuple(found):
+        match groups.size:
+            case Arith("/" | "//", (SizeOf(whole), size)) if isinstance(each := known(size), int) and each > 0:
+                found |= {axis: GRID * each for axis in found if axis.family == whole.family}
+            case _:
+                pass
+    return found
+
+
+def _largest(formula: Formula) -> float:
+    numbers = [part.number for part in _parts(formula) if part.op == "number" and not isinstance(part.number, bool)]
+    return max((abs(float(n)) for n in numbers), default=0.0)
+
+
 def _scale(formulas: Sequence[Formula]) -> float:
     """For the numbers that indices are compared with."""
-    numbers = [part.number for formula in formulas for part in _parts(formula) if part.op == "number"]
-    largest = max((abs(float(n)) for n in numbers if not isinstance(n, bool)), default=0.0)
+    largest = max(map(_largest, formulas), default=0.0)
     return 1.0 if largest <= GRID / 2 or (len(formulas) > 1 and largest < GRID) else GRID / (3 * largest)
 
 
@@ -174,7 +207,9 @@ _FUNCTIONS: dict[str, Callable[..., float | bool]] = {
 }
 
 
-def _at(formula: Formula, at: Mapping[Axis, int], scale: float, by_data: bool) -> float | bool:
+def _at(
+    formula: Formula, at: Mapping[Axis, int], scale: float, by_data: bool, items: Mapping[Axis, int]
+) -> float | bool:
     match formula.op:
         case "number":
             value = formula.number
@@ -182,7 +217,7 @@ def _at(formula: Formula, at: Mapping[Axis, int], scale: float, by_data: bool) -
                 return value
             return math.copysign(max(1, round(abs(value) * scale)), value)
         case "size":
-            return GRID
+            return GRID if formula.axis is None else items.get(formula.axis, GRID)
         case "symbol":  # a const not known: three cells show what it does
             return 3
         case "position":
@@ -192,6 +227,6 @@ def _at(formula: Formula, at: Mapping[Axis, int], scale: float, by_data: bool) -
         case "data":
             return by_data
         case op if op in _FUNCTIONS:
-            return _FUNCTIONS[op](*(_at(arg, at, scale, by_data) for arg in formula.args))
+            return _FUNCTIONS[op](*(_at(arg, at, scale, by_data, items) for arg in formula.args))
         case _:
             raise _Unknown

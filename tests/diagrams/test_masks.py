@@ -37,6 +37,21 @@ def test_pattern(predicate: str) -> None:
     assert ["".join("#" if kept else "." for kept in row) for row in mask.cases[0].pattern] == ROWS[predicate]
 
 
+@pytest.mark.parametrize("size", [3, 4, 64])
+def test_groups_are_as_many_as_there_are_cells(size: int) -> None:
+    """A width of groups is shorter than that of its items: the groups before the query's own are a triangle."""
+    text = """
+    width q
+    const size = 4
+    width groups = q / size
+    block f(x: [q, groups]) -> [q, groups] {
+        return softmax[groups](x where size * int(groups) + size - 1 <= int(q))
+    }
+    """
+    pattern = masked(text.replace("size = 4", f"size = {size}")).cases[0].pattern
+    assert pattern is not None and ["".join("#" if kept else "." for kept in row) for row in pattern] == ROWS["k < q"]
+
+
 HEADS = """
 width q
 width k like q
