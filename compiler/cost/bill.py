@@ -22,6 +22,7 @@ from .walk import Part, Walk
 from .work import BATCH
 
 ASSUMED = 1024  # the size of a free width of which nothing is said
+TERMS = 100_000  # of sizes, that are looked at for a width which leaves them whole
 TRACKED = 8  # widths along which the longest path is followed
 REALS = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 
@@ -253,7 +254,10 @@ def _divide(scope: Scope, values: dict[Symbol, int], assumed: list[Axis]) -> boo
     for axis in assumed:
         symbol, size = base_symbol(axis), values[base_symbol(axis)]
         hanging = [poly for poly in scope.sizes.derived.values() if symbol in base_symbols([poly])]
-        near = range(size, max(size - ASSUMED, 0), -1) if axis.bound is not None else range(size, size + ASSUMED)
+        if all(_is_whole(poly, values) for poly in hanging):
+            continue
+        tries = min(ASSUMED, TERMS // sum(len(poly.terms) for poly in hanging) + 1)
+        near = range(size, max(size - tries, 0), -1) if axis.bound is not None else range(size, size + tries)
         values[symbol] = min(near, key=lambda n: sum(not _is_whole(poly, {**values, symbol: n}) for poly in hanging))
     return values != before
 
