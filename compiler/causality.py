@@ -11,7 +11,7 @@ What is proved is sound, not complete: a failed proof shows the path of the leak
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..dsl.diagnostic import Diagnostic
@@ -418,7 +418,7 @@ class Step:
     def _step(self, text: str, before: Trace | None) -> Trace:
         return Trace(text, self.node.span, before, self.node, self.graph, self.graph)
 
-    def _bounded(self, parts: Iterable[Info], axes: set[Axis], support: Facts) -> Reach:
+    def _bounded(self, parts: Sequence[Info], axes: set[Axis], support: Facts) -> Reach:
         """The reach after the axes went: each is replaced by what the support says it is at most, else by
         everything.
         """
@@ -446,11 +446,11 @@ class Step:
                 text = next((said for _, said in changed if said), "")
                 new = tuple(d for d, _ in changed)
                 out = unite(out, {new: self._step(text, trace) if text else trace})
-        if not out:
-            for axis in sorted(axes, key=lambda axis: axis.id):
-                d, text = digit(Digit(axis))
-                if counts(axis, self.given) and not d.zero and (d.axis is None or d.offset > 0):
-                    out = unite(out, {(d,): self._step(f"{text}: even of equal items, it tells their number", None)})
+        read = {d.axis for part in parts for bound in part.reach for d in bound}
+        for axis in sorted(axes - read, key=lambda axis: axis.id):
+            d, text = digit(Digit(axis))
+            if counts(axis, self.given) and not d.zero and (d.axis is None or d.offset > 0):
+                out = unite(out, {(d,): self._step(f"{text}: even of equal items, it tells their number", None)})
         return out
 
     def _reduce(self, parts: list[Info], mask: Info | None) -> Info:
