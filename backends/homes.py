@@ -8,7 +8,7 @@ further methods of it. What the calls give differently is not known when the mod
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Call, Graph, Node, Repeat, Scan, children, owns
@@ -19,9 +19,9 @@ Site = tuple[int, str]
 
 
 class Homes:
-    """The homes of the graphs that are nested in a model; a graph without one is its own."""
+    """The homes of the graphs that are nested in a model and in its steps; a graph without one is its own."""
 
-    def __init__(self, root: Graph) -> None:
+    def __init__(self, root: Graph, steps: Iterable[Graph] = ()) -> None:
         self._home: dict[int, Graph] = {}
         self._order: dict[int, int] = {}
         self._around: dict[int, Graph] = {}
@@ -29,6 +29,8 @@ class Homes:
         self._sites: dict[Site, Site] = {}  # each with one that is the same module
         self._calls: dict[Site, list[Call | Scan]] = {}
         self._visit(root)
+        for step in steps:
+            self._visit_step(step)
 
     def of(self, graph: Graph) -> Graph:
         while id(graph) in self._home:
@@ -69,6 +71,31 @@ class Homes:
                 site = (id(graph), _named(node))
                 self._calls.setdefault(site, []).append(node)
                 self._pair(first.setdefault(site, node.graph), node.graph)
+        self._order[id(graph)] = len(self._order)
+
+    def _visit_step(self, graph: Graph) -> None:
+        """A step also calls blocks whole: copies of those that the model calls, made by other passes."""
+        assert graph.stepped is not None
+        origin = graph.stepped.origin
+        if origin is None or id(graph) in self._order:
+            return
+        whole = {_named(node): node for node in reversed(origin.nodes) if isinstance(node, Call | Scan | Repeat)}
+        for node in graph.nodes:
+            for child in children(node):
+                if child.stepped is None:
+                    self._visit(child)
+                    self._around.setdefault(id(child), graph)
+                else:
+                    self._visit_step(child)
+            if not isinstance(node, Call | Scan | Repeat):
+                continue
+            site, twin = (id(graph), _named(node)), self._module((id(origin), _named(node)))
+            if isinstance(node, Call | Scan) and node.graph.stepped is None and owns(node.graph, self._owners):
+                self._calls.setdefault(site, []).append(node)
+                self._sites[site] = twin
+            for mine, theirs in _side_by_side(whole.get(_named(node)), node):
+                if theirs.stepped is None and (isinstance(node, Repeat) or owns(theirs, self._owners)):
+                    self._pair(mine, theirs)
         self._order[id(graph)] = len(self._order)
 
     def _pair(self, one: Graph, other: Graph) -> None:

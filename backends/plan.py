@@ -330,7 +330,7 @@ class Program:
         self._names = Namer(helper_names((*TORCH, *NUMPY)))  # what the file may carry along keeps its names
         self.bindings: dict[int, tuple[dict[Axis, Axis], dict[Const, Const]]] = {}  # the class's own -> the instance's
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
-        self.homes = Homes(root)
+        self.homes = Homes(root, steps)
         self._parts = _parts((root, *steps))
         self._visit(root, frozenset(), "")
         self.forward = tuple(self.plans)

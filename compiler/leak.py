@@ -55,6 +55,7 @@ def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagn
     notes = [f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "") for number, step in told]
     if len(told) < len(steps):
         notes.insert(STEPS_TOLD // 2, f"... {len(steps) - len(told)} steps more ...")
+    past = "past" if axis.name != "past" else "before"
     place = _place(trace, claim)
     related = [(step.span, f"{number}. {step.text}") for number, step in told if step.span is not None]
     seen = [item for item in related if item[0].source is claim.source]
@@ -72,7 +73,7 @@ def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagn
         help=f"groups are compared with groups alone: split what reads them, too, and let in those before its own, "
         f"`where before < {group.name}` with `before` a copy of `{group.name}`; or drop the claim"
         if (group := _groups(steps, axis)) is not None
-        else f"mask what comes after, `softmax[past](s where past <= {axis.name})`, or drop the claim",
+        else f"mask what comes after, `softmax[{past}](s where {past} <= {axis.name})`, or drop the claim",
     )
 
 
