@@ -116,6 +116,9 @@ def slice_(body: Body, node: Apply, vals: list[Val]) -> Val:
     """The rows of a table for the items at hand."""
     axis, made = node.axes[0], node.made[0]
     x = vals[0]
+    if axis not in x.axes:
+        return x
+    x = body.full(x, [axis])
     at = x.axes.index(axis)
     if body.is_new(made):
         axes = tuple(made if a == axis else a for a in x.axes)

@@ -251,9 +251,12 @@ class Reach:
         scale = route.form.terms[axis]
         others = [c for other, c in route.form.terms.items() if other != axis]
         local = self._nested(route, scale * self.scope.size(axis)) if others else None
+        if every and not others:
+            return replace(route, local=local)
         parts = bool(others) if route.local is None else scale.at(self.values) % route.local.at(self.values) != 0
         strides = any(c.at(self.values) < scale.at(self.values) for c in others)
-        return replace(route, local=local, sure=route.sure and (every or not ((local is None and parts) or strides)))
+        even = not (local is None and parts) and (every or not strides)
+        return replace(route, local=local, sure=route.sure and even)
 
     def _nested(self, route: Route, size: Poly) -> Poly | None:
         """The size of the blocks, if those in which it stayed so far lie within such ones, or the other way round."""

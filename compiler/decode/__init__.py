@@ -22,7 +22,7 @@ from ..axes import Axis
 from ..graph import Constant, Graph, IndexInto, Scalar, Value
 from ..rewrites.constants import fold_truths
 from ..static import Literal, Static, known
-from .build import Axes, Kept, Step
+from .build import Axes, Kept, Step, Wish
 from .cut import remembered
 from .facts import Facts
 from .prepare import Prepare
@@ -153,8 +153,10 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
             raise NoStep(f"`{cell.value.name}` has two axes of time", cell.value.span)
         if wish not in cell.wanted:
             cell.wanted.append(wish)
-    leaving = [(root.cells[graph.outputs[place].value.id], (None,)) for place in results]
-    step = maker.graph(root, list(entering), list(leaving), [graph.outputs[place] for place in results])
+    given = [root.cells[graph.outputs[place].value.id] for place in results]
+    # A value may have more axes of time than the result: it is the same along these.
+    leaving: list[tuple[Cell, Wish]] = [(cell, (None,) * len(cell.axes)) for cell in given]
+    step = maker.graph(root, list(entering), leaving, [graph.outputs[place] for place in results])
     new = frozenset(axis for (home, _, span), axis in axes.made.items() if home is root and span is None)
     step = take_tail(step, new, axes.tail)
     prepare = Prepare(root, maker.keys, axes).build()

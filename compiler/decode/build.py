@@ -41,8 +41,8 @@ from ..graph import (
 )
 from ..static import Arith, ConstOf, Literal, SizeOf, Static
 from .sites import STATIC, Cell, Site, even, whole
-from .spans import Mode, Span
-from .wants import Modes, Wants, groups
+from .spans import ENTIRE, Mode, Span
+from .wants import Modes, Reads, Wants, groups
 
 Wish = tuple[Mode, ...]
 
@@ -82,12 +82,12 @@ class Axes:
         span = None if mode is None else self._first(mode.found())
         key = (site.home(axis), axis, span)
         if key not in self.made:
-            self.made[key] = self._fresh(axis, self._family(span))
+            self.made[key] = axis if mode is ENTIRE else self._fresh(axis, self._family(span))
         return self.made[key]
 
     def _first(self, span: Span) -> Span:
         """One span for all that hold the same items: what is made along them, such as a mask, is then made once."""
-        return self.alike.setdefault((span.keep, id(span.repeat)), span)
+        return span if span is ENTIRE else self.alike.setdefault((span.keep, id(span.repeat)), span)
 
     def _family(self, span: Span | None) -> int:
         if span is None:
@@ -114,7 +114,7 @@ class Builder:
         modes = dict(zip(cell.axes, wish, strict=True))
         change = {axis: self.axes.at(self.site, axis, modes.get(axis)) for axis in cell.value.type.axes}
         element = cell.value.type.element
-        if isinstance(element, IndexInto) and self.site.timed(element.axis):
+        if isinstance(element, IndexInto) and self.site.timed(element.axis) and element.axis.extent is None:
             element = IndexInto(self.axes.whole)
         old = cell.value.type
         return Type(element, tuple(change[axis] for axis in old.axes), frozenset(change[axis] for axis in old.thin))
@@ -210,7 +210,7 @@ class Step:
         own = [new for (home, _, _), new in self.axes.made.items() if home is site]
         spans = []
         for (_, _, span), new in self.axes.made.items():
-            keep = None if span is None else self._keep(site, span)
+            keep = None if span is None or span is ENTIRE else self._keep(site, span)
             if keep is not None:
                 spans.append((new, keep))
         stepped = Stepped(
@@ -313,18 +313,34 @@ class Step:
             case Positions(axis, _) if not site.timed(axis):
                 b.nodes.append(Positions(axis, b.value(cell, wish)))
             case Positions(axis, _):
-                b.add("positions", (), b.value(cell, wish), axes=(self.axes.at(site, axis, wish[0]),))
-            case Parameter(weight, _) if not cell.axes:
+                self._positions(b, axis, wish[0], b.value(cell, wish))
+            case Parameter(weight, _) if all(mode is ENTIRE for mode in wish):
                 b.nodes.append(Parameter(weight, b.value(cell, wish)))
             case Parameter(weight, out):
                 table = b.fresh(out.type, out.role, out.name, out)
                 b.nodes.append(Parameter(weight, table))
-                for axis, mode in zip(cell.axes, wish, strict=True):
-                    made = self.axes.at(site, axis, mode)
-                    axes = tuple(made if a == axis else a for a in table.type.axes)
-                    last = axis is cell.axes[-1]
-                    out = b.value(cell, wish) if last else b.fresh(replace(table.type, axes=axes), out.role, None, out)
-                    table = b.add("slice", (table,), out, axes=(axis,), made=(made,))
+                self._rows(b, table, cell, (ENTIRE,) * len(wish), wish)
+
+    def _positions(self, b: Builder, axis: Axis, mode: Mode, out: Value) -> None:
+        along = self.axes.at(b.site, axis, mode)
+        if mode is ENTIRE:
+            b.nodes.append(Positions(along, out))
+        else:
+            b.add("positions", (), out, axes=(along,))
+
+    def _rows(self, b: Builder, table: Value, cell: Cell, made: Wish, wish: Wish) -> None:
+        """The value of a cell in these modes, from what is made of it for all items."""
+        taken = [(axis, mode) for axis, its, mode in zip(cell.axes, made, wish, strict=True) if its is not mode]
+        for axis, mode in taken:
+            new = self.axes.at(b.site, axis, mode)
+            type = replace(
+                table.type,
+                axes=tuple(new if a == axis else a for a in table.type.axes),
+                thin=frozenset(new if a == axis else a for a in table.type.thin),
+            )
+            last = axis is taken[-1][0]
+            out = b.value(cell, wish) if last else b.fresh(type, table.role, None, table)
+            table = b.add("slice", (table,), out, axes=(axis,), made=(new,))
 
     def _extent_of(self, site: Site, axis: Axis) -> Axis:
         """The axis whose extent a number means: that of time is as long as all items so far, if it is not given."""
@@ -349,6 +365,19 @@ class Step:
             b.nodes.append(replace(node, operands=values, mask=mask, out=b.value(cell, wish)))
             return
         reads = next(reads for known, reads in self.wants.reads[cell].items() if norm(known) == wish)
+        whole = norm(tuple((reads.made or modes)[axis] for axis in cell.axes))
+        if whole != wish:
+            if (cell, whole) not in b.values:
+                self._made(b, node, cell, whole, reads)
+            self._rows(b, b.values[cell, whole], cell, whole, wish)
+            return
+        if (cell, wish) not in b.values:
+            self._made(b, node, cell, wish, reads)
+
+    def _made(self, b: Builder, node: Apply, cell: Cell, wish: Wish, reads: Reads) -> None:
+        """What the op gives in the modes in which it gives it."""
+        site = b.site
+        modes = dict(zip(cell.axes, wish, strict=True))
         given = [b.get(site.cells[value.id], read) for value, read in reads.operands]
         if node.op == "dropout":  # decoding is no training
             b.values[cell, wish] = given[0]
@@ -357,7 +386,7 @@ class Step:
         if node.op == "cumsum" and site.time(node.axes):
             self._running(b, node, cell, wish, given[0])
             return
-        if node.op == "gather" and eaten:
+        if node.op == "gather" and eaten and reads.eaten[node.axes[0]] is not ENTIRE:
             span = next(iter(eaten.values()))
             e = given[1]
             index = b.fresh(replace(e.type, element=IndexInto(span)), e.role, None, e)
@@ -368,7 +397,7 @@ class Step:
         made = tuple(self.axes.at(site, axis, modes.get(axis)) for axis in node.made)
         operands = tuple(given[: len(node.operands)])
         mask = next(iter(given[len(node.operands) :]), None)
-        op = "taps" if node.op == "window" and eaten else node.op
+        op = "taps" if node.op == "window" and eaten and reads.eaten[node.axes[0]] is not ENTIRE else node.op
         out = b.value(cell, wish)
         if node.op == "index":  # into the whole sequence, if into time: no span holds it
             made = tuple(self._extent_of(site, axis) for axis in node.made)
@@ -378,8 +407,10 @@ class Step:
         """cumsum: the sum so far, and that of the new items; of a number, so many times that number."""
         type = b.type(cell, wish)
         if even(b.site, node.operands[0]):
-            axis = self.axes.at(b.site, node.axes[0], dict(zip(cell.axes, wish, strict=True))[node.axes[0]])
-            index = b.add("positions", (), b.fresh(Type(Scalar.INT, (axis,)), Role.TABLE, None, None), axes=(axis,))
+            modes = dict(zip(cell.axes, wish, strict=True))
+            axis = self.axes.at(b.site, node.axes[0], modes[node.axes[0]])
+            index = b.fresh(Type(Scalar.INT, (axis,)), Role.TABLE, None, None)
+            self._positions(b, node.axes[0], modes[node.axes[0]], index)
             one = b.fresh(Type(Scalar.INT, ()), Role.CONSTANT, None, None)
             b.nodes.append(Constant(Literal(1), one))
             count = b.add("+", (index, one), b.fresh(index.type, Role.TABLE, None, None))

@@ -16,7 +16,7 @@ from ..predicates import Facts as Implied
 from ..predicates import Linear, both, closed
 from ..static import Arith, Const, ConstOf, Literal, Number, Static, known
 from .sites import Site
-from .spans import Need
+from .spans import ENTIRE, Mode, Need
 
 Environment = Mapping[Const, Number]
 Lowers = dict[Axis, int]
@@ -118,10 +118,7 @@ class Facts:
         eaten = set(site.time(node.axes))
 
         def back(infos: dict[int, Info]) -> int | None:
-            support: Implied = infos[node.mask.id].true if node.mask else {}
-            if node.op in ("sum", "dot", "any"):
-                for value in node.operands:
-                    support = both(support, infos[value.id].true)
+            support = self._support(node, infos)
             if support is None:
                 return 0
             if len(eaten) != 1:
@@ -131,6 +128,39 @@ class Facts:
             return max(found[0], 0) if found else None  # one axis is of new items
 
         return self._passes(site, back)
+
+    def sees_ahead(self, site: Site, node: Apply, axis: Axis, modes: Mapping[Axis, Mode]) -> bool:
+        """Whether what an op reads along this axis may lie after the new items, as far as its mask goes."""
+
+        def bounded(infos: dict[int, Info]) -> bool:
+            support = self._support(node, infos)
+            if support is None:
+                return True
+            here = {a for a, mode in modes.items() if mode is not ENTIRE}
+            return any(a == axis and b in here and k <= 0 for (a, b), k in closed(support).items())
+
+        return not all(map(bounded, self.infos[site]))
+
+    def looks_ahead(self, site: Site, node: Apply, modes: Mapping[Axis, Mode]) -> bool:
+        """Whether `x[a = e]` may read after the new items."""
+
+        def bounded(infos: dict[int, Info]) -> bool:
+            index = infos[node.operands[1].id]
+            if index.linear is not None and not index.linear.terms and not index.linear.constant:
+                return True
+            bounds = [upper.bound for upper in index.uppers]
+            here = {a for a, mode in modes.items() if mode is not ENTIRE}
+            return any(bound[0] in here and bound[1] <= 0 for bound in bounds if bound is not None)
+
+        return not all(map(bounded, self.infos[site]))
+
+    @staticmethod
+    def _support(node: Apply, infos: dict[int, Info]) -> Implied:
+        support: Implied = infos[node.mask.id].true if node.mask else {}
+        if node.op in ("sum", "dot", "any"):
+            for value in node.operands:
+                support = both(support, infos[value.id].true)
+        return support
 
     def _least(self, site: Site, infos: dict[int, Info]) -> dict[int, Lowers]:
         """For the values of a site that are made of indices: each is at least `axis + k`, for these axes."""

@@ -2,7 +2,8 @@
 
 A mode is `None` for the new items, `start` to `end - 1`, or a `Span`: the new ones and `keep` before them, all of them
 if `keep` is None. Axes that must agree share a span (union-find). A span may differ from pass to pass of one repeat, as
-in Gemma 2, where every other layer sees the near past alone.
+in Gemma 2, where every other layer sees the near past alone. `ENTIRE` is every item of a width of a given size, those
+to come too: of a table, say, whose mean no mask bounds.
 """
 
 from __future__ import annotations
@@ -54,7 +55,23 @@ class Span:
             a.parent = b
 
 
+class _Entire(Span):
+    """Never more, never less."""
+
+    def need(self, keep: Need, repeat: Repeat | None) -> None: ...
+
+    def even(self) -> None: ...
+
+    def unite(self, other: Span) -> None: ...
+
+
+ENTIRE = _Entire((None,))
 Mode = Span | None
+
+
+def alike(a: Mode, b: Mode) -> bool:
+    """Whether both are the new items, or all of them, or a span."""
+    return (a is None) == (b is None) and (a is ENTIRE) == (b is ENTIRE)
 
 
 def _most(keep: Need) -> int | None:

@@ -3,7 +3,8 @@
 The result is wanted for the new items. An op that reads across time (a softmax over `past`, a product that sums over
 it, a lookup of another item) wants a span; what treats each item alike hands the wish on. A value made of items that is
 wanted for a span is either *remembered*, its new items joined to a cache of the earlier ones, or made anew for the
-whole span from operands that are. `Wants` goes by a given choice of what to remember; `cut` makes the choice.
+whole span from operands that are. What no item goes into, over a width of a given size, may be wanted for all of it.
+`Wants` goes by a given choice of what to remember; `cut` makes the choice.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import dataclass, field
 from ..axes import Axis
 from ..graph import Apply, Call, Repeat, Scan, Value, reads
 from .facts import Facts
-from .sites import STATIC, TIME, Cell, NoStep, Site, costly, even, whole
-from .spans import Mode, Span
+from .sites import FREE, STATIC, TIME, Cell, NoStep, Site, costly, even, whole
+from .spans import ENTIRE, Mode, Span, alike
 
 REDUCES = ("dot", "sum", "mean", "max", "min", "any", "all", "argmax", "logsumexp")
 NORMALISES = ("softmax", "log_softmax", "l2norm", "layernorm", "rmsnorm")
@@ -25,20 +26,30 @@ Modes = dict[Axis, Mode]
 
 @dataclass
 class Reads:
-    """How an op reads its operands for given modes of its result: theirs, and those of the axes that it eats."""
+    """How an op reads its operands for given modes of its result: theirs, and those of the axes that it eats.
+
+    made: the modes in which it gives its result, where these are others: of all rows the wanted ones are taken.
+    """
 
     operands: list[tuple[Value, Modes]]
     eaten: Modes = field(default_factory=dict)
+    made: Modes = field(default_factory=dict)
 
 
 def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     """How one op of the table reads for a result in these modes. Raises NoStep for an op with no form in time."""
     op, eaten = node.op, site.time(node.axes)
     values = reads(node)
+    table = site.cells[node.out.id].kind == FREE
 
     def refuse(why: str) -> NoStep:
         return NoStep(f"`{op}` {why}", node.span)
 
+    if table and _entire(site, node, facts):
+        across = {*eaten, *site.time(node.made), *site.time(node.each)}
+        given = modes | dict.fromkeys(across, ENTIRE)
+        operands = [(v, {a: given.get(a) for a in site.time(v.type.axes)}) for v in values]
+        return Reads(operands, dict.fromkeys(eaten, ENTIRE), {a: given[a] for a in modes})
     for axis in site.time(node.each):
         raise refuse(f"has weights for each `{axis.name}`, whose items come one by one")
     if op == "rename":
@@ -47,6 +58,8 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     if op == "gather" and eaten:
         x, e = node.operands
         span = Span()
+        if eaten[0].extent is not None and facts.looks_ahead(site, node, modes):
+            span = ENTIRE
         span.need(*facts.back(site, node, modes))
         own = {axis: modes.get(axis) for axis in site.time(e.type.axes)}
         read = {axis: span if axis == eaten[0] else modes.get(axis) for axis in site.time(x.type.axes)}
@@ -73,16 +86,22 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
         else:
             span.need(*facts.reach(site, node, modes))
         spans: Modes = dict.fromkeys(eaten, span) if len(eaten) == 1 else {axis: Span((None,)) for axis in eaten}
+        for axis in eaten:
+            if axis.extent is not None and facts.sees_ahead(site, node, axis, modes):
+                spans[axis] = ENTIRE
         return Reads([(v, {a: spans.get(a, modes.get(a)) for a in site.time(v.type.axes)}) for v in values], spans)
     if eaten and op in NORMALISES:
         spans = {}
         for axis in eaten:
             mode = modes[axis]
+            if axis.extent is not None and facts.sees_ahead(site, node, axis, modes):
+                mode = ENTIRE
             if mode is None:
                 raise refuse(f"over `{axis.name}` is read at the new items alone")
             mode.need(*facts.reach(site, node, modes))
             spans[axis] = mode
-        return Reads([(v, {a: modes[a] for a in site.time(v.type.axes)}) for v in values], spans)
+        made_in = modes | spans
+        return Reads([(v, {a: made_in[a] for a in site.time(v.type.axes)}) for v in values], spans, made_in)
     if eaten:
         raise refuse(f"acts on `{eaten[0].name}`, whose items come one by one")
     made = [axis for axis in site.time(node.made) if op not in ("broadcast", "gather", "index")]
@@ -91,7 +110,30 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     return Reads([(v, {a: modes.get(a) for a in site.time(v.type.axes)}) for v in values])
 
 
-def alike(site: Site, node: Apply) -> bool:
+def _entire(site: Site, node: Apply, facts: Facts) -> bool:
+    """Whether an op of what no item goes into is done for all of a width, for it gives no rows by themselves."""
+    across = {*site.time(node.axes), *site.time(node.made), *site.time(node.each)}
+    if not across or any(axis.extent is None for axis in across):
+        return False
+    if node.op == "window":
+        pad, tap = facts.number(site, node.options["pad"]), node.made[1].extent
+        return node.made[0] != node.axes[0] or pad is None or tap is None or tap - 1 > pad
+    return node.op not in (*REDUCES, *NORMALISES, "rename", "broadcast", "gather", "index", "cumsum")
+
+
+def _said(cell: Cell) -> str:
+    match cell.node:
+        case _ if cell.value.name:
+            return f"`{cell.value.name}`"
+        case Apply(op) if op != "rename":
+            return f"what `{op}` gives"
+        case Call(graph) | Scan(graph):
+            return f"what `{graph.name}` gives"
+        case _:
+            return "this"
+
+
+def _anew(site: Site, node: Apply) -> bool:
     """Whether an op could be done anew for a span: it treats each item alike."""
     return not site.time(node.axes) or node.op == "rename"
 
@@ -123,8 +165,10 @@ class Wants:
     def _want(self, cell: Cell, modes: Modes, reader: Cell | None) -> None:
         wish = tuple(modes.get(axis) for axis in cell.axes)
         if cell.kind == TIME:
+            if cell.axes and all(mode is ENTIRE for mode in wish):
+                raise NoStep(f"{_said(cell)} is read to its end, and its items come one by one", cell.value.span)
             for known in cell.wanted:
-                if all((a is None) == (b is None) for a, b in zip(known, wish, strict=True)):
+                if all(alike(a, b) for a, b in zip(known, wish, strict=True)):
                     for a, b in zip(known, wish, strict=True):
                         if a is not None and b is not None:
                             a.unite(b)
@@ -174,7 +218,7 @@ class Wants:
             return site.parent is not None and not self._carried(cell)
         match node:
             case Apply():
-                return alike(site, node)
+                return _anew(site, node)
             case Call():
                 return True
             case _:

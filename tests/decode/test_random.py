@@ -39,6 +39,12 @@ def test_random(group: int) -> None:
     assert done >= 3
 
 
+def test_how_many_come_after() -> None:
+    """Of a width of a given size it is known; the steps counted to the newest item."""
+    done, _ = run(range(1557, 1558))
+    assert done > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("group", range(40))
 def test_random_more(group: int) -> None:
