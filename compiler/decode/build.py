@@ -114,7 +114,7 @@ class Builder:
         modes = dict(zip(cell.axes, wish, strict=True))
         change = {axis: self.axes.at(self.site, axis, modes.get(axis)) for axis in cell.value.type.axes}
         element = cell.value.type.element
-        if isinstance(element, IndexInto) and self.site.timed(element.axis) and element.axis.extent is None:
+        if isinstance(element, IndexInto) and self.site.timed(element.axis):
             element = IndexInto(self.axes.whole)
         old = cell.value.type
         return Type(element, tuple(change[axis] for axis in old.axes), frozenset(change[axis] for axis in old.thin))

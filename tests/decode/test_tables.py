@@ -112,3 +112,12 @@ def test_in_repeats(body: str) -> None:
 def test_what_goes_on_from_item_to_item_is_not(result: str, why: str) -> None:
     decoding = model(f"    return {result}").decoding
     assert decoding.step is None and why in decoding.reason
+
+
+def test_which_row_is_data() -> None:
+    """Any row, also one that comes after; the index is told by the items, one by one."""
+    text = (
+        f"{HEAD}\nmodel net(x: [seq], ids: seq[seq]) -> [seq] causal seq {{\n"
+        "    param P: [seq] ~ normal(1)\n    return x + P[seq = ids]\n}\n"
+    )
+    check_steps(attnc.loads(text).model("net"), seeds=(0, 1, 2), dtypes=("float64",))
