@@ -239,9 +239,10 @@ class BlockCall(CallBody):
 
 
 def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] | None:
-    """A value of the graph, or of what it calls, that carries two of these axes."""
-    for value in values_of(graph):
-        held = [axis for axis in formals if axis in value.type.axes]
+    """A value of the graph, or of what it calls, that carries two of these axes; a number may, as a result of it."""
+    results = [(output.value, output.axes) for output in graph.outputs]
+    for value, axes in (*((value, value.type.axes) for value in values_of(graph)), *results):
+        held = [axis for axis in formals if axis in axes]
         if len(held) > 1:
             return value, held[0], held[1]
     for node in graph.nodes:

@@ -322,6 +322,9 @@ def _spoken(graph: Graph) -> Scope:
     return Scope({axis: Poly.of(replace(base_symbol(axis), name=names[axis.family])) for axis in free})
 
 
+TOO_LONG = "have thousands of digits"
+
+
 def _value(poly: Poly, values: dict[Symbol, int]) -> Fraction | str:
     """Its value; else what it would do instead of having one."""
     try:
@@ -329,7 +332,7 @@ def _value(poly: Poly, values: dict[Symbol, int]) -> Fraction | str:
     except ZeroDivisionError:
         return "divide by 0"
     except OverflowError:
-        return "have thousands of digits"
+        return TOO_LONG
     except ValueError:  # log(0), (-1) ^ 0.5
         return "have no value"
 
@@ -342,7 +345,8 @@ def _whole(graph: Graph, scope: Scope, values: dict[Symbol, int]) -> None:
             told = poly if axis.size is None or axis not in graph.axes else _spoken(graph).number(axis.size)
             known = ", ".join(f"{symbol.name} = {values[symbol]}" for symbol in base_symbols([told]))
             would = size if isinstance(size, str) else f"be {size}"
-            raise CostError(f"`{axis.name}` = {formula(told)} would {would} with {known}: it must be a whole number")
+            must = "be smaller" if would == TOO_LONG else "be a whole number"
+            raise CostError(f"`{axis.name}` = {formula(told)} would {would} with {known}: it must {must}")
         for symbol in poly.symbols:
             if poly == Poly.of(symbol):
                 values[symbol] = int(size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from decimal import Decimal
 from fractions import Fraction
 
 from .polynomial import CONST, WIDTH, Monomial, Poly, Symbol, Unknown, Values
@@ -122,7 +124,11 @@ def power(symbol: Symbol, e: int) -> str:
 
 
 def short(number: Fraction | int | float) -> str:
-    """Three digits and a unit: `63.0 M`, `1.21 G`; whole numbers below 10,000 in full."""
+    """Three digits and a unit: `63.0 M`, `1.21 G`; whole numbers below 10,000 in full, of more than any float the
+    power of ten: `1.80e+308`.
+    """
+    if not isinstance(number, float) and abs(int(number)) > sys.float_info.max:
+        return f"{Decimal(int(number)):.3g}"
     value = float(number)
     if abs(value) < 10_000:
         return f"{int(value):,}" if value == int(value) else f"{value:.3g}"
@@ -135,4 +141,5 @@ def short(number: Fraction | int | float) -> str:
 
 def amount(bytes: int) -> str:
     """Bytes: `12.3 MB` (powers of 1000)."""
-    return f"{short(bytes)}B" if abs(bytes) >= 10_000 else f"{short(bytes)} B"
+    text = short(bytes)
+    return f"{text}B" if text[-1].isalpha() else f"{text} B"

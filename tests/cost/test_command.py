@@ -140,6 +140,13 @@ def test_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
         assert main(["cost", *args, str(tmp_path / name)]) == 0
         pictures.append((tmp_path / name).read_bytes())
     assert pictures[0] == pictures[1] and b"<svg" in pictures[0]
+    huge = tmp_path / "huge.attn"
+    huge.write_text("width t\nwidth s = 2 ^ t\nmodel f(x: [t]) -> [s] {\n    return pad[t -> s](x, left = 0)\n}\n")
+    assert main(["cost", str(huge), "--over", "t=1..9", "--plot", str(tmp_path / "none.svg")]) == 0  # no multiply-adds
+    said = printed(
+        capsys, str(huge), "--over", "t=1..2000", "--formula", "peak", "--plot", str(tmp_path / "c.svg"), status=2
+    )
+    assert "more than a float can hold" in said
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "pip install attnc[plot]" in printed(capsys, *args, str(tmp_path / "c.svg"), status=2)
     assert not (tmp_path / "c.svg").exists()

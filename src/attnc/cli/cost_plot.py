@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ def plot(
 ) -> None:
     """Writes the picture. curves: for each name the (size, value) of its points. Raises CannotRun."""
     require()
+    for name, points in curves.items():
+        if (size := next((size for size, value in points if value > sys.float_info.max), None)) is not None:
+            raise CannotRun(f"cannot plot {figure} of {name} at {width} = {size}: more than a float can hold")
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -47,7 +51,8 @@ def plot(
             ha="right",
         )  # fmt: skip
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
+    if any(value > 0 for points in curves.values() for _, value in points):
+        axes.set_yscale("log")
     axes.set_xlabel(width)
     axes.set_ylabel(figure)
     axes.legend()
