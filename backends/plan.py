@@ -55,7 +55,7 @@ def padded(graph: Graph, item: Input) -> bool:
 
 
 # Ops of decoding that need the cache (compiler/decode/build.py)
-CACHED = frozenset({"remember", "store", "recall", "resume", "leave", "positions", "slice", "since", "map"})
+CACHED = frozenset({"remember", "store", "recall", "resume", "leave", "positions", "slice", "since", "taps", "map"})
 
 
 @dataclass(slots=True)

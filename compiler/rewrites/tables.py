@@ -133,7 +133,7 @@ class Tables:
                     ok, work = _table(node) and all(map(fixed, node.options.values())), node.op not in FREE
                     ok = ok and all(map(outside, (*node.axes, *node.made, *node.each)))
                 case Call():
-                    ok, work = node.graph.kind == "block" and pure(node.graph), True
+                    ok, work = node.graph.kind == "block" and pure(node.graph) and not _a_method(node.graph), True
                     ok = ok and all(out.role <= Role.TABLE for out in node.outs)
                     ok = ok and all(outside(actual) for _, actual in node.axes)
                     ok = ok and all(fixed(static) for _, static in node.consts)
@@ -150,6 +150,11 @@ def _table(node: Apply) -> bool:
     if node.weights or node.name or node.op in (*RANDOM, *STATEFUL, "attention"):
         return False
     return node.op == "cast" or node.out.role <= Role.TABLE
+
+
+def _a_method(graph: Graph) -> bool:
+    """Whether it is the step of a block that `forward` calls here: that has its module where this stands."""
+    return graph.stepped is not None and graph.stepped.origin is not None
 
 
 def _odd(graph: Graph, args: Sequence[Value], axes: Mapping[Axis, Axis]) -> Iterator[int]:

@@ -8,6 +8,8 @@ import torch
 
 import attnc
 
+from .steps import check_steps
+
 HEADER = "width seq, other\ndepth d = 2\nmodel net(x: [seq, d], y: [other, d]) -> [seq, d] causal seq {\n"
 LOOP = "    repeat.r 2 shared {\n        x = tanh(x)USE\n        z = NEXT\n    }\n    return x END\n}\n"
 # Where it begins, how a pass makes the next one, how the stream reads it.
@@ -41,3 +43,15 @@ def test_what_is_carried_beside_the_stream(carried: str, reads: str) -> None:
             part, want = x[:, start:stop], whole[:, start:stop]
             np.testing.assert_allclose(run.step(part, cache), want, atol=1e-12)
             np.testing.assert_allclose(net.step(torch.as_tensor(part), again), want, atol=1e-12)
+
+
+def test_a_call_of_which_the_step_wants_a_table_alone() -> None:
+    """It is the same in every pass, but has its module in the pass: `forward` makes the other result there."""
+    text = (
+        "width seq\nwidth past like seq\n"
+        "block two[t: width, s: width like t](x: [t], p: [t]) -> (a: [t], b: [t]) {\n"
+        "    return sum[s](broadcast[t](x[t as s]) where s <= t), sum[s](broadcast[t](p[t as s]) where s <= t)\n}\n"
+        "model net(x: [seq]) -> [seq] causal seq {\n    z = x\n    repeat.r 3 {\n"
+        "        unread, z = two[seq, past](z * 2, sin(seq))\n    }\n    return x + z\n}\n"
+    )
+    check_steps(attnc.loads(text).model("net"), dtypes=("float64",))
