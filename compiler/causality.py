@@ -135,7 +135,7 @@ def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnosti
 
 def _first_leak(graph: Graph, output: int, axis: Axis, span: Span, given: Given) -> Diagnostic | None:
     """What a result reads after its own item, in the order of the proof; None if that is nothing."""
-    analysis = _Analysis({}, PROOF)
+    analysis = Analysis()
     inputs = [
         Info(
             {
@@ -173,11 +173,11 @@ def _reached(bound: Bound, axis: Axis) -> str:
 
 
 @dataclass
-class _Analysis:
+class Analysis:
     """Runs over graphs, nested ones with the infos of their arguments; kept by graph and infos."""
 
-    kept: dict[object, list[Info]]
-    patience: int
+    kept: dict[object, list[Info]] = field(default_factory=dict)
+    patience: int = field(default_factory=lambda: PROOF)
 
     def run(self, graph: Graph, inputs: list[Info], given: Given) -> list[Info]:
         """The infos of a graph's outputs."""
@@ -206,7 +206,7 @@ class _Analysis:
                 case Apply():
                     infos[node.out.id] = Step(node, infos, given, graph).info()
                 case Call():
-                    self._call(node, infos, given, graph)
+                    self.call(node, infos, given, graph)
                 case Repeat():
                     self._repeat(node, infos, given, graph)
                 case Scan():
@@ -215,7 +215,8 @@ class _Analysis:
         self.kept[key] = result
         return result
 
-    def _call(self, node: Call, infos: dict[int, Info], given: Given, graph: Graph) -> None:
+    def call(self, node: Call, infos: dict[int, Info], given: Given, graph: Graph) -> None:
+        """Puts the infos of a call's results beside those of its arguments."""
         inner = given.inside(node)
         entering = []
         for entry, arg in zip(node.graph.inputs, node.args, strict=True):

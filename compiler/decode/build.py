@@ -15,7 +15,7 @@ tail       the last of the new items, as many as are wanted
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -45,6 +45,7 @@ from .spans import ENTIRE, Mode, Span
 from .wants import Modes, Reads, Wants, groups
 
 Wish = tuple[Mode, ...]
+ByAxis = frozenset[tuple[Axis, Mode]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,16 @@ class Builder:
 
 def norm(wish: Sequence[Mode]) -> Wish:
     return tuple(mode.found() if mode is not None else None for mode in wish)
+
+
+def by_axis(cell: Cell, wish: Wish) -> ByAxis:
+    """Modes in no order: what a pass takes and what it gives may have the same axes in different ones."""
+    return frozenset(zip(cell.axes, wish, strict=True))
+
+
+def in_order(cell: Cell, modes: ByAxis) -> Wish:
+    found = dict(modes)
+    return tuple(found[axis] for axis in cell.axes)
 
 
 def called(cell: Cell) -> str:
@@ -383,7 +394,7 @@ class Step:
             b.values[cell, wish] = given[0]
             return
         eaten = {axis: self.axes.at(site, axis, mode) for axis, mode in reads.eaten.items()}
-        if node.op == "cumsum" and site.time(node.axes):
+        if node.op == "cumsum" and site.time(node.axes) and not eaten:
             self._running(b, node, cell, wish, given[0])
             return
         if node.op == "gather" and eaten and reads.eaten[node.axes[0]] is not ENTIRE:
@@ -520,29 +531,30 @@ class Step:
     def _repeat(self, b: Builder, place: int, node: Repeat) -> None:
         site, bodies = b.site, b.site.inside[place]
         self._stored(b, node.outs)
-        carried: list[tuple[int, Wish]] = []
+        carried: list[tuple[int, ByAxis]] = []
         for number in range(node.carried):
             cells = [body.cells[body.graph.inputs[number].value.id] for body in bodies]
             cells.append(site.cells[node.outs[number].id])
-            found = [wish for cell in cells for wish in self._enters(cell)]
-            carried += [(number, wish) for wish in dict.fromkeys(found)]
-        outside = dict.fromkeys(
-            (number, wish)
-            for body in bodies
-            for number in range(node.carried, len(node.args))
-            for wish in self._enters(body.cells[body.graph.inputs[number].value.id])
-        )
+            found = [by_axis(cell, wish) for cell in cells for wish in self._enters(cell)]
+            carried += [(number, modes) for modes in dict.fromkeys(found)]
+        outside: dict[tuple[int, ByAxis], None] = {}
+        for body in bodies:
+            for number in range(node.carried, len(node.args)):
+                cell = body.cells[body.graph.inputs[number].value.id]
+                outside |= dict.fromkeys((number, by_axis(cell, wish)) for wish in self._enters(cell))
         if not carried:
             return
+
+        def each(cells: Sequence[Cell], taken: Iterable[tuple[int, ByAxis]]) -> list[tuple[Cell, Wish]]:
+            return [(cells[number], in_order(cells[number], modes)) for number, modes in taken]
+
         graphs = []
         for body in bodies:
-            entering = [(body.cells[body.graph.inputs[number].value.id], wish) for number, wish in (*carried, *outside)]
-            leaving = [(body.cells[body.graph.outputs[number].value.id], wish) for number, wish in carried]
+            entering = each([body.cells[item.value.id] for item in body.graph.inputs], (*carried, *outside))
+            leaving = each([body.cells[output.value.id] for output in body.graph.outputs], carried)
             graphs.append(self.graph(body, entering, leaving))
-        args = []
-        for number, wish in (*carried, *outside):
-            args.append(b.values[site.cells[node.args[number].id], wish])
-        outs = tuple(b.value(site.cells[node.outs[number].id], wish) for number, wish in carried)
+        args = [b.values[found] for found in each([site.cells[arg.id] for arg in node.args], (*carried, *outside))]
+        outs = tuple(b.value(*found) for found in each([site.cells[out.id] for out in node.outs], carried))
         b.nodes.append(replace(node, bodies=tuple(graphs), args=tuple(args), carried=len(carried), outs=outs))
         for out in node.outs:
             self._remember(b, site.cells[out.id])

@@ -7,10 +7,10 @@ pass, for each pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..axes import Axis
-from ..causality import Given, Info, Step, constant_info, over_info
+from ..causality import Analysis, Given, Info, Step, constant_info, over_info
 from ..graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Value
 from ..predicates import Facts as Implied
 from ..predicates import Linear, both, closed
@@ -38,36 +38,42 @@ class Facts:
     infos: dict[Site, list[dict[int, Info]]] = field(default_factory=dict)
     where: dict[Site, Where] = field(default_factory=dict)
     _lowers: dict[int, dict[int, Lowers]] = field(default_factory=dict)  # by the id of the infos
+    _whole: Analysis = field(default_factory=Analysis)  # of calls that are kept whole: no site is inside
 
     def __post_init__(self) -> None:
-        self._run(self.root, [Info({}) for _ in self.root.graph.inputs], {}, Where())
+        self._run(self.root, [Info({}) for _ in self.root.graph.inputs], {}, Given(), Where())
 
     # -- forward -------------------------------------------------------------------------------------------------
 
-    def _run(self, site: Site, inputs: list[Info], env: Environment, where: Where) -> list[Info]:
+    def _run(self, site: Site, inputs: list[Info], env: Environment, given: Given, where: Where) -> list[Info]:
         infos: dict[int, Info] = {i.value.id: info for i, info in zip(site.graph.inputs, inputs, strict=True)}
         self.infos.setdefault(site, []).append(infos)
         self.where[site] = where
         for place, node in enumerate(site.graph.nodes):
             match node:
                 case Constant(value, out):
-                    infos[out.id] = constant_info(substituted(value, env), out, Given())
+                    infos[out.id] = constant_info(substituted(value, env), out, given)
                 case Positions(axis, out):
                     form = Linear.of({axis: 1}, 0)
                     infos[out.id] = Info({}, linear=form, uppers=(form,))
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
-                    infos[node.out.id] = Step(node, infos, Given(), site.graph).info()
+                    infos[node.out.id] = Step(node, infos, given, site.graph).info()
                 case Call() if place in site.inside:
-                    self._call(site, place, node, infos, env, where)
+                    self._call(site, place, node, infos, env, given, where)
+                case Call():
+                    consts = tuple((const, substituted(static, env)) for const, static in node.consts)
+                    self._whole.call(replace(node, consts=consts), infos, given, site.graph)
                 case Repeat() if place in site.inside:
-                    self._repeat(site, place, node, infos, env, where)
-                case Call() | Repeat() | Scan():
+                    self._repeat(site, place, node, infos, env, given, where)
+                case Repeat() | Scan():
                     infos.update({out.id: Info({}) for out in node.outs})
         return [infos[output.value.id] for output in site.graph.outputs]
 
-    def _call(self, site: Site, place: int, node: Call, infos: dict[int, Info], env: Environment, where: Where) -> None:
+    def _call(
+        self, site: Site, place: int, node: Call, infos: dict[int, Info], env: Environment, given: Given, where: Where
+    ) -> None:
         child = site.inside[place][0]
         entering = []
         for item, arg in zip(child.graph.inputs, node.args, strict=True):
@@ -75,11 +81,12 @@ class Facts:
             entering.append(over_info(infos[arg.id], back))
         consts = {const: known(substituted(static, env)) for const, static in node.consts}
         inner = {const: number for const, number in consts.items() if number is not None}
-        for out, info in zip(node.outs, self._run(child, entering, inner, where), strict=True):
+        found = self._run(child, entering, inner, given.inside(node), where)
+        for out, info in zip(node.outs, found, strict=True):
             infos[out.id] = over_info(info, dict(node.axes))
 
     def _repeat(
-        self, site: Site, place: int, node: Repeat, infos: dict[int, Info], env: Environment, where: Where
+        self, site: Site, place: int, node: Repeat, infos: dict[int, Info], env: Environment, given: Given, where: Where
     ) -> None:
         args = [infos[arg.id] for arg in node.args]
         entering = [Info({}) if number < node.carried else info for number, info in enumerate(args)]
@@ -103,7 +110,7 @@ class Facts:
                 chosen.append(kinds[key])
             there = Where(node, tuple(chosen)) if len(looks) > 1 else where
             for look in looks or [env]:
-                self._run(body, entering, look, there)
+                self._run(body, entering, look, given, there)
         infos.update({out.id: Info({}) for out in node.outs})
 
     # -- what is asked -------------------------------------------------------------------------------------------
@@ -129,35 +136,39 @@ class Facts:
 
         return self._passes(site, back)
 
-    def sees_ahead(self, site: Site, node: Apply, axis: Axis, modes: Mapping[Axis, Mode]) -> bool:
-        """Whether what an op reads along this axis may lie after the new items, as far as its mask goes."""
+    def ahead(self, site: Site, node: Apply, axis: Axis, modes: Mapping[Axis, Mode]) -> int | None:
+        """How many items after the new ones an op reads along this axis, at most; None if it may be any."""
+        if node.op == "window":
+            pad, tap = self.number(site, node.options["pad"]), node.made[1].extent
+            return None if pad is None or tap is None else tap - 1 - pad
+        here = {a for a, mode in modes.items() if mode is not ENTIRE}
+        limits = self._index_at_most if node.op == "gather" else self._read_at_most
+        known: list[int] = []
+        for infos in self.infos[site]:
+            found = [k for a, k in limits(node, axis, infos) if a is None or a in here]
+            if not found:
+                return None
+            known.append(min(found))
+        return max(known)
 
-        def bounded(infos: dict[int, Info]) -> bool:
-            support = self._support(node, infos)
-            if support is None:
-                return True
-            here = {a for a, mode in modes.items() if mode is not ENTIRE}
-            return any(a == axis and b in here and k <= 0 for (a, b), k in closed(support).items())
+    def _read_at_most(self, node: Apply, axis: Axis, infos: dict[int, Info]) -> list[tuple[Axis | None, int]]:
+        """Of an op that sums, picks or normalises: what it reads is at most each `axis + k`; None: it reads nothing."""
+        support = self._support(node, infos)
+        if support is None:
+            return [(None, 0)]
+        return [(b, k) for (a, b), k in closed(support).items() if a == axis and b not in node.axes]
 
-        return not all(map(bounded, self.infos[site]))
-
-    def looks_ahead(self, site: Site, node: Apply, modes: Mapping[Axis, Mode]) -> bool:
-        """Whether `x[a = e]` may read after the new items."""
-
-        def bounded(infos: dict[int, Info]) -> bool:
-            index = infos[node.operands[1].id]
-            if index.linear is not None and not index.linear.terms and not index.linear.constant:
-                return True
-            bounds = [upper.bound for upper in index.uppers]
-            here = {a for a, mode in modes.items() if mode is not ENTIRE}
-            return any(bound[0] in here and bound[1] <= 0 for bound in bounds if bound is not None)
-
-        return not all(map(bounded, self.infos[site]))
+    def _index_at_most(self, node: Apply, axis: Axis, infos: dict[int, Info]) -> list[tuple[Axis | None, int]]:
+        """Of `x[a = e]`; None: it reads the first item."""
+        index = infos[node.operands[1].id]
+        if index.linear is not None and not index.linear.terms and not index.linear.constant:
+            return [(None, 0)]
+        return [bound for upper in index.uppers if (bound := upper.bound) is not None]
 
     @staticmethod
     def _support(node: Apply, infos: dict[int, Info]) -> Implied:
         support: Implied = infos[node.mask.id].true if node.mask else {}
-        if node.op in ("sum", "dot", "any"):
+        if node.op in ("sum", "dot", "any", "l2norm"):
             for value in node.operands:
                 support = both(support, infos[value.id].true)
         return support

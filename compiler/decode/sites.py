@@ -268,7 +268,8 @@ class Sites:
 def whole(site: Site, node: Call) -> bool:
     """Whether a call is kept as it stands: it is static altogether, or done item by item with nothing to keep.
 
-    A call in a step makes all its results of all its arguments: they are to run along the same axes of time.
+    A call in a step makes all its results of all its arguments: they are to run along the same axes of time, and all
+    be made of items, or none.
     """
     kinds = [site.cells[arg.id].kind for arg in node.args]
     if not plain(node.graph, within(node, site.families)):
@@ -278,6 +279,8 @@ def whole(site: Site, node: Call) -> bool:
     given = {axis for arg in node.args for axis in site.time(arg.type.axes)}
     made = [{*site.time(out.type.axes)} for out in node.outs]
     if any(axes != made[0] or not given <= axes for axes in made):
+        return False
+    if len(made) > 1 and {FREE, TIME} <= {*kinds}:
         return False
     return all(kind != STATIC or not costly(arg) for arg, kind in zip(node.args, kinds, strict=True))
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from ..axes import Axis
 from ..graph import Apply, Call, Repeat, Scan, Value, reads
 from .facts import Facts
-from .sites import FREE, STATIC, TIME, Cell, NoStep, Site, costly, even, whole
+from .sites import STATIC, TIME, Cell, NoStep, Site, costly, even, whole
 from .spans import ENTIRE, Mode, Span, alike
 
 REDUCES = ("dot", "sum", "mean", "max", "min", "any", "all", "argmax", "logsumexp")
@@ -40,12 +40,20 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     """How one op of the table reads for a result in these modes. Raises NoStep for an op with no form in time."""
     op, eaten = node.op, site.time(node.axes)
     values = reads(node)
-    table = site.cells[node.out.id].kind == FREE
 
     def refuse(why: str) -> NoStep:
         return NoStep(f"`{op}` {why}", node.span)
 
-    if table and _entire(site, node, facts):
+    after = "reads `{}` after the item at hand"
+
+    def beyond(axis: Axis) -> bool:
+        """Whether it reads after the new items: all of a width of a given size, that is."""
+        ahead = facts.ahead(site, node, axis, modes)
+        if axis.extent is None and ahead is not None and ahead > 0:
+            raise refuse(after.format(axis.name))
+        return axis.extent is not None and (ahead is None or ahead > 0)
+
+    if _entire(site, node, modes, facts):
         across = {*eaten, *site.time(node.made), *site.time(node.each)}
         given = modes | dict.fromkeys(across, ENTIRE)
         operands = [(v, {a: given.get(a) for a in site.time(v.type.axes)}) for v in values]
@@ -58,7 +66,7 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     if op == "gather" and eaten:
         x, e = node.operands
         span = Span()
-        if eaten[0].extent is not None and facts.looks_ahead(site, node, modes):
+        if beyond(eaten[0]):
             span = ENTIRE
         span.need(*facts.back(site, node, modes))
         own = {axis: modes.get(axis) for axis in site.time(e.type.axes)}
@@ -67,6 +75,8 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     if op == "window" and eaten:
         if node.made[0] != eaten[0] or modes[eaten[0]] is not None:
             raise refuse(f"runs along `{eaten[0].name}`, whose items come one by one")
+        if beyond(eaten[0]):
+            raise refuse(after.format(eaten[0].name))
         span = Span()
         pad = facts.number(site, node.options["pad"])
         span.need((pad,), None)
@@ -87,14 +97,14 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
             span.need(*facts.reach(site, node, modes))
         spans: Modes = dict.fromkeys(eaten, span) if len(eaten) == 1 else {axis: Span((None,)) for axis in eaten}
         for axis in eaten:
-            if axis.extent is not None and facts.sees_ahead(site, node, axis, modes):
+            if beyond(axis):
                 spans[axis] = ENTIRE
         return Reads([(v, {a: spans.get(a, modes.get(a)) for a in site.time(v.type.axes)}) for v in values], spans)
     if eaten and op in NORMALISES:
         spans = {}
         for axis in eaten:
             mode = modes[axis]
-            if axis.extent is not None and facts.sees_ahead(site, node, axis, modes):
+            if beyond(axis):
                 mode = ENTIRE
             if mode is None:
                 raise refuse(f"over `{axis.name}` is read at the new items alone")
@@ -110,22 +120,31 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     return Reads([(v, {a: modes.get(a) for a in site.time(v.type.axes)}) for v in values])
 
 
-def _entire(site: Site, node: Apply, facts: Facts) -> bool:
-    """Whether an op of what no item goes into is done for all of a width, for it gives no rows by themselves."""
+def _entire(site: Site, node: Apply, modes: Modes, facts: Facts) -> bool:
+    """Whether an op is done for all of a width, for it gives no rows by themselves, and no items are there."""
     across = {*site.time(node.axes), *site.time(node.made), *site.time(node.each)}
     if not across or any(axis.extent is None for axis in across):
         return False
+    given = [site.cells[value.id] for value in reads(node)]
+    if any(cell.kind == TIME and cell.axes and across.issuperset(cell.axes) for cell in given):
+        return False
     if node.op == "window":
-        pad, tap = facts.number(site, node.options["pad"]), node.made[1].extent
-        return node.made[0] != node.axes[0] or pad is None or tap is None or tap - 1 > pad
-    return node.op not in (*REDUCES, *NORMALISES, "rename", "broadcast", "gather", "index", "cumsum")
+        axis, made = node.axes[0], node.made[0]
+        ahead = facts.ahead(site, node, axis, modes)
+        return made != axis or modes[made] is not None or ahead is None or ahead > 0
+    if node.op == "cumsum":
+        runs_on = len(modes) == 1 or given[0].kind == TIME  # from step to step, where the new items are wanted
+        return not even(site, node.operands[0]) and not (runs_on and modes[node.axes[0]] is None)
+    return node.op not in (*REDUCES, *NORMALISES, "rename", "broadcast", "gather", "index")
 
 
 def _said(cell: Cell) -> str:
     match cell.node:
         case _ if cell.value.name:
             return f"`{cell.value.name}`"
-        case Apply(op) if op != "rename":
+        case Apply("rename", (x,)):
+            return _said(cell.site.cells[x.id])
+        case Apply(op):
             return f"what `{op}` gives"
         case Call(graph) | Scan(graph):
             return f"what `{graph.name}` gives"
@@ -349,7 +368,7 @@ class Wants:
             for mode in wish:
                 if mode is not None:
                     mode.unite(self.all)
-            self._want(inner, dict(zip(inner.axes, wish, strict=True)), None)
+            self._want(inner, dict(zip(cell.axes, wish, strict=True)), None)
 
 
 def _wishes(bodies: list[Site]) -> int:

@@ -31,6 +31,26 @@ block centred[t: width](p: [t]) -> [t] {
     return p - broadcast[t](mean[t](p))
 }
 
+block smooth[t: width](x: [t], p: [t]) -> [t] {
+    return x * mean[tap](window[t -> t, tap](p, pad = 2))
+}
+
+block twice(p: []) -> [] {
+    return p * 2
+}
+
+block both(m: bool[], n: bool[]) -> bool[] {
+    return m and n
+}
+
+block before[t: width, s: width like t, by: const](x: [t]) -> [t] {
+    return sum[s](broadcast[t](x[t as s]) where s <= t - by)
+}
+
+block parted(x: [], p: []) -> (a: [], b: []) {
+    return x + p, p * p
+}
+
 block scored[t: width, s: width like t](x: [t], p: [s]) -> [t] {
     return mean[s](broadcast[t](p) * broadcast[s](x)) + p[s as t]
 }
@@ -44,13 +64,17 @@ TABLES = {
     "softmax": "x * dot[past](softmax[past](T), T)",
     "softmax, masked later": "dot[past](softmax[past](T) * select(past <= seq, 1.0, 0.0), x[seq as past])",
     "norm": "x + layernorm[seq](P, scale = false, bias = false)",
+    "norm over both, masked": "x + sum[past](softmax[seq, past](T where past <= seq))",
     "next": "x + P[seq = min(seq + 1, |seq| - 1)]",
     "one by number": "x + broadcast[seq](P[seq = 4])",
     "by content": "x + T[past = index[past](int(floor(abs(x) * 10)) % |past|)]",
     "before": "x + P[seq = max(seq - 2, 0)]",
     "window": "x + mean[tap](window[seq -> seq, tap](P, pad = 1))",
     "window that ends here": "x + mean[tap](window[seq -> seq, tap](P, pad = 2))",
+    "window that ends here, to the end": "x + mean[past](mean[tap](window[seq -> seq, tap](P, pad = 2))[seq as past])",
     "cumsum": "x + cumsum[seq](P)",
+    "cumsum along the other": "x + sum[past](cumsum[past](T))",
+    "cumsum for each of the other": "x + sum[past](cumsum[seq](T))",
     "linear": "x + broadcast[seq](mean[out](linear.L[seq -> out](P)))",
     "linear to the width": "x + linear.L[out -> seq](mean[seq](broadcast[out](P)))",
     "argsort": "x + P[seq = argsort[seq -> past](P)[past as seq]]",
@@ -68,6 +92,14 @@ TABLES = {
     "softmax of products, masked later": (
         "dot[past](softmax[past](broadcast[past](x) * T) * select(past <= seq, 1.0, 0.0), x[seq as past])"
     ),
+    "window of products": "max[past](mean[tap](window[past -> past, tap](broadcast[past](x) * T, pad = 1)))",
+    "cumsum of products": "sum[past](cumsum[past](broadcast[past](x) * T) * T)",
+    "linear of products": "mean[out](linear.L[past -> out](broadcast[past](x) * T))",
+    "order of products": "x + int(argsort[past -> other](broadcast[past](x) * T)[other = 1])",
+    "cross entropy of products": "cross_entropy[past](broadcast[past](x) * T, index[past](2))",
+    "scores made by a map": (  # Synthesizer (Tay et al. 2020)
+        "dot[past](softmax[past](linear.L[out -> past](broadcast[out](x)) where past <= seq), x[seq as past])"
+    ),
     "both at once": (
         "sum[past, other](broadcast[other](x[seq as past]) * broadcast[past](P[seq as other]) where past <= seq)"
     ),
@@ -80,7 +112,8 @@ TABLES = {
 def model(body: str) -> attnc.Model:
     return attnc.loads(
         f"{HEAD}\nmodel net(x: [seq]) -> [seq] causal seq {{\n"
-        f"    param P: [seq] ~ normal(1)\n    param T: [seq, past] ~ normal(1)\n{body}\n}}\n"
+        f"    param P: [seq] ~ normal(1)\n    param T: [seq, past] ~ normal(1)\n    param U: [past, seq] ~ normal(1)\n"
+        f"{body}\n}}\n"
     ).model("net")
 
 
@@ -96,9 +129,31 @@ def test_read_to_the_end(result: str) -> None:
         "repeat.layers 3 {\n x = x + broadcast[seq](mean[seq](tanh(P)))\n }\n return x",
         "repeat.layers 3 {\n param Q: [seq]\n x = x + broadcast[seq](mean[seq](tanh(P * Q)))\n }\n return x",
         "v = (P - broadcast[seq](mean[seq](P))) ^ 2\n return x * mean[past](v[seq as past])",
+        # read in a block that reads nothing else of what is known of the items so far
+        "repeat.layers 3 {\n x = x + smooth[seq](x * P, P)\n }\n return x",
+        # carried in another order of axes than a pass gives it
+        "u = U\n repeat.layers 3 {\n u = T + u\n }\n return x + max[past](u)",
+        "u = sin(seq - past)\n repeat.layers i in 3 {\n if i % 2 == 0 {\n u = T\n } else {\n u = U\n }\n }\n"
+        "return x + sum[past](u where past <= seq)",
     ],
 )
 def test_in_repeats(body: str) -> None:
+    check_steps(model(body), seeds=(0, 1, 2), dtypes=("float64",))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return dot[past](twice(softmax[past](T where past <= seq)), x[seq as past])",
+        "return dot[past](softmax[past](T where both(past <= seq, past % 2 == 0)), x[seq as past])",
+        "n = select(past <= seq, broadcast[seq](x[seq as past]), 0)\n"
+        "return max[past](l2norm[past](n) where past <= seq)",
+        "repeat.a i in 2 {\n repeat.b j in 3 {\n x = x + before.l[seq, past, by = i + j](x)\n }\n }\n return x",
+        "a, b = parted(x, P)\n return a + mean[past](b[seq as past])",
+    ],
+    ids=["weights through a block", "a mask of a block", "zeros", "a const of two passes", "results of two kinds"],
+)
+def test_items_are_read_no_further_than_a_mask_lets(body: str) -> None:
     check_steps(model(body), seeds=(0, 1, 2), dtypes=("float64",))
 
 
