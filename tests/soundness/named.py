@@ -113,6 +113,8 @@ def softmax(x: Arr, mask: Arr | None, axes: Sequence[str], sizes: Mapping[str, i
 
 def standardise(x: Arr, axes: Sequence[str], eps: float, centred: bool) -> Arr:
     """layernorm and rmsnorm without their weights."""
+    if not x.data.size:
+        return x
     at = tuple(x.axes.index(axis) for axis in axes)
     data = x.data - x.data.mean(at, keepdims=True) if centred else x.data
     return Arr(data / np.sqrt((data * data).mean(at, keepdims=True) + eps), x.axes)
