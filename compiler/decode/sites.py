@@ -212,8 +212,9 @@ class Sites:
                 case Apply():
                     read = [site.cells[v.id].kind for v in reads(node)]
                     kind = max(read)
-                    if node.op == "cumsum" and site.time(node.axes):
-                        kind = FREE if even(site, node.operands[0]) else TIME
+                    if node.op == "cumsum" and site.time(node.axes) and not even(site, node.operands[0]):
+                        known = all(axis.extent is not None for axis in node.axes)
+                        kind = kind if known else TIME
                     self._cell(site, node.out, node, kind)
                 case Call():
                     self._no_late_const(site, node)
