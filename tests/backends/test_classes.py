@@ -41,6 +41,12 @@ SHARED = {  # what differs, a block, and the results of the model
     ),
 }
 APART = {
+    "which of two masks": (
+        "block f[k: const](x: [m]) -> [m] {\n a = x > 0\n b = x < 1\n if k == 1 {\n y = sum[m](x where a)\n } else {\n"
+        " y = sum[m](x where b)\n }\n return select(a and b, x, x + y)\n}",
+        "f.a[k = 1](x)",
+        "f.b[k = 2](x)",
+    ),
     "a number and an array": (
         "block f(x: [m], s: []) -> [m] { return linear.w[m -> m](x) * s }",
         "f.a(x, 2)",

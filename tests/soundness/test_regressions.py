@@ -505,6 +505,12 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "model net(x: [q, d]) -> [q, d] {\n    share g = f\n    x = g(x, k <= q or true)\n    return g(x, k <= q)\n}\n",
         {"x": (4, 3)},
     ),
+    "a share of which one call has a block more, that learns nothing": (
+        "depth d = 3\nblock twice(x: [d]) -> [d] {\n    return 2 * x\n}\nblock f[n: const](x: [d]) -> [d] {\n"
+        "    x = linear.L[d -> d](x)\n    if n == 1 {\n        x = twice.a(x)\n    }\n    return x\n}\n"
+        "model net(x: [d]) -> [d] {\n    share s = f\n    return s[n = 1](x) + s[n = 2](x)\n}\n",
+        {"x": (3,)},
+    ),
 }  # fmt: skip
 
 
