@@ -177,7 +177,7 @@ class Analysis:
     """Runs over graphs, nested ones with the infos of their arguments; kept by graph and infos."""
 
     kept: dict[object, list[Info]] = field(default_factory=dict)
-    patience: int = field(default_factory=lambda: PROOF)
+    patience: int = field(default_factory=lambda: PROOF)  # read late: a test of the limit sets it
 
     def run(self, graph: Graph, inputs: list[Info], given: Given) -> list[Info]:
         """The infos of a graph's outputs."""

@@ -377,13 +377,9 @@ class Step:
             return
         reads = next(reads for known, reads in self.wants.reads[cell].items() if norm(known) == wish)
         whole = norm(tuple((reads.made or modes)[axis] for axis in cell.axes))
-        if whole != wish:
-            if (cell, whole) not in b.values:
-                self._made(b, node, cell, whole, reads)
-            self._rows(b, b.values[cell, whole], cell, whole, wish)
-            return
-        if (cell, wish) not in b.values:
-            self._made(b, node, cell, wish, reads)
+        if (cell, whole) not in b.values:  # once, though several of its rows are wanted
+            self._made(b, node, cell, whole, reads)
+        self._rows(b, b.values[cell, whole], cell, whole, wish)
 
     def _made(self, b: Builder, node: Apply, cell: Cell, wish: Wish, reads: Reads) -> None:
         """What the op gives in the modes in which it gives it."""

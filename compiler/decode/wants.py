@@ -44,13 +44,11 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     def refuse(why: str) -> NoStep:
         return NoStep(f"`{op}` {why}", node.span)
 
-    after = "reads `{}` after the item at hand"
-
     def beyond(axis: Axis) -> bool:
         """Whether it reads after the new items: all of a width of a given size, that is."""
         ahead = facts.ahead(site, node, axis, modes)
         if axis.extent is None and ahead is not None and ahead > 0:
-            raise refuse(after.format(axis.name))
+            raise refuse(_reads_after(axis))
         return axis.extent is not None and (ahead is None or ahead > 0)
 
     if _entire(site, node, modes, facts):
@@ -76,7 +74,7 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
         if node.made[0] != eaten[0] or modes[eaten[0]] is not None:
             raise refuse(f"runs along `{eaten[0].name}`, whose items come one by one")
         if beyond(eaten[0]):
-            raise refuse(after.format(eaten[0].name))
+            raise refuse(_reads_after(eaten[0]))
         span = Span()
         pad = facts.number(site, node.options["pad"])
         span.need((pad,), None)
@@ -118,6 +116,10 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     if made:
         raise refuse(f"makes `{made[0].name}`, whose items come one by one")
     return Reads([(v, {a: modes.get(a) for a in site.time(v.type.axes)}) for v in values])
+
+
+def _reads_after(axis: Axis) -> str:
+    return f"reads `{axis.name}` after the item at hand"
 
 
 def _entire(site: Site, node: Apply, modes: Modes, facts: Facts) -> bool:
