@@ -94,7 +94,7 @@ class Calls(Layout):
         for axis in plan.extents:
             mine = to_caller.get(own_axes[axis], own_axes[axis])
             found.append(f"{scope.axes[axis]}={self.extent(mine).text}")
-        for const in plan.late:
+        for const in plan.passed:
             theirs = own_consts[const]
             given = consts.get(theirs, ConstOf(theirs))
             found.append(f"{scope.consts[const]}={self.static(given).text}")
@@ -131,7 +131,7 @@ class Calls(Layout):
         return found
 
     def _late(self, plan: Plan, graph: Graph, consts: Mapping[Const, Static]) -> None:
-        """A const that hangs on a pass of a shared repeat, or on a size of an input, is passed at each call."""
+        """A const that hangs on a pass without a module of its own, or on the size of an input, is passed at calls."""
         own_consts = self.program.bindings[id(graph)][1]
         for const in plan.consts:
             theirs = own_consts[const]
@@ -227,7 +227,7 @@ class Calls(Layout):
     def _repeat(self, node: Repeat) -> None:
         plans = [self.program.plan(body) for body in node.bodies]
         identity: dict[Axis, Axis] = {}
-        if node.shared and node.index is not None:
+        if node.index is not None and not self.program.has_list(node):
             for plan, body in zip(plans, node.bodies, strict=True):
                 for const, theirs in self.program.bindings[id(body)][1].items():
                     if theirs == node.index:
@@ -490,6 +490,14 @@ class Calls(Layout):
             thin = frozenset(axis for axis in spread if not any(val.has(axis) for val in vals))
             outs.append(Val(Code(""), axes, thin, lead, kind_of(out), False, False, needs, ANY, names))
         self._bind_call(node, f"{self.file.foreign(graph)}({', '.join(args)})", outs)
+
+
+def cache_at(graph: Graph, counter: str = "") -> str:
+    """The part of the cache that belongs to a step or a preparation where it stands, in the pass that is counted."""
+    if graph.stepped is None:
+        return ""
+    segment = graph.stepped.segment
+    return f'cache.at(f"{segment.replace("{i}", f"{{{counter}}}")}")' if counter else f'cache.at("{segment}")'
 
 
 def _reached(plan: Plan, place: int, again: Mapping[int, int]) -> set[int]:

@@ -2,7 +2,8 @@
 
 A path names blocks and repeats from the outside in, then a value; blocks without weights may be left out. A value
 without a name is called as its op is (`softmax`). Of several values of one name in a block the name alone is the last,
-and `name:1` the first; calls of a block without weights that nothing tells apart are `attend:1`, `attend:2`.
+and `name:1` the first; calls of a block without weights that nothing tells apart are `attend:1`, `attend:2`, and so are
+repeats without weights.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..compiler.graph import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Value, makes
+from ..compiler.graph import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Value, children, makes
 from ..compiler.static import evaluate
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def resolve(root: Graph, paths: tuple[str, ...]) -> dict[str, Found]:
         found = sorted(_search(root, path.split("."), (), (), 0, weightless), key=lambda one: one.skipped)
         if not found:
             raise CaptureError(_unknown(root, path))
-        exact = [one for one in found if one.skipped == found[0].skipped]
+        near = [one for one in found if one.skipped == found[0].skipped]
+        exact = [one for one in near if one.path == path] or near
         if len(exact) > 1:
             names = [f"`{name}`" for name in dict.fromkeys(one.path for one in exact)]
             if len(names) == 1:
@@ -117,7 +119,7 @@ def recorded(found: Found) -> Iterator[tuple[Graph, int]]:
         for one, node in nodes:
             if isinstance(node, Call):
                 shared = node.name != "" and not _without_weights(node.graph, weightless)
-                alike += [call.graph for call in (_alike(one, node) if shared else [node])]
+                alike += [graph for call in (_alike(one, node) if shared else [node]) for graph in children(call)]
             elif isinstance(node, Repeat):
                 found_in = graph.nodes[place]
                 assert isinstance(found_in, Repeat)  # graphs that are alike have the same nodes
@@ -157,7 +159,8 @@ def _inside(
             case Repeat():
                 for number in _passes(node):
                     body = node.bodies[node.runs(int(number or 0))]
-                    yield from _inside(body, here, (*names, node.name, *([number] if number else [])), weightless)
+                    own = segment(graph, node, weightless)
+                    yield from _inside(body, here, (*names, own, *([number] if number else [])), weightless)
             case _:
                 pass
 
@@ -177,16 +180,17 @@ def _labels(graph: Graph) -> dict[int, str]:
     }
 
 
-def segment(graph: Graph, call: Call, weightless: dict[int, bool] | None = None) -> str:
-    """What a call adds to the paths of what is made in it."""
-    alike = _alike(graph, call)
-    if len(alike) == 1 or not _without_weights(call.graph, {} if weightless is None else weightless):
-        return call.name
-    return f"{call.name}:{1 + next(place for place, one in enumerate(alike) if one is call)}"
+def segment(graph: Graph, node: Call | Repeat, weightless: dict[int, bool] | None = None) -> str:
+    """What a call or a repeat adds to the paths of what is made in it."""
+    alike, known = _alike(graph, node), {} if weightless is None else weightless
+    if len(alike) == 1 or not all(_without_weights(child, known) for child in children(node)):
+        return node.name
+    return f"{node.name}:{1 + next(place for place, one in enumerate(alike) if one is node)}"
 
 
-def _alike(graph: Graph, call: Call) -> list[Call]:
-    return [node for node in graph.nodes if isinstance(node, Call) and node.name == call.name]
+def _alike(graph: Graph, node: Call | Repeat) -> list[Call | Repeat]:
+    kind = type(node)
+    return [one for one in graph.nodes if isinstance(one, kind) and one.name == node.name]
 
 
 def _reached(graph: Graph, call: Call, weightless: dict[int, bool]) -> bool:
@@ -228,12 +232,12 @@ def _search(
                     yield from _search(node.graph, segments[1:], here, inner, skipped, weightless)
                 if _without_weights(node.graph, weightless):
                     yield from _search(node.graph, segments, here, inner, skipped + 1, weightless)
-            case Repeat() if node.name == segments[0]:
+            case Repeat() if segments[0] in (node.name, own := segment(graph, node, weightless)):
                 for number in _passes(node):
                     rest = segments[2:] if number else segments[1:]
                     if not number or segments[1:2] == [number]:
                         body = node.bodies[node.runs(int(number or 0))]
-                        own_names = (*names, node.name, *([number] if number else []))
+                        own_names = (*names, own, *([number] if number else []))
                         yield from _search(body, rest, here, own_names, skipped, weightless)
             case _:
                 pass

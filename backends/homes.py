@@ -59,6 +59,11 @@ class Homes:
             site = self._sites[site]
         return site
 
+    def learns(self, node: Call | Scan | Repeat) -> bool:
+        """Whether what a node calls has weights, or is a step of what has them."""
+        origins = [child if child.stepped is None else child.stepped.origin for child in children(node)]
+        return any(owns(origin, self._owners) for origin in origins if origin is not None)
+
     def _visit(self, graph: Graph) -> None:
         if id(graph) in self._order:
             return
@@ -67,7 +72,7 @@ class Homes:
             for child in children(node):
                 self._visit(child)
                 self._around[id(child)] = graph
-            if isinstance(node, Call | Scan) and owns(node.graph, self._owners):
+            if isinstance(node, Call | Scan) and self.learns(node):
                 site = (id(graph), _named(node))
                 self._calls.setdefault(site, []).append(node)
                 self._pair(first.setdefault(site, node.graph), node.graph)
@@ -79,7 +84,7 @@ class Homes:
         origin = graph.stepped.origin
         if origin is None or id(graph) in self._order:
             return
-        whole = {_named(node): node for node in reversed(origin.nodes) if isinstance(node, Call | Scan | Repeat)}
+        whole = self._learning(origin)
         for node in graph.nodes:
             for child in children(node):
                 if child.stepped is None:
@@ -87,14 +92,13 @@ class Homes:
                     self._around.setdefault(id(child), graph)
                 else:
                     self._visit_step(child)
-            if not isinstance(node, Call | Scan | Repeat):
-                continue
-            site, twin = (id(graph), _named(node)), self._module((id(origin), _named(node)))
-            if isinstance(node, Call | Scan) and node.graph.stepped is None and owns(node.graph, self._owners):
+        for name, node in self._learners(graph):
+            site, twin = (id(graph), name), self._module((id(origin), name))
+            if isinstance(node, Call | Scan) and node.graph.stepped is None:
                 self._calls.setdefault(site, []).append(node)
                 self._sites[site] = twin
-            for mine, theirs in _side_by_side(whole.get(_named(node)), node):
-                if theirs.stepped is None and (isinstance(node, Repeat) or owns(theirs, self._owners)):
+            for mine, theirs in _side_by_side(whole.get(name), node):
+                if theirs.stepped is None:
                     self._pair(mine, theirs)
         self._order[id(graph)] = len(self._order)
 
@@ -104,17 +108,26 @@ class Homes:
         if one is other:
             return
         self._home[id(other)] = one
-        nested = {_named(node): node for node in reversed(one.nodes) if isinstance(node, Call | Scan | Repeat)}
-        for node in other.nodes:
-            if not isinstance(node, Call | Scan | Repeat):
-                continue
-            name = _named(node)
+        nested = self._learning(one)
+        for name, node in self._learners(other):
             mine, theirs = (self._module((id(graph), name)) for graph in (one, other))
             if mine != theirs:
                 self._sites[theirs] = mine
             for a, b in _side_by_side(nested.get(name), node):
-                if isinstance(node, Repeat) or (owns(a, self._owners) and owns(b, self._owners)):
-                    self._pair(a, b)  # a repeat has one module, blocks without weights any number
+                self._pair(a, b)
+
+    def _learning(self, graph: Graph) -> dict[str, Call | Scan | Repeat]:
+        """The first node of each name."""
+        first: dict[str, Call | Scan | Repeat] = {}
+        for name, node in self._learners(graph):
+            first.setdefault(name, node)
+        return first
+
+    def _learners(self, graph: Graph) -> Iterator[tuple[str, Call | Scan | Repeat]]:
+        """The nodes whose graphs have weights, with the name of these. Others may go by any name."""
+        for node in graph.nodes:
+            if isinstance(node, Call | Scan | Repeat) and self.learns(node):
+                yield _named(node), node
 
 
 def differing(calls: list[Call | Scan]) -> Iterator[tuple[Graph, list[Axis], list[Const]]]:

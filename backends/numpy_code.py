@@ -17,6 +17,7 @@ from ..compiler.static import Const, Static
 from . import numpy_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
+from .calls import cache_at
 from .capture import Captures, segment
 from .decoder import DOCS, NAMES, begin_decoding, decoder_functions
 from .helper_text import NUMPY, helper_names, helpers, used_helpers
@@ -24,7 +25,7 @@ from .names import Namer
 from .plan import Plan, Program
 from .static_code import ATOM, OPERATORS, TERM, Code, number, operator, static_code
 from .values import NONE, CannotEmit, Val, is_table
-from .writing import is_one_of, is_path, standard_imports, wrap
+from .writing import by_pass, is_path, standard_imports, wrap
 
 
 class NumpyBody(Body):
@@ -88,6 +89,7 @@ class NumpyBody(Body):
         if const in self.counters:
             return self.counters[const]
         if const in self.plan.late:
+            self.plan.read.add(const)
             return self.scope.consts[const]
         self.plan.numbers[const] = None
         return self.scope.consts[const]
@@ -227,8 +229,8 @@ class NumpyBody(Body):
         return f"{self.numpy.functions[plan.key]}({', '.join([*given, *args, *built, *keywords, *found])})"
 
     def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
-        cache = f'cache.at("{node.graph.stepped.segment}")' if node.graph.stepped is not None else ""
         at = self.path(segment(self.graph, node) if isinstance(node, Call) else node.name)
+        cache = cache_at(node.graph)
         return self.call_text(plan, node.graph, dict(node.axes), dict(node.consts), at, args, keywords, cache)
 
     def loop(
@@ -237,10 +239,11 @@ class NumpyBody(Body):
         count = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
         owned = any(self.numpy.owns(body) or plan.on_path for body, plan in zip(node.bodies, plans, strict=True))
         counter = self.namer.give("i") if node.index is None else self.counters[node.index]
-        at = self.path(node.name) if node.shared else f'{self.prefix}f"{node.name}.{{{counter}}}."'
+        name = segment(self.graph, node)
+        at = self.path(name) if node.shared else f'{self.prefix}f"{name}.{{{counter}}}."'
         calls = []
         for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
-            cache = f'cache.at(f"{node.name}.{{{counter}}}")'
+            cache = cache_at(body, counter)
             calls.append(self.call_text(plan, body, {}, {}, at, [*targets, *args], words, cache))
         used = (
             any(plan.cached for plan in plans)
@@ -251,16 +254,7 @@ class NumpyBody(Body):
         comment = ", ".join(self.shown(self.core(value.type.axes)) for value in node.outs)
         goal = f"{', '.join(targets)} = " if targets else ""
         lines = [f"for {counter if used else '_'} in range({count}):"]
-        if len(calls) == 1:
-            lines += wrap(f"    {goal}{calls[0]}", comment)
-        else:
-            for number_, call in enumerate(calls):
-                these = [place for place, which in enumerate(node.variant) if which == number_]
-                if number_ == len(calls) - 1:
-                    lines.append("    else:")
-                else:
-                    lines.append(f"    {'el' if number_ else ''}if {is_one_of(counter, these)}:")
-                lines += wrap(f"        {goal}{call}", comment)
+        lines += by_pass(counter, node.variant, [f"{goal}{call}" for call in calls], comment)
         if node.index is None:
             self.namer.free(counter)
         return lines
@@ -374,7 +368,7 @@ class NumpyEmitter(Emitter):
                 default = f" = {number(const.value).text}" if const.value is not None else ""
                 more.append(f"{body.scope.consts[const]}: {plan.annotation(const)}{default}")
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
-        more += [f"{body.scope.consts[const]}: {plan.annotation(const)}" for const in plan.late]
+        more += [f"{body.scope.consts[const]}: {plan.annotation(const)}" for const in plan.passed]
         if plan.wants_dtype:
             more.append("dtype: np.dtype[Any]" + (' = np.dtype("float32")' if plan.is_root else ""))
         if plan.on_path and not plan.is_root:

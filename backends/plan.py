@@ -206,7 +206,8 @@ class Plan:
     unused: dict[str, None] = field(default_factory=dict)  # extents that callers pass for want of another variant
     wants_device: bool = False
     wants_dtype: bool = False
-    late: dict[Const, None] = field(default_factory=dict)  # consts that callers pass at each call
+    late: dict[Const, None] = field(default_factory=dict)  # consts that are known at each call
+    read: set[Const] = field(default_factory=set)  # those of them that the code reads
     made_by: dict[Const, None] = field(default_factory=dict)  # those of them that a module is built with
     open: set[Axis] = field(default_factory=set)  # axes that calls of one module have in different sizes
     owner: Plan | None = None  # the class whose weights it uses: this is one of its methods besides `forward`
@@ -232,8 +233,13 @@ class Plan:
                 list(wanted)
                 for wanted in (self.sizes, self.sizes_bound, self.numbers, self.extents, self.late, self.made_by)
             ],
-            (list(self.unused), self.wants_device, self.wants_dtype),
+            (self.passed, list(self.unused), self.wants_device, self.wants_dtype),
         )
+
+    @property
+    def passed(self) -> list[Const]:
+        """The consts that callers pass at each call."""
+        return [const for const in self.late if const in self.read]
 
     def built_with(self, const: Const) -> bool:
         """Whether a const is a parameter when it is built."""
@@ -326,7 +332,7 @@ class Program:
         self._by_key: dict[str, Plan] = {}
         self._by_graph: dict[int, Plan] = {}
         self._lifted: dict[int, frozenset[Axis]] = {}
-        self._counted: set[int] = set()  # bodies of shared repeats: each call tells which pass it is
+        self._counted: set[int] = set()  # bodies that each call tells which pass it is
         self._names = Namer(helper_names((*TORCH, *NUMPY)))  # what the file may carry along keeps its names
         self.bindings: dict[int, tuple[dict[Axis, Axis], dict[Const, Const]]] = {}  # the class's own -> the instance's
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
@@ -363,6 +369,10 @@ class Program:
         home = self.homes.of(graph)
         return None if home is graph else home
 
+    def has_list(self, node: Repeat) -> bool:
+        """Whether the passes of a repeat are modules of their own: each has its weights."""
+        return not node.shared and self.homes.learns(node)
+
     def lifted(self, graph: Graph) -> frozenset[Axis]:
         """The axes over which a body is lifted where it stands: one class may serve bodies that lift over others."""
         return self._lifted[id(graph)]
@@ -379,7 +389,7 @@ class Program:
         for node in graph.nodes:
             for child in children(node):
                 if isinstance(node, Repeat):
-                    if node.shared and node.index is not None:
+                    if node.index is not None and not self.has_list(node):
                         self._counted.add(id(child))
                     self._visit(child, lifted, name + camel(node.name))
                 else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from ..compiler.axes import Axis
@@ -16,6 +16,7 @@ from ..compiler.static import Const, Static, axes_in, consts_in
 from . import torch_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
+from .calls import cache_at
 from .capture import Captures, segment
 from .decoder import DOCS, NAMES, begin_decoding, decodes
 from .helper_text import TORCH, helper_names, used_helpers
@@ -23,7 +24,7 @@ from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
 from .static_code import AND, ATOM, OPERATORS, OR, Code, number, operator, static_code
 from .values import CannotEmit, Val, is_table
-from .writing import is_one_of, is_path, standard_imports, wrap
+from .writing import by_pass, is_one_of, is_path, singular, standard_imports, wrap
 
 
 def accessible(name: str) -> bool:
@@ -70,7 +71,7 @@ class TorchBody(Body):
                 self.attributes.reserve(node.weight.name.split(".")[0])
             elif isinstance(node, Call) and not node.name:
                 self._reserve_weights(file, node.graph)
-            elif isinstance(node, Repeat) or (isinstance(node, Call | Scan) and file.owns(node.graph)):
+            elif isinstance(node, Call | Scan | Repeat) and self.program.homes.learns(node):
                 self.attributes.reserve(node.name)
 
     def _move_in(self, file: TorchEmitter, owner: Plan) -> None:
@@ -185,6 +186,7 @@ class TorchBody(Body):
         if const in self.counters:
             return self.counters[const]
         if const in self.plan.late:
+            self.plan.read.add(const)
             return self.scope.consts[const]
         name = self.built_const(const)
         return self._stored(name) if name.isidentifier() else name
@@ -440,14 +442,14 @@ class TorchBody(Body):
         name = self.submodule(node.name, self._made(node), self.torch.owns(node.graph))
         name += "" if plan.owner is None else f".{plan.method}"
         at = segment(self.graph, node) if isinstance(node, Call) else node.name
-        cache = [f'cache.at("{node.graph.stepped.segment}")'] if plan.cached and node.graph.stepped is not None else []
+        cache = [cache_at(node.graph)] if plan.cached and node.graph.stepped is not None else []
         return f"{name}({', '.join([*args, *cache, *keywords, *self.traced(plan, at)])})"
 
     def _step(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
         """The call of another class's method of decoding."""
         stepped = node.graph.stepped
         assert stepped is not None and plan.owner is not None
-        cache = [f'cache.at("{stepped.segment}")'] if plan.cached else []
+        cache = [cache_at(node.graph)] if plan.cached else []
         given = ", ".join([*args, *cache, *keywords])
         if node.name == "":
             return f"{plan.home.name}.{plan.method}({', '.join(filter(None, ['self', given]))})"
@@ -464,7 +466,7 @@ class TorchBody(Body):
         return [n for n in self.home.graph.nodes if isinstance(n, Call | Scan)][place]
 
     def _make_passes(self, node: Repeat) -> None:
-        """Makes the modules of a repeat in `__init__`; a method besides `forward` finds them there."""
+        """Makes the list of a repeat's modules in `__init__`; a method besides `forward` finds it there."""
         if node.name in self.modules:
             return
         index = "i"
@@ -477,53 +479,41 @@ class TorchBody(Body):
             asked = asked or which == node.index
             return index if which == node.index else self.built_const(which)
 
-        made = []
-        for body in node.bodies:
-            home = self.program.homes.of(body)
-            if home not in node.bodies:
-                raise CannotEmit(f"{self.graph.name}: `repeat.{node.name}` shares weights with another, but differs")
-            plan = self.program.plan(home)
-            given = self.built(plan, home, {}, {}, self.built_size, built_const)
-            made.append(f"{plan.name}({', '.join(given)})")
-        if node.shared:
-            if len(node.bodies) > 1:
-                raise CannotEmit(
-                    f"{self.graph.name}: `repeat.{node.name} shared` with a static `if` on the pass's number"
-                )
-            text = made[0]
-        else:
-            which = [[i for i, runs in enumerate(node.variant) if runs == kind] for kind in range(len(made) - 1)]
-            kinds = "".join(f"{each} if {is_one_of(index, i)} else " for each, i in zip(made, which, strict=False))
-            count = static_code(node.count, self.built_size, self.built_const).text
-            counter = index if asked or kinds else "_"
-            text = f"nn.ModuleList({kinds}{made[-1]} for {counter} in range({count}))"
+        made = [self._pass_made(body, self, built_const) for body in node.bodies]
+        which = [[i for i, runs in enumerate(node.variant) if runs == kind] for kind in range(len(made) - 1)]
+        kinds = "".join(f"{each} if {is_one_of(index, i)} else " for each, i in zip(made, which, strict=False))
+        count = static_code(node.count, self.built_size, self.built_const).text
+        counter = index if asked or kinds else "_"
+        text = f"nn.ModuleList({kinds}{made[-1]} for {counter} in range({count}))"
         self.modules[node.name] = text
         self.init.append(assigned(node.name, text))
+
+    def _pass_made(self, body: Graph, maker: TorchBody, const: Callable[[Const], str]) -> str:
+        plan = self.program.plan(body)
+        return f"{plan.name}({', '.join(self.built(plan, body, {}, {}, maker.built_size, const))})"
+
+    def _one_module(self, node: Repeat, body: Graph) -> str:
+        """The module that all passes of a kind are calls of."""
+        if node.name in self.modules and self.program.homes.learns(node):
+            return attribute(node.name)
+        maker = self
+        if body.stepped is not None and body.stepped.origin is not None:
+            assert self.home is not None
+            body, maker = body.stepped.origin, self.home
+        made = self._pass_made(body, maker, maker.built_const)
+        if self.program.homes.learns(node):
+            return self.submodule(node.name, made, True)
+        return self.submodule(singular(node.name) or f"{node.name}_pass", made, False)
 
     def loop(
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
     ) -> list[str]:
+        if not self.program.has_list(node):
+            return self._counted_loop(node, plans, targets, args, keywords)
         self._make_passes(node)
-        if any(plan.owner is not None for plan in plans) and not node.shared:
+        if any(plan.owner is not None for plan in plans):
             return self._method_loop(node, plans, targets, args, keywords)
-        if node.shared:
-            module = attribute(node.name)
-            counter = self.counters.get(node.index, "_") if node.index is not None else "_"
-            plan = plans[0]
-            counter = counter if plan.late else "_"
-            if plan.owner is not None:
-                if counter == "_" and plan.cached:
-                    counter = self.namer.give("i")
-                    self.namer.free(counter)
-                module = f"{module}.{plan.method}"
-                args = [*args, f'cache.at(f"{node.name}.{{{counter}}}")'] if plan.cached else args
-            steps = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
-            given = [*targets, *args, *keywords[0], *self.traced(plans[0], node.name)]
-            lines = [f"for {counter} in range({steps}):"]
-            goal = f"{', '.join(targets)} = " if targets else ""
-            lines += wrap(f"    {goal}{module}({', '.join(given)})", self.carried_axes(node) if targets else "")
-            return lines
-        each = self.namer.give(node.name[:-1] if node.name.endswith("s") and len(node.name) > 3 else "layer")
+        each = self.namer.give(singular(node.name) or "layer")
         traced = any(plan.on_path for plan in plans)
         if traced:
             counter = self.namer.give("i")
@@ -559,13 +549,13 @@ class TorchBody(Body):
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
     ) -> list[str]:
         """The passes of a repeat, of each its method besides `forward`."""
-        each = self.namer.give(node.name[:-1] if node.name.endswith("s") and len(node.name) > 3 else "layer")
+        each = self.namer.give(singular(node.name) or "layer")
         alike = len({(plan.method, plan.cached, plan.on_path) for plan in plans}) == 1
         words = self._common(plans, keywords) if alike else []
         counter = self.namer.give("i")
         calls = []
-        for plan, own in zip(plans, keywords, strict=True):
-            cache = [f'cache.at(f"{node.name}.{{{counter}}}")'] if plan.cached else []
+        for plan, body, own in zip(plans, node.bodies, keywords, strict=True):
+            cache = [cache_at(body, counter)] if plan.cached else []
             extra = [*cache, *(words if alike else own), *self.traced(plan, f"{node.name}.{{{counter}}}")]
             calls.append(f"{each}.{plan.method}({', '.join([*targets, *args, *extra])})")
         self.namer.free(counter)
@@ -575,17 +565,33 @@ class TorchBody(Body):
         counted = plans[0].cached or plans[0].on_path or not alike
         head = f"for {counter}, {each} in enumerate({attribute(node.name)}):" if counted else ""
         lines = [head or f"for {each} in {attribute(node.name)}:"]
-        if alike:
-            return [*lines, *wrap(f"    {goal}{calls[0]}", axes)]
-        for number_, call in enumerate(calls):
-            these = [place for place, which in enumerate(node.variant) if which == number_]
-            last = number_ == len(calls) - 1
-            start = "else:" if last else f"{'el' if number_ else ''}if {is_one_of(counter, these)}:"
-            lines += [f"    {start}", *wrap(f"        {goal}{call}", axes)]
-        return lines
+        calls = [f"{goal}{call}" for call in (calls[:1] if alike else calls)]
+        return [*lines, *by_pass(counter, node.variant, calls, axes)]
+
+    def _counted_loop(
+        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
+    ) -> list[str]:
+        """The passes of a repeat that are calls of one module: they share its weights, or there are none."""
+        counter = self.counters.get(node.index) if node.index is not None else None
+        name = segment(self.graph, node)
+        named = any(plan.cached or (plan.on_path and not node.shared) for plan in plans) or len(plans) > 1
+        if counter is None and named:
+            counter = self.namer.give("i")
+            self.namer.free(counter)
+        goal = f"{', '.join(targets)} = " if targets else ""
+        calls = []
+        for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
+            module = self._one_module(node, body) + ("" if plan.owner is None else f".{plan.method}")
+            cache = [cache_at(body, counter or "")] if plan.cached else []
+            at = self.traced(plan, name if node.shared else f"{name}.{{{counter}}}")
+            calls.append(f"{goal}{module}({', '.join([*targets, *args, *cache, *words, *at])})")
+        count = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
+        used = counter if counter is not None and (named or any(plan.passed for plan in plans)) else "_"
+        axes = self.carried_axes(node) if targets else ""
+        return [f"for {used} in range({count}):", *by_pass(used, node.variant, calls, axes)]
 
     def counts(self, node: Repeat) -> bool:
-        return node.shared
+        return not self.program.has_list(node)
 
     def carried_axes(self, node: Repeat) -> str:
         return ", ".join(self.shown(self.core(value.type.axes)) for value in node.outs)
@@ -750,7 +756,7 @@ class TorchEmitter(Emitter):
             args.append(f"{val.text}: {kind} | None = None" if omissible else f"{val.text}: {kind}")
         more = []
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
-        more += [f"{body.scope.consts[const]}: {plan.annotation(const)}" for const in plan.late]
+        more += [f"{body.scope.consts[const]}: {plan.annotation(const)}" for const in plan.passed]
         taken = {word.partition(":")[0] for word in more}
         more += [f"{name}: int = 0" for name in plan.unused if name not in taken]  # other callers do not give them
         more += ["device: torch.device"] if plan.wants_device else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 WIDTH = 120  # of a line of generated code
@@ -11,6 +12,11 @@ WIDTH = 120  # of a line of generated code
 def is_path(text: str) -> bool:
     """A variable or attribute: `x`, `self.E`."""
     return text.replace(".", "").replace("_", "a").isalnum() and not text[0].isdigit()
+
+
+def singular(name: str) -> str:
+    """One of what a plural names: `layer` for `layers`; nothing if it does not seem to be one."""
+    return name[:-1] if name.endswith("s") and len(name) > 3 else ""
 
 
 def is_one_of(counter: str, passes: list[int]) -> str:
@@ -23,6 +29,19 @@ def is_one_of(counter: str, passes: list[int]) -> str:
     if len(passes) > 2 and len(steps) == 1:
         return f"{counter} in range({passes[0]}, {passes[-1] + 1}, {steps.pop()})"
     return f"{counter} in {tuple(passes)}"
+
+
+def by_pass(counter: str, variant: Sequence[int], calls: Sequence[str], comment: str) -> list[str]:
+    """What the passes of a loop do: each kind of pass has its call."""
+    if len(calls) == 1:
+        return wrap(f"    {calls[0]}", comment)
+    lines = []
+    for kind, call in enumerate(calls):
+        these = [place for place, which in enumerate(variant) if which == kind]
+        last = kind == len(calls) - 1
+        lines.append("    else:" if last else f"    {'el' if kind else ''}if {is_one_of(counter, these)}:")
+        lines += wrap(f"        {call}", comment)
+    return lines
 
 
 def standard_imports(code: str) -> list[str]:

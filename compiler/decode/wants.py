@@ -310,13 +310,13 @@ class Wants:
             wanted = dict(zip(outer.axes, wish, strict=True))
             outward = dict(node.axes)
             modes = {axis: wanted.get(outward.get(axis, axis)) for axis in inner.axes}
-            self._want(inner, modes, outer if len(wish) == 1 and wish[0] is not None else None)
+            self._want(inner, modes, outer)
 
     def _up(self, inner: Cell, outer: Cell, outward: dict[Axis, Axis]) -> None:
         """What is wanted of an argument inside is wanted of the value that is passed for it."""
         for wish in self._made(inner):
             modes = {outward.get(axis, axis): mode for axis, mode in zip(inner.axes, wish, strict=True)}
-            self._want(outer, modes, inner if len(wish) == 1 and wish[0] is not None else None)
+            self._want(outer, modes, inner)
 
     def _scan(self, site: Site, node: Scan) -> None:
         for modes in self.groups(site, node):

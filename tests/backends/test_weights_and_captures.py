@@ -262,6 +262,40 @@ model f(x: [t, m], z: [s, m]) -> [t, s, m] {
         np.testing.assert_allclose(found_here, expected)
 
 
+def test_repeats_without_weights_that_have_one_name_are_told_apart() -> None:
+    graph = graph_of("""
+depth m = 4
+const n = 2
+model f(x: [m]) -> [m] {
+    repeat n {
+        x = x + 1
+    }
+    repeat n {
+        y = tanh(x)
+        x = linear.a[m -> m](y)
+    }
+    repeat n {
+        x = 3 * x
+    }
+    return x
+}
+""")
+    whole = [found.path for found in everything(graph)]
+    assert whole == ["x:1", "n:1.0.x", "n:1.1.x", "x:2", "n.0.y", "n.0.x", "n.1.y", "n.1.x", "x", "n:3.0.x", "n:3.1.x"]
+    assert [found.path for found in resolve(graph, tuple(whole)).values()] == whole
+    with pytest.raises(CaptureError, match=r"`n.0.x:1` could be any of `n:1.0.x`, `n.0.x`, `n:3.0.x`"):
+        resolve(graph, ("n.0.x:1",))
+    x = np.array([0.5, -1, 2, 0])
+    expected = {"n:3.1.x": None, "n:1.0.x": x + 1, "n.0.y": np.tanh(x + 2)}
+    call = build_numpy(graph, seed=0, dtype=np.float64, capture=tuple(expected))
+    module = build_torch(graph, seed=0, dtype=torch.float64, capture=tuple(expected))
+    expected["n:3.1.x"] = call(x)[0]
+    for _, found in (call(x), module(torch.from_numpy(x))):
+        for path, value in expected.items():
+            got = found[path][0]
+            np.testing.assert_allclose(got.detach() if isinstance(got, torch.Tensor) else got, value)
+
+
 def test_seeds() -> None:
     graph = graph_of(CROSS)
     one, two = build_torch(graph, seed=1), build_torch(graph, seed=2)

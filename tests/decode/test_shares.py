@@ -78,6 +78,66 @@ model net(x: [t, d], pad: bool[t]) -> [t, d] causal t {
     return a + inner(tanh(a), pad[t as p])
 }
 """,
+    "repeats without weights of one name": """
+width t
+depth d = 3
+const n = 2
+model net(x: [t, d]) -> [t, d] causal t {
+    repeat n { x = cumsum[t](x) / 2 }
+    repeat n {
+        x = linear.y[d -> d](x[t = max(t - 1, 0)]) + x
+    }
+    repeat i in n { x = tanh(x) + i * x[t = max(t - 2, 0)] }
+    x = linear.k[d -> d](x)
+    repeat.k i in 3 {
+        if i == 1 { x = x + sin(x) } else { x = x - cumsum[t](x) / 9 }
+    }
+    repeat.k 2 shared { x = cos(x) }
+    return x
+}
+""",
+    "repeats without weights that differ": """
+width t
+depth d = 3
+const two = 2, three = 3
+block f[k: const](x: [t, d]) -> [t, d] {
+    x = linear.a[d -> d](x)
+    repeat.r i in k { x = cumsum[t](x) / (i + 2) }
+    if k > 2 {
+        repeat.s 2 { x = tanh(x) }
+    } else {
+        repeat.s i in 3 {
+            repeat.u k { x = sin(x) + i }
+        }
+    }
+    repeat.w i in 2 {
+        repeat.v k { x = x + 1 }
+        x = linear.b[d -> d](x)
+    }
+    return x
+}
+model net(x: [t, d]) -> [t, d] causal t {
+    share g = f
+    return g[k = two](x) + g[k = three](x) * 2
+}
+""",
+    "a block with and without weights": """
+width t
+depth d = 3
+const yes = 1, no = 0
+block f[on: const](x: [t, d], seen: bool[t]) -> [t, d] {
+    if on > 0 { y = linear.y[d -> d](x) * broadcast[d](select(seen, 2, 1)) } else { y = tanh(x) }
+    return y
+}
+block outer[late: const](x: [t, d]) -> [t, d] {
+    if late > 0 { z = f[on = yes](f[on = no](x, true), true) } else { z = f[on = yes](f[on = no](x, true), t > 1) }
+    return z
+}
+model net(x: [t, d]) -> [t, d] causal t {
+    share s = outer
+    return s[late = yes](x) + s[late = no](x)
+}
+""",
 }
 
 
