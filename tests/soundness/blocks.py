@@ -182,7 +182,10 @@ def repeat(s: Scope) -> Val | None:
         layers, count = int(s.consts["layers"]), "layers"
         label = "layers" if "layers" not in s.names and s.chance(0.7) else label
     path = label
-    shown = "" if label == "layers" else f".{label}"
+    learns = any("weights" in stmt.makes for stmt in body.stmts)
+    if not learns and layers != 2 and s.names:
+        label = max(s.names)  # what has no weights may be named as something else is
+    shown = "" if label == "layers" == count else f".{label}"
     s.names.add(label)
     where = f"{index} in " if index else ""
     head = f"repeat{shown} {where}{count}{' shared' if shared else ''}"
@@ -202,7 +205,6 @@ def repeat(s: Scope) -> Val | None:
             state = [final.run(here) for final in finals]
         env.values.update(zip(outs, state, strict=True))
 
-    learns = any("weights" in stmt.makes for stmt in body.stmts)
     makes: Uses = frozenset({*outs, *ids, *({"weights"} if learns else ())})
     uses = frozenset().union(*(start.uses for start in starts))
     s.stmts.append(Stmt(head, uses, makes, run, tuple(body.stmts)))

@@ -366,18 +366,22 @@ class Referee:
 
     def own(self, scope: Scope, name: str, line: int) -> None:
         """D11: one name, one set of weights."""
-        if name in RESERVED:
-            raise Foul(line, f"{name} is reserved")
+        self.named(name, line)
         if name in scope.owned:
             raise Foul(line, f"two sets of weights named {name}")
         scope.owned.add(name)
+
+    def named(self, name: str, line: int) -> None:
+        if name in RESERVED:
+            raise Foul(line, f"{name} is reserved")
 
     def inside(self, scope: Scope, **more: Any) -> Scope:
         return replace(scope, values=dict(scope.values), **more)
 
     def repeat(self, scope: Scope, stmt: Stmt) -> None:
         count = self.value(scope, stmt.values[0])
-        self.own(scope, stmt.text, stmt.line)
+        self.named(stmt.text, stmt.line)
+        learns = False
         for turn in range(int(count)):
             names = {**scope.names, **({stmt.index: turn} if stmt.index else {})}
             path = f"{scope.path}{stmt.text}." + ("" if stmt.shared else f"{turn}.")
@@ -389,6 +393,9 @@ class Referee:
                     if scope.alone and set(after.arr.axes) != set(before.arr.axes):
                         raise Foul(stmt.line, f"{name} changes its type")
                     scope.values[name] = replace(after, mark=frozenset())
+            learns = learns or bool(body.owned)
+        if learns:
+            self.own(scope, stmt.text, stmt.line)
 
     def branch(self, scope: Scope, stmt: Stmt) -> None:
         test = self.one(scope, stmt.values[0])
