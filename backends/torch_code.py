@@ -489,8 +489,10 @@ class TorchBody(Body):
         self.init.append(assigned(node.name, text))
 
     def _pass_made(self, body: Graph, maker: TorchBody, const: Callable[[Const], str]) -> str:
-        plan = self.program.plan(body)
-        return f"{plan.name}({', '.join(self.built(plan, body, {}, {}, maker.built_size, const))})"
+        """How the module of a pass is made: where two kinds of passes have one in another call, it is the first's."""
+        home = self.program.homes.of(body)
+        plan = self.program.plan(home)
+        return f"{plan.name}({', '.join(self.built(plan, home, {}, {}, maker.built_size, const))})"
 
     def _one_module(self, node: Repeat, body: Graph) -> str:
         """The module that all passes of a kind are calls of."""

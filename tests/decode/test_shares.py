@@ -121,6 +121,31 @@ model net(x: [t, d]) -> [t, d] causal t {
     return g[k = two](x) + g[k = three](x) * 2
 }
 """,
+    "passes that differ in one call alone": """
+width t
+width p like t
+depth d = 3
+const yes = 1, no = 0
+block att(x: [t, d], z: [p, d], m: bool[p, t] = true) -> [t, d] {
+    w = softmax[p](dot[d](linear.q[d -> d](x), linear.k[d -> d](z)) where m and p <= t)
+    return dot[p](w, z)
+}
+block f[on: const](x: [t, d]) -> [t, d] {
+    repeat.deep i in 3 {
+        if i == 1 and on > 0 {
+            x = x + att(x, x[t as p], t - p < 2)
+        } else {
+            x = x + att(x, x[t as p])
+        }
+    }
+    return x
+}
+model net(x: [t, d]) -> [t, d] causal t {
+    share a = f
+    share b = f
+    return a[on = yes](x) - a[on = no](x) + b[on = no](x) - b[on = yes](x) * 2
+}
+""",
     "a block with and without weights": """
 width t
 depth d = 3
