@@ -143,13 +143,14 @@ class Layout:
                 for k, (above, below) in reach(step, self.meetings[id(step)]).items():
                     had = halo.get(k, (0.0, 0.0))
                     halo[k] = max(above, had[0]), max(below, had[1])
+            enclosed = self._enclosed(j)
             for side in (column.left, column.right):
                 for a, b in pairwise(side):
                     gap = _gap(a, b, halo)
                     gaps.append((index[j, id(a)], index[j, id(b)], gap))
                     kin = isinstance(a, Wire) and isinstance(b, Wire)
                     pulls.append((index[j, id(a)], index[j, id(b)], _KIN if kin else 0.02))
-                self._fences(j, side, index, edges, fences, pulls, halo)
+                self._fences(j, side, enclosed, index, edges, fences, pulls, halo)
             stacked += self._stacked(j, index, halo)
             for step in column.steps:
                 meeting = self.meetings[id(step)]
@@ -223,10 +224,24 @@ class Layout:
             section = section.parent
         return out
 
+    def _enclosed(self, j: int) -> set[tuple[int, int]]:
+        """Dashed lines that lie within a section on one side of a column: on the other they are not outside of it."""
+        out: set[tuple[int, int]] = set()
+        for side in (self.columns[j].left, self.columns[j].right):
+            members: dict[int, list[int]] = {}
+            for k, slot in enumerate(side):
+                for section in self._around(slot, j):
+                    members.setdefault(id(section), []).append(k)
+            for key, places in members.items():
+                inside = side[places[0] : places[-1]]
+                out |= {(id(slot), key) for slot in inside if isinstance(slot, Dash)}
+        return out
+
     def _fences(
         self,
         j: int,
         side: Sequence[Slot],
+        enclosed: set[tuple[int, int]],
         index: dict[tuple[int, int], int],
         edges: dict[int, tuple[int, int]],
         gaps: list[lanes.Gap],
@@ -246,17 +261,18 @@ class Layout:
             pad = _BRACKET if section.repeat else _REGION
             first, last = side[members[0]], side[members[-1]]
             extra_top = max(0.0, halo.get(first.number, (0.0, 0.0))[0] - 13) if isinstance(first, Wire) else 0.0
+            extra_foot = max(0.0, halo.get(last.number, (0.0, 0.0))[1] - 13) if isinstance(last, Wire) else 0.0
             gaps.append((above, index[j, id(first)], pad[0] + extra_top))
-            gaps.append((index[j, id(last)], below, pad[1] + (_LOOP if section.loops else 0.0)))
+            gaps.append((index[j, id(last)], below, pad[1] + (_LOOP + extra_foot if section.loops else 0.0)))
             pulls.append((above, index[j, id(first)], 0.0005))
             pulls.append((index[j, id(last)], below, 0.0005))
             if members[-1] - members[0] + 1 - len(members) > sum(
                 isinstance(side[k], Dash) for k in range(members[0], members[-1] + 1)
             ):
                 continue  # something foreign runs through: no fence can be kept
-            if members[0] > 0:
+            if members[0] > 0 and (id(side[members[0] - 1]), key) not in enclosed:
                 gaps.append((index[j, id(side[members[0] - 1])], above, _OUTSIDE))
-            if members[-1] + 1 < len(side):
+            if members[-1] + 1 < len(side) and (id(side[members[-1] + 1]), key) not in enclosed:
                 gaps.append((below, index[j, id(side[members[-1] + 1])], _OUTSIDE))
             if section.parent is not None and id(section.parent) in edges:
                 outer_top, outer_bottom = edges[id(section.parent)]

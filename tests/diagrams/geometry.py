@@ -87,6 +87,18 @@ def faults(sheet: Sheet) -> list[str]:
             if step.kind is Kind.SINK:
                 ends = [w for ws in sheet.meetings[id_of(step)].ins for w in ws]
                 out += [f"no label at output {w.axis.name}" for w in ends if w.axis and not _labelled(sheet, w)]
+    # 7. A section's border lies around every glyph inside.
+    for border in sheet.borders:
+        for id, (_, y0, _, y1), step in sheet.glyphs:
+            inside = step.section is not None and step.section.inside(border.section)
+            if inside and sheet.column_of[id_of(step)] in border.columns and not border.top < y0 < y1 < border.bottom:
+                out.append(f"glyph {id} hangs out of {border.section.title!r}")
+    # 8. What goes round a scan is fed back beneath everything in it.
+    backs = [e.points for e in sheet.picture.edges if e.attributes.get("tooltip") == "the next step's"]
+    for points in backs:
+        for id, (x0, y0, x1, y1), _ in sheet.glyphs:
+            if any(x0 < x < x1 and y0 < y < y1 for x, y in sampled(points)):
+                out.append(f"what is fed back runs through {id}")
     return out
 
 

@@ -31,6 +31,18 @@ model f(x: [t, m], w: [m]) -> [t] {
     return o
 }
 """
+STATES = """
+width seq
+depth d = 4, e = 3
+block cell(x: [d], v: [e], S: [d, e]) -> (S: [d, e], y: [e]) {
+    T = S + x * v
+    return T, dot[d](x, T)
+}
+model f(x: [seq, d], v: [seq, e]) -> [seq, e] {
+    _, y = scan[seq] cell(x, v, S = 0)
+    return y * linear.g[d -> e](x)
+}
+"""
 OWN = """
 width t
 depth m = 4
@@ -97,6 +109,19 @@ def test_a_scan_stands_in_brackets_that_its_axis_ends_and_begins_at(depth: int) 
     assert "<I>h, c</I>" in diagram.dot
     assert ">each<" in diagram.dot.replace("<each>", ">each<")
     assert ("op block block-cell" in diagram.dot) == (depth == 0)
+
+
+@pytest.mark.parametrize("how", [{"close": ["cell"]}, {"open": ["cell"]}])
+def test_what_a_scan_holds_lies_between_the_ends_of_its_brackets(how: dict[str, list[str]]) -> None:
+    """The state ends at the bracket and the result goes on behind it: the result's dashed line is not outside."""
+    sheet = figure(STATES, **how)._sheet
+    (border,) = sheet.borders
+    for step in (border.section.enter, border.section.exit):
+        meeting = sheet.meetings[id(step)]
+        column = sheet.column_of[id(step)]
+        wires = [wire for own in (*meeting.ins, *meeting.outs) for wire in own]
+        assert {w.axis.name for w in wires if w.axis} == {"seq", "d", "e"}
+        assert all(border.top < wire.y[column] < border.bottom for wire in wires)
 
 
 def test_an_op_of_ones_own_is_a_plain_box() -> None:
