@@ -5,7 +5,8 @@ One row for each value that has a name or is read twice. An axis stands beneath 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..compiler.axes import Axis
@@ -22,9 +23,10 @@ from ..compiler.graph import (
     Scan,
     Type,
     Value,
+    values_of,
 )
 from ..compiler.ops import OPS
-from ..compiler.static import Arith, ConstOf, Literal, SizeOf, Static, consts_in, evaluate
+from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, consts_in, evaluate
 from .opening import uses
 from .passes import said
 from .tikz import escaped
@@ -36,9 +38,11 @@ _SAID = {
     "≤": r"\le", "≥": r"\ge", "≠": r"\ne",
 }  # fmt: skip
 _LONG = 150  # characters of LaTeX, from which on an expression gets a row of its own
-_ATOM, _TIMES, _PLUS, _COMPARE, _LOGIC = 5, 4, 3, 2, 1
+# How tightly what is written holds together. A reader brackets by habit, and the habits differ from the language's: to
+# them "mod" ends a sum, and the product of named tensors is weaker than the dot between numbers.
+_ANY, _LOGIC, _COMPARE, _MOD, _PLUS, _ODOT, _TIMES, _POWER, _FRACTION, _ATOM = range(10)
 _INFIX = {
-    "+": ("+", _PLUS), "-": ("-", _PLUS), "*": (r"\cdot", _TIMES), "%": (r"\bmod", _TIMES),
+    "+": ("+", _PLUS), "-": ("-", _PLUS), "*": (r"\cdot", _TIMES), "%": (r"\bmod", _MOD),
     "<=": (r"\le", _COMPARE), ">=": (r"\ge", _COMPARE), "<": ("<", _COMPARE), ">": (">", _COMPARE),
     "==": ("=", _COMPARE), "!=": (r"\ne", _COMPARE), "and": (r"\wedge", _LOGIC), "or": (r"\vee", _LOGIC),
 }  # fmt: skip
@@ -51,11 +55,19 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class _Term:
+    """sign: the operator between its parts."""
+
     tex: str
     binds: int = _ATOM
+    sign: str = ""
 
     def within(self, binds: int) -> str:
         return self.tex if self.binds >= binds else rf"\left({self.tex}\right)"
+
+    def beside(self, sign: str, binds: int) -> str:
+        """As a part of a chain of one sign: `and` and `or` in one chain would be read either way."""
+        mixed = self.binds == _LOGIC and self.sign != sign
+        return rf"\left({self.tex}\right)" if mixed else self.within(binds)
 
 
 @dataclass(slots=True)
@@ -66,7 +78,9 @@ class _Rows:
     names: dict[str, int]  # how often a name was given away
     indent: str = ""
     rows: list[str] = field(default_factory=list)
+    spare: list[str] = field(default_factory=list)
     terms: dict[int, _Term] = field(default_factory=dict)
+    consts: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # what calls of a block give its consts
 
     def add(self, left: str, sign: str, right: str) -> None:
         """A row of the body. What is indented begins at one edge: columns of equations would hide how deep it is."""
@@ -79,7 +93,7 @@ class _Rows:
 
 def latex(graph: Graph) -> str:
     """An `align*` with a row for the signature and one for each named value."""
-    rows = _Rows(graph, {})
+    rows = _Rows(graph, {}, consts=_consts(graph))
     shapes = [_space(entry.value.type) for entry in graph.inputs]
     results = [_space(output.value.type, output.axes) for output in graph.outputs]
     rows.rows.append(
@@ -141,16 +155,35 @@ def _fresh(rows: _Rows, name: str) -> str:
     return _named(name) + mark
 
 
+def _spare(rows: _Rows) -> str:
+    """A name for what has none: that of no value, for primes would say that it is that value given anew."""
+    if not rows.spare:
+        given = {value.name for value in _all_values(rows.graph)}
+        rows.spare.append(next((name for name in "tuvwsrz" if name not in given), "t"))
+    return rows.spare[0]
+
+
+def _all_values(graph: Graph) -> Iterator[Value]:
+    """Those of the bodies of its repeats too, which are rows among its own."""
+    yield from values_of(graph)
+    for node in graph.nodes:
+        for body in node.bodies if isinstance(node, Repeat) else ():
+            yield from _all_values(body)
+
+
 def _under(operator: str, axes: Sequence[Axis], made: Sequence[Axis] = ()) -> str:
     """The operator with the axes it acts on beneath it, and those it makes of them."""
-    if not axes:
-        return operator
-    beneath = _TO.join(", ".join(map(axis_tex, side)) for side in (axes, made) if side)
-    return rf"\mathop{{\underset{{{beneath}}}{{{operator}}}}}"
+    return _beneath(operator, _TO.join(", ".join(map(axis_tex, side)) for side in (axes, made) if side and axes))
 
 
-def _function(word: str, args: Sequence[str], axes: Sequence[Axis] = (), made: Sequence[Axis] = ()) -> _Term:
-    return _Term(rf"{_under(_upright(word), axes, made)}\left({', '.join(args)}\right)")
+def _beneath(operator: str, text: str) -> str:
+    return rf"\mathop{{\underset{{{text}}}{{{operator}}}}}" if text else operator
+
+
+def _function(
+    word: str, args: Sequence[str], axes: Sequence[Axis] = (), made: Sequence[Axis] = (), label: str = ""
+) -> _Term:
+    return _Term(rf"{_under(_upright(word) + label, axes, made)}\left({', '.join(args)}\right)")
 
 
 def _given(name: str, value: Static) -> str:
@@ -174,31 +207,35 @@ def _static(value: Static) -> _Term:
 
 
 def _number(value: float) -> _Term:
+    if value == math.pi:
+        return _Term(r"\pi")
     text = f"{value:.6g}"
     if "e" not in text:
         return _Term(text, _ATOM if value >= 0 else _PLUS)
     digits, _, power = text.partition("e")
-    lead = "" if digits == "1" else rf"{digits} \cdot "
-    return _Term(rf"{lead}10^{{{int(power)}}}", _TIMES if lead else _ATOM)
+    ten = f"10^{{{int(power)}}}"
+    if digits in ("1", "-1"):
+        return _Term(f"{digits[:-1]}{ten}", _POWER if digits == "1" else _PLUS)
+    return _Term(rf"{digits} \cdot {ten}", _TIMES if value >= 0 else _PLUS)
 
 
 def _op(op: str, args: Sequence[_Term]) -> _Term:
     """What a reader writes for arithmetic."""
     match op:
         case "/" if len(args) == 2:
-            return _Term(rf"\frac{{{args[0].tex}}}{{{args[1].tex}}}")
+            return _Term(rf"\frac{{{args[0].tex}}}{{{args[1].tex}}}", _FRACTION)
         case "//" if len(args) == 2:
             return _Term(rf"\left\lfloor \frac{{{args[0].tex}}}{{{args[1].tex}}} \right\rfloor")
         case "^" if len(args) == 2:
-            return _Term(rf"{{{args[0].within(_ATOM)}}}^{{{args[1].tex}}}", _TIMES)
+            return _Term(rf"{{{args[0].within(_ATOM)}}}^{{{args[1].tex}}}", _POWER)
         case "sqrt":
             return _Term(rf"\sqrt{{{args[0].tex}}}")
         case "rsqrt":
-            return _Term(rf"\frac{{1}}{{\sqrt{{{args[0].tex}}}}}")
+            return _Term(rf"\frac{{1}}{{\sqrt{{{args[0].tex}}}}}", _FRACTION)
         case "neg":
-            return _Term(rf"-{args[0].within(_TIMES)}", _PLUS)
+            return _Term(rf"-{args[0].within(_ODOT)}", _PLUS)
         case "not":
-            return _Term(rf"\neg {args[0].within(_ATOM)}", _ATOM)
+            return _Term(rf"\neg {args[0].within(_FRACTION)}", _FRACTION)
         case "abs":
             return _Term(rf"\left|{args[0].tex}\right|")
         case "floor":
@@ -211,11 +248,12 @@ def _op(op: str, args: Sequence[_Term]) -> _Term:
             return args[0]
         case "select" if len(args) == 3:
             cases = rf"{args[1].tex} & \text{{if }} {args[0].tex} \\ {args[2].tex} & \text{{otherwise}}"
-            return _Term(rf"\begin{{cases}} {cases} \end{{cases}}", 0)
+            return _Term(rf"\begin{{cases}} {cases} \end{{cases}}", _ANY)
         case op if op in _INFIX and len(args) == 2:
             sign, level = _INFIX[op]
-            right = level + 1 if op in ("-", "%") or level == _COMPARE else level
-            return _Term(f"{args[0].within(level)} {sign} {args[1].within(right)}", level)
+            left = {_COMPARE: _MOD, _MOD: _TIMES}.get(level, level)
+            right = left + 1 if op == "-" or args[1].tex.startswith("-") else left
+            return _Term(f"{args[0].beside(sign, left)} {sign} {args[1].beside(sign, right)}", level, sign)
         case op if op in ("sin", "cos", "tanh", "exp", "log", "min", "max"):
             return _Term(rf"\{op}\left({', '.join(a.tex for a in args)}\right)")
         case op:
@@ -246,7 +284,7 @@ def _keep(rows: _Rows, value: Value, term: _Term, read: int) -> None:
     if value.name is None and (read < 2 or len(term.tex) < 12) and len(term.tex) < _LONG:
         rows.terms[value.id] = term
         return
-    name = _fresh(rows, value.name or "t")
+    name = _fresh(rows, value.name or _spare(rows))
     rows.add(name, "=", term.tex)
     rows.terms[value.id] = _Term(name)
 
@@ -255,18 +293,17 @@ def _apply(rows: _Rows, node: Apply) -> _Term:
     args = [rows.terms[v.id] for v in node.operands]
     if node.mask is not None:
         mask = rows.terms[node.mask.id]
-        args[0] = _Term(rf"{args[0].within(_PLUS)} \text{{ where }} {mask.within(_PLUS)}", 0)
+        args[0] = _Term(rf"{args[0].within(_PLUS)} \text{{ where }} {mask.within(_PLUS)}", _ANY)
     match node.op:
         case "dot":
             over = _under(_DOT, node.axes)
-            return _Term(rf" \mathbin{{{over}}} ".join(a.within(_TIMES + 1) for a in args), _TIMES)
+            return _Term(rf" \mathbin{{{over}}} ".join(a.within(_TIMES + 1) for a in args), _ODOT)
         case "linear":
-            label = escaped(node.name.split(".")[-1]) if node.name else ""
-            power = rf"^{{\mathit{{{label}}}}}" if label else ""
+            power = _label(node.name)
             term = rf"W{power} \mathbin{{{_under(_DOT, node.axes)}}} {args[0].within(_TIMES + 1)}"
             if any(w.name.endswith("bias") for w in node.weights):
                 return _Term(f"{term} + b{power}", _PLUS)
-            return _Term(term, _TIMES)
+            return _Term(term, _ODOT)
         case "embed":
             label = node.name.split(".")[-1] if node.name else "E"
             return _Term(rf"{{{_named(label)}}}_{{{_into(node, args[0])}}}")
@@ -282,7 +319,7 @@ def _apply(rows: _Rows, node: Apply) -> _Term:
         case "broadcast":
             return args[0]
         case "sum":
-            return _Term(rf"{_under(_SUM, node.axes)} {args[0].within(_TIMES)}", _PLUS)
+            return _Term(rf"{_under(_SUM, node.axes)} {args[0].within(_TIMES)}", _ODOT)
         case "concat":
             axis = ", ".join(map(axis_tex, node.made))
             joined = r";\ ".join(a.tex for a in args)
@@ -290,9 +327,16 @@ def _apply(rows: _Rows, node: Apply) -> _Term:
         case _ if node.axes:
             usual = {option.name: option.default for option in OPS[node.op].options}
             chosen = [_given(n, v) for n, v in node.options.items() if evaluate(v) != usual[n]]
-            return _function(_WORDS.get(node.op, node.op), [*(a.tex for a in args), *chosen], node.axes, node.made)
+            label = _label(node.name if node.weights else None)
+            given = [*(a.tex for a in args), *chosen]
+            return _function(_WORDS.get(node.op, node.op), given, node.axes, node.made, label)
         case op:
             return _op(op, args)
+
+
+def _label(name: str | None) -> str:
+    """What tells weights from others of their kind."""
+    return rf"^{{\mathit{{{escaped(name.split('.')[-1])}}}}}" if name else ""
 
 
 def _into(node: Apply, index: _Term) -> str:
@@ -303,11 +347,12 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
     if isinstance(node, Repeat):
         _repeat(rows, node)
         return
-    by_pass = [_given(c.name, v) for c, v in node.consts if any(const.is_index for const in consts_in(v))]
-    args = ", ".join([*(rows.terms[v.id].tex for v in node.args), *by_pass])
+    consts = [_given(c.name, v) for c, v in node.consts if _tells(rows, node, c, v)]
+    args = ", ".join([*(rows.terms[v.id].tex for v in node.args), *consts])
     label = node.name.split(".")[-1]
     power = rf"^{{\mathrm{{{escaped(label)}}}}}" if label and label != node.graph.name else ""
-    call = rf"{_upright(node.graph.name)}{power}({args})"
+    given = [f"{axis_tex(theirs)} = {axis_tex(own)}" for theirs, own in node.axes if theirs.name != own.name]
+    call = f"{_beneath(_upright(node.graph.name) + power, ', '.join(given))}({args})"
     if isinstance(node, Scan):
         call = rf"{_under(_SCAN, [node.axis])}\ {call}"
     outs = node.outs
@@ -315,9 +360,32 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
         read = uses(rows.graph).get(outs[0].id, 0)
         _keep(rows, outs[0], _Term(call), read)
         return
-    made = [_fresh(rows, v.name or "t") for v in outs]
+    made = [_fresh(rows, v.name or _spare(rows)) for v in outs]
     rows.add(", ".join(made), "=", call)
     rows.terms.update((v.id, _Term(name)) for v, name in zip(outs, made, strict=True))
+
+
+def _tells(rows: _Rows, node: Call | Scan, const: Const, value: Static) -> bool:
+    """Whether a const is worth its room: it hangs on a pass, or tells this call from another of the block."""
+    told = rows.consts.get((node.graph.name, const.name), set())
+    return len(told) > 1 or any(const.is_index for const in consts_in(value))
+
+
+def _consts(graph: Graph) -> dict[tuple[str, str], set[str]]:
+    """By block and const, what calls give."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for node in graph.nodes:
+        match node:
+            case Call() | Scan():
+                for const, value in node.consts:
+                    found.setdefault((node.graph.name, const.name), set()).add(_static(value).tex)
+            case Repeat():
+                for body in node.bodies:
+                    for key, values in _consts(body).items():
+                        found.setdefault(key, set()).update(values)
+            case _:
+                pass
+    return found
 
 
 def _repeat(rows: _Rows, node: Repeat) -> None:
@@ -328,7 +396,7 @@ def _repeat(rows: _Rows, node: Repeat) -> None:
         rows.add(carried[-1], "=", rows.terms[value.id].tex)
     rows.head(_times(node))
     for number, body in enumerate(node.bodies):
-        inner = _Rows(body, rows.names, rows.indent + _IN, rows.rows)
+        inner = _Rows(body, rows.names, rows.indent + _IN, rows.rows, [_spare(rows)], consts=rows.consts)
         if len(node.bodies) > 1:
             inner.head(_when(node, number))
             inner.indent += _IN

@@ -6,8 +6,10 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import attnc
@@ -15,6 +17,7 @@ from attnc.diagrams import ExportError, draw
 from attnc.diagrams.page import states
 
 from . import graphs
+from .tex_reader import Reader
 
 ROOT = Path(__file__).parent.parent.parent
 STD = sorted((ROOT / "compiler" / "std").glob("*.attn"))
@@ -166,6 +169,85 @@ def test_a_choice_within_a_formula_has_brackets() -> None:
     }.items():
         latex = attnc.loads(f"depth m = 8\nblock f(x: [m]) -> [m] {{\nreturn {text}\n}}\n").block("f").latex()
         assert f"\\mathrm{{f}}(x) &= {tex}\n" in latex
+
+
+REALS = ["a", "b", "c", "-a", "a + b", "a - b", "a * b", "a / b", "a % b", "a ^ 2", "sqrt(a)", "abs(a)", "floor(a)",
+         "select(a < b, a, b)", "tanh(a)", "2", "pi"]  # fmt: skip
+TRUTHS = ["p", "not p", "p and q", "p or q", "a < b", "a * b <= c", "a % b == c"]
+TWO = ["{} + {}", "{} - {}", "{} * {}", "{} / {}", "{} % {}", "select({} < {}, a, c)"]
+LOGIC = ["{} and {}", "{} or {}", "not ({} and {})", "not {} or {}"]
+
+
+def formulas() -> Iterator[str]:
+    for form in TWO:
+        yield from (form.format(f"({x})", f"({y})") for x in REALS for y in REALS)
+    for form in ("({}) ^ 3", "-({})", "abs({})", "2 ^ ({})", "floor({})", "1e-3 * ({})", "-2.5 - ({})"):
+        yield from (form.format(x) for x in REALS)
+    for form in LOGIC:
+        yield from (form.format(f"({x})", f"({y})") for x in TRUTHS for y in TRUTHS)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_equations_mean_what_is_computed(part: int) -> None:
+    """Read by habit, brackets and all: each op within each other on either side."""
+    mine = [*formulas()][part::4]
+    heads = ["[]" if " and " not in text and " or " not in text else "bool[]" for text in mine]
+    made = "\n".join(
+        f"block f{i}(a: [], b: [], c: [], p: bool[], q: bool[]) -> {head} {{\nreturn {text}\n}}"
+        for i, (text, head) in enumerate(zip(mine, heads, strict=True))
+    )
+    spec = attnc.loads(made)
+    for i, text in enumerate(mine):
+        block = spec.block(f"f{i}")
+        rows = [row.removesuffix(r" \\").split("&=", 1) for row in block.latex().splitlines()[2:-1]]
+        computed = block.numpy(seed=0, dtype="float64")
+        for truth in (True, False):
+            values = {"a": 1.75, "b": 2.25, "c": 1.125, "p": truth, "q": not truth}
+            expected = computed(*(np.asarray(value) for value in values.values()))
+            for name, tex in rows:
+                values[name.strip()] = found = Reader(tex.strip(), values).whole()
+            assert np.allclose(found, expected), f"{text}: {rows}"
+
+
+def test_products_of_named_tensors_have_brackets() -> None:
+    """A product of named tensors says by its axes alone where it ends."""
+    for text, tex in {
+        "dot[m](x, x) * 2": r"\left(x \odot x\right) \cdot 2",
+        "2 * sum[m](x * x)": r"2 \cdot \left(\sum x \cdot x\right)",
+        "sum[m](broadcast[m](dot[m](x, x)) * x)": r"\sum \left(x \odot x\right) \cdot x",
+        "dot[m](x, x) + 1": r"x \odot x + 1",
+        "dot[m](x, 2 * x)": r"x \odot \left(2 \cdot x\right)",
+        "dot[m](x, x) ^ 2": r"{\left(x \odot x\right)}^{2}",
+    }.items():
+        latex = attnc.loads(f"depth m = 8\nblock f(x: [m]) -> [] {{\nreturn {text}\n}}\n").block("f").latex()
+        plain = re.sub(r"\\mathop\{\\underset\{\\mathsf\{m\}\}\{(\\odot|\\sum)\}\}", r"\1", latex)
+        plain = plain.replace(r"\mathbin{\odot}", r"\odot")
+        assert f"\\mathrm{{f}}(x) &= {tex}\n" in plain, plain
+
+
+def test_calls_say_what_tells_them_apart() -> None:
+    """The axes that stand for others, consts that calls give differently, labels of learned ops."""
+    head = """
+depth m = 8, n = 4
+const far = 2
+block mixed[a: depth, by: const = 1](x: [a]) -> [a] {
+    return layernorm.norm[a](x, bias = false) * by
+}
+"""
+    text = head + "model f(x: [m, n]) -> [m, n] {\nreturn mixed.p[m](x) + mixed.q[n](x) + mixed.r[n, by = far](x)\n}\n"
+    rows = attnc.loads(text).model("f").latex().replace(r"\mathsf", "").replace(r"\mathrm", "")
+    for axis, label, by in (("m", "p", 1), ("n", "q", 1), ("n", "r", 2)):
+        call = rf"\mathop{{\underset{{{{a}} = {{{axis}}}}}{{{{mixed}}^{{{{{label}}}}}}}}}(x, \mathit{{by}} = {by})"
+        assert call in rows, rows
+    assert r"^{\mathit{norm}}" in attnc.loads(text).block("mixed").latex()
+    one = head + "model f(x: [m]) -> [m] {\nreturn mixed[m](x)\n}\n"
+    assert "by" not in attnc.loads(one).model("f").latex()  # nothing to tell apart
+
+
+def test_what_has_no_name_is_called_as_nothing_else_is() -> None:
+    text = "depth m = 8\nblock f(t: [m], u: [m]) -> [m] {\nreturn tanh(tanh(t) * u) + tanh(tanh(t) * u) * u\n}\n"
+    tex = attnc.loads(text).block("f").latex()
+    assert "t'" not in tex and "u'" not in tex
 
 
 def every_equation() -> list[str]:
