@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .diagnostic import Diagnostic, Edit, Severity
-from .source import Source
+from .source import Source, Span
 
 MAX_ROUNDS = 200
 """Each round mends at least one mistake, or gives a fix up; a text that needs more is left as it is by then."""
@@ -26,15 +26,15 @@ class Repaired:
 def repair(source: Source, check: Check) -> Repaired:
     """Apply the fixes of a text's diagnostics, and check again, until nothing changes.
 
-    Of fixes that overlap the first is applied. A fix that does not mend its mistake, or makes more mistakes than there
-    were, is not applied. Syntax errors count first, then files that cannot be read, for they hide others: mending one
-    may bring out more mistakes elsewhere, but not in the lines that it changes. Edits to other files are left alone.
+    Syntax errors come first, and alone: what names mean is known only where all lines can be read. Of fixes that
+    overlap the first is applied. A fix is kept only if it does good: see `_good`. Edits to other files are left alone.
     """
     found = tuple(check(source))
     fixed: list[Diagnostic] = []
     refused: set[tuple[object, ...]] = set()
     for _ in range(MAX_ROUNDS):
-        wanted = [each for each in found if _fits(each, source) and _key(each) not in refused]
+        syntax = [each for each in found if _is_syntax(each)]
+        wanted = [each for each in syntax or found if _fits(each, source) and _key(each) not in refused]
         if not wanted:
             break
         for chosen in (_apart(wanted), wanted[:1]):  # all that go together; if that does no good, the first alone
@@ -42,7 +42,7 @@ def repair(source: Source, check: Check) -> Repaired:
             text = apply(source.text, edits)
             changed = Source(source.name, text)
             after = tuple(check(changed))
-            if text != source.text and _better(found, after, chosen) and not _errs(found, after, changed, edits):
+            if text != source.text and _good(found, after, chosen, _made(changed, edits)):
                 source, found = changed, after
                 fixed += chosen
                 break
@@ -78,30 +78,63 @@ def _apart(wanted: list[Diagnostic]) -> list[Diagnostic]:
     return chosen
 
 
-def _better(before: Sequence[Diagnostic], after: Sequence[Diagnostic], fixed: Sequence[Diagnostic]) -> bool:
-    """Whether there are no more mistakes than before, and those that were to be fixed are gone."""
-    return _count(after) <= _count(before) and not {_key(each) for each in fixed} & {_key(each) for each in after}
-
-
-def _errs(before: Sequence[Diagnostic], after: Sequence[Diagnostic], changed: Source, edits: Sequence[Edit]) -> bool:
-    """Whether there are more errors than before, and some of them in lines that were changed."""
-    if _count(after)[-1] <= _count(before)[-1]:
-        return False
-    lines: set[int] = set()
+def _made(changed: Source, edits: Sequence[Edit]) -> list[Span]:
+    """Where the edits are in the text that has them."""
+    made = []
     moved = 0
     for edit in sorted(edits, key=lambda edit: (edit.span.start, edit.span.end)):
         start = edit.span.start + moved
-        lines |= set(range(changed.position(start)[0], changed.position(start + len(edit.text))[0] + 1))
+        made.append(Span(changed, start, start + len(edit.text)))
         moved += len(edit.text) - (edit.span.end - edit.span.start)
-    known = {_key(each) for each in before}
-    spans = [each.span for each in after if each.severity is Severity.ERROR and _key(each) not in known]
-    return any(span.source is changed and changed.position(span.start)[0] in lines for span in spans if span)
+    return made
+
+
+def _good(
+    before: Sequence[Diagnostic], after: Sequence[Diagnostic], fixed: Sequence[Diagnostic], made: list[Span]
+) -> bool:
+    """Whether the text is better than it was: what was to be mended is gone, and there is less that is wrong.
+
+    Mending one mistake may bring out more: a syntax error, or a file that cannot be read, hides any number, a wrong
+    name as many as it made. They may stand elsewhere, but those in the lines that were changed are of kinds that there
+    were before: else the fix would be their cause. Of syntax, they stand further on: the line can be read that far.
+    """
+    if {_key(each) for each in fixed} & {_key(each) for each in after}:
+        return False
+    one, other = _count(before), _count(after)
+    said = {(each.code, each.message) if one[0] else each.code for each in before}
+    new = [
+        each for each in after if each.severity is Severity.ERROR and not said & {each.code, (each.code, each.message)}
+    ]
+    here = [each for each in new if any(_on_one_line(each, edit) for edit in made)]
+    if not all(_behind(each, made) for each in here if _is_syntax(each)):
+        return False
+    if other[:2] < one[:2]:
+        return other[2] <= one[2] or not here
+    return other <= one and all(map(_is_syntax, here))
+
+
+def _on_one_line(found: Diagnostic, made: Span) -> bool:
+    if found.span is None or found.span.source is not made.source:
+        return False
+    first, last = (made.source.position(at)[0] for at in (made.start, made.end))
+    return first <= made.source.position(found.span.start)[0] <= last
+
+
+def _behind(found: Diagnostic, made: list[Span]) -> bool:
+    """Whether a mistake stands behind all that was changed in its line."""
+    assert found.span is not None
+    return all(found.span.start >= edit.end for edit in made if _on_one_line(found, edit))
+
+
+def _is_syntax(found: Diagnostic) -> bool:
+    return found.code.startswith("E01")
 
 
 def _count(found: Sequence[Diagnostic]) -> tuple[int, int, int]:
+    """Syntax errors, files that cannot be read, errors."""
     errors = [each for each in found if each.severity is Severity.ERROR]
-    syntax, unread = (sum(each.code.startswith(code) for each in errors) for code in ("E01", "E0209"))
-    return syntax, unread, len(errors)
+    unread = sum(each.code == "E0209" for each in errors)
+    return sum(map(_is_syntax, errors)), unread, len(errors)
 
 
 def _key(found: Diagnostic) -> tuple[object, ...]:

@@ -460,6 +460,26 @@ def test_quick_fixes_mend_what_they_say(editor: Editor) -> None:
     assert actions(editor, "main.attn") == []
 
 
+def test_all_fixes_at_once_are_those_of_the_command(editor: Editor) -> None:
+    """Syntax alone first: `near` is declared, in a line that cannot be read yet; then what the line had hidden."""
+    wrong = """width seq, inner
+width past like seq
+cosnt layers = 3, near = 4
+
+block band(x: [past, seq]) -> [past, seq] {
+    return selct(seq - past < near, x, |inner| * layers)
+}
+"""
+    editor.open("main.attn", wrong)
+    (all_,) = actions(editor, "main.attn", ["source.fixAll"])
+    assert all_.edit is not None and all_.edit.changes is not None
+    mended = applied(wrong, list(all_.edit.changes[editor.uri("main.attn")]))
+    assert mended == wrong.replace("cosnt", "const").replace("selct", "select")
+    editor.open("main.attn", wrong.replace("cosnt layers", "const {"))
+    assert actions(editor, "main.attn", ["source.fixAll"]) == []
+    editor.open("main.attn", MAIN)
+
+
 def test_formatting_changes_only_what_must_be(editor: Editor) -> None:
     loose = MAIN.replace("seq, past, model = model", "seq,past,   model=model")
 

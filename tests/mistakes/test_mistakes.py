@@ -87,6 +87,14 @@ def test_what_is_printed(path: Path, golden: Callable[[Path, str], None]) -> Non
 FIXED = [case for case in CASES if any(found.fix for found in check(case.text)[0].diagnostics)]
 
 
+# A fix is not made that brings out a mistake of another kind in its line.
+BRINGS_OUT = {
+    "the block has the axis itself",
+    "maps without names in a default and in a condition",
+    "all mistakes in one run, and nothing that only follows from them",
+}
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("case", FIXED, ids=lambda case: f"{case.file}: {case.title}")
 def test_a_fix_removes_its_mistake(case: Case, newline: str) -> None:
@@ -100,6 +108,9 @@ def test_a_fix_removes_its_mistake(case: Case, newline: str) -> None:
         before = judge(source)
         done = repair(source, judge)
         fixable = [each for each in before if each.fix and all(edit.span.source is source for edit in each.fix.edits)]
+        if case.title in BRINGS_OUT:
+            assert len(done.fixed) < len(fixable)
+            return
         assert len(done.fixed) >= len(fixable)
         left = {(found.code, found.message) for found in done.left}
         assert not left & {(found.code, found.message) for found in fixable}

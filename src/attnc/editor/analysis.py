@@ -68,7 +68,14 @@ class Analysis:
         """What `attnc check` says of the text: nothing is reported only because a broken line is missing."""
         if not any(self.project.tree(source)[1] for source in dict.fromkeys(self.files)):
             return self.lenient
-        return build(self.source, base=_folder(self.path), facts=Watched(self.facts.read, wanted=self.project.wanted))
+        return self._build(self.source)
+
+    def _build(self, source: Source) -> Program:
+        return build(source, base=_folder(self.path), facts=Watched(self.facts.read, wanted=self.project.wanted))
+
+    def checked(self, source: Source) -> tuple[Diagnostic, ...]:
+        """What would be wrong if this text stood here instead, in whatever file."""
+        return self._build(source).diagnostics
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

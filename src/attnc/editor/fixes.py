@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..dsl.diagnostic import AttnError, Diagnostic, Edit
-from ..dsl.fixes import apply
-from ..dsl.source import Span
+from ..dsl.fixes import apply, repair
+from ..dsl.source import Source, Span
 from ..spec import format as formatted
 from .analysis import Analysis
 from .shift import Shift
@@ -34,18 +34,19 @@ def quick_fixes(analysis: Analysis, start: int, end: int) -> list[QuickFix]:
 
 
 def fix_all(analysis: Analysis) -> QuickFix | None:
-    """Every fix of the text that does not meet another one."""
-    edits: list[Edit] = []
-    mended: list[Diagnostic] = []
-    for one in quick_fixes(analysis, 0, len(analysis.text)):
-        if not any(_meet(mine, other) for mine in one.edits for other in edits):
-            edits += one.edits
-            mended += one.mends
-    return QuickFix("Fix all that can be fixed", tuple(edits), tuple(mended)) if edits else None
+    """What `attnc check --fix` makes of the text; it mends the first mistakes, and what they had hidden."""
+    source = analysis.source
 
+    def check(text: Source) -> tuple[Diagnostic, ...]:
+        return analysis.diagnostics if text is source else analysis.checked(text)
 
-def _meet(one: Edit, other: Edit) -> bool:
-    return one.span.start <= other.span.end and other.span.start <= one.span.end
+    done = repair(source, check)
+    if not done.fixed:
+        return None
+    changes = Shift.between(source.text, done.source.text).changes()
+    edits = [Edit(Span(source, a, b), done.source.text[c:d]) for a, b, c, d in changes]
+    mended = [found for found in done.fixed if found.span is None or found.span.source is source]
+    return QuickFix("Fix all that can be fixed", tuple(edits), tuple(mended))
 
 
 def _title(problem: Diagnostic) -> str:
