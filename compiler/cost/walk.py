@@ -324,7 +324,7 @@ class _Inside:
         used = [True] * node.carried if passes > 1 else live
         single = node.index is None and len(node.bodies) == 1
         runs: list[Part] = []
-        taken = ZERO
+        left = ZERO  # how many more passes there are like the last of `runs`
         walk = replace(self.walk, track=frozenset())  # routes are followed through one pass alone, below
         for number in range(passes):
             scope = self.meter.scope.turn(node.index, Poly.of(number))
@@ -337,18 +337,18 @@ class _Inside:
             settled = all(a.graded == b.graded and a.data == b.data for a, b in zip(outs, carried, strict=True))
             carried = outs
             if single and settled:
-                taken = taken + part.steps * (count - number)
+                left = count - len(runs)
                 break
-            taken = taken + part.steps
         before = largest((self.facts[arg.id].steps for arg in node.args), self.walk.values)
+        taken = ZERO
+        if runs:
+            taken = total(part.steps for part in runs) + runs[-1].steps * left
+            every = _Passes(node, count, passes, left, self.walk.values).together(dict(enumerate(runs)))
+            self.parts.append(replace(every, what=node.name, steps=taken, count=count))
         for out, fact in zip(node.outs, carried, strict=True):
             self.facts[out.id] = Fact(NOTHING, fact.graded, fact.data, before + taken)
         if self.walk.track:
             self._repeated_routes(node, count)
-        if runs:
-            left = count - len(runs) if len(runs) < passes else ZERO  # the last of `runs` stands for those that follow
-            every = _Passes(node, count, passes, self.walk.values).together(dict(enumerate(runs)), left)
-            self.parts.append(replace(every, what=node.name, steps=taken, count=count))
 
     def _repeated_routes(self, node: Repeat, count: Poly) -> None:
         """One pass is followed; the rest is that many times as far."""
@@ -407,22 +407,25 @@ class _Inside:
 
 @dataclass(frozen=True, slots=True)
 class _Passes:
-    """What the passes of a repeat take together."""
+    """What the passes of a repeat take together. left: how many more there are like the last that was walked; as all
+    passes have one body then, whatever is in it is in all of them.
+    """
 
     node: Repeat
     count: Poly
     passes: int
+    left: Poly
     values: Values
 
-    def together(self, runs: Mapping[int, Part], left: Poly = ZERO) -> Part:
-        """A part of the passes with these numbers. left: how many more there are like the last of them."""
+    def together(self, runs: Mapping[int, Part]) -> Part:
+        """A part of the passes with these numbers."""
         some = list(runs.values())
         last = some[-1]
 
         def summed(figures: Sequence[Poly]) -> Poly:
             if all(figure == figures[0] for figure in figures):
-                return figures[0] * (self.count if left or len(some) == self.passes else Poly.of(len(some)))
-            return total(figures) + figures[-1] * left
+                return figures[0] * (self.count if self.left or len(some) == self.passes else Poly.of(len(some)))
+            return total(figures) + figures[-1] * self.left
 
         sizes = dict.fromkeys(size for part in some for size in part.work.experts)
         experts = {size: summed([part.work.experts.get(size, ZERO) for part in some]) for size in sizes}

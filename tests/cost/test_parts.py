@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import attnc
@@ -12,7 +13,7 @@ from attnc.compiler.cost.table import data
 from attnc.compiler.cost.walk import Part
 
 HEAD = """
-width seq
+width seq <= 16
 width past like seq
 depth model = 8, expert = 4, best = 2
 const layers = 4
@@ -29,16 +30,16 @@ block cell(x: [model], h: [model]) -> (h: [model]) {
 """
 
 
-def cost(body: str, seq: int = 16) -> Cost:
+def cost(body: str, seq: int = 16, batch: int = 1, **sizes: int) -> Cost:
     text = f"{HEAD}model net(x: [seq, model]) -> [seq, model] {{\n{body}\nreturn x\n}}"
-    return attnc.loads(text).model("net").cost(seq=seq)
+    return attnc.loads(text).model("net").cost(seq=seq, batch=batch, **sizes)
 
 
 def rows(found: Cost) -> dict[str, tuple[int, ...]]:
-    """By their paths: of how many runs, parameters, multiply-adds, peak."""
+    """By their paths: of how many runs, parameters, multiply-adds, peak; a param has none."""
     names = "times", "parameters", "macs", "peak"
     parts: Any = data(found)["parts"]
-    return {part["path"]: tuple(part[name]["value"] for name in names) for part in parts}
+    return {part["path"]: tuple(part[name]["value"] for name in names if name in part) for part in parts}
 
 
 def test_each_kind_of_pass_has_its_lines() -> None:
@@ -101,8 +102,8 @@ def test_experts_of_some_passes() -> None:
 class Stack:
     """Random repeats in one another, whose passes differ or do not."""
 
-    def __init__(self, seed: int) -> None:
-        self.rolls, self.names = random.Random(seed), 0
+    def __init__(self, seed: int, also: Sequence[str] = ()) -> None:
+        self.rolls, self.names, self.also = random.Random(seed), 0, also
 
     def some(self, around: tuple[str, ...], depth: int = 0) -> str:
         return "\n".join(self.one(around, depth) for _ in range(self.rolls.randint(1, 2)))
@@ -112,6 +113,7 @@ class Stack:
         self.names += 1
         name = f"l{self.names}"
         layers = ["x = sin(x)", f"x = feed.{name}(x)", f"x = look.{name}(x)", f"x = scan[seq] cell.{name}(x, h = 0)"]
+        layers += self.also
         i = self.rolls.choice(around) if around else "0"
         match self.rolls.choice(["layer", "grows", "if", "if", "repeat", "repeat"] if depth < 4 else ["layer"]):
             case "grows":
@@ -149,3 +151,24 @@ def adds_up(found: Cost, part: Part, path: str = "") -> int:
 
 def test_parts_of_random_repeats_add_up() -> None:
     assert sum(adds_up(found, found.part) for found in (cost(Stack(seed).some(()), seq=4) for seed in range(80))) >= 30
+
+
+def test_parts_of_random_repeats_that_begin_without_data_add_up() -> None:
+    """The first passes have not the batch axes that those have which read what the others gave."""
+    begin = "given = x\nparam start: [seq, model] ~ normal(0.5)\nx = start"
+    found = 0
+    for seed in range(24):
+        some = Stack(seed, ["x = x + given"] * 3).some(())
+        inside = some if seed % 2 else f"{some}\nx = feed.z(x) + given"
+        body = f"{begin}\nrepeat.z layers {{\n{inside}\n}}"
+        bill = cost(body, seq=4, batch=3, layers=seed % 5 + 1)
+        found += adds_up(bill, bill.part)
+    assert found >= 24
+
+
+def test_a_row_of_passes_of_which_the_first_has_no_data() -> None:
+    body = "given = x\nparam start: [seq, model] ~ normal(0.5)\nx = start\nrepeat layers { x = feed(x) + given }"
+    found = cost(body, batch=10, layers=7)
+    a_pass = 2 * 16 * 8 * 8
+    assert rows(found)["layers.feed"][:3] == (7, 7 * 144, a_pass * (1 + 6 * 10))
+    assert str(cost(body, layers=2).macs) == str(cost(body, layers=7).macs) == "2 layers model^2 seq"
