@@ -35,6 +35,7 @@ IDIOMS: dict[str, str] = {
     **dict.fromkeys(("groupnorm", "group_norm"), "`split` the axis into groups, then `layernorm[part]`"),
     **dict.fromkeys(("batchnorm", "batch_norm"), "a batch is not written: `param`s hold its mean and variance"),
     **dict.fromkeys(("fft", "rfft", "fftconv"), "a long convolution is a `dot` with a filter read at `t - s`"),
+    "self": "a block is called by its own name; `.label` names weights: `linear.out[a -> b](x)`",
     "log1p": "write `log(1 + x)`",
     "expm1": "write `exp(x) - 1`",
     "sign": "write `select(x > 0, 1, select(x < 0, -1, 0))`",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic
+from ..dsl.expected import begins_item
 from ..dsl.files import FileProblem, read
 from ..dsl.parse import parse
 from ..dsl.source import Source
@@ -155,7 +156,11 @@ class Loader:
         return None
 
 
+_DECLARES = frozenset(("use", "width", "depth", "const", "block", "model", "op"))
+
+
 def _names_in_text(text: str) -> set[str]:
     """What a file that does not parse may have meant to declare: nothing is to be said of these names."""
-    lines = re.findall(r"^[ \t]*(?:use|width|depth|const|block|model|op)\b(.*)", text, re.MULTILINE)
-    return {name for line in lines for name in re.findall(r"[A-Za-z_]\w*", line.split("(")[0])}
+    lines = re.finditer(r"^[ \t]*(\w+)(.*)", text, re.MULTILINE)
+    heads = [line[2] for line in lines if line[1] in _DECLARES or begins_item(text, line.start(1))]
+    return {name for head in heads for name in re.findall(r"[A-Za-z_]\w*", head.split("(")[0])}

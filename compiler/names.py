@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 
 # What `torch.nn.Module` keeps for itself (`dir(nn.Module())`, public names): a weight of such a name could not be
 # a module's attribute. Kept as text because checking never imports torch; a test compares it with torch's.
@@ -32,6 +32,7 @@ def indexed(text: str, brackets: str) -> str:
 
 
 _MANY, _LONGEST = 200, 200
+_SURE = 0.75
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -47,6 +48,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         pool = sorted(alike, key=lambda each: abs(len(each) - len(name)))[:_MANY]
     found = get_close_matches(name, pool, n=1, cutoff=0.6)
     return found[0] if found else None
+
+
+def misspelt(name: str, known: str) -> bool:
+    """Whether a name is another one with letters lost, doubled or turned round, not only much like it."""
+    return SequenceMatcher(None, name.lower(), known.lower()).ratio() >= _SURE
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

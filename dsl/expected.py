@@ -16,7 +16,7 @@ from typing import Any
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from .diagnostic import Diagnostic, error
-from .layout import ITEM_WORDS, STATEMENT_WORDS, Piece
+from .layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS, Piece
 from .source import Source, Span
 
 RESERVED = frozenset((*STATEMENT_WORDS, "and", "else", "false", "not", "or", "scan", "true", "where"))
@@ -34,12 +34,7 @@ _SIGNS = {
     "LESSEQUAL": "<=", "COMMA": ",", "COLON": ":", "DOT": ".", "TILDE": "~", "PIPE": "|>", "ARROW": "->",
 }  # fmt: skip
 
-# What other languages call our words.
-_ITEM_ALIASES = {
-    "def": "block", "fn": "block", "func": "block", "function": "block", "layer": "block", "class": "model",
-    "module": "model", "network": "model", "import": "use", "from": "use", "include": "use", "dim": "depth",
-    "axis": "depth", "let": "const", "var": "const", "end": "",
-}  # fmt: skip
+# What other languages call the words of statements.
 _STATEMENT_ALIASES = {"for": "repeat", "while": "repeat", "loop": "repeat", "yield": "return", "assert": "expect"}
 _DOUBLES = frozenset(("->", "|>", "==", "<="))  # of which the parser may take the half, or no part
 _BEGINNING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+[A-Za-z_]")
@@ -50,7 +45,7 @@ _LAST = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|(?<![A-Za-z0-9_])[0-9][0-9A-Za-z_
 def begins_item(text: str, at: int) -> bool:
     """Whether a line begins a top-level item, or was meant to."""
     found = _BEGINNING.match(text, at)
-    return found is not None and bool(_meant(found[1], ITEM_WORDS, _ITEM_ALIASES))
+    return found is not None and bool(_meant(found[1], ITEM_WORDS, ITEM_ALIASES))
 
 
 def stand_in(text: str, heads: bool, first: bool) -> str | None:
@@ -63,7 +58,7 @@ def stand_in(text: str, heads: bool, first: bool) -> str | None:
         if word in ("else", "elif", "elseif"):
             return "else if 0" if word == "else" and re.search(r"\bif\b", text) else "else"
         return "if 0"
-    meant = _meant(word, ITEM_WORDS, _ITEM_ALIASES)
+    meant = _meant(word, ITEM_WORDS, ITEM_ALIASES)
     if meant in ("block", "model"):
         return "block _()"
     return "config _" if meant == "config" else None
@@ -288,21 +283,35 @@ def _item_begins(place: _Place) -> _Finding | None:
         )
     if place.kind != "NAME":
         return None
-    meant = _meant(word, ITEM_WORDS, _ITEM_ALIASES)
-    imported = re.match(r"[ \t]+([\w.]+)[ \t]+import[ \t]+(\w[\w, \t]*)", place.span.source.text[place.span.end :])
-    if word == "from" and imported is not None:
-        return _Finding(
-            f"write `use {imported[1]}: {imported[2].strip()}`",
-            "E0106",
-            "`from` begins nothing that the language knows",
-        )
+    meant = _meant(word, ITEM_WORDS, ITEM_ALIASES)
+    known = _listed([f"`{each}`" for each in ITEM_WORDS if each != "param"])
+    whole, fix = _whole_line(place, meant)
+    if meant and not whole and word not in ITEM_ALIASES:
+        fix = ((place.span, meant),)
     return _Finding(
         code="E0106",
         message=f"`{word}` begins nothing that the language knows",
         label=f"expected {_listed(_words(place))}",
-        help=f"write `{meant}`" if meant else f"a file is made of {_listed([f'`{each}`' for each in ITEM_WORDS])}",
-        fix=((place.span, meant),) if meant and word not in _ITEM_ALIASES else (),
+        help=f"write `{whole or meant}`" if meant else f"a file is made of {known}",
+        fix=fix,
     )
+
+
+def _whole_line(place: _Place, meant: str) -> tuple[str, tuple[tuple[Span, str], ...]]:
+    """What to write for a line of another language, and the edit where it is certain."""
+    source, start, end = place.span.source, place.span.start, place.span.end
+    line = source.text[end:].partition("\n")[0].partition("#")[0].rstrip()
+    imported = re.fullmatch(r"[ \t]+([A-Za-z_][\w.]*)[ \t]+import[ \t]+(\w[\w, \t]*)", line)
+    if place.found == "from" and imported is not None:
+        use = f"use {imported[1]}: {imported[2]}"
+        return use, ((Span(source, start, end + len(line)), use),)
+    alone = re.fullmatch(r"[ \t]+([A-Za-z_][\w.]*)", line)
+    if place.found in ("import", "include") and alone is not None:
+        return f"use {alone[1]}: name, other", ()
+    head = re.match(r"[ \t]+(\w+)[ \t]*\(", line)
+    if meant in ("block", "model") and place.found in ITEM_ALIASES and head is not None and "->" not in line:
+        return f"{meant} {head[1]}(x: [...]) -> [...] {{ ... }}", ()
+    return "", ()
 
 
 def _item_word_as_name(place: _Place) -> _Finding | None:
@@ -414,6 +423,16 @@ def _signature(place: _Place) -> _Finding | None:
         return _Finding(f"write `{name} = ...`", fix=((place.span, " ="),) if place.gap == "" else ())
     if place.first == "param" and place.found == "," and "TILDE" in place.accepts:
         return _Finding("each `param` is a statement of its own, on a line of its own")
+    if place.first == "use" and place.found == "*":
+        return _Finding("name what it brings: `use path: name, other`")
+    if place.found == "[" and place.previous in ("(", ",") and re.search(r"->[ \t]*\([^()]*\Z", place.before):
+        return _Finding("each of several results has a name: `-> (y: [...], z: [...])`")
+    hyphened = re.match(r"(?:-\w+)+", place.span.source.text[place.span.start :])
+    if place.first in ITEM_WORDS and place.line.split() == [place.first, name] and hyphened and place.gap == "":
+        whole = (name + hyphened.group()).replace("-", "_")
+        at = place.previous_span.start
+        fix = ((Span(place.span.source, at, place.span.start + hyphened.end()), whole),)
+        return _Finding(f"a name has no `-`: write `{whole}`", fix=fix if place.first in ("block", "model") else ())
     if place.first == "use" and place.found in ("import", "as") and "COLON" in place.accepts:
         return _Finding("write `use path: name, other as alias`")
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .diagnostic import Diagnostic, Edit, Severity
@@ -95,22 +95,27 @@ def _good(
     """Whether the text is better than it was: what was to be mended is gone, and there is less that is wrong.
 
     Mending one mistake may bring out more: a syntax error, or a file that cannot be read, hides any number, a wrong
-    name as many as it made. They may stand elsewhere, but those in the lines that were changed are of kinds that there
-    were before: else the fix would be their cause. Of syntax, they stand further on: the line can be read that far.
+    name as many as it made. They may stand elsewhere, but not in the lines that were changed: there the fix would be
+    their cause. Only a mistake of syntax may stand there, further on: the line can be read that far.
     """
     if {_key(each) for each in fixed} & {_key(each) for each in after}:
         return False
     one, other = _count(before), _count(after)
-    said = {(each.code, each.message) if one[0] else each.code for each in before}
-    new = [
-        each for each in after if each.severity is Severity.ERROR and not said & {each.code, (each.code, each.message)}
-    ]
+    said = {key for each in before for key in _said(each, with_place=not one[0])}
+    new = [each for each in after if each.severity is Severity.ERROR and said.isdisjoint(_said(each, with_place=True))]
     here = [each for each in new if any(_on_one_line(each, edit) for edit in made)]
     if not all(_behind(each, made) for each in here if _is_syntax(each)):
         return False
     if other[:2] < one[:2]:
         return other[2] <= one[2] or not here
     return other <= one and all(map(_is_syntax, here))
+
+
+def _said(found: Diagnostic, with_place: bool) -> Iterator[tuple[str, object]]:
+    """What a diagnostic is known by in a line that was changed. At one place a mistake may come in parts."""
+    yield found.code, found.message
+    if with_place and found.span is not None:
+        yield found.code, found.span.source.position(found.span.start)[1]
 
 
 def _on_one_line(found: Diagnostic, made: Span) -> bool:

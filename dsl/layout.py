@@ -26,6 +26,12 @@ MAX_REREAD = 4_000_000
 """How many characters may be read again, in all, to see what follows a bracket that was not closed."""
 
 ITEM_WORDS = ("use", "width", "depth", "const", "param", "config", "op", "block", "model")
+# What other languages call them.
+ITEM_ALIASES = {
+    "def": "block", "fn": "block", "func": "block", "function": "block", "layer": "block", "class": "model",
+    "module": "model", "network": "model", "import": "use", "from": "use", "include": "use", "dim": "depth",
+    "axis": "depth", "let": "const", "var": "const", "end": "",
+}  # fmt: skip
 STATEMENT_WORDS = ("return", "repeat", "if", "share", "expect", "param", "width", "depth", "const")
 
 TOKEN = re.compile(
@@ -50,6 +56,9 @@ _HANGS = frozenset(("where", "and", "or", "not"))  # a line that ends so goes on
 # `model as m` and `op like q` are of an axis of that name.
 ITEM = re.compile(rf"(?:{'|'.join(ITEM_WORDS)})[ \t]+(?!(?:as|like)(?![A-Za-z0-9_]))[A-Za-z_]")
 _OUTER_ITEM = re.compile(r"(?:(?:block|model|op|config)[ \t]+[A-Za-z_][A-Za-z0-9_]*[ \t]*[\[({]|use[ \t]+[A-Za-z_])")
+_BLOCK_ALIAS = re.compile(
+    rf"(?:{'|'.join(word for word, meant in ITEM_ALIASES.items() if meant in ('block', 'model'))})[ \t]+[A-Za-z_]"
+)
 _STATEMENT = re.compile(rf"(?:{'|'.join(STATEMENT_WORDS)})(?![A-Za-z0-9_])")
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(rf"'[^'\n]*'|[{slips.QUOTES}][^{slips.QUOTES}\"\n]*[{slips.QUOTES}]")
@@ -327,6 +336,8 @@ class _Pass:
                     if self.text[piece.end - 1] == "}":
                         related = [(Span(self.source, piece.end - 1, piece.end), "everything was closed here already")]
                     break
+                if _BLOCK_ALIAS.match(self.text, piece.start):  # `def f(x):`, which is said there
+                    return
                 piece.broken = True
         else:
             self.bad.append(start)
@@ -432,6 +443,9 @@ class _Pass:
                 if word is not None and self.last_kind == "word" and self.last_end == start:
                     start -= len(self.last)
             slip = slips.slip(self.text[start:end])
+            name = self.text[start + 1 : end - 1]
+            if kind == "bad" and self.last_kind == "word" and name.isidentifier() and _QUOTED.match(self.text, start):
+                slip = slips.Slip("a name stands without quotes", f"write `{name}`", name)
         self.bad.append(start)
         span = Span(self.source, start, end)
         mend = [(span, self._apart(slip.instead, start, end))] if slip.instead is not None else ()

@@ -22,7 +22,7 @@ def _sign(sign: str, help: str, instead: str | None = None) -> Slip:
 
 _SIGNS: dict[str, Slip] = {
     "**": _sign("**", "a power is written `a ^ b`", "^"),
-    "//": _sign("//", "write `floor(a / b)`"),
+    "//": _sign("//", "write `floor(a / b)`; a comment begins with `#`"),
     "/*": _sign("/*", "a comment begins with `#` and ends with the line"),
     "&&": _sign("&&", "write `and`", "and"),
     "||": _sign("||", "write `or`", "or"),

@@ -121,8 +121,8 @@ block halve(x: [model]) -> [model] {
         "E0106",
         "a line begins with a word that begins nothing",
         """
-        At the top of a file a line begins with `use`, `width`, `depth`, `const`, `param`, `config`, `op`, `block` or
-        `model`. Statements stand inside the braces of a block or a model; they begin with the name that they bind, or
+        At the top of a file a line begins with `use`, `width`, `depth`, `const`, `config`, `op`, `block` or `model`.
+        Statements stand inside the braces of a block or a model; they begin with the name that they bind, or
         with `return`, `repeat`, `if`, `expect`, `share`, `param`, `width`, `depth` or `const`.
         """,
         """

@@ -52,6 +52,7 @@ WORDS = {
     "argsort[a -> r](x)": "sort",
     "exp(cumsum[a](log(x)))": "cumprod",
     "cross_entropy[vocab](logits, ids)": "nll_loss",
+    "called by its own name": "self",
 }
 NAMES = [(name, said) for said, names in WORDS.items() for name in names.split()]
 

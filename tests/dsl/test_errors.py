@@ -11,7 +11,7 @@ import pytest
 from attnc.dsl import expected, slips
 from attnc.dsl.diagnostic import Diagnostic
 from attnc.dsl.formatting import format_source
-from attnc.dsl.layout import ITEM_WORDS, STATEMENT_WORDS
+from attnc.dsl.layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
@@ -240,7 +240,7 @@ def test_what_is_said_of_words_of_other_languages(golden: Callable[[Path, str], 
     near = {words: [word[:1] + word[2:] + "x" for word in words] for words in (ITEM_WORDS, STATEMENT_WORDS)}
     shown = []
     for words, around in (
-        ((*expected._ITEM_ALIASES, *near[ITEM_WORDS]), "WORD f(x: [a]) {\n}\n"),
+        ((*ITEM_ALIASES, *near[ITEM_WORDS]), "WORD f(x: [a]) {\n}\n"),
         ((*expected._STATEMENT_ALIASES, *near[STATEMENT_WORDS]), inside("WORD x")),
     ):
         for word in words:

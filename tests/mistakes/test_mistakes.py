@@ -92,6 +92,8 @@ BRINGS_OUT = {
     "the block has the axis itself",
     "maps without names in a default and in a condition",
     "all mistakes in one run, and nothing that only follows from them",
+    "a copy in the place of its original",
+    "a misspelt block of the library, called by its name",
 }
 
 
