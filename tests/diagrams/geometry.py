@@ -87,10 +87,10 @@ def faults(sheet: Sheet) -> list[str]:
             if step.kind is Kind.SINK:
                 ends = [w for ws in sheet.meetings[id_of(step)].ins for w in ws]
                 out += [f"no label at output {w.axis.name}" for w in ends if w.axis and not _labelled(sheet, w)]
-    # 7. A section's border lies around every glyph inside.
+    # 7. The brackets of a scan lie around every glyph inside.
     for border in sheet.borders:
         for id, (_, y0, _, y1), step in sheet.glyphs:
-            inside = step.section is not None and step.section.inside(border.section)
+            inside = border.section.along and step.section is not None and step.section.inside(border.section)
             if inside and sheet.column_of[id_of(step)] in border.columns and not border.top < y0 < y1 < border.bottom:
                 out.append(f"glyph {id} hangs out of {border.section.title!r}")
     # 8. What goes round a scan is fed back beneath everything in it.
