@@ -257,4 +257,5 @@ class Canvas(Layout):
             "class": "label width",
         }
         self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (x, y), given))
+        self.ground.take((x - wide / 2, y - 1, x + wide / 2, y + 1))
         self.include((x - wide / 2, y - 0.4, x + wide / 2, y + 0.4))

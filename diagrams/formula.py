@@ -22,6 +22,7 @@ class Formula:
     """`op` is `number`, `symbol`, `size`, `position`, `data`, `?` (past writing down) or an op of `args`.
 
     values: those that a symbol has, one after the other: the index of a repeat.
+    block: whether `text` is the name of the block that made it.
     """
 
     op: str
@@ -33,6 +34,7 @@ class Formula:
     axes: tuple[Axis, ...] = ()
     boolean: bool = False
     values: tuple[int, ...] = ()
+    block: bool = False
 
     @property
     def leaves(self) -> tuple[Tensor, ...]:
@@ -119,7 +121,9 @@ def written(formula: Formula, most: int = 24) -> Rich:
 
 def titled(formula: Formula, name: str) -> Formula:
     """A formula that a block made: by the block's name, where it has none and is too long to be read."""
-    return replace(formula, text=name) if not formula.text and plain(written(formula, 40)) == "…" else formula
+    return (
+        replace(formula, text=name, block=True) if not formula.text and plain(written(formula, 40)) == "…" else formula
+    )
 
 
 def _write(formula: Formula, depth: int) -> tuple[Rich, int]:
@@ -136,7 +140,7 @@ def _write(formula: Formula, depth: int) -> tuple[Rich, int]:
             label = axis_label(formula.axis.label, is_width=False)
             return ((*roman("|"), *label, *roman("|")) if formula.axis.is_width else label), _ATOM
         case "position" if formula.axis is not None:
-            return axis_label(formula.axis.label, is_width=formula.axis.is_width), _ATOM
+            return axis_label(formula.axis.label, is_width=False), _ATOM
         case "data" if formula.data is not None:
             return italic(formula.data.name or "x"), _ATOM
         case "?":

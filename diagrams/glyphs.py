@@ -11,7 +11,7 @@ from .masks import block, mask, predicate
 from .rooms import DOT, INDEX, Spot, born, covered, gone, name_size, span, stacked, widest
 from .scene import Kind, Step
 from .sections import bracket_x
-from .text import italic, plain, roman, width
+from .text import italic, plain, roman, spaced, width
 from .wires import Lane, Meeting
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _nothing(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
 
 def _sink(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
     for own, tensor in zip(meeting.ins, step.outs, strict=True):
-        name = roman(tensor.name.replace("_", " ")) if tensor.name else ()
+        name = roman(spaced(tensor.name)) if tensor.name else ()
         wide = max((width(roman(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
         x = spot.x1 - wide
         for wire in own:

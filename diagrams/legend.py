@@ -47,7 +47,8 @@ def _entries(sheet: Canvas) -> list[Entry]:
             steps.setdefault(key, step)
             if step.mark in ("block", "predicate") and (step.cases or step.note):
                 steps.setdefault("mask", step)
-    out = [_axis(axis) for axis in axes]
+    told = {(axis.label, axis.name, axis.is_width, axis.extent): axis for axis in reversed(axes)}
+    out = [_axis(axis) for axis in reversed(told.values())]
     out += [_glyph(mark, steps[mark]) for mark in _MEANING if mark in steps]
     return out
 

@@ -15,7 +15,7 @@ from .formula import Formula, applied, number, of_static, renamed, written
 from .patterns import Case, cases, constant, telling
 from .scene import Kind, Learned, Scene, Section, Step, Tensor
 from .table import Glyph, Shape, glyph_of, name_of
-from .text import Rich, bold, italic, joined, plain, roman
+from .text import Rich, bold, italic, joined, plain, roman, spaced
 
 if TYPE_CHECKING:
     from ..dsl.source import Span
@@ -49,6 +49,7 @@ class Steps:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.maker: dict[int, Step] = {}  # of a tensor
+        self.tints: dict[str, int] = {}  # by the name of a block
         self.keys: dict[tuple[int, str], int] = {}  # of weights that glyphs may share
         self.span: Span | None = None  # of what is being drawn
 
@@ -90,6 +91,9 @@ class Steps:
                     step.cases = cases(item, rows, item.axes[-1])
                 if step.cases:
                     step.mark, step.on, step.text = "predicate", item.axes, short if plain(short) != "…" else label
+                elif item.block:
+                    step.mark, step.text = "block", roman(spaced(item.text))
+                    step.tint = self.tints.setdefault(item.text, len(self.tints))
                 self.add(step)
                 return tensor
 
@@ -444,10 +448,6 @@ def tail(name: str) -> str:
     """`norm.weight` -> `norm`; a path's last part."""
     parts = [part for part in name.split(".") if part not in ("weight", "bias")]
     return parts[-1] if parts else name
-
-
-def spaced(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def leaf_of(tensor: Tensor) -> Formula:

@@ -38,7 +38,7 @@ def cases(formula: Formula, rows: Axis | None, columns: Axis) -> tuple[Case, ...
     others = {a: None for p in _parts(formula) if p.op == "position" and (a := p.axis) not in (rows, columns, None)}
     if math.prod(a.extent or _MOST for a in others) > _ITEMS:
         return ()
-    labels = {f"{a.label} {a.id}": axis_label(a.label, is_width=a.is_width) for a in others}
+    labels = {f"{a.label} {a.id}": axis_label(a.label, is_width=False) for a in others}
     formula = itemised(formula, dict(zip(others, labels, strict=True)))
     symbols = {s.text: s.values for s in _parts(formula) if s.op == "symbol" and s.values}
     if math.prod(map(len, symbols.values())) > _MOST:

@@ -9,7 +9,7 @@ from .canvas import HEAD, Canvas
 from .picture import Cluster, Edge
 from .route import sampled, straight
 from .scene import Kind, Section, Step
-from .text import axis_label, barred, italic, roman, width
+from .text import axis_label, barred, italic, roman, spaced, width
 from .wires import Wire
 
 
@@ -80,7 +80,7 @@ def draw_sections(sheet: Canvas) -> None:
         if section.loops and opens and closes:
             _loops(sheet, section, x0 + 4, x1 - 4, bottom - 4)
         elif section.loops and (opens or closes):  # in another row: in words
-            own = italic(", ".join(section.loops).replace("_", " "))
+            own = italic(", ".join(map(spaced, section.loops)))
             text = (*own, *roman(" go round")) if opens else (*roman("next "), *own)
             x, wide = x0 if opens else x1, width(text, theme.CAPTION)
             spots = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
@@ -104,7 +104,7 @@ def bracket_x(sheet: Canvas, step: Step, y: float) -> float:
 
 def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> None:
     """What goes round a scan, fed back beneath from the closing bracket to the opening one."""
-    text = italic(", ".join(section.loops).replace("_", " "))
+    text = italic(", ".join(map(spaced, section.loops)))
     wide = width(text, theme.CAPTION)
     step = section.exit
     assert step is not None
@@ -128,7 +128,7 @@ def write_outside(sheet: Canvas) -> None:
                 continue
             first = len(step.ins) - step.border.outside
             if not _beside(sheet, j, [own[0] for own in sheet.meetings[id(step)].ins[first:]]):
-                names = [t.name.replace("_", " ") for t in step.ins[first:] if t.name]
+                names = [spaced(t.name) for t in step.ins[first:] if t.name]
                 _beneath(sheet, step, ", ".join(dict.fromkeys(names)))
 
 

@@ -91,19 +91,31 @@ def shifted(run: Run, size: float) -> tuple[float, float]:
     return size * _SMALL, size * (0.36 if run.shift > 0 else -0.24)
 
 
+def spaced(name: str) -> str:
+    """A name as words. An underscore at an end joins no words: it stays, and `k_` is not `k`."""
+    words = name.strip("_")
+    return name.replace(words, words.replace("_", " ")) if words else name
+
+
+def _parts(label: str) -> tuple[str, str]:
+    """What stands on the line, and what below it: all that follows the first underscore between two words."""
+    base, _, sub = label.partition("_")
+    return (base, sub) if base and sub.strip("_") else (label, "")
+
+
 def axis_label(label: str, *, is_width: bool) -> Rich:
     """An axis' name as its wire bears it: italic, what follows an underscore below the line.
 
     A width of one low letter has a macron; over any other name the sheet draws a line (`barred`), since fonts set
     accents on tall letters badly.
     """
-    base, _, sub = label.partition("_")
+    base, sub = _parts(label)
     if is_width and not barred(label):
         base += MACRON
-    return (Run(base, "i"), Run(sub.replace("_", " "), "i", -1)) if sub and base else (Run(base or sub, "i"),)
+    return (Run(base, "i"), Run(spaced(sub), "i", -1)) if sub else (Run(base, "i"),)
 
 
 def barred(label: str) -> bool:
     """Whether a width's name needs a line of its own over it."""
-    base = label.partition("_")[0]
+    base, _ = _parts(label)
     return len(base) != 1 or base not in LOW

@@ -21,11 +21,11 @@ from ..compiler.static import Static, evaluate
 from .copies import prune, split_copies
 from .formula import Formula, index, of_static, titled, written
 from .opening import How, Opening, pointwise, uses
-from .opsteps import Frame, Item, Steps, leaf_of, spaced, tail
+from .opsteps import Frame, Item, Steps, leaf_of, tail
 from .passes import Body, Part, plan, said
 from .patterns import cases, telling
 from .scene import Kind, Learned, Scene, Section, Step, Tensor
-from .text import italic, plain, roman
+from .text import italic, plain, roman, spaced
 
 _TINTS = 6  # colours of regions
 Inside = Callable[[Frame, list[Item]], list[Item]]  # what is drawn of what comes in; gives what is carried on
@@ -34,7 +34,7 @@ _UNKNOWN = 8  # passes looked at where their number is not known
 
 def scene_of(graph: Graph, opening: Opening, title: str | None = None) -> Scene:
     """What is drawn of a graph, with its blocks open or closed as `opening` says."""
-    scene = Scene(graph.name.replace("_", " ") if title is None else title)
+    scene = Scene(spaced(graph.name) if title is None else title)
     _Unfolding(scene, opening).top(graph)
     prune(scene)
     split_copies(scene)
@@ -45,7 +45,6 @@ class _Unfolding(Steps):
     def __init__(self, scene: Scene, opening: Opening) -> None:
         super().__init__(scene)
         self.opening = opening
-        self.tints: dict[str, int] = {}
         self.frames: list[Frame] = []  # kept, so that their ids stay theirs
 
     # -- graphs
@@ -349,6 +348,11 @@ class _Unfolding(Steps):
         step = Step(Kind.EXIT, "bracket" if section.repeat else "border", [], [], frame.section, border=section)
         out: list[Item] = []
         for item in results:
+            if isinstance(item, Formula) and section.name and not item.leaves:
+                item = titled(item, section.name)
+                if item.block:  # a table past writing down: nothing of its inside is drawn
+                    out.append(item)
+                    continue
             swapped = self.tensor(inner, item)
             if id(swapped) not in ports:
                 ports[id(swapped)] = Tensor(swapped.axes, swapped.name, swapped.index)

@@ -107,12 +107,21 @@ def draw_dashes(sheet: Canvas) -> None:
             columns = [j for j in row if j in dash.y]
             groups: list[list[int]] = []
             for j in columns:
-                if groups and groups[-1][-1] == j - 1:
+                if groups and groups[-1][-1] == j - 1 and _falls_free(sheet, dash, j - 1, j):
                     groups[-1].append(j)
                 else:
                     groups.append([j])
             for group in groups:
                 _dash(sheet, dash, group)
+
+
+def _falls_free(sheet: Canvas, dash: Dash, a: int, b: int) -> bool:
+    """Whether a dashed line may go on from one column to the next: level, or in a bend that meets nothing."""
+    start, end = (sheet.right[a], dash.y[a]), (sheet.left[b], dash.y[b])
+    if abs(start[1] - end[1]) <= 0.01:
+        return True
+    bent = sampled([start, *bend(start, end)])
+    return all(sheet.ground.free((x - 2, y - 2, x + 2, y + 2)) for x, y in bent)
 
 
 def _dash(sheet: Canvas, dash: Dash, group: Sequence[int]) -> None:
@@ -157,21 +166,27 @@ def _dash(sheet: Canvas, dash: Dash, group: Sequence[int]) -> None:
 
 
 def draw_links(sheet: Canvas) -> None:
-    """A dotted line between glyphs of one row that share their weights, where it meets no other glyph."""
+    """A dotted line from each glyph to one before it in the row that has the same weights: to the nearest from which
+    it meets no other glyph."""
     boxes = {id(step): box for _, box, step in reversed(sheet.glyphs)}
     for row in sheet.rows:
-        last: dict[int, Step] = {}
+        earlier: dict[int, list[Box]] = {}
         for j in row:
             for step in sheet.columns[j].steps:
                 if not step.weights or id(step) not in boxes:
                     continue
-                before = last.get(step.weights)
-                last[step.weights] = step
-                if before is not None:
-                    _link(sheet, boxes[id(before)], boxes[id(step)], step)
+                own = boxes[id(step)]
+                others = earlier.setdefault(step.weights, [])
+                any(_link(sheet, other, own, step) for other in sorted(others, key=lambda box: _apart(box, own)))
+                others.append(own)
 
 
-def _link(sheet: Canvas, a: Box, b: Box, step: Step) -> None:
+def _apart(a: Box, b: Box) -> float:
+    return abs(a[0] - b[0]) + abs(a[1] - b[1])
+
+
+def _link(sheet: Canvas, a: Box, b: Box, step: Step) -> bool:
+    """Whether there was room."""
     xa, xb = (a[0] + a[2]) / 2, (b[0] + b[2]) / 2
     if abs(xa - xb) < 2:  # one under the other
         upper, lower = (a, b) if a[1] < b[1] else (b, a)
@@ -185,4 +200,5 @@ def _link(sheet: Canvas, a: Box, b: Box, step: Step) -> None:
         if all(sheet.ground.clear(p) for p in sampled(chain)[2:-2]):
             sheet.stroke(f"{sheet.spots[id(step)].id}_share", chain, sheet.theme.ink, "1", "shared")
             sheet.picture.edges[-1].attributes.update(style="dotted", tooltip="the same weights")
-            return
+            return True
+    return False

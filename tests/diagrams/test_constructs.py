@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,14 @@ import pytest
 import attnc
 from attnc.compiler import graph as ir
 from attnc.diagrams import Diagram, UnknownBlock
+from attnc.diagrams.route import sampled
 from attnc.diagrams.scene import Kind
 from attnc.diagrams.table import GLYPHS
+from attnc.diagrams.text import Run
+from attnc.diagrams.wires import Wire
 
 from . import graphs
-from .geometry import bends, crossings, faults
+from .geometry import bends, crossings, faults, overlap
 from .test_figures import FIGURES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -157,6 +161,25 @@ def test_shared_weights_have_a_dotted_link() -> None:
     assert figure(SHARED, close=["ff"]).dot.count('class="shared"') == 1
 
 
+def test_each_use_of_a_parameter_is_linked_to_one_from_which_there_is_room() -> None:
+    """From the use before it there is none: that one stands under the other block."""
+    text = """
+width q
+depth d = 8
+block z(x: [q, d], u: [d]) -> [q, d] {
+    return linear.up[d -> d](x * u) + u
+}
+model f(x: [q, d]) -> [q, d] {
+    param w: [d]
+    return x + z.a(softmax[d](x) * w, w) + z.b(x * w, w)
+}
+"""
+    diagram = figure(text)
+    uses = [s for s in steps(diagram) if s.kind is Kind.SOURCE and s.learned]
+    assert len(uses) == 6
+    assert diagram.dot.count('class="shared"') == 5
+
+
 def test_close_wins_and_is_checked() -> None:
     graph = graphs.multihead()[0]
     from attnc.diagrams import draw
@@ -256,3 +279,83 @@ def test_a_table_that_a_block_makes_bears_its_name_where_the_formula_is_too_long
     text += "model f(x: [t, m]) -> [t, m] {\n    return (x + sinusoid[t, m]()) * ramp[t]()\n}\n"
     drawn = attnc.loads(text).model("f").draw().dot
     assert "sinusoid" in drawn and "…" not in drawn and "ramp" not in drawn
+
+
+def test_a_table_that_a_block_makes_is_a_closed_block_and_no_input() -> None:
+    """Its formula is too long to be written: at every level it looks as it does at depth 0."""
+    text = "use std.positions: sinusoid\nwidth t\ndepth m = 4\n"
+    text += "model f(x: [t, m]) -> [t, m] {\n    return x + sinusoid[t, m]()\n}\n"
+    for depth in (None, 0, 9):
+        sources = [(s.mark, s.text) for s in steps(figure(text, depth=depth)) if s.kind is Kind.SOURCE]
+        assert sources == [("input", (Run("x", "i"),)), ("block", (Run("sinusoid"),))]
+
+
+def test_a_dashed_line_falls_through_nothing() -> None:
+    """Where a wire is in its way it ends, and goes on in the next column."""
+    sheet = figure(STATES, open=["cell"])._sheet
+    dashes = [e.points for e in sheet.picture.edges if e.attributes["class"] == "dash"]
+    assert dashes and all(a[1] == b[1] for points in dashes for a, b in pairwise(points))
+
+
+def test_the_bar_over_a_scans_axis_lies_on_nothing() -> None:
+    sheet = figure(STATES, open=["cell"])._sheet
+    bars = [n for n in sheet.picture.nodes if n.attributes.get("class") == "label width" and "height" in n.attributes
+            and n.attributes.get("fillcolor") == sheet.theme.ink]  # fmt: skip
+    assert len(bars) == 1
+    (x, y), half = bars[0].at, float(bars[0].attributes["width"]) / 2
+    drawn = [p for e in sheet.picture.edges for p in sampled(e.points)]
+    assert not any(abs(px - x) < half and abs(py - y) < 2 for px, py in drawn)
+    assert not any(overlap((x - half, y - 1, x + half, y + 1), box) for text, box in sheet.texts if "each" not in text)
+
+
+def test_names_that_end_in_an_underscore_are_told_apart() -> None:
+    text = """
+width q
+depth key as k = 4, k_ = 5, half_width = 6
+block hub(x: [q, key]) -> [q, key] {
+    return linear.b[key -> key](tanh(linear.a[key -> key](x)))
+}
+model f(x: [q, key, k_, half_width]) -> [q, key, k_, half_width] {
+    return hub.hubs_(x)
+}
+"""
+    written = {text for text, _ in figure(text, close=["hub"])._sheet.texts}
+    assert {"k", "k_", "halfwidth", "hub\n(hubs_)"} <= written
+
+
+def test_formulas_bear_no_bars() -> None:
+    """The bar marks a wire; in a formula a tall letter would be without it beside a low one with it."""
+    text = """
+width q
+width k like q
+model f(x: [q, k]) -> [q, k] {
+    return x + int(q - k)
+}
+"""
+    (source,) = [s for s in steps(figure(text)) if s.mark == "table"]
+    assert "".join(run.text for run in source.text) == "q − k"
+
+
+def test_the_legend_lists_what_reads_alike_once() -> None:
+    """Two blocks that make an axis of their own each: to who reads, it is one."""
+    text = """
+width t
+depth m = 8
+block one(x: [t, m]) -> [t, m] {
+    depth half = 4, two = 2
+    return merge[half, two -> m](tanh(split[m -> half, two](x)))
+}
+block other(x: [t, m]) -> [t, m] {
+    depth half = 4, two = 2
+    return merge[half, two -> m](relu(split[m -> half, two](x)))
+}
+model f(x: [t, m]) -> [t, m] {
+    return other(one(x))
+}
+"""
+    diagram = figure(text, depth=9, legend=True)
+    axes = {w.axis for c in diagram._sheet.columns for w in (*c.left, *c.right) if isinstance(w, Wire) and w.axis}
+    assert sorted(a.name for a in axes) == ["half", "half", "m", "t", "two", "two"]
+    assert sorted(text for text, _ in diagram._sheet.texts if text.endswith(("(depth)", "(width)"))) == [
+        "(width)", "= 2 (depth)", "= 4 (depth)", "= 8 (depth)"
+    ]  # fmt: skip
