@@ -38,6 +38,7 @@ class Declarations(Uses):
 
     config: str | None = None
     active: list[str] = field(default_factory=list)
+    written: dict[str, s.AxisDecl | s.ConstDecl] = field(default_factory=dict)  # as the file says it
 
     def run(self) -> None:
         module = self.module
@@ -73,6 +74,7 @@ class Declarations(Uses):
         for use in uses:
             for used in use.names:
                 self.imports.setdefault((used.rename or used.name).text, use)
+        self.written = dict(self.pending)
         self._configure()
         for name in self.imports:
             if name in self.overrides and name not in self.pending:  # an importer's declaration goes all the way down
@@ -83,6 +85,9 @@ class Declarations(Uses):
             self._use(use)
         for config in module.configs.values():
             for setting in config.settings:
+                written = self.written.get(setting.name.text)
+                if isinstance(written, s.AxisDecl) and written.like is not None and setting.name.text in module.axes:
+                    refuse_setting(self.session, setting.name.text, written.like.text, setting.name.span)
                 if all(setting.name.text not in known for known in (module.axes, module.consts, module.missing)):
                     self.session.report(
                         "E0601",
@@ -114,7 +119,8 @@ class Declarations(Uses):
         for setting in chosen.settings if chosen else ():
             decl = self.pending.get(setting.name.text)
             if isinstance(decl, s.AxisDecl):
-                self.pending[setting.name.text] = replace(decl, size=setting.value, bounded=False, like=None)
+                if decl.like is None:
+                    self.pending[setting.name.text] = replace(decl, size=setting.value)
             elif isinstance(decl, s.ConstDecl):
                 self.pending[setting.name.text] = replace(decl, value=setting.value)
             elif setting.name.text in self.imports and setting.name.text not in self.settings:

@@ -38,7 +38,8 @@ class Program:
     diagnostics: tuple[Diagnostic, ...]
     models: tuple[str, ...]
     blocks: tuple[str, ...]
-    config: str | None
+    configs: tuple[str, ...]
+    config: str | None  # the one that was picked
     sizes: Mapping[str, Number]
     axes: Mapping[str, Axis]
     sources: tuple[Source, ...]  # of the file and of all that it uses, in order of loading
@@ -126,6 +127,7 @@ class _Build:
             _few(sorted(session.diagnostics, key=lambda d: _order(d, self.source))),
             tuple(block.name for block in own if block.is_model),
             tuple(block.name for block in own if not block.is_model),
+            tuple(module.configs) if module else (),
             self.config,
             self.sizes,
             module.axes if module else {},

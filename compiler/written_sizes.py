@@ -108,10 +108,10 @@ def refuse_depth(reporter: Reporter, name: str, width: Axis | None, span: Span) 
     )
 
 
-def refuse_setting(session: Session, name: str, original: str) -> None:
-    """Report a size that is set from outside for a copy."""
+def refuse_setting(session: Session, name: str, original: str, span: Span | None = None) -> None:
+    """Report a size that is set for a copy: from outside, or by a config, at `span`."""
     session.report(
-        "E0601", f"`{name}` is a copy of `{original}`, and has no size of its own", None, help=f"set `{original}`"
+        "E0601", f"`{name}` is a copy of `{original}`, and has no size of its own", span, help=f"set `{original}`"
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from attnc import __version__
+from attnc import __version__, load
 from attnc.cli.arguments import setting
 from attnc.cli.main import main
 from attnc.cli.output import CLEAN, COULD_NOT_RUN, WRONG
@@ -379,6 +379,27 @@ def test_no_colour_where_nobody_sees_it(place: Path) -> None:
             b"\x1b"
             not in subprocess.run(command, stdout=subprocess.PIPE, env=env | {"NO_COLOR": "1"}, timeout=60).stdout
         )
+
+
+def test_check_tries_each_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A mistake of two configs is told once; of a config that is asked for alone, or of sizes, only those are tried."""
+    text = """
+depth model = 16, heads = 4
+depth key = model / heads
+config good { heads = 8 }
+config odd { heads = 3 }
+config twice { heads = 3, model = 16 }
+block f(x: [model]) -> [heads, key] {
+    return split[model -> heads, key](x)
+}
+"""
+    file = tmp_path / "configs.attn"
+    file.write_text(text)
+    assert main(["check", str(file)]) == WRONG
+    told = capsys.readouterr().err
+    assert told.count("error[E0206]") == told.count("with `--config odd`") == 1
+    assert load(file).configs == ("good", "odd", "twice")
+    assert main(["check", str(file), "--config", "good"]) == main(["check", str(file), "--set", "heads=2"]) == CLEAN
 
 
 # -- the rest ------------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ ENTRIES = (
         "there is no such axis or const to set",
         """
         A `config` of the file, `--set NAME=VALUE` and `sizes={...}` replace sizes and consts that the file declares or
-        names in a `use`. A misspelt name would set nothing, and the model would be built with the old size.
+        names in a `use`. A misspelt name would set nothing, and the model would be built with the old size. A copy
+        has no size of its own: its original is set.
         """,
         """
 width seq

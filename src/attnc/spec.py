@@ -135,6 +135,7 @@ class Spec:
     """A file that has been checked. Made by `load` and `loads`.
 
     models, blocks: the names of its own models and blocks, in the order of the file.
+    configs:        the names of its configs, whichever of them it was checked with.
     warnings:       what the checker found that is no error.
     """
 
@@ -152,6 +153,10 @@ class Spec:
     @property
     def blocks(self) -> tuple[str, ...]:
         return self._program.blocks
+
+    @property
+    def configs(self) -> tuple[str, ...]:
+        return self._program.configs
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:

@@ -65,10 +65,6 @@ RIGHT: dict[str, tuple[str, str | None, dict[str, int], dict[str, object]]] = {
         {"d": 9, "e": 8}),
     "what is set goes before the config": (
         main("use mid: mid, d, e", "config big { d = 4 * 3 }") + MID + LOW, "big", {"d": 2}, {"d": 2, "e": 4}),
-    "a config gives a copy a size of its own": (
-        "depth d = 8, e like d\nwidth n, m like n\nconfig big { e = 4, m = 6 }\n"
-        + main(body="return x", head="x: [d, e, m, n]) -> [d, e, m, n]"), "big", {},
-        {"d": 8, "e": 4, "m": 6, "n": None}),
     "one file for two that give it sizes of their own": (
         main("use mid: mid, d as a, e as f", "use mid2: mid2, d as b", body="return mid.m(x) * sum[b](mid2.k(y))",
              head="x: [a], y: [b]) -> [f]")
@@ -218,6 +214,47 @@ def test_what_is_set_and_is_not_there(
 ) -> None:
     (found,) = checked(text, tmp_path, config, sizes).errors
     assert (found.code, found.message, found.help, found.span) == (*told, None)
+
+
+BOUNDED = """
+const most = 32
+width n <= most
+width m like n
+config far { n = 99 }
+config near { n = 8 }
+config more { most = 64, n = 40 }
+block f(x: [n]) -> [n] {
+    param p: [n] ~ zeros
+    return x + p
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "sizes", "bound"),
+    [
+        (None, {}, 32),
+        ("near", {}, 8),
+        ("far", {}, 99),
+        (None, {"n": 99}, 99),
+        ("near", {"n": 16}, 16),
+        ("more", {}, 40),
+    ],
+)
+def test_a_bounded_width_stays_free_up_to_what_is_set(
+    config: str | None, sizes: dict[str, int], bound: int, tmp_path: Path
+) -> None:
+    program = checked(BOUNDED, tmp_path, config, sizes)
+    assert not program.errors
+    assert (program.axes["n"].extent, program.axes["n"].bound) == (None, bound)
+
+
+def test_a_config_sets_no_copy(tmp_path: Path) -> None:
+    """Told where it is written, whichever config is used."""
+    for config in (None, "far"):
+        (found,) = checked(BOUNDED.replace("n = 99", "m = 3"), tmp_path, config, {}).errors
+        assert (found.message, found.help) == ("`m` is a copy of `n`, and has no size of its own", "set `n`")
+        assert found.span is not None and found.span.text == "m"
 
 
 def test_all_that_is_set_and_is_not_there(tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from ..dsl.diagnostic import AttnError, Diagnostic, error
+from ..dsl.diagnostic import AttnError, Diagnostic, Severity, error
+from ..spec import Spec
 from . import fix
 from .arguments import sizes
 from .output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say
@@ -33,7 +35,10 @@ def run(args: argparse.Namespace) -> int:
     found: list[Diagnostic] = []
     for file in specs(args.files):
         try:
-            diagnostics: Sequence[Diagnostic] = open_spec(file, args).warnings
+            spec = open_spec(file, args)
+            diagnostics: Sequence[Diagnostic] = spec.warnings
+            if args.config is None and not args.set and (wrong_with := list(_of_configs(file, spec, args))):
+                diagnostics, status = [*diagnostics, *wrong_with], max(status, WRONG)
         except AttnError as wrong:
             diagnostics = wrong.diagnostics
             status = max(status, WRONG)
@@ -59,3 +64,17 @@ def run(args: argparse.Namespace) -> int:
     else:
         report(found)
     return status
+
+
+def _of_configs(file: str, spec: Spec, args: argparse.Namespace) -> Iterator[Diagnostic]:
+    """What is wrong with a spec with its configs, when none was asked for; each mistake once."""
+    seen = set()
+    for config in spec.configs:
+        try:
+            open_spec(file, argparse.Namespace(**{**vars(args), "config": config}))
+        except AttnError as wrong:
+            for found in wrong.diagnostics:
+                key = found.code, found.message, found.span and (found.span.source.name, found.span.start)
+                if found.severity is Severity.ERROR and key not in seen:
+                    yield replace(found, notes=(*found.notes, f"with `--config {config}`"))
+                seen.add(key)
