@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,8 +25,8 @@ class Repaired:
     left: tuple[Diagnostic, ...]
 
 
-def repair(source: Source, check: Check) -> Repaired:
-    """Apply the fixes of a text's diagnostics, and check again, until nothing changes.
+def repair(source: Source, check: Check, seconds: float = math.inf) -> Repaired:
+    """Apply the fixes of a text's diagnostics, and check again, until nothing changes, or no time is left.
 
     Syntax errors come first, and alone: what names mean is known only where all lines can be read. Of fixes that
     overlap the first is applied. A fix is kept only if it does good: see `_good`. Edits to other files are left alone.
@@ -32,7 +34,10 @@ def repair(source: Source, check: Check) -> Repaired:
     found = tuple(check(source))
     fixed: list[Diagnostic] = []
     refused: set[tuple[object, ...]] = set()
+    end = time.monotonic() + seconds
     for _ in range(MAX_ROUNDS):
+        if time.monotonic() >= end:
+            break
         syntax = [each for each in found if _is_syntax(each)]
         wanted = [each for each in syntax or found if _fits(each, source) and _key(each) not in refused]
         if not wanted:

@@ -131,6 +131,16 @@ def test_rounds_come_to_an_end() -> None:
     assert len(rounds) == MAX_ROUNDS + 1
 
 
+def test_it_stops_between_rounds_when_no_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is mended by then stays mended: of the slip, which hides the rest."""
+    now = iter(range(100))
+    monkeypatch.setattr("time.monotonic", lambda: float(next(now)))
+    for seconds, text in ((1, "slip a"), (2, " a"), (3, " x")):
+        done = repair(Source("text", "slip a"), judge, seconds)
+        assert done.source.text == text
+        assert list(done.left) == list(judge(done.source))
+
+
 def test_edits() -> None:
     source = Source("t", "0123456789")
     edits = [

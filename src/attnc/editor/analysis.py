@@ -20,10 +20,13 @@ from ..compiler.wires import Wire
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.files import FileProblem
+from ..dsl.fixes import Repaired, repair
 from ..dsl.source import Source, Span
 from .names import Names, Owner, Symbol
 from .project import Project
 from .shift import Shift
+
+_PATIENCE = 1.0  # seconds, after which what is mended so far is offered
 
 
 class Outdated(Exception):
@@ -73,9 +76,14 @@ class Analysis:
     def _build(self, source: Source) -> Program:
         return build(source, base=_folder(self.path), facts=Watched(self.facts.read, wanted=self.project.wanted))
 
-    def checked(self, source: Source) -> tuple[Diagnostic, ...]:
-        """What would be wrong if this text stood here instead, in whatever file."""
-        return self._build(source).diagnostics
+    @cached_property
+    def repaired(self) -> Repaired:
+        """What `attnc check --fix` makes of the text, as far as it gets while someone waits."""
+
+        def check(source: Source) -> tuple[Diagnostic, ...]:
+            return (self.program if source is self.source else self._build(source)).diagnostics
+
+        return repair(self.source, check, _PATIENCE)
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..dsl.diagnostic import AttnError, Diagnostic, Edit
-from ..dsl.fixes import apply, repair
-from ..dsl.source import Source, Span
+from ..dsl.fixes import apply
+from ..dsl.source import Span
 from ..spec import format as formatted
 from .analysis import Analysis
 from .shift import Shift
@@ -35,12 +35,7 @@ def quick_fixes(analysis: Analysis, start: int, end: int) -> list[QuickFix]:
 
 def fix_all(analysis: Analysis) -> QuickFix | None:
     """What `attnc check --fix` makes of the text; it mends the first mistakes, and what they had hidden."""
-    source = analysis.source
-
-    def check(text: Source) -> tuple[Diagnostic, ...]:
-        return analysis.diagnostics if text is source else analysis.checked(text)
-
-    done = repair(source, check)
+    source, done = analysis.source, analysis.repaired
     if not done.fixed:
         return None
     changes = Shift.between(source.text, done.source.text).changes()

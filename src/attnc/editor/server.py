@@ -208,11 +208,9 @@ def _actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     if wanted is None or any("quickfix".startswith(str(getattr(kind, "value", kind))) for kind in wanted):
         one = fixes.quick_fixes(analysis, start, end)
         found += [_action(analysis, fix, lsp.CodeActionKind.QuickFix, len(one) == 1) for fix in one]
-    all_ = fixes.fix_all(analysis)
-    if all_ is not None and (
-        wanted is None or any("source.fixAll".startswith(str(getattr(kind, "value", kind))) for kind in wanted)
-    ):
-        found.append(_action(analysis, all_, lsp.CodeActionKind.SourceFixAll, False))
+    if wanted is None or any("source.fixAll".startswith(str(getattr(kind, "value", kind))) for kind in wanted):
+        all_ = fixes.fix_all(analysis)
+        found += [_action(analysis, all_, lsp.CodeActionKind.SourceFixAll, False)] if all_ is not None else []
     return found
 
 
