@@ -364,6 +364,32 @@ def test_completion_brings_names_of_the_library(editor: Editor) -> None:
     assert used.additional_text_edits is not None and used.additional_text_edits[0].new_text == ", attend"
 
 
+def test_completion_behind_a_pipe_leaves_out_what_is_piped(editor: Editor) -> None:
+    """And a block of the library comes with the axes of its head that this file declares: its own would be others."""
+    text = """# The sizes.
+depth model = 8
+width seq
+model small(x: [seq, model]) -> [seq, model] {
+    return x |> @
+}
+"""
+    for word, whole in {
+        "rel": "relu", "softm": "softmax[${1:axis}]", "lin": "linear[${1:from} -> ${2:to}]", "swig": "swiglu",
+        "multih": "multihead[${1:q}, ${2:k}](${3:injected})",
+    }.items():  # fmt: skip
+        typed = text.replace("@", word)
+        editor.open("main.attn", typed)
+        item = editor.complete("main.attn", word, len(word))[whole.partition("[")[0]]
+        assert item.text_edit is not None and item.text_edit.new_text == whole
+        if word == "swig":
+            edits = [item.text_edit, *(item.additional_text_edits or ())]
+            after = applied(typed, edits)  # type: ignore[arg-type]
+            assert after.startswith("use std.feed_forward: swiglu, model\n# The sizes.\n")
+            editor.change("main.attn", after)
+            assert editor.diagnostics("main.attn") == []
+    editor.open("main.attn", MAIN)
+
+
 def test_signature_help(editor: Editor) -> None:
     editor.open("main.attn", MAIN.replace("    return x\n", "    z = multihead.b[seq, past](x, \n    return x\n"))
     asked = lsp.SignatureHelpParams(editor.document("main.attn"), editor.at("main.attn", "](x, \n", 5))

@@ -249,3 +249,12 @@ def test_random_inputs() -> None:
     ):
         with pytest.raises(InspectError, match=message):
             inputs(model, {}, random=random)
+
+
+def test_random_lengths_are_full_and_other_numbers_are_asked_for() -> None:
+    text = "width seq ragged\ndepth d = 3\nmodel f(x: [seq, d], n: int[]) -> [d] {\nreturn mean[seq](x) * n\n}\n"
+    model = attnc.loads(text).model("f")
+    with pytest.raises(InspectError, match=r"`n: int\[\]` is a whole number .* give it, --ids n=1"):
+        inputs(model, {}, random={"seq": 5})
+    made = inputs(model, {"n": np.array([2, 3])}, random={"seq": 5})
+    assert made["x"].shape == (2, 5, 3) and (made["seq_lengths"] == [5, 5]).all()

@@ -189,9 +189,11 @@ class _Completion:
 
     def _expression(self) -> Iterator[Offer]:
         if self.place.previous == "|>":  # only what is called
-            yield from offers.blocks(self.visible)
-            yield from offers.ops()
+            yield from offers.blocks(self.visible, piped=True)
+            yield from offers.ops(piped=True)
             yield from offers.words(["scan"])
+            if self.place.word:
+                yield from offers.library(self.analysis, self.visible, piped=True)
             return
         yield from offers.values(self.view, self.visible, self.at)
         yield from offers.axes(self.view, self.visible)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -112,17 +113,17 @@ def latest(view: Analysis, name: str, offset: int) -> Wire | None:
 # -- ops and blocks
 
 
-def ops() -> Iterator[Offer]:
+def ops(piped: bool = False) -> Iterator[Offer]:
     for name in WRITABLE_OPS:
         if name not in OPS:
             yield Offer(name, "op", WORDS[name], insert="raw(${0:w})" if name == "raw" else "", rank=4)
             continue
         op = OPS[name]
-        yield Offer(name, "op", op.usage, describe.op_page(op), op_snippet(name, op), 4)
+        yield Offer(name, "op", op.usage, describe.op_page(op), op_snippet(name, op, piped), 4)
 
 
-def op_snippet(name: str, op: Op) -> str:
-    """How the op is written, with a stop for everything that is yours to say."""
+def op_snippet(name: str, op: Op, piped: bool = False) -> str:
+    """How the op is written, with a stop for everything that is yours to say, which is not what is piped."""
     stop = _stops()
     match op.brackets:
         case Brackets.NONE:
@@ -132,7 +133,12 @@ def op_snippet(name: str, op: Op) -> str:
         case Brackets.MAP:
             inside = f"[{stop('from')} -> {stop('to')}]"
     given = [*op.operands, *(option.name for option in op.options[: op.positional] if option.default is None)]
-    return f"{name}{inside}({', '.join(stop(operand) for operand in given)})"
+    return f"{name}{inside}" + _parentheses([stop(operand) for operand in given[piped:]], piped)
+
+
+def _parentheses(given: list[str], piped: bool) -> str:
+    """`x |> relu` needs none."""
+    return f"({', '.join(given)})" if given or not piped else ""
 
 
 def _stops() -> Callable[[str], str]:
@@ -146,54 +152,68 @@ def _stops() -> Callable[[str], str]:
     return stop
 
 
-def blocks(visible: dict[str, Symbol]) -> Iterator[Offer]:
+def blocks(visible: dict[str, Symbol], piped: bool = False) -> Iterator[Offer]:
     for name, symbol in visible.items():
         if symbol.meant.kind in CALLED:
-            yield block(name, symbol.meant)
+            yield block(name, symbol.meant, piped)
         elif symbol.kind == "share":
             yield Offer(name, "share", describe.head(symbol), rank=2)
 
 
-def block(name: str, symbol: Symbol) -> Offer:
+def block(name: str, symbol: Symbol, piped: bool = False) -> Offer:
     node = symbol.node
     assert isinstance(node, s.BlockDecl | s.OpDecl)
     head = " ".join(describe.head(symbol).split())
     return Offer(name, symbol.kind, head, f"{describe.code(describe.head(symbol))}\n\n{describe.doc(symbol)}",
-                 block_snippet(name, node), 2)  # fmt: skip
+                 block_snippet(name, node, piped), 2)  # fmt: skip
 
 
-def block_snippet(name: str, node: s.BlockDecl | s.OpDecl) -> str:
-    """A call with all that has no default."""
+def block_snippet(name: str, node: s.BlockDecl | s.OpDecl, piped: bool = False) -> str:
+    """A call with all that has no default. Behind a pipe the first argument stands there."""
     stop = _stops()
     generics = [stop(generic.name.text) for generic in node.generics if generic.default is None]
-    formals = [stop(formal.name.text) for formal in node.formals if formal.default is None]
+    formals = [stop(formal.name.text) for formal in node.formals[piped:] if formal.default is None]
     brackets = f"[{', '.join(generics)}]" if generics else ""
-    return f"{name}{brackets}({', '.join(formals)})"
+    return f"{name}{brackets}" + _parentheses(formals, piped)
 
 
-def library(analysis: Analysis, visible: dict[str, Symbol]) -> Iterator[Offer]:
-    """Blocks of the standard library that the file does not use yet; choosing one writes the `use`."""
+def library(analysis: Analysis, visible: dict[str, Symbol], piped: bool = False) -> Iterator[Offer]:
+    """Blocks of the standard library that the file does not use yet; choosing one writes the `use`, with the axes of
+    the block's head that this file declares too: else its own would be others.
+    """
+    mine = analysis.names.top
     for file in sorted(os.listdir(STD)):
         names = analysis.project.names(os.path.join(STD, file)) if file.endswith(".attn") else None
-        for name, symbol in names.top.items() if names is not None else ():
+        top = names.top if names is not None else {}
+        for name, symbol in top.items():
             if symbol.kind in CALLED and symbol.path == os.path.join(STD, file) and name not in visible:
                 module = f"std.{file[:-5]}"
-                offer = replace(block(name, symbol), rank=8, edit=_import(analysis, module, name))
+                words = dict.fromkeys(re.findall(r"\w+", describe.head(symbol)))
+                axes = [word for word in words if _own(word, top, symbol.path) and _own(word, mine, analysis.path)]
+                edit = _import(analysis, module, [name, *axes])
+                offer = replace(block(name, symbol, piped), rank=8, edit=edit)
                 yield replace(offer, detail=f"{module}: {offer.detail}")
 
 
-def _import(analysis: Analysis, module: str, name: str) -> tuple[int, str]:
-    """The edit that brings a name: into the `use` of its file, or a new one."""
+def _own(name: str, known: dict[str, Symbol], path: str) -> bool:
+    """Whether a name is an axis that this file declares."""
+    return name in known and known[name].kind in AXES and known[name].path == path
+
+
+def _import(analysis: Analysis, module: str, names: list[str]) -> tuple[int, str]:
+    """The edit that brings names: into the `use` of their file, or a new one."""
     uses = [item for item in analysis.file.items if isinstance(item, s.UseDecl)]
     for use in uses:
         if ".".join(part.text for part in use.path) == module:
-            return use.span.end, f", {name}" if use.names else f": {name}"
+            names = [names[0], *(axis for axis in names[1:] if axis not in {used.name.text for used in use.names})]
+            return use.span.end, f"{', ' if use.names else ': '}{', '.join(names)}"
     if uses:
-        return uses[-1].span.end, f"\nuse {module}: {name}"
+        return uses[-1].span.end, f"\nuse {module}: {', '.join(names)}"
     text, at = analysis.text, analysis.file.items[0].span.start if analysis.file.items else 0
+    at = text.rfind("\n", 0, at) + 1  # the span of `depth d = 4` begins with its name
     while at > 0 and text.rfind("\n", 0, at - 1) + 1 < at and text[text.rfind("\n", 0, at - 1) + 1] == "#":
         at = text.rfind("\n", 0, at - 1) + 1  # above the comment of the first item
-    return at, f"use {module}: {name}\n"
+    return at, f"use {module}: {', '.join(names)}\n"
 
 
 # -- parts of calls

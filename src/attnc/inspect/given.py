@@ -24,7 +24,8 @@ def inputs(
 
     given:  {name of an input: array, [*batch, *its axes]}.
     random: sizes for free widths, by name: every input that is not given and has no default is drawn, reals from the
-            standard normal, ids evenly, truth values all true. None: nothing is drawn.
+            standard normal, ids evenly; truth values are all true, and what is ragged is nowhere shorter. None: nothing
+            is drawn.
 
     Raises InspectError for names that the model does not have, inputs that are missing or of another kind, and widths
     of which no size is known.
@@ -121,7 +122,12 @@ def _drawn(
         case "bool":
             return np.ones(shape, dtype=bool)
         case "int":
-            raise InspectError(f"`{port}` is a whole number of which nothing says what it may be: give it")
+            ragged = next((item.length_of for item in model._sized.inputs if item.name == port.name), None)
+            if ragged is not None:
+                return np.full(shape, sizes[ragged.family])
+            raise InspectError(
+                f"`{port}` is a whole number of which nothing says what it may be: give it, --ids {port.name}=1"
+            )
         case name:
             into = axes[name]
             size = into.extent if into.extent is not None else sizes.get(into.family)
