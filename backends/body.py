@@ -434,6 +434,10 @@ class Emitter(ABC):
         body.emit()
         self.bodies[plan.key] = body
 
+    def knows(self, plan: Plan) -> bool:
+        """Whether a class has been written once: what it returns is known."""
+        return plan.key in self.bodies and None not in plan.outputs
+
     def settle(self) -> None:
         """Emits every class, callers first, until their states stand still."""
         for root in map(self.program.plan, (self.program.root, *self.program.steps)):

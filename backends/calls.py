@@ -148,7 +148,7 @@ class Calls(Layout):
         plan = self.program.plan(graph)
         to_caller, consts = dict(node.axes), dict(node.consts)
         self._late(plan, graph, consts)
-        if any(state is None for state in plan.outputs):  # the first call: learn first what the callee returns
+        if not self.file.knows(plan):  # the first call: learn first what the callee returns
             written = len(self.lines)
             self._arguments(node, plan, graph, to_caller, self._spread(node, to_caller))
             del self.lines[written:]
@@ -241,7 +241,7 @@ class Calls(Layout):
             if vals:  # all bodies take the same arguments
                 del self.lines[written:]
             vals = vals or found
-            if any(state is None for state in plan.outputs):
+            if not self.file.knows(plan):
                 self.file.emit(plan)
         # The carried values of all bodies are alike: what one pass returns, the next one takes.
         for plan in plans:
@@ -268,7 +268,7 @@ class Calls(Layout):
             wish = out.name or "x"
             reuse = text.isidentifier() and not keyword.iskeyword(text) and not self.namer.is_taken(text)
             if reuse:
-                self.namer.reserve(text)
+                self.namer.take(text)
             targets.append(text if reuse else self.namer.give(wish))
         changed = [(t, text, val) for t, (text, _), val in zip(targets, before, carried, strict=True) if t != text]
         if len(changed) > 1:  # at once: an initial value may be another one's variable
@@ -366,7 +366,7 @@ class Calls(Layout):
             state.thin |= {back[a] for a in formals[place] if a in val.thin}
             state.in_range = False
         self._late(plan, graph, consts)
-        if any(state is None for state in plan.outputs):
+        if not self.file.knows(plan):
             self.file.emit(plan)
         names: dict[int, str] = {}
         for place in states:

@@ -153,7 +153,8 @@ def _inside(
         here = (*steps, (graph, place))
         match node:
             case Call() if node.name == "":
-                yield from _inside(node.graph, here, names, weightless)
+                if _alike(graph, node)[-1] is node:  # of a model's calls the last, as of others that share weights
+                    yield from _inside(node.graph, here, names, weightless)
             case Call() if _reached(graph, node, weightless):
                 yield from _inside(node.graph, here, (*names, segment(graph, node, weightless)), weightless)
             case Repeat():
@@ -189,8 +190,10 @@ def segment(graph: Graph, node: Call | Repeat, weightless: dict[int, bool] | Non
 
 
 def _alike(graph: Graph, node: Call | Repeat) -> list[Call | Repeat]:
-    kind = type(node)
-    return [one for one in graph.nodes if isinstance(one, kind) and one.name == node.name]
+    """The calls, or the repeats, of one name; of models, which have none, those of the same one."""
+    kind, places = type(node), {child.span for child in children(node)}
+    named = [one for one in graph.nodes if isinstance(one, kind) and one.name == node.name]
+    return named if node.name else [one for one in named if places == {child.span for child in children(one)}]
 
 
 def _reached(graph: Graph, call: Call, weightless: dict[int, bool]) -> bool:
@@ -200,7 +203,7 @@ def _reached(graph: Graph, call: Call, weightless: dict[int, bool]) -> bool:
 
 def _passes(node: Repeat) -> list[str]:
     """What stands in a path for each pass of a repeat; nothing where the passes share their weights."""
-    return [""] if node.shared else [str(number) for number in range(_count(node))]
+    return [str(number) for number in range(_count(node))] if not node.shared else [""] * (_count(node) > 0)
 
 
 def _search(
@@ -224,7 +227,8 @@ def _search(
         here = (*steps, (graph, place))
         match node:
             case Call() if node.name == "":
-                yield from _search(node.graph, segments, here, names, skipped, weightless)
+                if _alike(graph, node)[-1] is node:
+                    yield from _search(node.graph, segments, here, names, skipped, weightless)
             case Call() if _reached(graph, node, weightless):
                 own = segment(graph, node, weightless)
                 inner = (*names, own)

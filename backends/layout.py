@@ -102,6 +102,7 @@ class Layout(ABC):
         self._dtype: str | None = None
         self._readers: dict[int, Reader] = {}
         self._holders: dict[str, int] = {}  # variable -> how many live values read it
+        self._bearers: dict[int, dict[str, int]] = {}  # of a value, who bore the names that it reads as it was made
         self.counters: dict[Const, str] = {}  # the number of a pass -> the variable of the loop around
         self._hints: dict[int, tuple[Axis, ...]] = {}
         self._wishes: dict[int, str] = {}
@@ -235,6 +236,7 @@ class Layout(ABC):
         # A call, a scan or a repeat spreads all its results alike: also those that do not hang on what is spread.
         val = self.without(val, [axis for axis in val.axes if axis not in value.type.axes])
         self.env[value.id] = val
+        self._bearers[value.id] = {name: self.namer.bearer(name) for name in val.names}
         if self.reads_left(value) == 0:  # a rewrite took its readers, or it is captured alone
             return
         for name in val.names:
@@ -359,8 +361,8 @@ class Layout(ABC):
         if self._knows_end and self.endless(axis):
             return Code("cache.end")
         for copy in copies:
-            for val in self.env.values():
-                if val.has(copy) and is_path(val.text) and self._alive(val):
+            for number, val in self.env.items():
+                if val.has(copy) and is_path(val.text) and self._alive(number):
                     return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.lines)
         for whole in self.plan.axes:
             turned = solved(whole, axis) if self._given(whole) and self.plan.formula(whole) else None
@@ -459,8 +461,10 @@ class Layout(ABC):
         names = [code.text for code in (self._find_extent(part) for part in axes_in(size)) if code is not None]
         return not any(f"{name} = " in lines for name in names)
 
-    def _alive(self, val: Val) -> bool:
-        return all(self._holders.get(name, 0) > 0 for name in val.names)
+    def _alive(self, number: int) -> bool:
+        """Whether the variables that a value reads are still there, and are not others of the same names."""
+        bearers = self._bearers[number].items()
+        return all(self._holders.get(name, 0) > 0 and self.namer.bearer(name) == bearer for name, bearer in bearers)
 
     def _read_extent(self, axis: Axis, text: str, where: list[str]) -> Code:
         name = self.scope.axes.get(axis) or self.namer.give(axis.name)

@@ -51,9 +51,19 @@ class Namer:
         self._reserved = reserved
         self._taken: set[str] = set()
         self._counts: dict[str, int] = {}
+        self._bearers: dict[str, int] = {}
 
     def reserve(self, name: str) -> None:
         self._taken.add(name)
+
+    def take(self, name: str) -> None:
+        """Gives a free name as it is."""
+        self._taken.add(name)
+        self._bearers[name] = self.bearer(name) + 1
+
+    def bearer(self, name: str) -> int:
+        """Which of the things that bore a name, one after another, bears it now."""
+        return self._bearers.get(name, 0)
 
     def free(self, name: str) -> None:
         """Makes a name that `give` gave available again: what bore it is read no more."""
@@ -77,5 +87,5 @@ class Namer:
                 number += 1
                 name = f"{wish}_{number}"
             self._counts[wish] = number
-        self._taken.add(name)
+        self.take(name)
         return name

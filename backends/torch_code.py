@@ -479,7 +479,7 @@ class TorchBody(Body):
             asked = asked or which == node.index
             return index if which == node.index else self.built_const(which)
 
-        made = [self._pass_made(body, self, built_const) for body in node.bodies]
+        made = [self._pass_made(body, built_const) for body in node.bodies]
         which = [[i for i, runs in enumerate(node.variant) if runs == kind] for kind in range(len(made) - 1)]
         kinds = "".join(f"{each} if {is_one_of(index, i)} else " for each, i in zip(made, which, strict=False))
         count = static_code(node.count, self.built_size, self.built_const).text
@@ -488,21 +488,19 @@ class TorchBody(Body):
         self.modules[node.name] = text
         self.init.append(assigned(node.name, text))
 
-    def _pass_made(self, body: Graph, maker: TorchBody, const: Callable[[Const], str]) -> str:
+    def _pass_made(self, body: Graph, const: Callable[[Const], str]) -> str:
         """How the module of a pass is made: where two kinds of passes have one in another call, it is the first's."""
         home = self.program.homes.of(body)
         plan = self.program.plan(home)
-        return f"{plan.name}({', '.join(self.built(plan, home, {}, {}, maker.built_size, const))})"
+        return f"{plan.name}({', '.join(self.built(plan, home, {}, {}, self.built_size, const))})"
 
     def _one_module(self, node: Repeat, body: Graph) -> str:
         """The module that all passes of a kind are calls of."""
         if node.name in self.modules and self.program.homes.learns(node):
             return attribute(node.name)
-        maker = self
         if body.stepped is not None and body.stepped.origin is not None:
-            assert self.home is not None
-            body, maker = body.stepped.origin, self.home
-        made = self._pass_made(body, maker, maker.built_const)
+            body = body.stepped.origin
+        made = self._pass_made(body, self.built_const)
         if self.program.homes.learns(node):
             return self.submodule(node.name, made, True)
         return self.submodule(singular(node.name) or f"{node.name}_pass", made, False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..graph import Apply, Call, Graph, Input, Node, Repeat, Role, Scalar, Value, makes, reads
+from ..graph import Apply, Call, Graph, Input, Node, Repeat, Role, Scalar, Value, children, makes, owns, reads
 from ..static import Const
 from .merge import STATEFUL
 from .tables import Tables
@@ -50,6 +50,7 @@ class _Hoister:
         self._graphs: dict[int, Graph] = {}
         self._blocks: dict[int, tuple[_Parts, Graph] | None] = {}
         self._keep: list[Graph] = []
+        self._owners: dict[Graph, bool] = {}
 
     def graph(self, graph: Graph) -> Graph:
         """The graph with the tables of what it calls made in it."""
@@ -136,8 +137,7 @@ class _Hoister:
         given: list[Value] = []
         for node in reversed(graph.nodes):
             ours = [out for out in makes(node) if out.id in wanted]
-            table = all(out.id in still for out in makes(node))
-            if table and all(still[out.id] and out.role is not Role.CONSTANT for out in ours):
+            if self._makes_tables(node, still) and all(still[out.id] and out.role is not Role.CONSTANT for out in ours):
                 given += [replace(out, name=out.name or _called(node)) for out in reversed(ours)]
             else:
                 kept.append(node)
@@ -145,6 +145,12 @@ class _Hoister:
         read = {item.value.id: item.value for item in graph.inputs if item.value.id in still}
         given += [value for value in reversed(read.values()) if value.id in wanted and _table(value)]
         return self._reals(graph, kept[::-1], given[::-1], still)
+
+    def _makes_tables(self, node: Node, still: Mapping[int, bool]) -> bool:
+        """Whether a node does nothing else: one may be there for its weights, or for what it leaves in the cache."""
+        outs = makes(node)
+        learns = any(owns(child, self._owners) for child in children(node))
+        return bool(outs) and not learns and all(out.id in still for out in outs)
 
     def _reals(self, graph: Graph, kept: list[Node], given: list[Value], still: Mapping[int, bool]) -> _Parts:
         """Where a table meets nothing but the model's own reals, it is one of them when it comes."""
@@ -160,7 +166,7 @@ class _Hoister:
         names = {value.id: None if value.id in change else value.name for value in given}
         taken: list[Node] = []
         for node in reversed(graph.nodes):
-            if all(out.id in still for out in makes(node)) and any(out.id in wanted for out in makes(node)):
+            if self._makes_tables(node, still) and any(out.id in wanted for out in makes(node)):
                 outs = tuple(replace(out, name=names.get(out.id, out.name)) for out in makes(node))
                 taken.append(making(node, outs))
                 wanted |= {value.id for value in reads(node)}

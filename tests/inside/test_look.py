@@ -258,3 +258,30 @@ def test_random_lengths_are_full_and_other_numbers_are_asked_for() -> None:
         inputs(model, {}, random={"seq": 5})
     made = inputs(model, {"n": np.array([2, 3])}, random={"seq": 5})
     assert made["x"].shape == (2, 5, 3) and (made["seq_lengths"] == [5, 5]).all()
+
+
+def test_of_a_model_called_twice_the_last_call_is_seen_and_of_no_passes_nothing() -> None:
+    text = """
+width seq
+width past like seq
+depth d = 4
+model sub(x: [seq, d]) -> [seq, d] {
+    w = softmax[past](dot[d](x, x[seq as past]))
+    return dot[past](w, x[seq as past])
+}
+model net(x: [seq, d]) -> [seq, d] {
+    repeat.a 0 shared {
+        v = tanh(x)
+        x = v + 1
+    }
+    return sub(sub(x))
+}
+"""
+    model = attnc.loads(text).model("net")
+    assert [spot.path for spot in spots(model)] == ["x", "w"]
+    x = np.random.default_rng(0).normal(size=(1, 3, 4)).astype(np.float32)
+    inner = attnc.loads(text).model("sub")
+    again = look(inner, {"x": inner.numpy(seed=0)(x)})["w"].array
+    for backend in ("numpy", "torch"):
+        found = look(model, {"x": x}, backend=backend)
+        np.testing.assert_allclose(found["w"].array, again, rtol=1e-5)

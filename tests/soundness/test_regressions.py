@@ -693,3 +693,47 @@ def test_logits_that_are_the_same_for_all_classes_are_not_spent() -> None:
     x, ids = np.arange(8.0).reshape(2, 4), np.array([0, 2])
     np.testing.assert_allclose(model.numpy()(x, ids), np.log(3) * np.ones(2))
     np.testing.assert_allclose(model.torch(dtype="float64")(torch.tensor(x), torch.tensor(ids)), np.log(3) * np.ones(2))
+
+
+UNREAD = {
+    # A repeat whose result nobody reads went with a table that was taken out of its block, and its weights with it.
+    "in a block with a table": """
+block f(x: [seq, model]) -> [seq, model] {
+    repeat.r 2 {
+        y = linear[model -> model](x)
+    }
+    return x[seq = max(seq - 1, 0)]
+}
+model net(x: [seq, model]) -> [seq, model] {
+    return f.b(f.a(x))
+}
+""",
+    # Its body was written last, and a method that it calls before the class of this.
+    "with calls of a share that differ": """
+const two = 2
+block f[c: const](x: [seq, model]) -> [seq, model] {
+    param g: [model]
+    repeat c {
+        x = tanh(x)
+    }
+    return x * g
+}
+model net(x: [seq, model]) -> [seq, model] {
+    repeat.r i in 2 {
+        share s = f
+        y = s[c = i](x)
+        z = s[c = two](y)
+    }
+    return x
+}
+""",
+}
+
+
+@pytest.mark.parametrize("text", UNREAD.values(), ids=UNREAD)
+def test_a_repeat_whose_result_nobody_reads_keeps_its_weights(text: str) -> None:
+    model = attnc.loads(f"width seq\ndepth model = 3\n{text}").model("net")
+    module = model.torch(seed=0)
+    assert model.weights and set(module.state_dict()) == set(model.weights)
+    x = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+    np.testing.assert_allclose(module(torch.as_tensor(x)).detach(), model.numpy(seed=0)(x), rtol=1e-5)
