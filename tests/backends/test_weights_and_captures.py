@@ -384,10 +384,17 @@ def test_every_value_can_be_captured(text: str) -> None:
             close(there[path].value.detach().numpy(), np.asarray(here[path].value), 1e-9, path)
 
 
-def test_values_of_called_models_are_not_told_apart() -> None:
+def test_of_calls_of_one_model_the_last_is_captured_and_models_are_not_told_apart() -> None:
     text = "width t\nmodel a(x: [t]) -> [t] {\n    y = x * 2\n    return y + 1\n}\n"
     graph = graph_of(text + "model b(x: [t]) -> [t] {\n    return a(x) + a(a(x))\n}\n")
-    with pytest.raises(CaptureError, match=r"^capture: 3 values are called `y`, in models that this one calls$"):
+    x = np.array([1.0, -2.0])
+    _, here = build_numpy(graph, dtype=np.float64, capture=("y",))(x)
+    _, there = build_torch(graph, dtype=torch.float64, capture=("y",))(torch.tensor(x))
+    for found in (here, there):
+        np.testing.assert_allclose(found["y"].value, 2 * (2 * x + 1))
+    other = text + text.removeprefix("width t\n").replace("model a", "model c")
+    graph = graph_of(other + "model b(x: [t]) -> [t] {\n    return a(x) + c(a(x))\n}\n")
+    with pytest.raises(CaptureError, match=r"^capture: 2 values are called `y`, in models that this one calls$"):
         build_numpy(graph, capture=("y",))
 
 
