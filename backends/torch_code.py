@@ -496,14 +496,13 @@ class TorchBody(Body):
 
     def _one_module(self, node: Repeat, body: Graph) -> str:
         """The module that all passes of a kind are calls of."""
-        if node.name in self.modules and self.program.homes.learns(node):
+        learns = self.program.homes.learns(node)
+        if learns and node.name in self.modules:
             return attribute(node.name)
         if body.stepped is not None and body.stepped.origin is not None:
             body = body.stepped.origin
         made = self._pass_made(body, self.built_const)
-        if self.program.homes.learns(node):
-            return self.submodule(node.name, made, True)
-        return self.submodule(singular(node.name) or f"{node.name}_pass", made, False)
+        return self.submodule(node.name if learns else singular(node.name) or f"{node.name}_pass", made, learns)
 
     def loop(
         self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]

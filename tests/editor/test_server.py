@@ -380,10 +380,10 @@ model small(x: [seq, model]) -> [seq, model] {
         typed = text.replace("@", word)
         editor.open("main.attn", typed)
         item = editor.complete("main.attn", word, len(word))[whole.partition("[")[0]]
-        assert item.text_edit is not None and item.text_edit.new_text == whole
+        assert isinstance(item.text_edit, lsp.TextEdit) and item.text_edit.new_text == whole
         if word == "swig":
             edits = [item.text_edit, *(item.additional_text_edits or ())]
-            after = applied(typed, edits)  # type: ignore[arg-type]
+            after = applied(typed, edits)
             assert after.startswith("use std.feed_forward: swiglu, model\n# The sizes.\n")
             editor.change("main.attn", after)
             assert editor.diagnostics("main.attn") == []
