@@ -64,6 +64,16 @@ def stand_in(text: str, heads: bool, first: bool) -> str | None:
     return "config _" if meant == "config" else None
 
 
+def alone(text: str, heads: bool, first: bool) -> str:
+    """An item that holds no more than one logical line."""
+    if heads:
+        text += " {}"
+    if first:
+        return text
+    before = "if 0 {} " if re.match(r"else\b", text) else ""
+    return f"block _() {{ {before}{text} }}"
+
+
 def offset(unexpected: UnexpectedToken | UnexpectedCharacters, text: str) -> int:
     """Where in the item's text the parser gave up."""
     at = len(text)

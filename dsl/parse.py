@@ -14,13 +14,14 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from . import expected
-from .diagnostic import Diagnostic
+from .closing import Closing
+from .diagnostic import Diagnostic, Edit, Fix, Label
 from .layout import Layout, Line, Piece, lay_out
 from .source import Source, Span
 from .syntax import AxisDecl, Comment, ConstDecl, File, Item
@@ -69,7 +70,7 @@ def parse(source: Source, *, lenient: bool = False) -> tuple[File, list[Diagnost
                 items += node
             elif node is not None:
                 items.append(node)
-    problems += (problem for problem in layout.problems if not _lies_in(problem, skipped))
+        problems += _placed(source, layout, [each for each in layout.problems if not _lies_in(each, skipped)])
     problems.sort(key=_place)
     if problems and (len(problems) > MAX_ERRORS or not layout.complete):
         del problems[MAX_ERRORS:]
@@ -85,6 +86,53 @@ def _lies_in(problem: Diagnostic, pieces: list[Piece]) -> bool:
     at = _place(problem)[0]
     nearest = bisect_right(pieces, at, key=lambda piece: piece.start) - 1
     return nearest >= 0 and at < pieces[nearest].end
+
+
+def _placed(source: Source, layout: Layout, problems: list[Diagnostic]) -> list[Diagnostic]:
+    """The problems of the layout, with a better place for brackets that are missing: one that lets their line be read.
+
+    Of a line with several mistakes no place would do: they are left as they are, and mended one by one.
+    """
+    lines = [_line_at(layout, _place(problem)[0]) for problem in problems]
+    starts = {piece.start for piece in layout.pieces}
+    closing = Closing()
+    placed = []
+    for problem, line in zip(problems, lines, strict=True):
+        span, fix = problem.span, problem.fix
+        missing = problem.code == "E0102" and span is not None and span.text in ("(", "[") and fix is not None
+        if not missing or line is None or lines.count(line) > 1:
+            placed.append(problem)
+            continue
+        assert span is not None and fix is not None
+        closers = fix.edits[0].text
+        reads = partial(_reads, source, line, line.start in starts)
+        place = closing.place(layout.text[line.start : line.end], span.start - line.start, closers, reads)
+        if place is None:
+            placed.append(replace(problem, related=(), fix=None))
+            continue
+        at = line.start + place
+        label = Label(Span(source, at - 1, at), f"`{closers}` is missing after this")
+        placed.append(replace(problem, related=(label,), fix=Fix((Edit(Span(source, at, at), closers),))))
+    return placed
+
+
+def _line_at(layout: Layout, at: int) -> Line | None:
+    """The logical line that an offset lies in."""
+    nearest = bisect_right(layout.pieces, at, key=lambda piece: piece.start) - 1
+    line = layout.pieces[nearest].line_at(at) if nearest >= 0 else None
+    return line if line is not None and line.start <= at < line.end else None
+
+
+def _reads(source: Source, line: Line, first: bool, text: str) -> bool:
+    """Whether a line can be read with another text."""
+    parser, builder = _parser()
+    builder.source, builder.base, builder.doc = source, line.start, ""
+    builder.begin()
+    try:
+        parser.parse(expected.alone(text, line.heads, first))
+    except (Refused, UnexpectedToken, UnexpectedCharacters):
+        return False
+    return True
 
 
 def _item(
