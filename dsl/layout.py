@@ -130,7 +130,7 @@ class _Pass:
         self.problems: list[Diagnostic] = []
         self.bad: list[int] = []  # offsets in logical lines that are not worth parsing
         self.spoilt: list[int] = []  # offsets in items that are not worth parsing
-        self.askew: list[tuple[int, int]] = []  # `{` and `}` that belong together, at different indents
+        self.askew: list[tuple[int, int]] = []  # a `{`, and a `}` of another indent that closes it, or an `else` inside
         self.lines: list[Line] = []
         self.pieces: list[Piece] = []
         self.newlines: list[int] = []  # those since the last token
@@ -171,6 +171,8 @@ class _Pass:
                     self.indent = start - self.row
                 if self.piece is None:
                     self.piece = start
+            if token == "else" and self.last != "}" and self.stack and self.stack[-1].character == "{":
+                self.askew.append((self.stack[-1].at, start))
             if kind == "open":
                 if not self._opened(token, start):
                     continue
@@ -277,8 +279,10 @@ class _Pass:
                 return True
             opened = stack.pop()
             self._end_line(heads=False)
-            if start - self.row != opened.indent and self.last_end <= self.row:
-                self.askew.append((opened.at, start))
+            if self.last_end <= self.row:  # the first token of its line of text
+                self.indent = start - self.row  # of an `else` behind it too
+                if self.indent != opened.indent:
+                    self.askew.append((opened.at, start))
             return True
         inner = len(stack)  # the bracket that this one closes, no further out than the next `{`; none for a `}`
         while inner and stack[inner - 1].character != "{":
@@ -400,17 +404,22 @@ class _Pass:
         self.problems = [each for each in self.problems if each.span is not None and each.span.start < to]
         self.bad = [each for each in self.bad if each < to]
         self.spoilt = [each for each in self.spoilt if each < to]
+        self.askew = [each for each in self.askew if each[1] < to]
 
     def _unclosed_braces(self) -> None:
         braces = [opened for opened in self.stack if opened.character == "{"]
         self.stack.clear()
         if not braces:
             return
-        at, related = braces[-1].at, []
+        at, related, fix = braces[-1].at, [], []
         askew = next(((opened, closed) for opened, closed in self.askew if opened > braces[0].at), None)
         if askew is not None and len(braces) == 1:
-            at = askew[0]
-            related = [(Span(self.source, askew[1], askew[1] + 1), "by its indentation this one closes an outer `{`")]
+            at, end = askew
+            if self.text[end] == "}":
+                related = [(Span(self.source, end, end + 1), "by its indentation this one closes an outer `{`")]
+            else:
+                related = [(Span(self.source, end, end + len("else")), "`}` is missing before this")]
+                fix = [(Span(self.source, end, end), "} ")]
         self.spoilt.append(braces[0].at)
         self.problems.append(
             error(
@@ -419,7 +428,8 @@ class _Pass:
                 Span(self.source, at, at + 1),
                 "opened here",
                 related=related,
-                help="write `}` on a line of its own after the last statement",
+                help="write `} else`" if fix else "write `}` on a line of its own after the last statement",
+                fix=fix,
             )
         )
 
