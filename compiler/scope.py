@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .blocks import Checker
     from .frame import Formula, Frame
 
+_REALS = frozenset(("tensor", "float", "double", "half", "f", "bf", "bfloat", "number", "scalar", "array", "ndarray"))
+"""What other languages call real numbers, or anything in brackets; with a number of bits or without."""
+_ELEMENTS = "a type is `[axes]` for real numbers, `bool[axes]`, `int[axes]`, or `axis[axes]` for indices into that axis"
+
 Splits = dict[tuple[int, frozenset[int]], tuple[tuple[tuple[Axis, ...], Span], ...]]
 """By an axis and what it was split into, in any order: the orders that were written, and where."""
 
@@ -211,15 +215,14 @@ class Scope:
                 into = self.frame.axis(text)
                 if into is None:
                     if not self.frame.is_missing(text):
-                        near = nearest(text, [*self.frame.axis_names(), "bool", "int"])
+                        reals = "".join(c for c in text.lower() if c.isalpha()) in _REALS
+                        near = "" if reals else nearest(text, [*self.frame.axis_names(), "bool", "int"])
                         self.report(
                             "E0215",
                             f"`{text}` is no kind of element: neither bool, nor int, nor an axis",
                             written.element.span,
-                            help=f"did you mean `{near}`?"
-                            if near
-                            else "write `bool[..]`, `int[..]`, or `axis[..]` for indices into that axis",
-                            fix=[(written.element.span, near)] if near else [],
+                            help=f"did you mean `{near}`?" if near else _ELEMENTS,
+                            fix=[(written.element.span, near or "")] if near or reals else [],
                         )
                     return None
                 element = IndexInto(into)
