@@ -361,7 +361,7 @@ class Expressions(Scope):
             return self.checker.call_block(self, self.frame.module.blocks[name], call)
         if name == "raw":
             return self.raw(call)
-        if name in ("max", "min") and call.brackets is None:
+        if name in ("max", "min") and call.brackets is None and len(call.arguments) != 1:
             return self.op_call(call, OPS["maximum" if name == "max" else "minimum"], binding)
         if name in OPS and name not in _HIDDEN:
             return self.op_call(call, OPS[name], binding)
@@ -695,16 +695,20 @@ class Expressions(Scope):
         has = [axis for axis in x.axes if axis not in self.frame.lifted] if x is not None else []
         help = f"write `{op.usage}`"
         if op.brackets is Brackets.ACTS and has:
-            others = [wire for wire in made.operands if wire is not x]
+            others = made.operands[1:]
             looked_up = {wire.element.axis.family for wire in others if isinstance(wire.element, IndexInto)}
-            shared = [axis for axis in has if axis.family in looked_up]  # what the targets of a loss index
-            if not shared:
-                shared = [axis for axis in has if all(wire.has(axis) for wire in others)] if op.variadic else has
-            arguments = ", ".join(argument.span.text for argument in call.arguments)
-            operands = " and ".join(show_axes(wire.axes) for wire in made.operands)
-            help = f"{operands} {'stands' if not others else 'stand'} here: write " + " or ".join(
-                f"`{made.shown}[{axis.name}]({arguments})`" for axis in (shared or has)[:3]
-            )
+            meant = [axis for axis in has if axis.family in looked_up]  # what the targets of a loss index
+            if not meant:
+                meant = self._joined(made.operands) if op.variadic and others else has
+            texts = [argument.span.text for argument in call.arguments]
+            help = f"{' and '.join(show_axes(wire.axes) for wire in made.operands)} stand{'' if others else 's'} here: "
+            if meant:
+                help += "write " + " or ".join(f"`{made.shown}[{a.name}]({', '.join(texts)})`" for a in meant[:3])
+            else:
+                factors = " * ".join(f"({text})" if " " in text else text for text in texts)
+                help += f"they share no axis to sum over; without a sum it is `{factors}`"
+        if op.name in ("max", "min"):
+            help += f"; `{made.shown}(x, y)` is of two values, item by item"
         self.report(
             "E0318",
             f"`{made.shown}` does not say which axes it acts on",
@@ -712,6 +716,11 @@ class Expressions(Scope):
             "no axes in brackets",
             help=help,
         )
+
+    def _joined(self, wires: list[Wire]) -> list[Axis]:
+        """The axes that two values or more have."""
+        axes = dict.fromkeys(axis for wire in wires for axis in wire.axes if axis not in self.frame.lifted)
+        return [axis for axis in axes if sum(wire.has(axis) for wire in wires) > 1]
 
     def normalised_at(self, wire: Wire) -> Span | None:
         """Where the axes stand in the brackets of the softmax that gave a wire its mark."""
