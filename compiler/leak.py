@@ -13,6 +13,7 @@ from ..dsl.diagnostic import Diagnostic, error
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Apply, Call, Constant, Graph, Repeat, Scan, Value
+from .ops import OPS
 from .static import axes_in
 
 STEPS_TOLD = 20  # of the path of a leak
@@ -55,7 +56,6 @@ def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagn
     notes = [f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "") for number, step in told]
     if len(told) < len(steps):
         notes.insert(STEPS_TOLD // 2, f"... {len(steps) - len(told)} steps more ...")
-    past = "past" if axis.name != "past" else "before"
     place = _place(trace, claim)
     related = [(step.span, f"{number}. {step.text}") for number, step in told if step.span is not None]
     seen = [item for item in related if item[0].source is claim.source]
@@ -73,8 +73,22 @@ def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagn
         help=f"groups are compared with groups alone: split what reads them, too, and let in those before its own, "
         f"`where before < {group.name}` with `before` a copy of `{group.name}`; or drop the claim"
         if (group := _groups(steps, axis)) is not None
-        else f"mask what comes after, `softmax[{past}](s where {past} <= {axis.name})`, or drop the claim",
+        else f"{_masked(trace, axis)}, or drop the claim",
     )
+
+
+def _masked(trace: Trace, axis: Axis) -> str:
+    """How the last step reads nothing that comes after."""
+    past, name, node = "past" if axis.name != "past" else "before", axis.name, trace.node
+    if node is not None and not trace.via and node.op in OPS and OPS[node.op].glyph == "reduce" and OPS[node.op].masked:
+        read = next((each for each in node.axes if each.family == axis.family and each != axis), None)
+        if read is not None:
+            return f"mask what comes after, `{node.op}[{read.name}](x where {read.name} <= {name})`"
+        if axis in node.axes:
+            running = f", or `cumsum[{name}](x)`" if node.op == "sum" and node.mask is None else ""
+            over = f"`{node.op}[{past}](x[{name} as {past}] where {past} <= {name})`{running}"
+            return f"each `{name}` may read what is not after it: {over}, with `{axis.kind.value} {past} like {name}`"
+    return f"mask what comes after, `softmax[{past}](s where {past} <= {name})`"
 
 
 def _groups(steps: list[Trace], axis: Axis) -> Axis | None:

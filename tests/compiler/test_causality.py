@@ -124,3 +124,17 @@ def test_of_several_bounds_each_may_be_claimed(inside: bool) -> None:
     assert errors("{2} <= {0} + 1 and {2} <= {1}", "t") == ["E0701"]
     assert errors("{2} <= {0} + 1 and {2} <= {1}", "u") == []
     assert errors("{2} <= {0}", "u") == ["E0701"]
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "max", "logsumexp"])
+def test_what_the_help_says_is_causal(op: str) -> None:
+    """Each piece of code in the help, put in the place of the leak."""
+    spec = (
+        f"width t\nwidth past like t\nmodel f(x: [t]) -> [t] causal t {{\n    return x - broadcast[t]({op}[t](x))\n}}\n"
+    )
+    (found,) = build(Source("t.attn", spec)).errors
+    pieces = [piece for piece in found.help.split("`")[1::2] if "(" in piece]
+    assert len(pieces) == 1 + (op == "sum")
+    for piece in pieces:
+        mended = spec.replace(f"broadcast[t]({op}[t](x))", piece)
+        assert not build(Source("t.attn", mended)).errors, piece
