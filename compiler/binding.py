@@ -141,12 +141,15 @@ class Binding:
                 bound[name] = found
         missing = [n for n, g in generics.items() if n not in bound and g.default is None]
         if missing and good:
+            misplaced = self._parenthesised(missing)
+            help, fix = (misplaced, []) if misplaced else self._completed(bound, missing)
             body.report(
                 "E0401",
                 f"`{self.called}` needs {listed(missing)} in brackets",
                 call.brackets.span if call.brackets else call.callee.span,
                 related=[(block.decl.head, "declared here")],
-                help=self._parenthesised(missing) or self._usage(),
+                help=help,
+                fix=fix,
             )
             good = False
         return bound if good else None
@@ -163,6 +166,45 @@ class Binding:
         )
         written = f"{callee.text}[{', '.join(values[-extra:])}]({', '.join(values[:-extra])})"
         return f"what is known at build time stands in brackets: `{written}`"
+
+    def _completed(self, bound: dict[str, Axis | Static], missing: list[str]) -> tuple[str, list[tuple[Span, str]]]:
+        """The help with the axes that the arguments have, where these leave no choice, and the edit that adds them."""
+        meant = self._meant({name: value for name, value in bound.items() if isinstance(value, Axis)})
+        widths = [axis for axis in meant.values() if axis.is_width]
+        if not set(missing) <= meant.keys() or len(set(widths)) < len(widths):  # a copy is to be declared first
+            return self._usage(), []
+        order = list(self.block.generics)
+        ahead = order[: len(missing) + len(bound)] == [*bound, *missing]
+        added = ", ".join(meant[name].name if ahead else f"{name} = {meant[name].name}" for name in missing)
+        brackets, source = self.call.brackets, self.call.span.source
+        place = brackets.span.end - 1 if brackets else (self.call.label or self.call.callee).span.end
+        written = f"{brackets.span.text[:-1]}, {added}]" if brackets else f"[{added}]"
+        callee = Span(source, self.call.callee.span.start, (self.call.label or self.call.callee).span.end)
+        edit = f", {added}" if brackets else written
+        return f"write `{callee.text}{written}(...)`", [(Span(source, place, place), edit)]
+
+    def _meant(self, known: dict[str, Axis]) -> dict[str, Axis]:
+        """The axes of parameters: those known, and those that follow from arguments that are names."""
+        formals = {formal.name.text: formal for formal in self.block.decl.formals}
+        generics, order = self.block.generics, list(formals)
+        pairs = []
+        for number, argument in enumerate(self.call.arguments):
+            name = argument.name.text if argument.name else order[number] if number < len(order) else ""
+            wire = self.body.env.get(argument.value.text) if isinstance(argument.value, s.Name) else None
+            if name in formals and wire is not None:
+                pairs.append(([axis.text for axis in formals[name].type.axes], wire.axes))
+        found = dict(known)
+        for _ in generics:  # each round finds one more, or none
+            for names, axes in pairs:
+                taken = [found.get(name) for name in names]
+                for kind in ("width", "depth"):
+                    wanted = [name for name in names if name in generics and generics[name].kind == kind]
+                    open_ = [name for name in wanted if name not in found]
+                    free = [axis for axis in axes if axis.kind.value == kind and axis not in taken]
+                    free = [axis for axis in free if axis.name not in names or axis.name in generics]
+                    if len(open_) == len(free) == 1:
+                        found[open_[0]] = free[0]
+        return found
 
     def _to_brackets(self, index: int) -> list[tuple[Span, str]]:
         """The edits that bring an argument from the parentheses to the brackets."""
