@@ -95,8 +95,8 @@ class Diagram:
 def draw(
     graph: Graph,
     *,
-    open: Collection[str] = (),
-    close: Collection[str] = (),
+    open: str | Collection[str] = (),
+    close: str | Collection[str] = (),
     depth: int | None = None,
     width: float | None = None,
     theme: str = "color",
@@ -122,7 +122,7 @@ def draw(
     if colors is None:
         raise ValueError(f"no theme `{theme}`: there is {', '.join(sorted(_themes()))}")
     if width is not None and (isinstance(width, str) or not 0.3 <= width < 1000):
-        raise ValueError(f"no page is {width} in wide: `width` is a number of inches, such as 5.5")
+        raise ValueError(f"no page is {width!r} in wide: `width` is a number of inches, such as 5.5")
     if depth is not None and (not isinstance(depth, int) or depth < 0):
         raise ValueError(f"`depth` is a whole number of levels, 0 or more, not {depth!r}")
     opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +125,12 @@ def test_sizes_win_over_config() -> None:
 
 
 # -- a spec and its models -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["base.attn", "./base.attn", "/a/base.attn", "base-2.attn\n"])
+def test_the_name_of_a_file_for_its_text(name: str) -> None:
+    with pytest.raises(attnc.AttnError, match=re.escape(f"`attnc.load({name.strip()!r})` reads it")):
+        attnc.loads(name)
 
 
 def test_an_unknown_name_gets_a_near_one(spec: attnc.Spec) -> None:
@@ -318,8 +325,10 @@ def test_draw(net: attnc.Model, tmp_path: Path) -> None:
     assert "<svg" in diagram.svg()
     diagram.save(tmp_path / "net.svg")
     assert (tmp_path / "net.svg").read_text().startswith("<?xml")
-    with pytest.raises(ValueError, match="layr"):
-        net.draw(open=("layr",))
+    assert diagram.dot == net.draw(open="layer").dot
+    for names in ("layr", ("layr",)):
+        with pytest.raises(ValueError, match="`layr`"):
+            net.draw(open=names)
 
 
 def test_importing_attnc_is_cheap() -> None:

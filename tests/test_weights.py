@@ -110,6 +110,8 @@ def test_a_failed_save_leaves_what_was_there(tmp_path: Path) -> None:
         weights.save(path, Broken(a=draw(2)))
     with pytest.raises(WeightsError, match="cannot save 'x': safetensors has no <U1"):
         weights.save(path, {"x": np.array(["a"])})
+    with pytest.raises(FileNotFoundError, match=r"there is no such folder: '.*none'"):
+        weights.save(tmp_path / "none" / "w", {"a": draw(2)})
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["w"]
 

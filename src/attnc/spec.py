@@ -71,7 +71,15 @@ def loads(
 
     Without `base` and `path` only the standard library can be used. Raises AttnError as `load` does.
     """
-    return _checked(Source(name, text), None if base is None else Path(base), config, sizes, path)
+    try:
+        return _checked(Source(name, text), None if base is None else Path(base), config, sizes, path)
+    except AttnError as wrong:
+        file = text.strip()
+        if not file.endswith(".attn") or len(file.split()) > 1:
+            raise
+        first, *others = wrong.diagnostics
+        note = f"this is the name of a file, not its text: `attnc.load({file!r})` reads it"
+        raise AttnError([replace(first, help=note, fix=None), *others]) from None
 
 
 def check(
@@ -438,8 +446,8 @@ class Model:
     def draw(
         self,
         *,
-        open: Sequence[str] = (),
-        close: Sequence[str] = (),
+        open: str | Sequence[str] = (),
+        close: str | Sequence[str] = (),
         depth: int | None = None,
         width: float | None = None,
         theme: Literal["color", "mono"] = "color",
@@ -449,8 +457,8 @@ class Model:
     ) -> Diagram:
         """The neural-circuit diagram.
 
-        open:   names of blocks to draw from the inside; the others are boxes.
-        close:  names of blocks to draw as boxes, whatever else is said.
+        open:   names of blocks, or one name, to draw from the inside; the others are boxes.
+        close:  names of blocks, or one name, to draw as boxes, whatever else is said.
         depth:  how many levels of blocks to open (None: as many as stay readable).
         width:  of the page, in inches (5.5): what is wider goes on in rows beneath.
         theme:  "color", or "mono" for print without colours.
@@ -466,8 +474,8 @@ class Model:
 
         return diagrams.draw(
             self._graph,
-            open=tuple(open),
-            close=tuple(close),
+            open=open,
+            close=close,
             depth=depth,
             width=width,
             theme=theme,

@@ -210,7 +210,7 @@ def test_a_page_too_narrow_says_so() -> None:
     assert "7 pt is the least" in warning
     assert "give it a width of" in warning
     for width in (-1, 0, 0.01, float("nan"), "5in"):
-        with pytest.raises(ValueError, match=f"no page is {width} in wide"):
+        with pytest.raises(ValueError, match=f"no page is {width!r} in wide"):
             draw(graphs.multihead()[0], width=width)  # type: ignore[arg-type]
     for depth in (-1, 1.5, "2"):
         with pytest.raises(ValueError, match="`depth` is a whole number of levels, 0 or more, not"):

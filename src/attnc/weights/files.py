@@ -5,6 +5,7 @@ Eight bytes with the length of a header in JSON, the header, the arrays one afte
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
 import os
@@ -122,6 +123,8 @@ def save(path: str | os.PathLike[str], weights: Mapping[str, Any], metadata: Map
     text += b" " * (-len(text) % 8)
 
     target = Path(path).resolve()  # a link stays a link
+    if not target.parent.is_dir():  # or it is the file beside that is said not to be there
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with open(beside, "wb") as out:
