@@ -103,11 +103,17 @@ def _counts(cost: Cost) -> list[Symbol]:
 
 
 def rows(cost: Cost) -> list[tuple[str, str, str, str]]:
-    """(model, complexity per layer, sequential operations, longest path), one for each width that has a path."""
+    """(model, complexity per layer, sequential operations, longest path), one for each width that has a path.
+
+    Of several each path says along which.
+    """
+    paths = {name: found for name, found in cost.paths.items() if found.growth != "never" or len(cost.paths) == 1}
     out = []
-    for name, found in cost.paths.items():
-        if found.growth != "never" or len(cost.paths) == 1:
-            axis = next(axis for axis in cost.graph.axes if axis.name == name)
-            shown = path(cost, found, cost.scope.size(axis))
-            out.append((cost.name, complexity(cost), sequential(cost), shown if found.sure else f"at least {shown}"))
+    for name, found in paths.items():
+        size = cost.scope.size(next(axis for axis in cost.graph.axes if axis.name == name))
+        shown = path(cost, found, size) if found.sure else f"at least {path(cost, found, size)}"
+        if len(paths) > 1:
+            symbol = width_name(size)
+            shown += f" along {name}" + (f" ({symbol})" if symbol != name else "")
+        out.append((cost.name, complexity(cost), sequential(cost), shown))
     return out
