@@ -319,6 +319,12 @@ def test_completion(editor: Editor) -> None:
     assert {"model", "heads"} <= set(offered("    z = linear[model -> @](x)"))  # from an axis to itself
     assert "heads" not in offered("    z = linear[model -> heads, @](x)")
     assert "model" not in offered("    z = split[model -> @](x)")
+    assert (
+        offered("    param @") == offered("    param E @") == offered("    const @") == offered("    expect x @") == {}
+    )
+    assert {"bool", "int", "model"} <= set(offered("    param E: @"))
+    assert set(offered("    param E: [model] @")) == set(offered("    param E: [model] ~ zeros @")) == {"frozen"}
+    assert {"normal", "zeros"} <= set(offered("    param E: [model] ~ @"))
     assert list(offered("    z = x[seq as @]")) == ["past"] and offered("    z = x[model as @]") == {}  # its copies
     named = offered("    z = multihead.other[seq, past](x, x[seq as past], @)")
     assert "mask =" in named and "bias =" not in named

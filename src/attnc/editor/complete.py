@@ -16,6 +16,7 @@ from .offers import Offer
 
 _HANGING = "= ( [ , + - * / ^ % < > <= >= == != |> -> where and or not return in if repeat"
 _OPERATORS = frozenset(_HANGING.split())  # an expression is to follow
+_NAMING = frozenset(("param", "const", "expect"))  # no expression follows, but behind a `=`
 
 
 def complete(analysis: Analysis, offset: int) -> list[Offer]:
@@ -164,8 +165,9 @@ class _Completion:
             yield from (o for o in offers.blocks(self.visible) if place.previous == "=")
         elif first == "expect" and place.previous == "expect":
             yield from offers.values(self.view, self.visible, self.at)
-        elif first in ("param", "expect") and "~" in self._texts():
+        elif first == "param" and place.previous == "~":
             yield from offers.inits()
+        elif first == "param" and ":" in self._texts() and (place.previous in ("]", ")") or "~" in self._texts()):
             yield from offers.words(["frozen"])
         elif first == "repeat" and place.previous in ("repeat", "in"):
             yield from self._sizes()
@@ -173,6 +175,8 @@ class _Completion:
             yield from self._expression()
         elif place.previous == ":" and (first in ("expect", "param") or len(place.line) == 2):  # `x: [..] = ...`
             yield from self._elements()
+        elif first in _NAMING and "=" not in self._texts():
+            return
         elif place.previous and (place.line[-1].is_name or place.previous in (")", "]")):
             yield from offers.words(["where", "and", "or"] if first != "repeat" else ["in", "shared"])
 
