@@ -444,6 +444,31 @@ def test_rename_keeps_what_the_text_means(editor: Editor, tmp_path: Path) -> Non
     )
 
 
+def test_an_axis_of_the_library_gets_another_name_here(editor: Editor) -> None:
+    text = """\
+use std.attention: multihead, model, heads
+width q, k
+model small(x: [q, model], y: [k, model]) -> [q, model] {
+    same = multihead.other[q, k, heads = heads / 2](x, y)
+    return same + multihead[q, k, model = model](x[model = model], y)
+}
+"""
+    expected = """\
+use std.attention: multihead, model as m, heads
+width q, k
+model small(x: [q, m], y: [k, m]) -> [q, m] {
+    same = multihead.other[q, k, heads = heads / 2](x, y)
+    return same + multihead[q, k, model = m](x[m = m], y)
+}
+"""
+    editor.open("main.attn", text)
+    for piece in ("model, heads", "model], y: [k"):
+        assert editor.rename("main.attn", piece, "m") == {"main.attn": expected}
+    assert list(attnc.loads(expected).model("small").weights) == list(attnc.loads(text).model("small").weights)
+    with pytest.raises(JsonRpcException, match="`q` is the name of a width already"):
+        editor.rename("main.attn", "model, heads", "q")
+
+
 @pytest.mark.parametrize(
     ("piece", "new", "why"),
     [

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from ..compiler.mentions import walk
 from ..compiler.modules import ELEMENTS
 from ..compiler.names import is_reserved
 from ..compiler.ops import OPS
+from ..dsl import syntax as s
 from ..dsl.expected import RESERVED
 from ..dsl.source import Span
 from .analysis import Analysis
@@ -29,7 +31,7 @@ def prepare(analysis: Analysis, offset: int) -> Mention:
     symbol = found.symbol
     if symbol.kind == "file":
         raise Refused(f"`{symbol.name}` is a file: change its name on disk")
-    if is_library(symbol.path) and symbol.kind != "alias":
+    if is_library(symbol.path) and symbol.kind != "alias" and _used(analysis.names, symbol) is None:
         raise Refused(
             f"`{symbol.name}` lives in the standard library; give it another name here: "
             f"`use ...: {symbol.name} as other`"
@@ -43,6 +45,9 @@ def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
     if new == symbol.name:
         return []
     _may_be(new, symbol)
+    used_here = _used(analysis.names, symbol)
+    if used_here is not None:
+        return _otherwise(analysis, symbol, used_here, new)
     edits: dict[Span, str] = {}
     for mention in mentions(analysis, symbol):
         edits[mention.span] = new
@@ -59,6 +64,29 @@ def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
             elif symbol == theirs:
                 edits[used.name.span] = f"{new} as {ours.name}"
     return sorted(edits.items(), key=lambda edit: (edit[0].source.name, edit[0].start))
+
+
+def _used(names: Names, symbol: Symbol) -> s.Used | None:
+    """Where a `use` takes an axis or const from the library under its own name: it may have another one here."""
+    if symbol.kind not in AXES | {"const"} or not is_library(symbol.path):
+        return None
+    joined = [used for used, _, _ in names.joined]
+    found = [used for use, path in names.uses if path == symbol.path for used in use.names if used not in joined]
+    return next((used for used in found if used.name.text == symbol.name and used.rename is None), None)
+
+
+def _otherwise(analysis: Analysis, symbol: Symbol, used: s.Used, new: str) -> list[tuple[Span, str]]:
+    """The edits that give what the library calls by one name another one in this file."""
+    if analysis.project.tree(analysis.source)[1]:
+        raise Refused(f"{analysis.source.name} has syntax errors: mend them first, or mentions would be missed")
+    _free(analysis.names, symbol, new)
+    calls = [node.brackets for node in walk(analysis.file) if isinstance(node, s.Call) and node.brackets is not None]
+    theirs = {item.name.span for brackets in calls for item in brackets.items if item.value is not None}
+    spans = (
+        {mention.span for mention in analysis.names.mentions if mention.symbol == symbol} - theirs - {used.name.span}
+    )
+    edits = [(span, new) for span in spans] + [(used.name.span, f"{symbol.name} as {new}")]
+    return sorted(edits, key=lambda edit: edit[0].start)
 
 
 def _may_be(new: str, symbol: Symbol) -> None:
