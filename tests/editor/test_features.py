@@ -13,7 +13,7 @@ import attnc
 from attnc.compiler.program import build
 from attnc.dsl.files import read
 from attnc.dsl.fixes import apply
-from attnc.editor import fixes, hints, navigate, picture, rename, tokens
+from attnc.editor import fixes, folds, hints, navigate, picture, rename, tokens
 from attnc.editor.analysis import Analysis, analyse, is_current
 from attnc.editor.complete import complete
 from attnc.editor.hover import hover
@@ -96,6 +96,7 @@ FEATURES: dict[str, Callable[[Analysis, int], object]] = {
     "fix all": lambda analysis, offset: fixes.fix_all(analysis),
     "tokens": lambda analysis, offset: tokens.tokens(analysis),
     "hints": lambda analysis, offset: hints.hints(analysis, 0, offset),
+    "folds": lambda analysis, offset: folds.folds(analysis.text),
     "diagnostics": lambda analysis, offset: analysis.diagnostics,
 }
 
@@ -213,3 +214,47 @@ def test_lines_count_as_the_protocol_does(encoding: str) -> None:
     assert lines.offset(1, 99) == text.index("\rd") and lines.offset(99, 0) == len(text) and lines.offset(0, 1) == 1
     if width > 1:
         assert lines.offset(1, 2) == text.index("\U0001d4a6")  # in the middle of a character
+
+
+def test_what_folds() -> None:
+    text = """\
+# One comment
+# of two lines.
+width seq  # one alone
+depth d = 4
+
+# Another.
+block f(
+    x: [d]
+) -> [d] {
+    repeat 3 {
+        # a
+        # b
+
+        # c
+        x = x + 1
+    }
+    if d == 4 {
+        y = x
+    } else if d == 5 {
+        y = x
+    } else { y = x }
+    if d == 4 {
+    }
+    return y
+}
+} }
+block g(x: [d]) -> [d] {
+    return x
+"""
+    for whole in (text, text.replace("\n", "\r\n")):
+        lines = Lines(whole)
+        found = [(lines.place(start)[0] + 1, lines.place(end)[0] + 1, what) for start, end, what in folds.folds(whole)]
+        assert found == [
+            (1, 2, True),
+            (9, 24, False),
+            (10, 15, False),
+            (11, 12, True),
+            (17, 18, False),
+            (19, 20, False),
+        ]

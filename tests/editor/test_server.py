@@ -584,6 +584,13 @@ def test_colours_tell_width_from_depth(editor: Editor) -> None:
     assert seen["weight"] == {"self"} and "feed_forward" in seen["function"] and "deep" in seen["constant"]
 
 
+def test_folding(editor: Editor) -> None:
+    editor.open("folds.attn", "# a\n# b\nwidth seq\n\nblock f(x: [seq]) -> [seq] {\n    return x\n}\n")
+    asked = lsp.FoldingRangeParams(editor.document("folds.attn"))
+    found = editor.run(editor.client.text_document_folding_range_async(asked))
+    assert [(each.start_line, each.end_line, each.kind) for each in found or ()] == [(0, 1, "comment"), (4, 5, None)]
+
+
 def test_hints_give_the_type_at_each_binding(editor: Editor) -> None:
     whole = lsp.Range(lsp.Position(0, 0), lsp.Position(999, 0))
     found = editor.run(editor.client.text_document_inlay_hint_async(

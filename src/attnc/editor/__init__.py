@@ -11,6 +11,6 @@
 ====================  ==============================================================================================
 
 Then one file for each feature, from an analysis and an offset to an answer: `hover`, `navigate`, `rename`, `complete`,
-`signature`, `fixes`, `tokens`, `hints`, `picture`. None of them knows the protocol:
+`signature`, `fixes`, `tokens`, `hints`, `folds`, `picture`. None of them knows the protocol:
 `server` does, with `convert` and `session`.
 """

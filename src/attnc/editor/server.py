@@ -17,7 +17,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from ..dsl.files import FileProblem
-from . import describe, fixes, hints, navigate, picture, tokens
+from . import describe, fixes, folds, hints, navigate, picture, tokens
 from . import rename as renaming
 from .analysis import Analysis
 from .complete import complete
@@ -231,6 +231,16 @@ def _action(analysis: Analysis, fix: fixes.QuickFix, kind: lsp.CodeActionKind, p
 def _outline(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
     analysis = server.analysis(params.text_document.uri)
     return [server.converter.entry(entry) for entry in navigate.outline(analysis.file)]
+
+
+@answers(lsp.TEXT_DOCUMENT_FOLDING_RANGE, empty=[])
+def _folds(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
+    analysis = server.analysis(params.text_document.uri)
+    found = []
+    for start, end, is_comment in folds.folds(analysis.text):
+        first, last = (server.converter.position(analysis.source, at).line for at in (start, end))
+        found.append(lsp.FoldingRange(first, last, kind=lsp.FoldingRangeKind.Comment if is_comment else None))
+    return found
 
 
 @answers(
