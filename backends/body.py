@@ -430,9 +430,8 @@ class Emitter(ABC):
     def body(self, plan: Plan) -> Body: ...
 
     def emit(self, plan: Plan) -> None:
-        body = self.body(plan)
+        self.bodies[plan.key] = body = self.body(plan)  # a model that it calls is a method of its class
         body.emit()
-        self.bodies[plan.key] = body
 
     def knows(self, plan: Plan) -> bool:
         """Whether a class has been written once: what it returns is known."""
@@ -446,7 +445,8 @@ class Emitter(ABC):
                 if item.default is not None:
                     state.lead, state.thin = SOME, set(plan_axes(root, root.graph.inputs.index(item)))
         forward = self.program.forward
-        classes = [plan for plan in reversed(forward) if plan.owner is None]
+        homes = (plan for plan in reversed(forward) if plan.home is plan)
+        classes = [plan for home in homes for plan in (home, *home.methods())]
         methods = [plan for plan in reversed(forward) if plan.owner is not None]
         # What `prepare` keeps, and how it lies, is known before a step reads it.
         steps = sorted(self.program.plans[len(forward) :], key=lambda plan: plan.method.startswith("prepare"))

@@ -290,7 +290,7 @@ class Calls(Layout):
             thin = val.thin | {own_axes[axis] for axis in state.thin}
             made = [one.lead for one in (plan.outputs[place] for plan in plans) if one is not None]
             lead = join_leads([val.lead, *(v.lead for v in vals)]) if any(made) else val.lead
-            if val.lead != lead or NONE in made:  # some pass may have made it anew, of what has none
+            if val.lead != lead or set(made) != {FULL}:  # some pass may have made it anew, of what has none
                 lead = SOME if lead else NONE
             result = replace(
                 val, code=Code(target), thin=thin, lead=lead, kind=kind_of(out), table=is_table(out), needs=needs,
@@ -455,9 +455,14 @@ class Calls(Layout):
         """The leading dimensions of one step, as a part of a shape."""
         if not any_lead:
             return []
-        best = max((val for val in args if not val.number), key=lambda val: val.lead)
-        best = self.named(best)
-        return [f"*{best.text}.shape[:-{len(best.axes)}]" if best.axes else f"*{best.text}.shape"]
+        vals = [val for val in args if not val.number and val.lead != NONE]
+        vals = [self.named(val) for val in [val for val in vals if val.lead == FULL][:1] or vals]
+        shapes = [f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape" for val in vals]
+        if len(shapes) == 1:
+            return [f"*{shapes[0]}"]
+        lead = self.namer.give("lead")  # no call need give any one of them all of it
+        self.line(f"{lead} = {self.library}.broadcast_shapes({', '.join(shapes)})")
+        return [f"*{lead}"]
 
     def _foreign(self, node: Call) -> None:
         """A call of an op of the user's own: its inputs in memory order, every declared axis at its extent."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ..compiler.axes import Axis
 from ..compiler.graph import (
@@ -76,6 +76,8 @@ class Reader:
 
 class Layout(ABC):
     """The variables, sizes and layouts of one class or function while it is being emitted."""
+
+    library: ClassVar[str]  # of arrays, as the file imports it
 
     def __init__(self, file: Emitter, plan: Plan) -> None:
         self.file = file

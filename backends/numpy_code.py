@@ -31,6 +31,8 @@ from .writing import by_pass, is_path, standard_imports, wrap
 class NumpyBody(Body):
     """Emits one function. Weights are `w[at + "Q.weight"]`; `at` is the path of the instance; the root has none."""
 
+    library = "np"
+
     def __init__(self, file: NumpyEmitter, plan: Plan) -> None:
         super().__init__(file, plan)
         self.numpy = file

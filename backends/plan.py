@@ -8,7 +8,7 @@ consts are parameters, lifted axes are leading dimensions like the batch, and a 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -35,9 +35,10 @@ from ..compiler.masks import Index, Leaf, Number, Op, Term
 from ..compiler.sizes import substitute
 from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, evaluate
 from ..compiler.wires import static_element
+from .decoder import NAMES
 from .helper_text import NUMPY, TORCH, helper_names
 from .homes import Homes, differing
-from .names import Namer, camel
+from .names import MODULE_ATTRIBUTES, Namer, camel
 
 
 def padded(graph: Graph, item: Input) -> bool:
@@ -139,8 +140,8 @@ def _told(axis: Axis, known: Container[Axis]) -> bool:
     return all(part in known for part in axes_in(axis.size)) and (axis.extent is None or not consts_in(axis.size))
 
 
-def _parts(graphs: Iterable[Graph]) -> set[str]:
-    """What modules and weights are called in any class: no method is, as the class of a model inherits from others."""
+def _parts(graphs: Iterable[Graph]) -> frozenset[str]:
+    """What modules and weights are called in any class: no method is."""
     left, seen, found = list(graphs), set[int](), set[str]()
     while left:
         graph = left.pop()
@@ -152,7 +153,7 @@ def _parts(graphs: Iterable[Graph]) -> set[str]:
                 name = node.weight.name if isinstance(node, Parameter) else node.name
                 found.add((name or "").partition(".")[0])
             left += children(node)
-    return found
+    return frozenset(found)
 
 
 @dataclass(eq=False, slots=True)
@@ -211,6 +212,9 @@ class Plan:
     made_by: dict[Const, None] = field(default_factory=dict)  # those of them that a module is built with
     open: set[Axis] = field(default_factory=set)  # axes that calls of one module have in different sizes
     owner: Plan | None = None  # the class whose weights it uses: this is one of its methods besides `forward`
+    caller: Plan | None = None  # of a model with weights, which stand beside its caller's: this is a method there
+    call: Call | None = None  # by which it is called there
+    called: list[Plan] = field(default_factory=list)  # the models that are methods here
     method: str = "forward"
     cached: bool = False  # of decoding (compiler/decode): it takes the cache
     _by_family: dict[tuple[int, ...], list[Axis]] = field(default_factory=dict)
@@ -218,7 +222,19 @@ class Plan:
     @property
     def home(self) -> Plan:
         """The class that this is a method of."""
-        return self if self.owner is None else self.owner.home
+        within = self.owner or self.caller
+        return self if within is None else within.home
+
+    def methods(self) -> Iterator[Plan]:
+        """The models that are methods of the class, in the order of their calls."""
+        for plan in self.called:
+            yield plan
+            yield from plan.methods()
+
+    @property
+    def is_of_called(self) -> bool:
+        """Whether it is a model that is a method of its caller, or another form of one, or a step."""
+        return self.caller is not None or (self.owner is not None and not self.is_root and self.owner.is_of_called)
 
     @cached_property
     def _own(self) -> frozenset[Axis]:
@@ -343,6 +359,8 @@ class Program:
         for graph in steps:
             self._visit(graph, frozenset(), "")
         self._open()
+        self._move_in()
+        self._name_methods()
         for plan in reversed(self.plans):  # callers first
             for node in plan.graph.nodes:
                 for child in children(node):
@@ -441,25 +459,48 @@ class Program:
         plan.late |= {mine: None for mine, theirs in numbers.items() if theirs in consts}
 
     def _adopt(self, plan: Plan) -> None:
-        """Whose method it is, under which name; where the graph is one of decoding, whether it takes the cache."""
+        """Whose weights it uses; where the graph is one of decoding, whether it takes the cache."""
         origin, stepped = self.origin(plan.graph), plan.graph.stepped
-        method = "forward" if stepped is None else stepped.method
         if origin is not None:
             plan.owner = self.plan(origin)
-            home = plan.home
-            used = sum(other.home is home and other.method.startswith(method) for other in self.plans)
-            plan.method = method + (f"_{used + 1}" if used else "")
-            while plan.method in self._parts and not plan.is_root:
-                plan.method += "_"
         if stepped is None:
             return
         plan.cached = stepped.variant
-        plan.name = f"{plan.name}{camel(plan.method if plan.owner is not None else method)}"
         for node in plan.graph.nodes:
             if isinstance(node, Apply) and node.op in CACHED:
                 plan.cached = True
             plan.cached = plan.cached or any(self.plan(child).cached for child in children(node))
         plan.cached = plan.cached or plan.is_root
+
+    def _move_in(self) -> None:
+        """A model that is called has its weights beside those of its caller (D11): it is a method of that class."""
+        for plan in reversed(self.forward):  # callers first
+            for node in plan.graph.nodes:
+                if isinstance(node, Call) and not node.name and self.homes.learns(node):
+                    callee = self.plan(node.graph)
+                    if callee.owner is None and callee.caller is None:
+                        callee.caller, callee.call = plan, node
+                        plan.called.append(callee)
+
+    def _name_methods(self) -> None:
+        taken: dict[str, set[str]] = {}
+        for plan in self.plans:
+            stepped = plan.graph.stepped
+            method = "forward" if stepped is None else stepped.method
+            names = taken.setdefault(plan.home.key, {"forward"})
+            if plan.home is not plan:
+                wish, reserved = method, frozenset[str]() if plan.is_root else self._parts
+                if plan.is_of_called:
+                    wish = plan.graph.name if stepped is None else f"{plan.graph.name}_{method}"
+                    reserved |= MODULE_ATTRIBUTES | {*NAMES, "decodes"}
+                plan.method, number = wish, 1
+                while plan.method in names or plan.method in reserved:
+                    number += 1
+                    plan.method = f"{wish}_{number}"
+                names.add(plan.method)
+                method += plan.method.removeprefix(wish)
+            if stepped is not None:
+                plan.name = f"{plan.name}{camel(method)}"
 
     def _form(self, graph: Graph, lifted: frozenset[Axis]) -> _Form:
         """A step that does nothing but what its block does is a call of it: it has the same form."""

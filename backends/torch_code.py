@@ -12,7 +12,7 @@ from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ..compiler.ops import OPS
 from ..compiler.rewrites import PASSES, Pass
-from ..compiler.static import Const, Static, axes_in, consts_in
+from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
 from . import torch_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, missing, output_names
@@ -43,6 +43,8 @@ def assigned(name: str, value: str) -> str:
 class TorchBody(Body):
     """Emits `__init__` and `forward` of one class."""
 
+    library = "torch"
+
     def __init__(self, file: TorchEmitter, plan: Plan) -> None:
         super().__init__(file, plan)
         self.torch = file
@@ -50,20 +52,22 @@ class TorchBody(Body):
         self.modules: dict[str, str] = {}  # attribute -> what it is made with
         self.derived: dict[Axis, str] = {}  # sizes that __init__ computes from others
         self.stored: dict[str, str] = {}  # attribute -> the name in __init__
-        self.bases: dict[str, tuple[Plan, list[str]]] = {}
         self.checks: list[str] = []
+        self.derivations: list[str] = []  # lines of `__init__`
+        self.top = self  # the body of the class that this is a method of
         self._first_weight: str | None = None
         self.attributes = Namer(MODULE_ATTRIBUTES | file.methods)
         self.home: TorchBody | None = None
-        if plan.owner is not None:
-            self._move_in(file, plan.owner)
+        within = plan.owner or plan.caller
+        if within is not None:
+            self._move_in(file, within)
             return
         self._reserve_weights(file, plan.graph)
         self._attribute: dict[str, str] = {}
         self._first_weight = self._find_weight()
 
     def _reserve_weights(self, file: TorchEmitter, graph: Graph) -> None:
-        """Weight paths come first: they are what the spec says. Those of a model that is called are inherited."""
+        """Weight paths come first: they are what the spec says. Those of a model that is called stand here too."""
         for node in graph.nodes:
             if isinstance(node, Apply) and node.name is not None:
                 self.attributes.reserve(node.name)
@@ -74,18 +78,25 @@ class TorchBody(Body):
             elif isinstance(node, Call | Scan | Repeat) and self.program.homes.learns(node):
                 self.attributes.reserve(node.name)
 
-    def _move_in(self, file: TorchEmitter, owner: Plan) -> None:
+    def _move_in(self, file: TorchEmitter, within: Plan) -> None:
         """A method besides `forward`: it uses what the class's `__init__` makes, and may add to it."""
-        home = file.bodies[owner.key]
+        home = file.bodies[within.key]
         assert isinstance(home, TorchBody)
-        self.home = home
-        self.init, self.modules, self.stored, self.bases = home.init, home.modules, home.stored, home.bases
+        self.home, self.top = home, home.top
+        self.init, self.modules, self.stored, self.derivations = home.init, home.modules, home.stored, home.derivations
         self.attributes, self._attribute = home.attributes, home._attribute
+        call = self.plan.call
+        if call is not None:
+            given = dict(call.axes)
+            self._home_axes = {axis: given.get(axis, axis) for axis in self.plan.axes}
+            self._home_consts: dict[Const, Static] = dict(call.consts)
+            self._first_weight = self._find_weight()
+            return
         self._first_weight = home._first_weight
         axes, consts = self.program.bindings[id(self.program.origin(self.graph))]
         mine, numbers = self.program.homes.twins(self.graph)
         self._home_axes = {mine.get(theirs, theirs): own for own, theirs in axes.items()}
-        self._home_consts = {numbers.get(theirs, theirs): own for own, theirs in consts.items()}
+        self._home_consts = {numbers.get(theirs, theirs): ConstOf(own) for own, theirs in consts.items()}
 
     def _find_weight(self) -> str | None:
         for node in self.plan.graph.nodes:
@@ -143,23 +154,23 @@ class TorchBody(Body):
         if axis.size is None or not set(axes_in(axis.size)) <= set(self._home_axes):
             return str(axis.extent)
         text = self.home.whole(axis.size, static_code(axis.size, self.built_size, self.built_const))
-        for line in self.home.derivations:
+        return self._derived(axis.name, text)
+
+    def _derived(self, wish: str, text: str) -> str:
+        """The name in `__init__` of what is worked out there."""
+        for line in self.derivations:
             name, _, known = line.partition(" = ")
             if known == text:
                 return name
-        name = self.home.namer.give(axis.name)
-        self.home.derivations.append(f"{name} = {text}")
+        name = self.top.namer.give(wish)
+        self.derivations.append(f"{name} = {text}")
         return name
-
-    @property
-    def derivations(self) -> list[str]:
-        if not hasattr(self, "_derivations"):
-            self._derivations: list[str] = []
-        return self._derivations
 
     def built_const(self, const: Const) -> str:
         if self.home is not None and const in self._home_consts:
-            return self.home.built_const(self._home_consts[const])
+            given = self._home_consts[const]
+            text = static_code(given, self.home.built_size, self.home.built_const).text
+            return self._derived(const.name, text) if consts_in(given) and not text.isidentifier() else text
         (self.plan.made_by if const in self.plan.late else self.plan.numbers)[const] = None
         return self.scope.consts[const]
 
@@ -180,7 +191,7 @@ class TorchBody(Body):
 
     def size_code(self, axis: Axis) -> str:
         name = self.built_size(axis)
-        return self._stored(name) if name.isidentifier() else name
+        return self._stored(name) if name.isidentifier() else name  # a number otherwise
 
     def const_code(self, const: Const) -> str:
         if const in self.counters:
@@ -189,7 +200,7 @@ class TorchBody(Body):
             self.plan.read.add(const)
             return self.scope.consts[const]
         name = self.built_const(const)
-        return self._stored(name) if name.isidentifier() else name
+        return self._stored(name) if name.isidentifier() and not keyword.iskeyword(name) else name
 
     def bound_code(self, axis: Axis) -> str:
         if self.home is not None:
@@ -433,17 +444,28 @@ class TorchBody(Body):
         if plan.graph.stepped is not None and plan.owner is not None:
             return self._step(node, plan, args, keywords)
         if node.name == "":
-            home, given = self._home_of(node)
-            self.bases.setdefault(home.name, (home, given))
             extra = ["found=found"] if plan.on_path else []
             if plan.on_path and plan.placed:
                 extra = ["at=at" if self.plan.placed else 'at=""', *extra]
-            return f"{home.name}.{plan.method}({', '.join(['self', *args, *keywords, *extra])})"
+            return f"{self._of_model(node, plan)}({', '.join([*args, *keywords, *extra])})"
         name = self.submodule(node.name, self._made(node), self.torch.owns(node.graph))
         name += "" if plan.owner is None else f".{plan.method}"
         at = segment(self.graph, node) if isinstance(node, Call) else node.name
         cache = [cache_at(node.graph)] if plan.cached and node.graph.stepped is not None else []
         return f"{name}({', '.join([*args, *cache, *keywords, *self.traced(plan, at)])})"
+
+    def _of_model(self, node: Call | Scan, plan: Plan) -> str:
+        """The method of a called model: of this class if it has weights, else of a module that is like a block."""
+        if self.program.homes.learns(node):
+            return f"self.{plan.method}"
+        stepped = node.graph.stepped
+        if stepped is None or stepped.origin is None:
+            name = self.submodule(node.graph.name, self._made(node), False)
+            return name if plan.owner is None else f"{name}.{plan.method}"
+        assert self.home is not None
+        return (
+            f"{self.submodule(node.graph.name, self.home._made(self._twin(node, stepped.origin)), False)}.{plan.method}"
+        )
 
     def _step(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
         """The call of another class's method of decoding."""
@@ -452,7 +474,7 @@ class TorchBody(Body):
         cache = [cache_at(node.graph)] if plan.cached else []
         given = ", ".join([*args, *cache, *keywords])
         if node.name == "":
-            return f"{plan.home.name}.{plan.method}({', '.join(filter(None, ['self', given]))})"
+            return f"{self._of_model(node, plan)}({given})"
         origin = stepped.origin
         assert self.home is not None and origin is not None
         name = self.submodule(node.name, self.home._made(self._twin(node, origin)), self.torch.owns(origin))
@@ -470,7 +492,8 @@ class TorchBody(Body):
         if node.name in self.modules:
             return
         index = "i"
-        while index in (*self.scope.axes.values(), *self.scope.consts.values(), *self.scope.bounds.values()):
+        scope = self.top.scope
+        while index in (*scope.axes.values(), *scope.consts.values(), *scope.bounds.values()):
             index += "_"
         asked = False
 
@@ -629,7 +652,7 @@ class TorchEmitter(Emitter):
         super().__init__(program, captures)
         self.decoding = decoding
         self.globals = helper_names(TORCH) | {name for plan in program.plans for name in (plan.name, plan.results)}
-        self.methods = frozenset(plan.method for plan in program.plans if plan.owner is not None)
+        self.methods = frozenset(plan.method for plan in program.plans if plan.home is not plan)
         if program.steps:
             self.methods |= {*NAMES, "decodes"}
 
@@ -648,7 +671,7 @@ class TorchEmitter(Emitter):
             assert isinstance(body, TorchBody)
             if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
                 results.append(self._results(plan, body))
-            if plan.owner is not None:
+            if plan.home is not plan:
                 continue
             texts.append(self._class(plan, body))
         carried = used_helpers(TORCH, set(self.helpers) - (set() if self._generates else {"Decoder"}))
@@ -682,35 +705,18 @@ class TorchEmitter(Emitter):
         return "\n".join(lines)
 
     def _class(self, plan: Plan, body: TorchBody) -> str:
-        bases = list(body.bases.values())
-        # A model that calls a model which calls a third one needs only the nearest as its base.
-        nested = {name for base, _ in bases for name in self._ancestors(base)}
-        bases = [(base, given) for base, given in bases if base.name not in nested]
         generates = plan.is_root and self._generates
-        mixin = ["Decoder"] if generates else []
-        names = ", ".join([*mixin, *([base.name for base, _ in bases] or ["nn.Module"])])
-        lines = [f"class {plan.name}({names}):"]
+        lines = [f"class {plan.name}({'Decoder, ' if generates else ''}nn.Module):"]
         params = self._parameters(plan, body)
-        given = ", ".join(bases[0][1]) if len(bases) == 1 else ""
-        made = {line.partition(" = ")[0] for line in body.derivations}
-        early = body.derivations if made & set(re.findall(r"\w+", given)) else []  # the base is built with some
-        setup = [] if early else [*body.derivations]
-        for attr, name in body.stored.items():
-            setup.append(f"self.{attr} = {name}")
-        setup += body.init
-        if len(bases) > 1:
-            setup = [f"{name} = {value}" for name, _, value in params] + setup
-            params = []
-        if params or setup or early:
+        setup = [*body.derivations, *(f"self.{attr} = {name}" for attr, name in body.stored.items()), *body.init]
+        if params or setup:
             shown = [
                 "self",
                 *(["*"] if params else []),
                 *(f"{n}: {t} = {v}" if v is not None else f"{n}: {t}" for n, t, v in params),
             ]
             lines += wrap(f"    def __init__({', '.join(shown)}) -> None:")
-            for text in early:
-                lines += wrap(f"        {text}")
-            lines.append(f"        super().__init__({given})")
+            lines.append("        super().__init__()")
             for text in setup:
                 lines += wrap(f"        {text}")
             lines.append("")
@@ -725,14 +731,6 @@ class TorchEmitter(Emitter):
                 assert isinstance(method, TorchBody)
                 lines += ["", *self._forward(other, method)]
         return "\n".join(lines)
-
-    def _ancestors(self, plan: Plan) -> set[str]:
-        body = self.bodies[plan.key]
-        assert isinstance(body, TorchBody)
-        found: set[str] = set()
-        for base, _ in body.bases.values():
-            found |= {base.name} | self._ancestors(base)
-        return found
 
     def _parameters(self, plan: Plan, body: TorchBody) -> list[tuple[str, str, str | None]]:
         found: list[tuple[str, str, str | None]] = []

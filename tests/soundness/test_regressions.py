@@ -90,6 +90,26 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "    x = f[seq, past](x, x[seq as past], mask = past <= seq)\n    return f[seq, past](x, x[seq as past])\n}\n",
         {"x": (4, 8)},
     ),
+    # The first pass makes `x` of what has no batch yet, though the later ones do not.
+    "carried crosswise, once": (
+        "width t\ndepth d = 2\n"
+        "model net(x: [d], y: [t, d]) -> (one: [d], two: [d], none: [d]) {\n    v = sin(d)\n    a = x\n    b = x\n"
+        "    repeat.r 1 {\n        u = tanh(v)\n        w = tanh(v + mean[t](y))\n        x = u\n        v = w\n    }\n"
+        "    v = sin(d)\n"
+        "    repeat.s 2 {\n        u = tanh(v)\n        w = tanh(v + mean[t](y))\n        a = u\n        v = w\n    }\n"
+        "    v = sin(d)\n"
+        "    repeat.z 0 {\n        u = tanh(v)\n        w = tanh(v + mean[t](y))\n        b = u\n        v = w\n    }\n"
+        "    return x, a, b\n}\n",
+        {"x": (2,), "y": (3, 2)},
+    ),
+    # Of one call only the state has the batch, of the other only the items.
+    "a scan whose calls have the batch in different arguments": (
+        "width p = 3\n"
+        "block cell(h: [], x: []) -> (h: []) {\n    return tanh(h + x)\n}\n"
+        "block run(h: [], x: [p]) -> [p] {\n    return scan[p] cell(h = h, x = x)\n}\n"
+        "model net(x: [p], y: []) -> (a: [p], b: [p]) {\n    return run(0.5 * sum[p](sin(p)), x), run(y, cos(p))\n}\n",
+        {"x": (3,), "y": ()},
+    ),
     "a share with other consts": (
         "width t\ndepth d = 3\n"
         "block deeper[c: const](x: [d]) -> [d] {\n    return linear.out[d -> d](x * c, bias = false) / c\n}\n"

@@ -1,0 +1,121 @@
+"""Models that call models (D11): their weights stand side by side, and nothing else of them meets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import attnc
+from tests.decode.steps import check_steps
+
+HEAD = "width t\ndepth d = 2, e = 4\nconst n = 2\n"
+CALLERS = {
+    "parts without weights of one name": (
+        "model a(x: [d]) -> [d] {\n    x = linear.p[d -> d](x)\n    repeat.r 3 { x = tanh(x) }\n    return x\n}\n"
+        "model b(x: [d]) -> [d] {\n    x = linear.q[d -> d](x)\n    repeat.r 2 { x = 1 / (2 + sin(x)) }\n"
+        "    return x\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> [t, d] {\n    repeat.r 2 { x = cos(x) }\n    return a(x) + b(x)\n}\n",
+        ["p", "q"],
+    ),
+    "another size for one of them": (
+        "model a(x: [t, d]) -> [t, d] {\n    return linear.p[d -> d](x) * |d|\n}\n"
+        "model b(x: [t, d]) -> [t, d] {\n    return linear.q[d -> d](x) * |d|\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> (u: [t, d], v: [t, e]) {\n    return a(x), b[d = e](y)\n}\n",
+        ["p", "q"],
+    ),
+    "two sizes for one without weights": (
+        "model a(x: [t, d]) -> [t, d] {\n    repeat.r 2 { x = softmax[d](x) * |d| }\n    return x\n}\n"
+        "block f(x: [t, d]) -> [t, d] {\n    repeat.r 2 { x = cos(a(x)) }\n    return linear.p[d -> d](x)\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> (u: [t, d], v: [t, e]) {\n    return f(a(x)), a[d = e](y)\n}\n",
+        ["f.p"],
+    ),
+    "calls that differ": (
+        "model a(x: [d], s: [] = 0.5) -> [d] {\n    x = linear.p[d -> d](x)\n    v = tanh(s)\n"
+        "    repeat.r n {\n        s = tanh(v)\n        x = sin(x) * n\n    }\n"
+        "    if n > 2 { x = cos(x) * n }\n    return x * s\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> (u: [t, d], v: [t, d, e]) {\n    return a(x), a[n = n + 1](x, y)\n}\n",
+        ["p"],
+    ),
+    "one without weights called unlike": (
+        "model a(x: [d], s: [] = 0.5) -> [d] {\n    v = tanh(s)\n    repeat.r 3 { s = tanh(v) }\n    return x * s\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> (u: [t, d], v: [t, d, e]) {\n    return a(x), a(x, y)\n}\n",
+        [],
+    ),
+    "one called by two others": (
+        "model inner(x: [d]) -> [d] {\n    repeat.r 2 { x = tanh(x) }\n    return linear.p[d -> d](x)\n}\n"
+        "model a(x: [d]) -> [d] {\n    depth h = d * 3\n    repeat.r 2 { x = cos(x) }\n"
+        "    return inner(linear.q[h -> d](linear.u[d -> h](x)) * |h|)\n}\n"
+        "model b(x: [d]) -> (c: [d], f: [e]) {\n    repeat.r 2 { x = sin(x) }\n    param P: [d, e] ~ normal(0.5)\n"
+        "    return inner(linear.v[d -> d](x)), dot[d](P, x)\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> (u: [t, d], v: [t, e]) {\n    c, f = b(a(inner(x)))\n"
+        "    return c, f * y\n}\n",
+        ["p", "q", "u", "v", "P"],
+    ),
+    "a count that the call works out": (
+        "model a(x: [d]) -> [d] {\n    repeat.deep n { x = linear.p[d -> d](x) * n }\n    return x\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> (u: [t, d], v: [t, e]) {\n    repeat.z n { x = linear.o[d -> d](x) * n }\n"
+        "    return a[n = n * 2 + 1](x), y\n}\n",
+        [f"deep.{i}.p" for i in range(5)] + [f"z.{i}.o" for i in range(2)],
+    ),
+    "names that a module has": (
+        "model step(x: [d]) -> [d] {\n    return linear.p[d -> d](x)\n}\n"
+        "model eval(x: [d]) -> [d] {\n    return step(linear.q[d -> d](x))\n}\n"
+        "model eval_2(x: [d]) -> [d] {\n    return eval(x) * 2\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> [t, d] {\n    return linear.o[d -> d](eval_2(tanh(step(x))))\n}\n",
+        ["p", "q", "o"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CALLERS)
+def test_the_backends_agree(case: str) -> None:
+    text, learn = CALLERS[case]
+    model = attnc.loads(HEAD + text).model("net")
+    module = model.torch(seed=1, dtype=torch.float64).eval()
+    assert {path.rsplit(".", 1)[0] if "P" not in path else path for path in model.weights} == set(learn)
+    assert set(module.state_dict()) == set(model.weights)
+    draw = np.random.default_rng(0)
+    x, y = draw.normal(size=(5, 3, 2)), draw.normal(size=(5, 3, 4))
+    found = module(torch.as_tensor(x), torch.as_tensor(y))
+    meant = model.numpy(seed=1, dtype=np.float64)(x, y)
+    for got, want in zip(*((r if isinstance(r, tuple) else (r,)) for r in (found, meant)), strict=True):
+        np.testing.assert_allclose(got.detach().numpy(), want, rtol=1e-10, atol=1e-12)
+
+
+def test_each_has_its_own_repeat() -> None:
+    """Of both only the last was run, in silence: they were one attribute of one object."""
+    model = attnc.loads(HEAD + CALLERS["parts without weights of one name"][0]).model("net")
+    weights = {"p.weight": np.eye(2), "p.bias": np.zeros(2), "q.weight": np.eye(2) * 2, "q.bias": np.ones(2)}
+    x = np.random.default_rng(0).normal(size=(3, 2))
+    at = np.cos(np.cos(x))
+    other = 1 / (2 + np.sin(1 / (2 + np.sin(2 * at + 1))))
+    module = model.torch(weights=weights, dtype=torch.float64).eval()
+    with torch.no_grad():
+        found = module(torch.as_tensor(x), torch.zeros(3, 4, dtype=torch.float64)).numpy()
+    np.testing.assert_allclose(found, np.tanh(np.tanh(np.tanh(at))) + other, rtol=1e-12)
+
+
+def test_sizes_may_be_given_when_it_is_built() -> None:
+    """A model that called two others took no sizes."""
+    text = CALLERS["another size for one of them"][0]
+    space: dict[str, object] = {}
+    exec(compile(attnc.loads(HEAD + text).model("net").source("torch"), "<net>", "exec"), space)
+    net = space["Net"](d=3, e=5)  # type: ignore[operator]
+    u, v = net(torch.ones(2, 3), torch.ones(2, 5))
+    assert (u.shape, v.shape) == ((2, 3), (2, 5))
+
+
+def test_steps_of_called_models() -> None:
+    text = (
+        "use std.attention: multihead, model, heads\nwidth seq\nwidth past like seq\n"
+        "depth model = 8, heads = 2\nconst layers = 2\n"
+        "model body(x: [seq, model]) -> [seq, model] causal seq {\n    repeat layers {\n"
+        "        x = x + multihead[seq, past](x, x[seq as past], mask = past <= seq)\n    }\n"
+        "    repeat.r 2 { x = tanh(x) }\n    return x\n}\n"
+        "model soft(x: [seq, model]) -> [seq, model] causal seq {\n"
+        "    repeat.r 2 { x = cos(x) + cumsum[seq](x) }\n    return x\n}\n"
+        "model net(x: [seq, model]) -> [seq, model] causal seq {\n    repeat.r 2 { x = sin(x) }\n"
+        "    x = body(soft(x))\n    return linear.out[model -> model](body(x))\n}\n"
+    )
+    check_steps(attnc.loads(text).model("net"), seeds=(0, 2), dtypes=("float64",))
