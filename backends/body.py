@@ -127,11 +127,10 @@ class Body(Calls):
     def _parameter(self, node: Node, weight: Weight, out: Value) -> None:
         text = self.parameter(weight)
         axes = tuple(axis for dim in weight.dims for axis in dim)
-        step = self.graph.stepped is not None and self.graph.stepped.method == "step"
-        slices = [
-            f":{self.extent(axis).text}" if axis.bound is not None and axis.extent is None and not step else ":"
-            for axis in axes
-        ]  # a step takes the rows that it wants (steps.slice_)
+        stepped = self.graph.stepped
+        times = stepped.times if stepped is not None else frozenset()  # of them a step takes what it wants (slice_)
+        cut = [axis for axis in axes if axis.bound is not None and axis.extent is None and axis.family not in times]
+        slices = [f":{self.extent(axis).text}" if axis in cut else ":" for axis in axes]
         while slices and slices[-1] == ":":
             slices.pop()
         if slices:

@@ -44,6 +44,7 @@ class Calls(Layout):
         arrays = [val for val in vals if not val.number]
         any_lead = any(val.lead != NONE for val in arrays)
         lifted = self.program.lifted(graph)
+        keeps = bool(self.program.lifts(self.graph, node))  # what it keeps has all dimensions, whichever call made it
         prepared = []
         for place, (item, val) in enumerate(zip(graph.inputs, vals, strict=True)):
             state = plan.inputs[place]
@@ -58,9 +59,9 @@ class Calls(Layout):
             if kind == "real":
                 val = self.real(val, table)
             idle = [axis for axis in val.axes if axis not in (*formal, *spread) and axis not in val.thin]
-            val = self._first(val, idle)
+            val = self.first(val, idle)
             whole = (val.lead == FULL or not any_lead) and all(val.has(axis) for axis in spread)
-            bare = val.lead == NONE and not any(axis in val.axes for axis in spread)
+            bare = val.lead == NONE and not any(axis in val.axes for axis in spread) and not keeps
             lead = NONE if bare else FULL if whole else SOME
             val = self.align(val, formal if bare else (*spread, *formal))
             state.lead = lead if state.lead is None or state.lead == lead else SOME
@@ -74,6 +75,9 @@ class Calls(Layout):
 
     def _spread(self, node: Call, to_caller: Mapping[Axis, Axis]) -> tuple[Axis, ...]:
         """The axes over which the call lifts, as the arguments have them: dimensions that no formal asks for."""
+        lifts = self.program.lifts(self.graph, node)
+        if lifts:
+            return lifts
         found: dict[Axis, None] = {}
         for item, arg in zip(node.graph.inputs, node.args, strict=True):
             formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in node.graph.lifted}
@@ -162,7 +166,8 @@ class Calls(Layout):
         outs = []
         for state, out in zip(plan.outputs, node.outs, strict=True):
             assert state is not None
-            outs.append(self._result(state, out, vals, own_axes, to_caller, spread))
+            keeps = bool(self.program.lifts(self.graph, node))
+            outs.append(self._result(state, out, vals, own_axes, to_caller, spread, keeps))
         self._bind_call(node, text, outs)
 
     def _result(
@@ -173,24 +178,28 @@ class Calls(Layout):
         own: Mapping[Axis, Axis],
         to_caller: Mapping[Axis, Axis],
         spread: Sequence[Axis],
+        keeps: bool,
     ) -> Val:
+        """keeps: it may come from the cache, where it has all that the call lifts over."""
         fed = [vals[place] for place in places(state.needs) if not vals[place].number]
         needs = needed(vals[place].needs for place in places(state.needs))
         names = frozenset[str]().union(*(val.names for val in vals))
         if state.number is not None:
             return Val(Code(""), number=True, kind=kind_of(out), table=True, needs=needs, names=names)
         lifted = tuple(spread) if any(set(val.axes) & set(spread) for val in fed) else ()
+        if keeps and state.lead != NONE:
+            lifted = tuple(spread)
 
         def rename(axis: Axis) -> Axis:
             return to_caller.get(own[axis], own[axis])
 
-        thin = {rename(axis) for axis in state.thin} | {a for a in lifted if not any(val.has(a) for val in fed)}
+        thin = {rename(axis) for axis in state.thin} | {a for a in lifted if keeps or not any(v.has(a) for v in fed)}
         bounds = ANY
         if isinstance(out.type.element, IndexInto) and state.in_range:
             bounds = self.bounds.positions(out.type.element.axis)
         axes = (*lifted, *(rename(axis) for axis in state.axes))
         lead = join_leads(val.lead for val in fed)
-        if lead == NONE and state.lead != NONE and not lifted:  # it comes from the cache
+        if lead == NONE and state.lead != NONE and (keeps or not lifted):  # it comes from the cache
             lead = SOME
         return Val(
             Code(""), axes, frozenset(thin), lead,
@@ -313,14 +322,14 @@ class Calls(Layout):
         named = set(to_caller.values()) - set(graph.lifted)
         for place, (arg, formal) in enumerate(zip(node.args, formals, strict=True)):
             unlike = named & arg.type.thin - {*formal, axis, *vals[place].thin}
-            vals[place] = self._first(vals[place], [a for a in vals[place].axes if a in unlike])
+            vals[place] = self.first(vals[place], [a for a in vals[place].axes if a in unlike])
         spread: dict[Axis, None] = {}
         for val, formal in zip(vals, formals, strict=True):
             known = {*formal, axis, *(set(to_caller.values()) & val.thin - frozenset(graph.lifted))}
             spread.update(dict.fromkeys(a for a in val.axes if a not in known))
         read = [out for out in node.outs if self.reads_left(out) or out.id in self.plan.captured]
         idle = [a for a in spread if not any(a in out.type.axes for out in read)]  # nothing that is read has these
-        vals = [self._first(val, [a for a in idle if a in val.axes]) for val in vals]
+        vals = [self.first(val, [a for a in idle if a in val.axes]) for val in vals]
         spread = {a: None for a in spread if a not in idle}
         self.spreads[self.place] = tuple(spread)
         any_lead = any(val.lead != NONE for val in vals if not val.number)
@@ -441,7 +450,7 @@ class Calls(Layout):
             if out.id in self.plan.captured:
                 self.record(out, bound)
 
-    def _first(self, x: Val, axes: list[Axis]) -> Val:
+    def first(self, x: Val, axes: list[Axis]) -> Val:
         """The first item along these axes, or zeros where there is none: for what does not hang on it."""
         for axis in axes:
             place = x.axes.index(axis) - len(x.axes)

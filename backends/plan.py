@@ -27,6 +27,7 @@ from ..compiler.graph import (
     Role,
     Scalar,
     Scan,
+    Stepped,
     Value,
     Weight,
     children,
@@ -154,6 +155,36 @@ def _parts(graphs: Iterable[Graph]) -> frozenset[str]:
                 found.add((name or "").partition(".")[0])
             left += children(node)
     return frozenset(found)
+
+
+def _site(graph: Graph, called: Stepped) -> tuple[int, str]:
+    """Where a block stands that is called in decoding: what it is a part of, and what it is called there."""
+    origin = None if graph.stepped is None else graph.stepped.origin
+    return id(graph if origin is None else origin), called.segment
+
+
+def _lifts(steps: Iterable[Graph]) -> dict[tuple[int, str], tuple[Axis, ...]]:
+    """What calls lift over, of blocks that are both prepared and stepped: what they keep has all these dimensions."""
+    found: dict[tuple[int, str], dict[Axis, None]] = {}
+    methods: dict[tuple[int, str], set[str]] = {}
+    left, seen = [(graph, frozenset(graph.lifted)) for graph in steps], set[int]()
+    while left:
+        graph, around = left.pop(0)
+        if id(graph) in seen:
+            continue
+        seen.add(id(graph))
+        for node in graph.nodes:
+            within = around if isinstance(node, Repeat) else frozenset()
+            left += [(child, within | frozenset(child.lifted)) for child in children(node)]
+            if not isinstance(node, Call) or node.graph.stepped is None:
+                continue
+            site, given = _site(graph, node.graph.stepped), dict(node.axes)
+            methods.setdefault(site, set()).add(node.graph.stepped.method)
+            for item, arg in zip(node.graph.inputs, node.args, strict=True):
+                formal = {given.get(axis, axis) for axis in item.value.type.axes if axis not in node.graph.lifted}
+                formal |= around  # which are leading dimensions where the call stands
+                found.setdefault(site, {}).update(dict.fromkeys(a for a in arg.type.axes if a not in formal))
+    return {site: tuple(axes) for site, axes in found.items() if len(methods[site]) > 1}
 
 
 @dataclass(eq=False, slots=True)
@@ -354,6 +385,7 @@ class Program:
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
         self.homes = Homes(root, steps)
         self._parts = _parts((root, *steps))
+        self._lifts = _lifts(steps)
         self._visit(root, frozenset(), "")
         self.forward = tuple(self.plans)
         for graph in steps:
@@ -394,6 +426,11 @@ class Program:
     def lifted(self, graph: Graph) -> frozenset[Axis]:
         """The axes over which a body is lifted where it stands: one class may serve bodies that lift over others."""
         return self._lifted[id(graph)]
+
+    def lifts(self, graph: Graph, node: Node) -> tuple[Axis, ...]:
+        """The axes over which `prepare` and the steps of a block lift where it is called, in one order for both."""
+        stepped = node.graph.stepped if isinstance(node, Call) else None
+        return () if stepped is None else self._lifts.get(_site(graph, stepped), ())
 
     def canonical(self, graph: Graph, value: int) -> int:
         """The number of a value that all instances of a class agree on."""
@@ -520,7 +557,7 @@ class Program:
         for item in graph.inputs:
             parts.append((item.name, canon.new(item.value), canon.core(item.value.type.axes), repr(item.default)))
         for node in graph.nodes:
-            parts.append(self._node(canon, node))
+            parts.append(self._node(canon, graph, node))
         for output in graph.outputs:
             if graph.kind == "op":  # made in Python
                 parts.append(canon.new(output.value))
@@ -539,10 +576,11 @@ class Program:
             parts += [origin.key, method, [canon.axes.get(axis) for axis in origin.axes]]
         if graph.stepped is not None and (origin is not None or graph.stepped.origin is None):
             parts += [(canon.axes[a], canon.static(keep)) for a, keep in graph.stepped.spans if a in canon.axes]
+            parts.append([number for axis, number in canon.axes.items() if axis.family in graph.stepped.times])
         key = hashlib.sha256(repr(parts).encode()).hexdigest()
         return _Form(key, tuple(canon.axes), tuple(canon.consts), canon.values)
 
-    def _node(self, canon: _Canon, node: Node) -> object:
+    def _node(self, canon: _Canon, graph: Graph, node: Node) -> object:
         match node:
             case Constant():
                 return ("constant", canon.static(node.value), canon.new(node.out))
@@ -570,10 +608,11 @@ class Program:
                 order = {const: number for number, const in enumerate(form.consts)}
                 scan = (canon.axis(node.axis), node.steps, node.states) if isinstance(node, Scan) else ()
                 segment = node.graph.stepped.segment if node.graph.stepped else ""
+                lifts = [canon.axes.get(axis) for axis in self.lifts(graph, node)]
                 return (
                     "call",
                     scan,
-                    segment,
+                    (segment, lifts),
                     form.key,
                     node.name,
                     tuple(canon.value(v) for v in node.args),

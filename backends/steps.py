@@ -63,7 +63,7 @@ def remember(body: Body, node: Apply, vals: list[Val]) -> Val:
 def store(body: Body, node: Apply, vals: list[Val]) -> None:
     x = _plain(body, node, vals[0])
     axes = body.core(node.out.type.axes)
-    x = body.full(x, axes)
+    x = body.full(body.first(x, [axis for axis in x.axes if axis not in axes]), axes)
     body.file.kept[_home(body), node.name or ""] = Kept(tuple(axes.index(a) for a in x.axes), x.lead)
     body.line(f'cache.store("{node.name}", {x.text}{_own(x, len(x.axes))})', body.shown(x.axes))
 

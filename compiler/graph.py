@@ -283,6 +283,7 @@ class Stepped:
     whole:   an axis as long as all items so far.
     spans:   axes that reach back from the newest item, each with how many items before the new ones it has.
     tail:    the axis of the new items that are wanted of a model's result.
+    times:   families of axes that stood for all items before there were steps; weights along them still have these.
     variant: it is one of several bodies of a repeat, whose steps are called alike.
     """
 
@@ -294,6 +295,7 @@ class Stepped:
     spans: tuple[tuple[Axis, Static], ...] = ()
     tail: Axis | None = None
     variant: bool = False
+    times: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

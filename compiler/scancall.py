@@ -202,7 +202,8 @@ class ScanCall(BlockCall):
         for wire, output in zip(instance.results, graph.outputs, strict=True):
             assert wire is not None
             lifted = tuple(a for a in wire.type.axes if a in graph.lifted)
-            type = self._outward(replace(wire.type, axes=(*lifted, *output.axes)))
+            axes = (*lifted, *output.axes)
+            type = self._outward(Type(wire.type.element, axes, wire.type.thin & set(axes)))
             assert type is not None  # and no value of the body has the axis: it was given items
             here = len(lifted)
             type = Type(type.element, (*type.axes[:here], axis, *type.axes[here:]), type.thin)

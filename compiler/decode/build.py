@@ -225,8 +225,9 @@ class Step:
             if keep is not None:
                 spans.append((new, keep))
         stepped = Stepped(
-            "step", site.origin, site.name, self.axes.new, self.axes.whole, tuple(spans), variant=several(site)
-        )
+            "step", site.origin, site.name, self.axes.new, self.axes.whole, tuple(spans), variant=several(site),
+            times=frozenset(site.families),
+        )  # fmt: skip
         axes: dict[Axis, None] = {}
         for axis in graph.axes:  # what stands for one of them stands in its place
             stand = [new for (home, old, _), new in self.axes.made.items() if home is site and old == axis]
