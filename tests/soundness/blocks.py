@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from . import named
 from .named import Arr, number, pointwise
 from .ops import ROWS, binary, bounded, copies, row
-from .program import DATA, TABLE, WEIGHT, Axis, Env, Formal, Generic, Result, Stmt, Unit, Uses, Val
+from .program import DATA, TABLE, WEIGHT, Axis, Env, Formal, Generic, Number, Result, Stmt, Unit, Uses, Val
 from .scope import Draft, Gen, Scope
 
 # -- small statements ------------------------------------------------------------------------------------------------
@@ -55,9 +55,8 @@ def expect(s: Scope) -> Val | None:
 @row("rebind", 2)
 def rebind(s: Scope) -> Val | None:
     """`x = f(x)`: the name stands for the new value from here on."""
-    here = {name for stmt in s.stmts for name in re.findall(r"^(\w+)(?::.*)? = ", stmt.head)}
     kept = {promised.text for promised, _ in s.gen.promised}
-    val = s.find(lambda val: val.element == "real" and val.text in here - kept)
+    val = s.find(lambda val: val.element == "real" and val.text in bound_here(s) - kept)
     if val is None or val in s.loose:
         return None
     s.flush()
@@ -66,19 +65,23 @@ def rebind(s: Scope) -> Val | None:
     return s.bind(s.function("tanh", val, 1), val.text)
 
 
+def bound_here(s: Scope) -> set[str]:
+    """Names that may be bound again here: those of this body, not those around it."""
+    return s.carried | {name for stmt in s.stmts for name in re.findall(r"^(\w+)(?::.*)? = ", stmt.head)}
+
+
 def _nothing(env: Env, stmt: Stmt) -> None:
     pass
 
 
-def constant(s: Scope, name: str, value: float) -> Val:
-    """A const, or the number of a pass."""
-    return Val(
-        name,
-        (),
-        lambda env: number(env.consts.get(name, s.gen.consts.get(name, value))),
-        "int" if isinstance(value, int) else "real",
-        big=4,
-    )
+def valued(s: Scope, env: Env, name: str) -> float:
+    """A const of the file or of the block, or the number of a pass."""
+    return env.consts[name] if name in env.consts else s.gen.consts[name]
+
+
+def constant(s: Scope, name: str) -> Val:
+    kind = "int" if isinstance(s.consts[name], int) else "real"
+    return Val(name, (), lambda env: number(valued(s, env, name)), kind, big=4)
 
 
 @row("const", 2)
@@ -87,46 +90,75 @@ def const(s: Scope) -> Val | None:
     if x is None or not s.consts:
         return None
     name = s.pick(sorted(s.consts))
-    return binary(s, "*", x, constant(s, name, s.consts[name]), x.big * 4)
+    return binary(s, "*", x, constant(s, name), x.big * 4)
 
 
 # -- repeats and ifs -------------------------------------------------------------------------------------------------
 
 
-def inside(s: Scope) -> Scope:
-    """A scope for the body of a repeat or a branch."""
-    return replace(s, vals=list(s.vals), stmts=[], loose=[], names=set(), consts=dict(s.consts), outer=s)
+RARER = {"call": 16, "scan": 6, "share": 7, "repeat": 10, "if": 6}  # weights within repeats and branches
+
+
+def inside(s: Scope, names: set[str], carried: frozenset[str] = frozenset(), shared: bool = False) -> Scope:
+    """A scope for the body of a repeat or a branch. names: of the weights there. carried: what may be bound anew.
+
+    In a shared repeat all passes are alike: none may hang on the number of a pass around it.
+    """
+    return replace(
+        s, vals=list(s.vals), stmts=[], loose=[], names=names, consts=dict(s.consts), outer=s, carried=carried,
+        deciding={} if shared else dict(s.deciding), nested=s.nested + 1,
+    )  # fmt: skip
 
 
 def fill(s: Scope, rows: int) -> None:
     """So many statements."""
-    names = list(ROWS)
-    weights = [
-        0 if name in ("call", "scan", "repeat", "if", "share", "rebind", "std") and s.outer else ROWS[name][0]
-        for name in names
-    ]
-    for name in s.gen.rng.choices(names, weights, k=rows):
+    weights = [RARER.get(name, weight) if s.outer else weight for name, (weight, _) in ROWS.items()]
+    for name in s.gen.rng.choices(list(ROWS), weights, k=rows):
+        if s.nested >= 2 and name in ("repeat", "if"):
+            continue
         val = ROWS[name][1](s)
         if val is None or any(val is other for other in s.vals):
             continue
-        if s.chance(0.3) and not s.outer:
+        if s.chance(0.3):
             s.loose.append(val)
         else:
             s.bind(val)
     s.flush()
 
 
-@row("repeat", 4)
+def decider(s: Scope) -> str | None:
+    """A const that may decide what is computed, rather the number of a pass."""
+    turns = [name for name, of_a_pass in s.deciding.items() if of_a_pass]
+    return s.pick(turns if turns and s.chance(0.7) else list(s.deciding)) if s.deciding else None
+
+
+def number_of(s: Scope) -> tuple[str, Callable[[Env], int]]:
+    """A small number that decides what is computed: written out, a const, or hanging on the number of a pass."""
+    name = decider(s) if s.chance(0.75) else None
+    if name is None:
+        size = s.pick([0, 1, 1, 2, 2] if s.outer else [0, 1, 2, 2, 3, 3])
+        return str(size), lambda env: size
+    more = s.pick([0, 0, 1])
+    if s.deciding[name]:
+        s.tag("decided by the number of a pass")
+    elif name != "layers":
+        s.tag("decided by a const of the block")
+    return f"{name} + {more}" if more else name, lambda env: int(valued(s, env, name)) + more
+
+
+@row("repeat", 12)
 def repeat(s: Scope) -> Val | None:
     s.flush()
     kept = {promised.text for promised, _ in s.gen.promised}
     known = [val for val in s.vals if val.element == "real" and val.text.isidentifier() and val.text not in kept]
+    if s.outer:
+        known = [val for val in known if val.text in bound_here(s)]
     starts = s.some([val for val in known if sum(other.text == val.text for other in s.vals) == 1], 1, 2)
     if not starts:
         return None
-    body = inside(s)
+    shared = s.chance(0.4)
+    body = inside(s, set(), frozenset(start.text for start in starts), shared)
     ids = [next(s.gen.ids) for _ in starts]
-    carried = []
     for start, id in zip(starts, ids, strict=True):
         body.vals = [val for val in body.vals if val.text != start.text]
         role = max(start.role, DATA) if start.deps or s.model else start.role
@@ -135,35 +167,40 @@ def repeat(s: Scope) -> Val | None:
         )
         for axis in start.axes:
             s.require(start, axis)
-        carried.append(body.variable(val, start.text, id))
+        body.variable(val, start.text, id)
+    count, passes = number_of(s)
     index = ""
-    if s.chance(0.5):
+    if s.chance(0.65):
         index = s.gen.fresh("i")
-        body.consts[index] = 0
         body.consts = {index: 0, **body.consts}
+        if not shared:
+            body.deciding[index] = True
     fill(body, s.gen.rng.randint(1, 4))
-    by_turns = s.chance(0.5)  # a shared repeat with one, the backends refuse
-    if by_turns:
-        made = branch(body)
-        if made is not None:
-            body.vals.append(made) if made not in body.vals else None
+    # they may stand for other values by now
+    carried = [next(val for val in body.vals if val.text == start.text) for start in starts]
     ends = []
     for start, inner in zip(starts, carried, strict=True):
-        other = body.find(lambda val, inner=inner: val.element == "real" and bool(val.uses - inner.uses)) or inner
-        shaped = body.coerce(other, start.axes)
-        if shaped is None:
+        new: Val | None = body.find(lambda val, inner=inner: val.element == "real" and bool(val.uses - inner.uses))
+        new = body.coerce(new or inner, start.axes)
+        if new is not None and s.chance(0.85):
+            pair = body.together([inner, new])
+            new = None if pair is None else binary(body, "+", pair[0], pair[1], 3)
+        else:
+            s.tag("nothing carried") if new is not None else None
+        if new is None:
             return None
-        pair = body.together([inner, shaped])
-        if pair is None:
-            return None
-        new = body.function("tanh", binary(body, "+", pair[0], pair[1], 3), 1)
+        new = body.function("tanh", new, 1)
         if set(new.axes) != set(start.axes) or new.role > inner.role:
             return None
         deps = {dep for dep in new.deps if not dep.startswith("carry:")}
-        if not s.model and not deps <= start.deps:
+        if not s.model and deps != start.deps:
             return None
+        new = replace(new, role=inner.role)
         ends.append(body.bind(new))
         body.stmts[-1] = replace(body.stmts[-1], needed=True)
+    if len(ends) == 2 and set(ends[0].axes) == set(ends[1].axes) and ends[0].role == ends[1].role and s.chance(0.4):
+        ends.reverse()
+        s.tag("carried crosswise")
     finals = []
     for start, new in zip(starts, ends, strict=True):
         for axis in new.axes:
@@ -173,53 +210,81 @@ def repeat(s: Scope) -> Val | None:
         finals.append(final)
     if not s.model and len({start.deps for start in starts}) > 1:
         return None
-    layers = s.pick([1, 2, 3])
-    shared = s.chance(0.4) and not by_turns
     label = s.gen.fresh("rep")
-    count = str(layers)
-    const_named = "layers" in s.consts and s.chance(0.5)
-    if const_named:
-        layers, count = int(s.consts["layers"]), "layers"
-        label = "layers" if "layers" not in s.names and s.chance(0.7) else label
+    if count == "layers" and "layers" not in s.names and s.chance(0.7):
+        label = "layers"
     path = label
     learns = any("weights" in stmt.makes for stmt in body.stmts)
-    if not learns and layers != 2 and s.names:
+    if not learns and s.chance(0.7) and s.names:
         label = max(s.names)  # what has no weights may be named as something else is
     shown = "" if label == "layers" == count else f".{label}"
     s.names.add(label)
     where = f"{index} in " if index else ""
     head = f"repeat{shown} {where}{count}{' shared' if shared else ''}"
-    for name, given in {"repeat": True, "repeat shared": shared, "repeat with an index": bool(index)}.items():
+    for name, given in {
+        "repeat": True, "repeat shared": shared, "repeat with an index": bool(index), "repeat of no pass": count == "0",
+        "repeat in a repeat": s.nested,
+    }.items():  # fmt: skip
         s.tag(name) if given else None
     outs = [next(s.gen.ids) for _ in starts]
 
     def run(env: Env, stmt: Stmt) -> None:
         state = [start.run(env) for start in starts]
         assert stmt.body is not None
-        for turn in range(layers):
+        number = passes(env)
+        for turn in range(number or shared):  # one set of weights is there also where nothing passes
             path_ = f"{env.path}{path}." if shared else f"{env.path}{path}.{turn}."
             here = replace(env, path=path_, consts={**env.consts, **({index: turn} if index else {})})
             here.values.update(zip(ids, state, strict=True))
             for inner in stmt.body:
                 inner.run(here, inner)
-            state = [final.run(here) for final in finals]
+            state = [final.run(here) for final in finals] if number else state
         env.values.update(zip(outs, state, strict=True))
 
     makes: Uses = frozenset({*outs, *ids, *({"weights"} if learns else ())})
     uses = frozenset().union(*(start.uses for start in starts))
     s.stmts.append(Stmt(head, uses, makes, run, tuple(body.stmts)))
-    kept = all(end.reach is not None and start.reach is not None and end.reach <= start.reach
-               for start, end in zip(starts, ends, strict=True))  # fmt: skip
+    s.draft.learns = s.draft.learns or learns
+    kept_all = all(end.reach is not None and start.reach is not None and end.reach <= start.reach
+                   for start, end in zip(starts, ends, strict=True))  # fmt: skip
     for start, end, id in zip(starts, ends, outs, strict=True):
         s.vals = [val for val in s.vals if val.text != start.text]
         val = replace(end, deps=frozenset(d for d in end.deps if not d.startswith("carry:")) | start.deps, role=DATA,
-                      mark=frozenset(), reach=start.reach if kept else None)  # fmt: skip
+                      mark=frozenset(), reach=start.reach if kept_all else None)  # fmt: skip
         s.variable(val, start.text, id)
     s.used -= set(outs)
     return None
 
 
-@row("if", 3)
+@row("depth of a pass", 5)
+def depth_of_a_pass(s: Scope) -> Val | None:
+    """Down to a depth whose size hangs on the number of the pass, and back."""
+    turns = sorted(name for name, of_a_pass in s.deciding.items() if of_a_pass)
+    found = s.real_with(lambda axis: axis.fixed and not axis.width) if turns else None
+    if found is None:
+        return None
+    x, axes = found
+    axis, turn, inner = s.pick(axes), s.pick(turns), s.gen.fresh("o")
+    down, up = s.gen.fresh("L"), s.gen.fresh("L")
+
+    def declare(env: Env, stmt: Stmt) -> None:
+        env.sizes[inner] = env.sizes[axis.name] + int(valued(s, env, turn))
+
+    def run(env: Env, xs: Sequence[Arr]) -> Arr:
+        around = replace(env, sizes={**env.sizes, "eaten": env.sizes[axis.name]})
+        y = named.dot(
+            [xs[0].rename({axis.name: "eaten"}), around.weight(f"{down}.weight", [[inner], ["eaten"]])], ["eaten"]
+        )
+        y = named.dot([pointwise(np.tanh, y), env.weight(f"{up}.weight", [[axis.name], [inner]])], [inner])
+        return pointwise(np.add, y, env.weight(f"{up}.bias", [[axis.name]]))
+
+    s.stmts.append(Stmt(f"depth {inner} = {axis.name} + {turn}", frozenset(), frozenset({inner}), declare, needed=True))
+    s.tag("depth of a pass")
+    text = f"linear.{up}[{inner} -> {axis.name}](tanh(linear.{down}[{axis.name} -> {inner}]({x.text}, bias = false)))"
+    return s.make(text, [x], run, axes=x.axes, acted=[axis], moved={axis: axis}, role=WEIGHT, big=3, learns=True)
+
+
+@row("if", 5)
 def branch(s: Scope) -> Val | None:
     """A static `if` that gives one value."""
     s.flush()
@@ -227,22 +292,24 @@ def branch(s: Scope) -> Val | None:
     if shape is None:
         return None
     axes = shape.axes
-    turn = next((name for name in s.consts if re.fullmatch(r"i\d+", name)), None)
     depth = next((axis for axis in s.axes if not axis.width and not axis.own), None)
-    if turn is not None and s.chance(0.8):
-        text, test = f"{turn} % 2 == 0", lambda env: int(env.consts[turn]) % 2 == 0
-        s.tag("static if on the index")
-    elif "layers" in s.consts and s.chance(0.5):
-        text, test = "layers > 1", lambda env: s.gen.consts["layers"] > 1
+    name = decider(s) if s.chance(0.8) else None
+    if name is not None:
+        form, holds = s.pick([
+            ("{} % 2 == 0", lambda value: value % 2 == 0), ("{} > 1", lambda value: value > 1),
+            ("{} == 0", lambda value: value == 0),
+        ])  # fmt: skip
+        text, test = form.format(name), lambda env: holds(valued(s, env, name))
+        s.tag("static if on the index") if s.deciding[name] else None
     elif depth is not None:
         text, test = f"|{depth.name}| == 2", lambda env: env.sizes[depth.name] == 2
         s.pin(depth)
     else:
         return None
-    name, id = s.gen.fresh("v"), next(s.gen.ids)
-    ends, bodies = [], []
-    for _ in range(2):
-        body = inside(s)
+    made, id = s.gen.fresh("v"), next(s.gen.ids)
+    ends, bodies, names = [], [], [set(s.names), set(s.names)]
+    for place in range(2):
+        body = inside(s, names[place])
         fill(body, s.gen.rng.randint(0, 2))
         other = body.find(lambda val: val.element == "real" and s.fits({*val.axes, *axes})) or shape
         shaped = body.coerce(other, axes)
@@ -250,7 +317,7 @@ def branch(s: Scope) -> Val | None:
             return None
         for axis in shaped.axes:
             s.require(shaped, axis)
-        end = body.bind(body.function("tanh", shaped, 1), name)
+        end = body.bind(body.function("tanh", shaped, 1), made)
         body.stmts[-1] = replace(body.stmts[-1], needed=True)
         ends.append(end)
         bodies.append(tuple(body.stmts))
@@ -258,6 +325,7 @@ def branch(s: Scope) -> Val | None:
         return None
     if ends[0].role != ends[1].role:
         return None
+    s.names.update(*names)
 
     def run(env: Env, stmt: Stmt) -> None:
         assert stmt.body is not None and stmt.other is not None
@@ -272,17 +340,17 @@ def branch(s: Scope) -> Val | None:
     s.draft.learns = s.draft.learns or learns
     s.tag("static if")
     reach = None if ends[0].reach is None or ends[1].reach is None else ends[0].reach | ends[1].reach
-    return s.variable(replace(ends[0], reach=reach, mark=frozenset()), name, id)
+    return s.variable(replace(ends[0], reach=reach, mark=frozenset()), made, id)
 
 
 # -- blocks ----------------------------------------------------------------------------------------------------------
 
 
-def new_block(gen: Gen, cell: bool = False) -> Unit | None:
-    """A block of its own axes and perhaps some of the file's."""
+def new_block(gen: Gen, cell: bool = False, model: bool = False) -> Unit | None:
+    """A block of its own axes and perhaps some of the file's; or a model, to be called by another."""
     rng = gen.rng
     generics: list[Generic] = []
-    for _ in range(rng.randint(1, 3)):
+    for _ in range(0 if model else rng.randint(1, 3)):
         whole = rng.choice(gen.axes)
         like = next((g.axis for g in generics if g.axis.width == whole.width), None) if rng.random() < 0.4 else None
         name = gen.fresh("g")
@@ -293,9 +361,14 @@ def new_block(gen: Gen, cell: bool = False) -> Unit | None:
             default = f" = {whole.name}"
             gen.tags.add("default of a parameter")
         generics.append(Generic(axis, like, default))
-    file = list(rng.sample(gen.axes, min(len(gen.axes), rng.randint(0, 2))))
+    file = list(rng.sample(gen.axes, min(len(gen.axes), rng.randint(2, 4) if model else rng.randint(0, 2))))
     axes = [*(g.axis for g in generics), *file]
-    s = Scope(gen, axes, Draft(), generics, consts=dict(gen.consts) if rng.random() < 0.3 else {})
+    s = Scope(gen, axes, Draft(), generics, consts=dict(gen.consts) if rng.random() < 0.5 else {})
+    numbers: list[Number] = []
+    if not model and rng.random() < 0.5:
+        numbers.append(Number(gen.fresh("c"), rng.choice([None, 0, 1, 2])))
+        s.consts[numbers[0].name] = 1
+    s.deciding = {name: False for name, value in s.consts.items() if isinstance(value, int) and name != "factor"}
     for g in generics:
         if not g.axis.width and g.axis.size % 2 == 0 and g.axis.size and rng.random() < 0.3:
             half = gen.fresh("o")
@@ -352,31 +425,49 @@ def new_block(gen: Gen, cell: bool = False) -> Unit | None:
         if not cell:
             gen.tags.add("several results")
     draft = s.draft
+    keyword, name = ("model", gen.fresh("mod")) if model else ("block", gen.fresh("blk"))
     unit = Unit(
-        "block", gen.fresh("blk"), tuple(draft.formals), tuple(results), tuple(s.stmts), tuple(generics),
+        keyword, name, tuple(draft.formals), tuple(results), tuple(s.stmts), tuple(generics),
         frozenset(draft.need), frozenset(draft.must), frozenset(draft.pinned), frozenset(draft.met),
-        learns=draft.learns, doc=rng.choice(["", "What it does."]),
+        numbers=tuple(numbers), names=frozenset(s.names), learns=draft.learns, doc=rng.choice(["", "What it does."]),
     )  # fmt: skip
     text = unit.text()
-    said = re.sub(r"\b\w+ = ", "", text)  # what a call in it gives anew it does not mention
+    said = re.sub(r"\b\w+ = |^model\b", "", text, flags=re.M)  # what a call in it gives anew it does not mention
     implicit = {axis.name for axis in gen.axes if re.search(rf"\b{axis.name}\b", said)}
     for axis in reversed(gen.axes):  # what the size of one hangs on is one too
         implicit |= gen.parts(axis.name) if axis.name in implicit else set()
+    consts = {name for name in gen.consts if re.search(rf"\b{name}\b", said)}
     foreign = bool(re.search(r"\b(doubled|centred)\b", text))
     for other in gen.units:
         names = "|".join([other.name, *re.findall(rf"share (\w+) = {other.name}\b", text)])
         for brackets in re.findall(rf"\b(?:{names})(?:\.\w+)?(?:\[([^\]]*)\])?\(", text):
-            implicit |= other.implicit - set(re.findall(r"(\w+) = ", brackets))
+            given = set(re.findall(r"(\w+) = ", brackets))
+            implicit |= other.implicit - given
+            consts |= other.consts - given
             foreign = foreign or other.foreign
-    return replace(unit, implicit=frozenset(implicit), foreign=foreign)
+    if model:  # the size of every width must be had from an input
+        given = {axis.family for formal in unit.formals for axis in formal.val.axes if formal.default is None}
+        for axis in gen.axes:
+            if axis.name in implicit and not axis.fixed and not axis.derived and axis.family not in given:
+                given.add(axis.family)
+                val = Val(f"given_{axis.name}", (axis,), lambda env: number(0), role=DATA)
+                unit = replace(unit, formals=(*unit.formals, Formal(val.text, val)))
+    return replace(unit, implicit=frozenset(implicit), consts=frozenset(consts), foreign=foreign)
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A call's brackets: what each axis of the block stands for, and how that is written."""
+    """A call's brackets: what each axis of the block stands for, and its numbers; and how that is written."""
 
     actual: Mapping[str, Axis]
-    text: str
+    shown: tuple[str, ...]
+    numbers: Mapping[str, Callable[[Env], float]] = field(default_factory=dict)
+    numbers_shown: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        shown = (*self.shown, *self.numbers_shown)
+        return f"[{', '.join(shown)}]" if shown else ""
 
 
 def bind_axes(s: Scope, unit: Unit, without: Axis | None = None) -> Bound | None:
@@ -405,17 +496,16 @@ def bind_axes(s: Scope, unit: Unit, without: Axis | None = None) -> Bound | None
             ):
                 continue
             options.append(other)
-        if default is not None and default in options and s.chance(0.5):
-            actual[axis.name] = default
-            named_only = True
-            continue
+        left_out = default is not None and default in options and s.chance(0.5)
         if not options:
             return None
-        chosen = s.pick(options)
+        chosen = default if left_out and default is not None else s.pick(options)
         if any(held == chosen for held in actual.values()):
             s.tag("one axis for two parameters")
         actual[axis.name] = chosen
-        shown.append(f"{axis.name} = {chosen.name}" if named_only else chosen.name)
+        named_only = named_only or left_out
+        if not left_out:
+            shown.append(f"{axis.name} = {chosen.name}" if named_only else chosen.name)
         if axis.family in s.gen.filled:
             s.gen.filled.add(chosen.family)
     if without is not None and without in actual.values():
@@ -435,7 +525,26 @@ def bind_axes(s: Scope, unit: Unit, without: Axis | None = None) -> Bound | None
             shown.append(f"{name} = {actual[name].name}")
             s.tag("file axis rebound at a call")
     s.pin(*(axis for name, axis in actual.items() if name in unit.pinned))
-    return Bound(actual, f"[{', '.join(shown)}]" if shown else "")
+    return bind_numbers(s, unit, Bound(actual, tuple(shown)))
+
+
+def bind_numbers(s: Scope, unit: Unit, bound: Bound) -> Bound:
+    """With the values of its parameters that are numbers, and perhaps of consts of the file."""
+    numbers: dict[str, Callable[[Env], float]] = {}
+    shown = []
+    for parameter in unit.numbers:
+        if parameter.default is None or s.chance(0.7):
+            text, numbers[parameter.name] = number_of(s)
+            shown.append(f"{parameter.name} = {text}")
+            s.tag("a number for a parameter")
+        else:
+            numbers[parameter.name] = lambda env, default=parameter.default: default  # type: ignore[misc]
+    for name in sorted(unit.consts & {"layers", "factor"}):
+        if s.chance(0.7):
+            text, numbers[name] = number_of(s)
+            shown.append(f"{name} = {text}")
+            s.tag("file const rebound at a call")
+    return replace(bound, numbers=numbers, numbers_shown=tuple(shown))
 
 
 def argument(s: Scope, formal: Formal, axes: Sequence[Axis], into: Axis | None) -> Val | None:
@@ -457,9 +566,11 @@ def argument(s: Scope, formal: Formal, axes: Sequence[Axis], into: Axis | None) 
     return val or (None if into is not None and into.own else s.input(axes, kind, into))
 
 
-def enter(unit: Unit, env: Env, names: Mapping[str, str], args: Mapping[str, Arr], path: str) -> tuple[Env, list[Arr]]:
+def enter(unit: Unit, env: Env, bound: Bound, args: Mapping[str, Arr], path: str) -> list[Arr]:
     """Run a block: inside, its own axes; what lifts is marked by `^`."""
+    names = {formal: axis.name for formal, axis in bound.actual.items()}
     sizes = {**env.sizes, **{formal: env.sizes[actual] for formal, actual in names.items()}}
+    consts = {**env.consts, **{name: value(env) for name, value in bound.numbers.items()}}
     formals = {}
     for formal in unit.formals:
         if formal.name not in args:
@@ -469,27 +580,42 @@ def enter(unit: Unit, env: Env, names: Mapping[str, str], args: Mapping[str, Arr
         back = {names[axis.name]: axis.name for axis in formal.val.axes}
         arr = args[formal.name]
         formals[formal.name] = arr.rename({axis: back.get(axis, f"^{axis}") for axis in arr.axes})
-    inner = Env(sizes, env.weights, path, formals=formals)
-    results = unit.run(inner)
-    return inner, [arr.rename({a: a[1:] if a[0] == "^" else names[a] for a in arr.axes}) for arr in results]
+    results = unit.run(Env(sizes, env.weights, path, formals=formals, consts=consts))
+    return [arr.rename({a: a[1:] if a[0] == "^" else names[a] for a in arr.axes}) for arr in results]
 
 
 def call_name(s: Scope, unit: Unit) -> tuple[str, str]:
     """How it is written and the path that it adds."""
+    if unit.keyword == "model":
+        s.called.add(unit.name)
+        s.names |= unit.names
+        s.tag("a model called")
+        return unit.name, ""
+    if not unit.learns:
+        return unit.name, f"{unit.name}."
     if unit.name in s.names or s.chance(0.3):
         label = s.gen.fresh("L")
         s.names.add(label)
-        return f"{unit.name}.{label}", label
+        return f"{unit.name}.{label}", f"{label}."
     s.names.add(unit.name)
-    return unit.name, unit.name
+    return unit.name, f"{unit.name}."
 
 
-@row("call", 12)
+def may_call(s: Scope, unit: Unit) -> bool:
+    """A model has one set of weights, which stand beside the caller's: so only a model calls one that learns."""
+    if unit.keyword == "block" or not unit.learns:
+        return True
+    return s.model and s.outer is None and (unit.name in s.called or not unit.names & s.names)
+
+
+@row("call", 18)
 def call(
     s: Scope, unit: Unit | None = None, shared: tuple[str, int] | None = None, bound: Bound | None = None
 ) -> Val | None:
     if unit is None:
         unit = s.pick(s.gen.units) if s.gen.units else None
+    if unit is not None and not may_call(s, unit):
+        return None
     bound = bound or (None if unit is None else bind_axes(s, unit))
     if unit is None or bound is None:
         return None
@@ -537,16 +663,14 @@ def call(
         texts.append(f"{formal.name} = {text}" if by_name or (position and s.chance(0.1)) else text)
         by_name = by_name or texts[-1].startswith(f"{formal.name} = ")
     if shared is not None:
-        shown, path = shared[0], shared[0]
+        shown, path = shared[0], f"{shared[0]}."
     else:
-        shown, path = call_name(s, unit) if unit.learns else (unit.name, unit.name)
-    names = {formal: axis.name for formal, axis in actual.items()}
-    block = unit
+        shown, path = call_name(s, unit)
+    block, brackets = unit, bound
 
     def run(env: Env) -> list[Arr]:
         given = {name: val.run(env) for name, val in args.items()}
-        inside_names = dict(names.items())
-        return enter(block, env, inside_names, given, f"{env.path}{path}.")[1]
+        return enter(block, env, brackets, given, f"{env.path}{path}")
 
     text = f"{shown}{bound.text}({', '.join(texts)})"
     return finish(s, unit, actual, args, text, run, (), shared)
@@ -558,6 +682,8 @@ def finish(
 ) -> Val | None:  # fmt: skip
     """The results of a call as values of the caller."""
     s.draft.met |= {frozenset(actual[name].name if name in actual else name for name in pair) for pair in unit.met}
+    for arg in args.values():  # what lifts may meet anything in the body
+        s.met({*actual.values(), *arg.axes}) if set(arg.axes) - set(actual.values()) else None
     out: list[Val] = []
     uses = frozenset().union(*(val.uses for val in args.values()), {shared[1]} if shared else ())
     for place, result in enumerate(unit.results):
@@ -627,10 +753,10 @@ def _hangs_on(unit: Unit, result: Val) -> frozenset[str]:
     return found
 
 
-@row("share", 5)
+@row("share", 8)
 def share(s: Scope) -> Val | None:
     """One set of weights for several calls."""
-    options = [unit for unit in s.gen.units if unit.learns]
+    options = [unit for unit in s.gen.units if unit.learns and unit.keyword == "block"]
     if not options:
         return None
     unit = s.pick(options)
@@ -649,12 +775,14 @@ def share(s: Scope) -> Val | None:
     assert bound is not None
     if again is None or any(again.actual[name] != axis for name, axis in bound.actual.items() if not axis.width):
         again = bound  # weights run along depths
+    again = replace(again, numbers=bound.numbers, numbers_shown=bound.numbers_shown)
     return call(s, unit, (name, id), again)
 
 
-@row("scan", 5)
+@row("scan", 8)
 def scan(s: Scope) -> Val | None:
     cells = [unit for unit in s.gen.units if {r.name for r in unit.results} & {f.name for f in unit.formals}]
+    cells = [unit for unit in cells if unit.keyword == "block"]
     if not cells:
         return None
     unit = s.pick(cells)
@@ -685,8 +813,7 @@ def scan(s: Scope) -> Val | None:
     if not steps:
         return None
     texts = [f"{f.name} = {args[f.name].text}" for f in unit.formals]
-    shown, path = call_name(s, unit) if unit.learns else (unit.name, unit.name)
-    names = {formal: a.name for formal, a in actual.items()}
+    shown, path = call_name(s, unit)
     axis_name = axis.name
     declared = {f.name: [actual[a.name].name for a in f.val.axes] for f in unit.formals}
 
@@ -704,7 +831,7 @@ def scan(s: Scope) -> Val | None:
                     rest = tuple(a for a in given[name].axes if a != axis_name)
                     now[name] = Arr(given[name].data.take(at, place), rest)
             now.update(state)
-            found = enter(unit, env, names, now, f"{env.path}{path}.")[1]
+            found = enter(unit, env, bound, now, f"{env.path}{path}")
             for place, result in enumerate(unit.results):
                 kept[place].append(found[place])
                 if result.name in state:

@@ -109,11 +109,12 @@ def write(gen: Gen, seed: int) -> Program | None:
     declare(gen)
     widths = [axis for axis in gen.axes if axis.width and not axis.derived]
     gen.stream = rng.choice(widths).family
-    for _ in range(rng.randint(0, 3)):
-        unit = new_block(gen, cell=rng.random() < 0.4)
+    for _ in range(rng.randint(0, 4)):
+        kind = rng.random()
+        unit = new_block(gen, cell=kind < 0.35, model=kind > 0.85)
         if unit is not None:
             gen.units.append(unit)
-    s = Scope(gen, list(gen.axes), Draft(), consts=dict(gen.consts), model=True)
+    s = Scope(gen, list(gen.axes), Draft(), consts=dict(gen.consts), deciding={"layers": False}, model=True)
     for _ in range(rng.randint(1, 3)):
         s.input(s.random_axes(1, 3))
     fill(s, rng.randint(9, 20))

@@ -67,9 +67,12 @@ def accepted(program: Program) -> attnc.Model:
 
 def _warned(spec: attnc.Spec, program: Program) -> None:
     """What looks like a slip is warned of where it was written, and nowhere else."""
-    found = {warning.code for warning in spec.warnings if warning.code >= "W0505"}  # before: what is idle
+    # Before W0505: what is idle. The generator does not follow what becomes of weights times a number.
+    said = [warning for warning in spec.warnings if "times a number" not in warning.message]
+    found = {warning.code for warning in said if warning.code >= "W0505"}
     written = {code for code, text in program.slips if _stands(text, program.model.text())}
-    masks = [formal.val for formal in program.model.formals if formal.val.element == "bool"]
+    models = [unit for unit in program.units if unit.keyword == "model"]
+    masks = [formal.val for unit in models for formal in unit.formals if formal.val.element == "bool"]
     if any(len(mask.axes) == 1 for mask in masks) and any(axis.ragged for axis in program.axes):
         written |= found & {"W0505"}  # as a mask it may stand anywhere, and a sum of widths is ragged too
     if found != written:
@@ -196,20 +199,22 @@ def _compared(
     return ill
 
 
-def _unstable(program: Program, place: int, inputs: Mapping[str, Arr], weights: Weights, gap: float) -> bool:
+def _unstable(
+    program: Program, place: int, inputs: Mapping[str, Arr], weights: Weights, gap: float, last: float = 1e-15
+) -> bool:
     """Whether changes of the last bit of the inputs and weights change the meaning as much. Of a small gap, also of
     what is made of them: tanh hides what it is given near 1, and what lies so near together may be divided again.
     """
     draw = np.random.default_rng(0)
 
     def shaken(x: Array) -> Array:
-        return x * (1 + 1e-15 * draw.normal(size=x.shape)) if x.dtype.kind == "f" else x
+        return x * (1 + last * draw.normal(size=x.shape)) if x.dtype.kind == "f" else x
 
     want = program.evaluate(inputs, weights)[place]
     for _ in range(3):
         moved = {name: replace(arr, data=shaken(arr.data)) for name, arr in inputs.items()}
         other = Weights(weights.seed, {path: shaken(array) for path, array in weights.arrays.items()})
-        with rounded_otherwise(draw) if gap < 1e-6 else nullcontext():
+        with rounded_otherwise(draw, last / 5) if gap < 1e9 * last else nullcontext():
             found = program.evaluate(moved, other)[place]
         if far(found, want) * 30 > gap:
             return True
@@ -229,8 +234,11 @@ def _single(model: attnc.Model, program: Program, inputs: Mapping[str, Arr]) -> 
         for name, got in (("torch", a), ("numpy", b)):
             if got.dtype != np.float32:
                 raise Fault("float32", f"result {place} of {name} is {got.dtype}", name)
-        if far(a, b, 0.1) > 1e-3 + 20 * far(a, c, 0.1):
-            raise Fault("float32", f"result {place}: {far(a, b):.3g} apart, {far(a, c):.3g} from double")
+        gap = far(a, b, 0.1)
+        if gap > 1e-3 + 20 * far(a, c, 0.1):
+            weights = Weights(0, {path: value.detach().numpy() for path, value in exact.state_dict().items()})
+            if not _unstable(program, place, inputs, weights, gap, 1e-7):
+                raise Fault("float32", f"result {place}: {far(a, b):.3g} apart, {far(a, c):.3g} from double")
 
 
 def _gradients(

@@ -193,6 +193,18 @@ class Generic:
 
 
 @dataclass(frozen=True)
+class Number:
+    """A parameter of a block that is a number."""
+
+    name: str
+    default: int | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.name}: const{'' if self.default is None else f' = {self.default}'}"
+
+
+@dataclass(frozen=True)
 class Unit:
     """A block or a model.
 
@@ -200,7 +212,8 @@ class Unit:
     must:   formals that no number may stand in for.
     pinned: parameters whose size must be as written for; even: whose size must be even.
     met:    pairs of axes that some value carries both of.
-    implicit: file axes that it mentions, itself or by what it calls.
+    implicit: file axes that it mentions, itself or by what it calls; consts: those of the file's consts.
+    names:  of weights, in a model: they stand beside those of the model that calls it.
     """
 
     keyword: str
@@ -214,12 +227,16 @@ class Unit:
     pinned: frozenset[str] = frozenset()
     met: frozenset[frozenset[str]] = frozenset()
     implicit: frozenset[str] = frozenset()
+    numbers: tuple[Number, ...] = ()
+    consts: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
     learns: bool = False
     foreign: bool = False  # it calls an op of the user's own, which may read anything
     doc: str = ""
 
     def text(self) -> str:
-        generics = f"[{', '.join(g.text for g in self.generics)}]" if self.generics else ""
+        parameters = [*(generic.text for generic in self.generics), *(number.text for number in self.numbers)]
+        generics = f"[{', '.join(parameters)}]" if parameters else ""
         formals = ", ".join(f.text for f in self.formals)
         several = len(self.results) > 1 or self.results[0].name
         results = f"({', '.join(r.text for r in self.results)})" if several else self.results[0].text

@@ -379,10 +379,12 @@ class Referee:
         return replace(scope, values=dict(scope.values), **more)
 
     def repeat(self, scope: Scope, stmt: Stmt) -> None:
-        count = self.value(scope, stmt.values[0])
+        count = int(self.value(scope, stmt.values[0]))
         self.named(stmt.text, stmt.line)
-        learns = False
-        for turn in range(int(count)):
+        learns, kept = False, self.weights
+        if not count and not stmt.shared:
+            self.weights = Weights(0)
+        for turn in range(count or 1):  # of no passes the body is right or wrong all the same
             names = {**scope.names, **({stmt.index: turn} if stmt.index else {})}
             path = f"{scope.path}{stmt.text}." + ("" if stmt.shared else f"{turn}.")
             body = self.inside(scope, names=names, path=path, owned=set(), outer=scope)
@@ -392,8 +394,9 @@ class Referee:
                 if after is not before:
                     if scope.alone and set(after.arr.axes) != set(before.arr.axes):
                         raise Foul(stmt.line, f"{name} changes its type")
-                    scope.values[name] = replace(after, mark=frozenset())
-            learns = learns or bool(body.owned)
+                    scope.values[name] = replace(after, mark=frozenset()) if count else before
+            learns = learns or (bool(body.owned) and bool(count or stmt.shared))
+        self.weights = kept
         if learns:
             self.own(scope, stmt.text, stmt.line)
 
@@ -591,7 +594,8 @@ class Referee:
         line = expr.line
         axes = {**scope.axes, **{ax.key: ax for ax in names.values() if isinstance(ax, Ax)}}
         judge = scope.judge and self.main is not None
-        inner = Scope(module, names, axes, {}, f"{scope.path}{name}.", False, judge)
+        model = block.keyword == "model"  # its weights stand beside those of its caller
+        inner = Scope(module, names, axes, {}, scope.path if model else f"{scope.path}{name}.", False, judge)
         scanned = self.find(scope, expr.scan, line) if expr.scan else None
         for formal in block.formals:
             if formal.name not in args and formal.default is None:
@@ -604,7 +608,7 @@ class Referee:
             else:
                 self.enter(inner, block, args, bound, line)
                 results = self.run(inner, block)
-            if inner.owned and not shared:
+            if inner.owned and not shared and not model:
                 self.own(scope, name, line)
             return results
         except Foul as foul:

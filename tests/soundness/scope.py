@@ -81,7 +81,11 @@ class Scope:
     used: set[object] = field(default_factory=set)
     names: set[str] = field(default_factory=set)  # of weights
     consts: dict[str, float] = field(default_factory=dict)
+    deciding: dict[str, bool] = field(default_factory=dict)  # consts that may decide what is computed; of a pass?
     outer: Scope | None = None
+    nested: int = 0
+    carried: frozenset[str] = frozenset()  # names from around that may be bound anew
+    called: set[str] = field(default_factory=set)  # models with weights
     model: bool = False
     inputs_open: bool = True
 

@@ -25,7 +25,9 @@ TAGS = {
     "mask of other axes", "softmax of several axes", "raw for D6", "linear with a colon", "init",
     "norm without weights", "weights named by binding", "rebinding", "typed assignment", "fixed width",
     "bounded width", "derived width", "empty width", "config", "sizes from outside", "several files", "library",
-    "op of the user's own", "causal", "pipe", "ragged width",
+    "op of the user's own", "causal", "pipe", "ragged width", "repeat of no pass", "repeat in a repeat",
+    "decided by the number of a pass", "decided by a const of the block", "depth of a pass", "carried crosswise",
+    "nothing carried", "a model called", "a number for a parameter", "file const rebound at a call",
 }  # fmt: skip
 
 
