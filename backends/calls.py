@@ -425,7 +425,10 @@ class Calls(Layout):
         for place, out in enumerate(node.outs):
             output = plan.outputs[place]
             assert output is not None
-            fed = [vals[number] for number in sorted(_reached(plan, place, states))]
+            reached = _reached(plan, place, states)
+            if place in next_state or reached & states.keys():  # a state has the leading dimensions of all arguments
+                reached = set(range(len(vals)))
+            fed = [vals[number] for number in sorted(reached)]
             needs = needed(val.needs for val in fed)
             axes = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
             thin = frozenset() if place in next_state else {to_caller.get(own[a], own[a]) for a in output.thin}
@@ -434,8 +437,7 @@ class Calls(Layout):
             if place not in next_state and output.lead == NONE:
                 order, got = (axis, *axes), NONE
             table = is_table(graph.outputs[place].value)  # of a step: what comes of a scan carries data
-            varying = vals if place in next_state else fed
-            thin |= {a for a in order[: -1 - len(axes)] if not any(val.has(a) for val in varying)}
+            thin |= {a for a in order[: -1 - len(axes)] if not any(val.has(a) for val in fed)}
             val = Val(Code("_"), order, frozenset(thin), got, kind_of(out), table, False, needs)
             if collected[place] is None:
                 self._keep(out, val)

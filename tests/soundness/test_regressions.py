@@ -110,6 +110,16 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "model net(x: [p], y: []) -> (a: [p], b: [p]) {\n    return run(0.5 * sum[p](sin(p)), x), run(y, cos(p))\n}\n",
         {"x": (3,), "y": ()},
     ),
+    # The result hangs on the state alone, but has the leading dimensions of all arguments: those of the lift too.
+    "a scan of what hangs on nothing, lifted": (
+        "width t\ndepth d = 3, e = 4\n"
+        "block cell(h: [d], x: [d], z: [d]) -> (h: [d], r: [d]) {\n    return tanh(h), exp(h)\n}\n"
+        "block run(x: [t, d], z: [d]) -> (a: [d, t], b: [t, d]) {\n"
+        "    h, r = scan[t] cell(h = 0.5, x = x, z = broadcast[t](z))\n    return r, h\n}\n"
+        "model net(x: [t], z: [d, e], y: [d, t]) -> (a: [], b: []) {\n"
+        "    a, b = run(broadcast[d](x), z)\n    return dot[d, t](a, y), dot[d, t](b, y)\n}\n",
+        {"x": (4,), "z": (3, 4), "y": (3, 4)},
+    ),
     "a share with other consts": (
         "width t\ndepth d = 3\n"
         "block deeper[c: const](x: [d]) -> [d] {\n    return linear.out[d -> d](x * c, bias = false) / c\n}\n"
