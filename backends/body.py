@@ -394,6 +394,10 @@ def unchanged(op: str, vals: list[Val]) -> Val | None:
     return None
 
 
+def _is_preparation(plan: Plan) -> bool:
+    return plan.graph.stepped is not None and plan.graph.stepped.method == "prepare"
+
+
 class Emitter(ABC):
     """One generated file: emits bodies until no class learns anything new."""
 
@@ -429,7 +433,7 @@ class Emitter(ABC):
     def body(self, plan: Plan) -> Body: ...
 
     def emit(self, plan: Plan) -> None:
-        self.bodies[plan.key] = body = self.body(plan)  # a model that it calls is a method of its class
+        self.bodies[plan.key] = body = self.body(plan)  # while this is written, models that it calls move in
         body.emit()
 
     def knows(self, plan: Plan) -> bool:
@@ -446,9 +450,10 @@ class Emitter(ABC):
         forward = self.program.forward
         homes = (plan for plan in reversed(forward) if plan.home is plan)
         classes = [plan for home in homes for plan in (home, *home.methods())]
-        methods = [plan for plan in reversed(forward) if plan.owner is not None]
+        forms = (plan for plan in reversed(forward) if plan.owner is not None)
+        methods = [plan for form in forms for plan in (form, *form.methods())]
         # What `prepare` keeps, and how it lies, is known before a step reads it.
-        steps = sorted(self.program.plans[len(forward) :], key=lambda plan: plan.method.startswith("prepare"))
+        steps = sorted(self.program.plans[len(forward) :], key=_is_preparation)
         for _ in range(100):
             before = [plan.state() for plan in self.program.plans]
             self.helpers.clear()

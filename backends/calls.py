@@ -163,10 +163,9 @@ class Calls(Layout):
         keywords = self.keywords(plan, graph, to_caller, consts)
         text = self.invoke(node, plan, [val.text for val in vals], keywords)
         own_axes = self.program.bindings[id(graph)][0]
-        outs = []
+        outs, keeps = [], bool(self.program.lifts(self.graph, node))
         for state, out in zip(plan.outputs, node.outs, strict=True):
             assert state is not None
-            keeps = bool(self.program.lifts(self.graph, node))
             outs.append(self._result(state, out, vals, own_axes, to_caller, spread, keeps))
         self._bind_call(node, text, outs)
 
@@ -186,14 +185,15 @@ class Calls(Layout):
         names = frozenset[str]().union(*(val.names for val in vals))
         if state.number is not None:
             return Val(Code(""), number=True, kind=kind_of(out), table=True, needs=needs, names=names)
-        lifted = tuple(spread) if any(set(val.axes) & set(spread) for val in fed) else ()
-        if keeps and state.lead != NONE:
-            lifted = tuple(spread)
+        lifts = (keeps and state.lead != NONE) or any(set(val.axes) & set(spread) for val in fed)
+        lifted = tuple(spread) if lifts else ()
 
         def rename(axis: Axis) -> Axis:
             return to_caller.get(own[axis], own[axis])
 
-        thin = {rename(axis) for axis in state.thin} | {a for a in lifted if keeps or not any(v.has(a) for v in fed)}
+        thin = {rename(axis) for axis in state.thin} | {a for a in lifted if not any(val.has(a) for val in fed)}
+        if keeps:  # what comes from the cache may have all its items along those that it varies over, or the one
+            thin = (thin - set(lifted)) | (set(lifted) & set(out.type.axes))
         bounds = ANY
         if isinstance(out.type.element, IndexInto) and state.in_range:
             bounds = self.bounds.positions(out.type.element.axis)
@@ -466,12 +466,13 @@ class Calls(Layout):
         """The leading dimensions of one step, as a part of a shape."""
         if not any_lead:
             return []
-        vals = [val for val in args if not val.number and val.lead != NONE]
-        vals = [self.named(val) for val in [val for val in vals if val.lead == FULL][:1] or vals]
+        leads = [val for val in args if not val.number and val.lead != NONE]
+        whole = [val for val in leads if val.lead == FULL]
+        vals = [self.named(val) for val in whole[:1] or leads]
         shapes = [f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape" for val in vals]
         if len(shapes) == 1:
             return [f"*{shapes[0]}"]
-        lead = self.namer.give("lead")  # no call need give any one of them all of it
+        lead = self.namer.give("lead")  # none of them need have all of it
         self.line(f"{lead} = {self.library}.broadcast_shapes({', '.join(shapes)})")
         return [f"*{lead}"]
 

@@ -142,7 +142,7 @@ def _told(axis: Axis, known: Container[Axis]) -> bool:
 
 
 def _parts(graphs: Iterable[Graph]) -> frozenset[str]:
-    """What modules and weights are called in any class: no method is."""
+    """What modules and weights are called in any class: no method is, which lies in the same object."""
     left, seen, found = list(graphs), set[int](), set[str]()
     while left:
         graph = left.pop()
@@ -244,7 +244,7 @@ class Plan:
     open: set[Axis] = field(default_factory=set)  # axes that calls of one module have in different sizes
     owner: Plan | None = None  # the class whose weights it uses: this is one of its methods besides `forward`
     caller: Plan | None = None  # of a model with weights, which stand beside its caller's: this is a method there
-    call: Call | None = None  # by which it is called there
+    call: Call | Scan | None = None  # by which it is called there
     called: list[Plan] = field(default_factory=list)  # the models that are methods here
     method: str = "forward"
     cached: bool = False  # of decoding (compiler/decode): it takes the cache
@@ -391,7 +391,7 @@ class Program:
         for graph in steps:
             self._visit(graph, frozenset(), "")
         self._open()
-        self._move_in()
+        self._move_in(self.plan(root), set())
         self._name_methods()
         for plan in reversed(self.plans):  # callers first
             for node in plan.graph.nodes:
@@ -479,6 +479,10 @@ class Program:
                 self._open_as(plan, plan.owner)
             plan.open |= {axis for axis in plan.axes if axis.size is not None and plan.open & set(axes_in(axis.size))}
             for node in plan.graph.nodes:
+                if isinstance(node, Call):  # a step gives what it calls whole some of the items of a width
+                    self._mark(
+                        node.graph, [a for a, given in node.axes if a.extent is not None and given.extent is None]
+                    )
                 for child in children(node):
                     given = node.axes if isinstance(node, Call | Scan) else [(axis, axis) for axis in plan.open]
                     self._mark(child, [theirs for theirs, mine in given if mine in plan.open])
@@ -509,35 +513,43 @@ class Program:
             plan.cached = plan.cached or any(self.plan(child).cached for child in children(node))
         plan.cached = plan.cached or plan.is_root
 
-    def _move_in(self) -> None:
+    def _move_in(self, plan: Plan, seen: set[str]) -> None:
         """A model that is called has its weights beside those of its caller (D11): it is a method of that class."""
-        for plan in reversed(self.forward):  # callers first
-            for node in plan.graph.nodes:
-                if isinstance(node, Call) and not node.name and self.homes.learns(node):
-                    callee = self.plan(node.graph)
-                    if callee.owner is None and callee.caller is None:
-                        callee.caller, callee.call = plan, node
-                        plan.called.append(callee)
+        if plan.key in seen:
+            return
+        seen.add(plan.key)
+        for node in plan.graph.nodes:  # in the order in which the code is first written: a caller before its methods
+            for child in children(node):
+                callee = self.plan(child)
+                own = isinstance(node, Call | Scan) and not node.name and self.homes.learns(node)
+                if own and callee.owner is None and callee.caller is None:
+                    assert isinstance(node, Call | Scan)
+                    callee.caller, callee.call = plan, node
+                    plan.called.append(callee)
+                self._move_in(callee, seen)
 
     def _name_methods(self) -> None:
         taken: dict[str, set[str]] = {}
+        outside = helper_names((*TORCH, *NUMPY)) | {f"{camel(plan.graph.name)}Output" for plan in self.plans}
+        reserved = MODULE_ATTRIBUTES | self._parts | outside | {*NAMES, "decodes"}
         for plan in self.plans:
-            stepped = plan.graph.stepped
+            stepped, number = plan.graph.stepped, ""
             method = "forward" if stepped is None else stepped.method
-            names = taken.setdefault(plan.home.key, {"forward"})
             if plan.home is not plan:
-                wish, reserved = method, frozenset[str]() if plan.is_root else self._parts
-                if plan.is_of_called:
-                    wish = plan.graph.name if stepped is None else f"{plan.graph.name}_{method}"
-                    reserved |= MODULE_ATTRIBUTES | {*NAMES, "decodes"}
-                plan.method, number = wish, 1
-                while plan.method in names or plan.method in reserved:
-                    number += 1
-                    plan.method = f"{wish}_{number}"
+                names = taken.setdefault(plan.home.key, {"forward"})
+                names |= self._parts if not plan.is_root else set()
+                wish = method
+                if plan.is_of_called:  # by the model's name, where a class may have a method of that
+                    wish = Namer(reserved).give(plan.graph.name.strip("_") or "model")
+                    wish += f"_{method}" if stepped is not None else ""
+                count = 1
+                while wish + number in names:
+                    count += 1
+                    number = f"_{count}"
+                plan.method = wish + number
                 names.add(plan.method)
-                method += plan.method.removeprefix(wish)
             if stepped is not None:
-                plan.name = f"{plan.name}{camel(method)}"
+                plan.name = f"{plan.name}{camel(method + number)}"
 
     def _form(self, graph: Graph, lifted: frozenset[Axis]) -> _Form:
         """A step that does nothing but what its block does is a call of it: it has the same form."""

@@ -58,6 +58,8 @@ class TorchBody(Body):
         self._first_weight: str | None = None
         self.attributes = Namer(MODULE_ATTRIBUTES | file.methods)
         self.home: TorchBody | None = None
+        self._home_axes: dict[Axis, Axis] = {}
+        self._home_consts: dict[Const, Static] = {}
         within = plan.owner or plan.caller
         if within is not None:
             self._move_in(file, within)
@@ -73,7 +75,7 @@ class TorchBody(Body):
                 self.attributes.reserve(node.name)
             elif isinstance(node, Parameter):
                 self.attributes.reserve(node.weight.name.split(".")[0])
-            elif isinstance(node, Call) and not node.name:
+            elif isinstance(node, Call | Scan) and not node.name:
                 self._reserve_weights(file, node.graph)
             elif isinstance(node, Call | Scan | Repeat) and self.program.homes.learns(node):
                 self.attributes.reserve(node.name)
@@ -87,16 +89,17 @@ class TorchBody(Body):
         self.attributes, self._attribute = home.attributes, home._attribute
         call = self.plan.call
         if call is not None:
-            given = dict(call.axes)
-            self._home_axes = {axis: given.get(axis, axis) for axis in self.plan.axes}
-            self._home_consts: dict[Const, Static] = dict(call.consts)
+            axes, consts = self.program.bindings[id(call.graph)]
+            sizes, numbers = dict(call.axes), dict(call.consts)
+            self._home_axes = {own: sizes[theirs] for own, theirs in axes.items() if theirs in sizes}
+            self._home_consts = {own: numbers[theirs] for own, theirs in consts.items() if theirs in numbers}
             self._first_weight = self._find_weight()
             return
         self._first_weight = home._first_weight
         axes, consts = self.program.bindings[id(self.program.origin(self.graph))]
-        mine, numbers = self.program.homes.twins(self.graph)
+        mine, its = self.program.homes.twins(self.graph)
         self._home_axes = {mine.get(theirs, theirs): own for own, theirs in axes.items()}
-        self._home_consts = {numbers.get(theirs, theirs): ConstOf(own) for own, theirs in consts.items()}
+        self._home_consts = {its.get(theirs, theirs): ConstOf(own) for own, theirs in consts.items()}
 
     def _find_weight(self) -> str | None:
         for node in self.plan.graph.nodes:
@@ -151,10 +154,11 @@ class TorchBody(Body):
     def _built_at_home(self, axis: Axis) -> str:
         """The size of an axis that `forward` does not have: worked out from others in `__init__`, or a number."""
         assert self.home is not None
-        if axis.size is None or not set(axes_in(axis.size)) <= set(self._home_axes):
+        size = axis.size if self.plan.call is None else self.plan.formula(axis)
+        known = size is not None and (self.plan.call is not None or set(axes_in(size)) <= set(self._home_axes))
+        if size is None or not known:
             return str(axis.extent)
-        text = self.home.whole(axis.size, static_code(axis.size, self.built_size, self.built_const))
-        return self._derived(axis.name, text)
+        return self._derived(axis.name, self.home.whole(size, static_code(size, self.built_size, self.built_const)))
 
     def _derived(self, wish: str, text: str) -> str:
         """The name in `__init__` of what is worked out there."""
@@ -170,7 +174,7 @@ class TorchBody(Body):
         if self.home is not None and const in self._home_consts:
             given = self._home_consts[const]
             text = static_code(given, self.home.built_size, self.home.built_const).text
-            return self._derived(const.name, text) if consts_in(given) and not text.isidentifier() else text
+            return text if re.fullmatch(r"[\w.]+", text) else self._derived(const.name, text)
         (self.plan.made_by if const in self.plan.late else self.plan.numbers)[const] = None
         return self.scope.consts[const]
 
@@ -191,7 +195,7 @@ class TorchBody(Body):
 
     def size_code(self, axis: Axis) -> str:
         name = self.built_size(axis)
-        return self._stored(name) if name.isidentifier() else name  # a number otherwise
+        return self._stored(name) if name.isidentifier() else name
 
     def const_code(self, const: Const) -> str:
         if const in self.counters:
@@ -458,14 +462,8 @@ class TorchBody(Body):
         """The method of a called model: of this class if it has weights, else of a module that is like a block."""
         if self.program.homes.learns(node):
             return f"self.{plan.method}"
-        stepped = node.graph.stepped
-        if stepped is None or stepped.origin is None:
-            name = self.submodule(node.graph.name, self._made(node), False)
-            return name if plan.owner is None else f"{name}.{plan.method}"
-        assert self.home is not None
-        return (
-            f"{self.submodule(node.graph.name, self.home._made(self._twin(node, stepped.origin)), False)}.{plan.method}"
-        )
+        name = self.submodule(node.graph.name, self._made(node), False)
+        return name if plan.owner is None else f"{name}.{plan.method}"
 
     def _step(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
         """The call of another class's method of decoding."""

@@ -58,6 +58,35 @@ CALLERS = {
         "    return a[n = n * 2 + 1](x), y\n}\n",
         [f"deep.{i}.p" for i in range(5)] + [f"z.{i}.o" for i in range(2)],
     ),
+    "numbers that a call works out": (
+        "model a(x: [d]) -> [d] {\n    return linear.p[d -> d](x) * n\n}\n"
+        "model b(x: [d]) -> [d] {\n    return linear.q[d -> d](x) / n ^ n\n}\n"
+        "model c(x: [d]) -> [d] {\n    repeat.r n * 2 { x = linear.u[d -> d](x) }\n    return x\n}\n"
+        "model f(x: [d]) -> [d] {\n    repeat.r n { x = sin(x) * n }\n    return linear.v[d -> d](x)\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> [t, d] {\n"
+        "    return f[n = |d| + 1](c[n = 3 - 2](b[n = 6 / 3](a[n = 1 - 3](x))))\n}\n",
+        ["p", "q", "r.0.u", "r.1.u", "v"],
+    ),
+    "one called by two others alone": (
+        "model a(x: [d]) -> [d] {\n    return linear.p[d -> d](x)\n}\n"
+        "model b(x: [d]) -> [d] {\n    return a(tanh(x))\n}\n"
+        "model c(x: [d]) -> [d] {\n    return a(cos(x))\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> [t, d] {\n    return c(b(x))\n}\n",
+        ["p"],
+    ),
+    "a caller of two forms": (
+        "model i(x: [d]) -> [d] {\n    repeat.r 2 { x = cos(x) }\n    return linear.p[d -> d](x)\n}\n"
+        "model a(x: [d], s: [] = 0.5) -> [d] {\n    v = tanh(s)\n    repeat.r 3 { s = tanh(v) }\n"
+        "    return i(x) * s\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> (u: [t, d], v: [t, d, e]) {\n    return a(x), a(x, y)\n}\n",
+        ["p"],
+    ),
+    "a scan of one": (
+        "model cell(h: [d], x: [d]) -> (h: [d]) {\n"
+        "    return tanh(linear.p[d -> d](x) + linear.q[d -> d](h))\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> [t, d] {\n    return scan[t] cell(h = 0, x = x)\n}\n",
+        ["p", "q"],
+    ),
     "names that a module has": (
         "model step(x: [d]) -> [d] {\n    return linear.p[d -> d](x)\n}\n"
         "model eval(x: [d]) -> [d] {\n    return step(linear.q[d -> d](x))\n}\n"
@@ -73,7 +102,7 @@ def test_the_backends_agree(case: str) -> None:
     text, learn = CALLERS[case]
     model = attnc.loads(HEAD + text).model("net")
     module = model.torch(seed=1, dtype=torch.float64).eval()
-    assert {path.rsplit(".", 1)[0] if "P" not in path else path for path in model.weights} == set(learn)
+    assert {path if path == "P" else path.rsplit(".", 1)[0] for path in model.weights} == set(learn)
     assert set(module.state_dict()) == set(model.weights)
     draw = np.random.default_rng(0)
     x, y = draw.normal(size=(5, 3, 2)), draw.normal(size=(5, 3, 4))
@@ -97,13 +126,52 @@ def test_each_has_its_own_repeat() -> None:
 
 
 def test_sizes_may_be_given_when_it_is_built() -> None:
-    """A model that called two others took no sizes."""
-    text = CALLERS["another size for one of them"][0]
+    """A model that called two others took no sizes; what they derive from these follows."""
+    text = (
+        "model i(x: [t, d]) -> [t, d] {\n    depth h = d * 3 + 1\n"
+        "    return linear.q[h -> d](linear.p[d -> h](x)) * |h|\n}\n"
+        "model a(x: [t, d]) -> [t, d] {\n    depth g = d * 2\n    depth k = g + 1\n"
+        "    return linear.v[k -> d](linear.w[g -> k](i[d = g](linear.u[d -> g](x))))\n}\n"
+        "model b(x: [t, d]) -> [t, d] {\n    return linear.o[d -> d](x)\n}\n"
+        "model net(x: [t, d], y: [t, e]) -> (u: [t, d], v: [t, e]) {\n    return a(x), b[d = e](y)\n}\n"
+    )
     space: dict[str, object] = {}
     exec(compile(attnc.loads(HEAD + text).model("net").source("torch"), "<net>", "exec"), space)
     net = space["Net"](d=3, e=5)  # type: ignore[operator]
     u, v = net(torch.ones(2, 3), torch.ones(2, 5))
     assert (u.shape, v.shape) == ((2, 3), (2, 5))
+    shapes = {name: tuple(weight.shape) for name, weight in net.named_parameters() if name.endswith("weight")}
+    assert shapes == {
+        "u.weight": (6, 3), "p.weight": (19, 6), "q.weight": (6, 19), "w.weight": (7, 6), "v.weight": (3, 7),
+        "o.weight": (5, 5),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["class", "None", "torch", "Float", "__init__", "_apply", "Cache", "NetOutput", "prepare", "forward_"]
+)
+def test_a_model_may_be_called_what_a_method_may_not(name: str) -> None:
+    text = (
+        f"model {name}(x: [t, d]) -> [t, d] causal t {{\n    param P: [d] ~ normal(0.5)\n"
+        "    return cumsum[t](x * P)\n}\n"
+        "model other(x: [t, d]) -> [t, d] causal t {\n    return linear.q[d -> d](x)\n}\n"
+        "model net(x: [t, d], k: [d]) -> (a: [t, d] causal t, b: [t, d] causal t) {\n"
+        f"    y = {name}(other(x))\n    return {name}(y), y * broadcast[t](k)\n}}\n"
+    )
+    draw = np.random.default_rng(0)
+    values = {"x": draw.normal(size=(3, 2)), "k": draw.normal(size=2)}
+    check_steps(attnc.loads(HEAD + text).model("net"), dtypes=("float64",), values=values)
+
+
+def test_what_a_called_model_keeps_is_kept_before_it_is_read() -> None:
+    text = (
+        "model prepare(x: [t], z: [e]) -> [t] causal t {\n    param P: [e] ~ normal(0.5)\n"
+        "    v = mean[e](tanh(z) * P)\n    return cumsum[t](x) * broadcast[t](v)\n}\n"
+        "model net(x: [t], z: [e]) -> [t] causal t {\n    return prepare(tanh(prepare(x, z)), z)\n}\n"
+    )
+    draw = np.random.default_rng(0)
+    values = {"x": draw.normal(size=3), "z": draw.normal(size=4)}
+    check_steps(attnc.loads(HEAD + text).model("net"), dtypes=("float64",), values=values)
 
 
 def test_steps_of_called_models() -> None:

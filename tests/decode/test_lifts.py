@@ -75,3 +75,15 @@ def test_what_a_scan_gives_need_not_have_an_axis_that_it_is_the_same_along() -> 
         "model net(x: [t]) -> [t, e] causal t {\n    h, r = scan[t] cell(h = 0, x = x)\n    return r\n}\n"
     ).model("net")
     check_steps(model, seeds=(0, 2), values={"x": np.random.default_rng(0).normal(size=5)})
+
+
+def test_a_model_that_a_step_calls_whole_is_given_some_of_the_items() -> None:
+    """Its border asked for all items of a width of a given size."""
+    model = attnc.loads(
+        "width t = 2\nwidth past like t\ndepth d = 3\n"
+        "model scale(x: [d, past]) -> [past, d] {\n    return tanh(x)\n}\n"
+        "model net(x: [], y: [t]) -> [d, past] causal past {\n"
+        "    return rsqrt(abs(scale(broadcast[d, past](x))) + 1)\n}\n"
+    ).model("net")
+    draw = np.random.default_rng(0)
+    check_steps(model, seeds=(0, 2), values={"x": draw.normal(size=5), "y": draw.normal(size=(5, 2))})
