@@ -239,6 +239,9 @@ class Referee:
                 g.name for g in block.generics[: block.generics.index(generic)]
             }:
                 raise Foul(generic.line, f"{generic.name} is declared twice")
+            if generic.kind == "const":
+                scope.names[generic.name] = 1 if generic.size is None else self.value(scope, generic.size)
+                continue
             size = self.parameters.get(block.name, {}).get(generic.name, 2)
             key = self.fresh(generic.name)
             family = self.find(scope, generic.like, generic.line).family if generic.like else key
