@@ -190,15 +190,14 @@ class Layout:
         column = self.columns[j]
         held: list[tuple[int, list[list[Wire]]]] = []
         right = {id(slot): k for k, slot in enumerate(column.right)}
-        left = {id(slot): k for k, slot in enumerate(column.left)}
         for step in column.steps:
             meeting = self.meetings[id(step)]
-            sides = [
-                [w for own in group for w in own if id(w) in place]
-                for group, place in ((meeting.ins, left), (meeting.outs, right))
-            ]
+            sides = []  # each from above to below
+            for group, side in ((meeting.ins, column.left), (meeting.outs, column.right)):
+                own = {id(w) for ws in group for w in ws}
+                sides.append([slot for slot in side if isinstance(slot, Wire) and id(slot) in own])
             if sides[1] and step.kind not in (Kind.ENTER, Kind.EXIT):
-                held.append((min(right[id(w)] for w in sides[1]), sides))
+                held.append((right[id(sides[1][0])], sides))
         held.sort(key=lambda pair: pair[0])
         out = []
         for (_, upper), (_, lower) in pairwise(held):
@@ -206,8 +205,7 @@ class Layout:
                 for b_side in lower:
                     if not a_side or not b_side:
                         continue
-                    a = max(a_side, key=lambda w: max(left.get(id(w), -1), right.get(id(w), -1)))
-                    b = min(b_side, key=lambda w: min(left.get(id(w), 999), right.get(id(w), 999)))
+                    a, b = a_side[-1], b_side[0]
                     room = halo.get(a.number, (0.0, 0.0))[1] + halo.get(b.number, (0.0, 0.0))[0] + 6
                     out.append((index[j, id(a)], index[j, id(b)], max(theme.PITCH, room)))
         return out
