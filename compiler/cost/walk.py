@@ -345,6 +345,11 @@ class _Inside:
             taken = total(part.steps for part in runs) + runs[-1].steps * left
             every = _Passes(node, count, passes, left, self.walk.values).together(dict(enumerate(runs)))
             self.parts.append(replace(every, what=node.name, steps=taken, count=count))
+        elif node.shared:  # its one set of weights is there, though no pass uses it
+            body, scope = node.bodies[0], self.meter.scope.turn(node.index, ZERO)
+            part, _ = walk.graph(body, scope, [*carried, *outside], [False] * node.carried, node.name, "repeat")
+            if part.weights:
+                self.parts.append(replace(_idle(part), what=node.name, count=count))
         for out, fact in zip(node.outs, carried, strict=True):
             self.facts[out.id] = Fact(NOTHING, fact.graded, fact.data, before + taken)
         if self.walk.track:
@@ -403,6 +408,11 @@ class _Inside:
             Part(node.name, "scan", node.graph.name, work, rest.weights, rest.steps * length, length, rest.parts,
                  rest.unknown, rest.peak)
         )  # fmt: skip
+
+
+def _idle(part: Part) -> Part:
+    """What nothing runs: its weights alone."""
+    return replace(part, work=Work(), steps=ZERO, parts=tuple(map(_idle, part.parts)), peak=None)
 
 
 @dataclass(frozen=True, slots=True)

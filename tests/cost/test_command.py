@@ -174,6 +174,17 @@ def test_weights_of_passes_that_differ() -> None:
     assert spec.model("f").cost().parameters.value == (3 + 2 * 4) * (5 * 5 + 5)
 
 
+def test_weights_of_no_pass() -> None:
+    """The one set of a shared repeat is there, though nothing runs it; a set for each pass of none is not."""
+    cost = attnc.loads(
+        "width n\ndepth d = 4\nmodel net(x: [n, d]) -> [n, d] {\n"
+        "    repeat.r 0 shared { x = x + linear.l[d -> d](x) }\n"
+        "    repeat.s 0 { x = x + linear.l[d -> d](x) }\n"
+        "    return linear.o[d -> d](x)\n}\n"
+    ).model("net").cost({"n": 1})  # fmt: skip
+    assert (cost.parameters.value, cost.macs.value) == (2 * (4 * 4 + 4), 4 * 4)
+
+
 def test_experts_that_are_picked() -> None:
     """All are computed; picked alone, 2 of 8 of their share would do."""
     cost = attnc.load(ROOT / "examples/zoo/mixtral.attn").model("mixtral").cost()
