@@ -47,7 +47,7 @@ def apart(found: Array, right: Array) -> float:
     assert (np.isfinite(found) == finite).all()
     if not finite.any():
         return 0.0
-    scale = max(float(right[finite].std()), float(np.abs(right[finite]).max()) / 10, 1e-3)  # less is rounding
+    scale = max(float(right[finite].std()), float(np.abs(right[finite]).max()) / 10, 1e-6)
     return float(np.abs(found[finite] - right[finite]).max()) / scale
 
 

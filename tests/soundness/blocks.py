@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def valued(s: Scope, env: Env, name: str) -> float:
 
 def constant(s: Scope, name: str) -> Val:
     kind = "int" if isinstance(s.consts[name], int) else "real"
-    return Val(name, (), lambda env: number(valued(s, env, name)), kind, big=4)
+    return Val(name, (), lambda env: number(valued(s, env, name)), kind, big=4, static=True)
 
 
 @row("const", 2)
@@ -163,7 +164,15 @@ def repeat(s: Scope) -> Val | None:
         body.vals = [val for val in body.vals if val.text != start.text]
         role = max(start.role, DATA) if start.deps or s.model else start.role
         val = replace(
-            start, mark=frozenset(), support=(), role=role, deps=start.deps | {f"carry:{id}"}, owner="", big=3.0
+            start,
+            mark=frozenset(),
+            scaled=frozenset(),
+            static=False,
+            support=(),
+            role=role,
+            deps=start.deps | {f"carry:{id}"},
+            owner="",
+            big=3.0,
         )
         for axis in start.axes:
             s.require(start, axis)
@@ -528,6 +537,10 @@ def bind_axes(s: Scope, unit: Unit, without: Axis | None = None) -> Bound | None
     return bind_numbers(s, unit, Bound(actual, tuple(shown)))
 
 
+def _given(value: float, env: Env) -> float:
+    return value
+
+
 def bind_numbers(s: Scope, unit: Unit, bound: Bound) -> Bound:
     """With the values of its parameters that are numbers, and perhaps of consts of the file."""
     numbers: dict[str, Callable[[Env], float]] = {}
@@ -538,7 +551,7 @@ def bind_numbers(s: Scope, unit: Unit, bound: Bound) -> Bound:
             shown.append(f"{parameter.name} = {text}")
             s.tag("a number for a parameter")
         else:
-            numbers[parameter.name] = lambda env, default=parameter.default: default  # type: ignore[misc]
+            numbers[parameter.name] = partial(_given, parameter.default)
     for name in sorted(unit.consts & {"layers", "factor"}):
         if s.chance(0.7):
             text, numbers[name] = number_of(s)

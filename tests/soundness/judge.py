@@ -67,9 +67,7 @@ def accepted(program: Program) -> attnc.Model:
 
 def _warned(spec: attnc.Spec, program: Program) -> None:
     """What looks like a slip is warned of where it was written, and nowhere else."""
-    # Before W0505: what is idle. The generator does not follow what becomes of weights times a number.
-    said = [warning for warning in spec.warnings if "times a number" not in warning.message]
-    found = {warning.code for warning in said if warning.code >= "W0505"}
+    found = {warning.code for warning in spec.warnings if warning.code >= "W0505"}  # before: what is idle
     written = {code for code, text in program.slips if _stands(text, program.model.text())}
     models = [unit for unit in program.units if unit.keyword == "model"]
     masks = [formal.val for unit in models for formal in unit.formals if formal.val.element == "bool"]
@@ -199,22 +197,20 @@ def _compared(
     return ill
 
 
-def _unstable(
-    program: Program, place: int, inputs: Mapping[str, Arr], weights: Weights, gap: float, last: float = 1e-15
-) -> bool:
+def _unstable(program: Program, place: int, inputs: Mapping[str, Arr], weights: Weights, gap: float) -> bool:
     """Whether changes of the last bit of the inputs and weights change the meaning as much. Of a small gap, also of
     what is made of them: tanh hides what it is given near 1, and what lies so near together may be divided again.
     """
     draw = np.random.default_rng(0)
 
     def shaken(x: Array) -> Array:
-        return x * (1 + last * draw.normal(size=x.shape)) if x.dtype.kind == "f" else x
+        return x * (1 + 1e-15 * draw.normal(size=x.shape)) if x.dtype.kind == "f" else x
 
     want = program.evaluate(inputs, weights)[place]
     for _ in range(3):
         moved = {name: replace(arr, data=shaken(arr.data)) for name, arr in inputs.items()}
         other = Weights(weights.seed, {path: shaken(array) for path, array in weights.arrays.items()})
-        with rounded_otherwise(draw, last / 5) if gap < 1e9 * last else nullcontext():
+        with rounded_otherwise(draw) if gap < 1e-6 else nullcontext():
             found = program.evaluate(moved, other)[place]
         if far(found, want) * 30 > gap:
             return True
@@ -234,11 +230,8 @@ def _single(model: attnc.Model, program: Program, inputs: Mapping[str, Arr]) -> 
         for name, got in (("torch", a), ("numpy", b)):
             if got.dtype != np.float32:
                 raise Fault("float32", f"result {place} of {name} is {got.dtype}", name)
-        gap = far(a, b, 0.1)
-        if gap > 1e-3 + 20 * far(a, c, 0.1):
-            weights = Weights(0, {path: value.detach().numpy() for path, value in exact.state_dict().items()})
-            if not _unstable(program, place, inputs, weights, gap, 1e-7):
-                raise Fault("float32", f"result {place}: {far(a, b):.3g} apart, {far(a, c):.3g} from double")
+        if far(a, b, 0.1) > 1e-3 + 20 * far(a, c, 0.1):
+            raise Fault("float32", f"result {place}: {far(a, b):.3g} apart, {far(a, c):.3g} from double")
 
 
 def _gradients(

@@ -48,13 +48,13 @@ def union(values: Sequence[Arr]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(axis for value in values for axis in value.axes))
 
 
-_rounds: ContextVar[tuple[np.random.Generator, float] | None] = ContextVar("_rounds", default=None)
+_rounds: ContextVar[np.random.Generator | None] = ContextVar("_rounds", default=None)
 
 
 @contextmanager
-def rounded_otherwise(draw: np.random.Generator, last: float = 2e-16) -> Iterator[None]:
+def rounded_otherwise(draw: np.random.Generator) -> Iterator[None]:
     """Functions of items come out otherwise in their last bits, as those of another library may."""
-    token = _rounds.set((draw, last))
+    token = _rounds.set(draw)
     try:
         yield
     finally:
@@ -62,11 +62,10 @@ def rounded_otherwise(draw: np.random.Generator, last: float = 2e-16) -> Iterato
 
 
 def pointwise(f: Callable[..., Any], *values: Arr) -> Arr:
-    order, rounds = union(values), _rounds.get()
+    order, draw = union(values), _rounds.get()
     made = np.asarray(f(*(value.along(order) for value in values)))
-    if rounds is not None and made.dtype.kind == "f":
-        draw, last = rounds
-        made = made * (1 + last * draw.normal(size=made.shape))
+    if draw is not None and made.dtype.kind == "f":
+        made = made * (1 + 2e-16 * draw.normal(size=made.shape))
     return Arr(made, order)
 
 

@@ -58,8 +58,16 @@ def binary(s: Scope, op: str, a: Val, b: Val, big: float, element: str = "real",
         big=big,
         element=element,
         atom=False,
+        scaled=_scaled(op, a, b),
+        static=a.static and b.static,
         **more,
     )
+
+
+def _scaled(op: str, a: Val, b: Val) -> frozenset[Axis]:
+    if op in ("+", "-", "*", "/") and b.static:
+        return a.mark or a.scaled
+    return b.mark or b.scaled if op in ("+", "*") and a.static else frozenset()
 
 
 @row("exp", 2)
@@ -628,6 +636,18 @@ def averages_wider(vals: Sequence[Val], axes: Sequence[Axis]) -> list[int]:
     return wrong
 
 
+def averages_scaled(vals: Sequence[Val], axes: Sequence[Axis]) -> list[int]:
+    """The operands that W0508 warns of: sums to one over others than these, times a number."""
+    wrong = []
+    for place, val in enumerate(vals):
+        others = [other for at, other in enumerate(vals) if at != place]
+        if not val.scaled or val.scaled & set(axes) or all(other.role <= WEIGHT for other in others):
+            continue
+        if not any(other.mark and other.mark <= set(axes) for other in others):
+            wrong.append(place)
+    return wrong
+
+
 @row("dot", 8)
 def dot(s: Scope) -> Val | None:
     first = s.find(lambda val: bool(val.mark) and val.role == DATA) if s.chance(0.85) else None
@@ -648,7 +668,7 @@ def dot(s: Scope) -> Val | None:
         vals.append(other)
     if not axes or not s.fits({axis for val in vals for axis in val.axes}):
         return None
-    while wrong := [*carries_mark(vals, axes), *averages_wider(vals, axes)]:
+    while wrong := [*carries_mark(vals, axes), *averages_scaled(vals, axes), *averages_wider(vals, axes)]:
         s.tag("raw for D6")
         vals[wrong[0]] = s.raw(s.named(vals[wrong[0]]))
     names = [axis.name for axis in axes]

@@ -45,6 +45,8 @@ class Val:
 
     into:    for an index, the axis that it points into.
     mark:    axes over which it sums to one.
+    scaled:  axes over which it would, but for a number that it was multiplied by.
+    static:  a number that is known when the model is built.
     sources: for each axis, the formals by which it has it ("*": by itself). A call may leave such an axis out.
     deps:    the formals that it hangs on: what they have in addition, it has.
     big:     its size, roughly.
@@ -70,6 +72,8 @@ class Val:
     atom: bool = True
     learns: bool = False
     owner: str = ""  # the formal that it is, unchanged
+    scaled: frozenset[Axis] = frozenset()
+    static: bool = False
 
     def has(self, axis: Axis) -> bool:
         return axis in self.axes

@@ -310,12 +310,13 @@ class Scope:
             "int",
             big=5.0,
             reach=None if run_time else frozenset(),
+            static=True,
         )
 
     def literal(self, value: float | int) -> Val:
         element = "int" if isinstance(value, int) else "real"
         text = str(value) if value >= 0 else f"({value})"
-        return Val(text, (), lambda env: number(value), element, big=abs(value))
+        return Val(text, (), lambda env: number(value), element, big=abs(value), static=True)
 
     # -- plumbing ------------------------------------------------------------------------------------------------
 
