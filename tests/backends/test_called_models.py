@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -135,9 +137,9 @@ def test_sizes_may_be_given_when_it_is_built() -> None:
         "model b(x: [t, d]) -> [t, d] {\n    return linear.o[d -> d](x)\n}\n"
         "model net(x: [t, d], y: [t, e]) -> (u: [t, d], v: [t, e]) {\n    return a(x), b[d = e](y)\n}\n"
     )
-    space: dict[str, object] = {}
+    space: dict[str, Any] = {}
     exec(compile(attnc.loads(HEAD + text).model("net").source("torch"), "<net>", "exec"), space)
-    net = space["Net"](d=3, e=5)  # type: ignore[operator]
+    net = space["Net"](d=3, e=5)
     u, v = net(torch.ones(2, 3), torch.ones(2, 5))
     assert (u.shape, v.shape) == ((2, 3), (2, 5))
     shapes = {name: tuple(weight.shape) for name, weight in net.named_parameters() if name.endswith("weight")}
@@ -145,6 +147,12 @@ def test_sizes_may_be_given_when_it_is_built() -> None:
         "u.weight": (6, 3), "p.weight": (19, 6), "q.weight": (6, 19), "w.weight": (7, 6), "v.weight": (3, 7),
         "o.weight": (5, 5),
     }  # fmt: skip
+
+
+def _check_steps(text: str, **shapes: tuple[int, ...]) -> None:
+    draw = np.random.default_rng(0)
+    values = {name: draw.normal(size=shape) for name, shape in shapes.items()}
+    check_steps(attnc.loads(HEAD + text).model("net"), dtypes=("float64",), values=values)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +166,7 @@ def test_a_model_may_be_called_what_a_method_may_not(name: str) -> None:
         "model net(x: [t, d], k: [d]) -> (a: [t, d] causal t, b: [t, d] causal t) {\n"
         f"    y = {name}(other(x))\n    return {name}(y), y * broadcast[t](k)\n}}\n"
     )
-    draw = np.random.default_rng(0)
-    values = {"x": draw.normal(size=(3, 2)), "k": draw.normal(size=2)}
-    check_steps(attnc.loads(HEAD + text).model("net"), dtypes=("float64",), values=values)
+    _check_steps(text, x=(3, 2), k=(2,))
 
 
 def test_what_a_called_model_keeps_is_kept_before_it_is_read() -> None:
@@ -169,9 +175,7 @@ def test_what_a_called_model_keeps_is_kept_before_it_is_read() -> None:
         "    v = mean[e](tanh(z) * P)\n    return cumsum[t](x) * broadcast[t](v)\n}\n"
         "model net(x: [t], z: [e]) -> [t] causal t {\n    return prepare(tanh(prepare(x, z)), z)\n}\n"
     )
-    draw = np.random.default_rng(0)
-    values = {"x": draw.normal(size=3), "z": draw.normal(size=4)}
-    check_steps(attnc.loads(HEAD + text).model("net"), dtypes=("float64",), values=values)
+    _check_steps(text, x=(3,), z=(4,))
 
 
 def test_steps_of_called_models() -> None:

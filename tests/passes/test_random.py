@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import attnc
 from tests.decode.programs import causal
 from tests.decode.steps import check_steps
 from tests.soundness.generate import generate
@@ -65,6 +66,30 @@ def check_decoding(seeds: range) -> int:
 
 def test_steps_give_the_same() -> None:
     assert check_decoding(range(320, 340)) >= 3
+
+
+GAVE_OTHERS = {  # cut down from random programs that an earlier generator wrote
+    "a result that is the same along a second axis": (
+        "width seq\nwidth other_seq like seq\ndepth model = 2\n"
+        "block full[g: width](x: [g]) -> [g] {\n    return clamp(x, -0.5, 2.0)\n}\n"
+        "model net(x: [seq, model]) -> [seq, model] causal seq {\n"
+        "    return max(broadcast[seq, model](full[other_seq](x = 0.5)), tanh(x))\n}\n"
+    ),
+    "a table read to its end": (
+        "width seq = 4\nwidth other_seq like seq\nwidth target\ndepth model = 3\n"
+        "model net(x: [other_seq, target], w: [model], k: []) -> [model, other_seq, target] causal other_seq {\n"
+        "    t = tanh(broadcast[seq](k))\n"
+        "    both = broadcast[other_seq, target](t) + broadcast[seq](x)\n"
+        "    return dot[seq](erf(t), min(both, broadcast[other_seq, target, seq](w)))\n}\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", GAVE_OTHERS.values(), ids=GAVE_OTHERS)
+def test_steps_gave_others(text: str) -> None:
+    model = attnc.loads(text).model("net")
+    for without in [(), *WAYS]:
+        check_steps(model, seeds=(2,), dtypes=("float64",), without=without)
 
 
 @pytest.mark.slow
