@@ -222,12 +222,20 @@ def log_softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None =
     return logs if mask is None else np.where(mask, logs, -np.inf)
 
 
+def argmax(x: Array, axis: int, where: str) -> Array:
+    """The index of the largest along `axis`; refuses to choose one of no items."""
+    found: Array = x.argmax(axis) if x.shape[axis] else x.sum(axis).astype(np.int64)
+    if found.size and not x.size:
+        raise ValueError(f"{where}: there is no item, so none is the largest")
+    return found
+
+
 def logsumexp(x: Array, axis: int | tuple[int, ...], mask: Array | None = None, keepdims: bool = False) -> Array:
     """log of the sum of exp without overflow; minus infinity over nothing at all."""
     least = np.finfo(x.dtype).min
     if mask is not None:
         x = np.where(mask, x, least)
-    top = x.max(axis, keepdims=True, initial=least)
+    top = np.minimum(x.max(axis, keepdims=True, initial=least), np.finfo(x.dtype).max)  # inf - inf is no number
     terms = np.exp(x - top)
     if mask is not None:
         terms *= mask

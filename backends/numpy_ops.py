@@ -201,6 +201,11 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         code = Code(f"logsumexp({x.text}, {where}{'' if mask is None else f', {mask.text}'})")
     elif op in ("max", "min") and x.kind == "real":
         code = Code(f"{x.atom}.{op}({where}, initial={'-' if op == 'max' else ''}np.inf)")
+    elif op in ("max", "min") and not all(map(body.plan.static_size, axes)):  # there may be no item
+        code = Code(f"{x.atom}.{op}({where}, initial=np.iinfo(np.int64).{'min' if op == 'max' else 'max'})")
+    elif op == "argmax" and not all(map(body.plan.static_size, axes)):
+        body.helper("argmax")
+        code = Code(f'argmax({x.text}, {where}, "{body.graph.name}: argmax[{axes[0].name}]")')
     else:
         code = Code(f"{x.atom}.{op}({where})")
     return body.combine([x], code, kept, out, needs=needs, names=names)

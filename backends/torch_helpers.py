@@ -143,6 +143,33 @@ def masked_log_softmax(scores: Tensor, mask: Tensor, dim: int) -> Tensor:
     return torch.where(mask, kept.log_softmax(dim), -math.inf)
 
 
+def amax(x: Tensor, dim: int | tuple[int, ...]) -> Tensor:
+    """The largest along `dim`; of no items less than any number."""
+    if has_items(x, dim):
+        return x.amax(dim)
+    return x.sum(dim) + (-math.inf if x.is_floating_point() else torch.iinfo(x.dtype).min)
+
+
+def amin(x: Tensor, dim: int | tuple[int, ...]) -> Tensor:
+    """The smallest along `dim`; of no items more than any number."""
+    if has_items(x, dim):
+        return x.amin(dim)
+    return x.sum(dim) + (math.inf if x.is_floating_point() else torch.iinfo(x.dtype).max)
+
+
+def argmax(x: Tensor, dim: int, where: str) -> Tensor:
+    """The index of the largest along `dim`; refuses to choose one of no items."""
+    found = x.argmax(dim) if has_items(x, dim) else x.sum(dim).long()
+    if found.numel() and not x.numel():
+        raise ValueError(f"{where}: there is no item, so none is the largest")
+    return found
+
+
+def has_items(x: Tensor, dim: int | tuple[int, ...]) -> bool:
+    """Whether there is any item along `dim`."""
+    return 0 not in [x.shape[one] for one in (dim if isinstance(dim, tuple) else (dim,))]
+
+
 def concat(parts: list[Tensor], dim: int) -> Tensor:
     """Joins along `dim`, counted from the right; all other dimensions broadcast."""
     moved = [part.movedim(dim, -1) for part in parts]

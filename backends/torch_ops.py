@@ -222,7 +222,12 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             )
             code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
         return body.combine([x], code, kept, out)
-    return body.combine([x], Code(f"{x.atom}.{name}({where})"), kept, out)
+    code = Code(f"{x.atom}.{name}({where})")
+    if op in ("max", "min", "argmax") and not all(map(body.plan.static_size, axes)):  # there may be no item
+        body.helper(name)
+        at = f', "{body.graph.name}: argmax[{axes[0].name}]"' if op == "argmax" else ""
+        code = Code(f"{name}({x.text}, {where}{at})")
+    return body.combine([x], code, kept, out)
 
 
 def cumsum(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:

@@ -191,16 +191,29 @@ ROWS: tuple[Op, ...] = (
         "Mean over the axes in brackets (of what the mask keeps). Over nothing at all: 0.",
         cost=Cost(reads=True, saves=("count",)),
     ),
-    _reduction("max", "The largest over the axes in brackets.", cost=Cost(reads=True, saves=("x", "result"))),
-    _reduction("min", "The smallest over the axes in brackets.", cost=Cost(reads=True, saves=("x", "result"))),
+    _reduction(
+        "max",
+        "The largest over the axes in brackets. Over nothing at all: less than any number.",
+        cost=Cost(reads=True, saves=("x", "result")),
+    ),
+    _reduction(
+        "min",
+        "The smallest over the axes in brackets. Over nothing at all: more than any number.",
+        cost=Cost(reads=True, saves=("x", "result")),
+    ),
     _reduction(
         "logsumexp",
-        "log of the sum of exp over the axes in brackets, without overflow.",
+        "log of the sum of exp over the axes in brackets, without overflow. Over nothing at all: minus infinity.",
         cost=Cost(4, reads=True, saves=("x", "result")),
     ),
     _reduction("any", "Whether any holds over the axes in brackets.", quantify, "bool", "bool[q]"),
     _reduction("all", "Whether all hold over the axes in brackets.", quantify, "bool", "bool[q]"),
-    _reduction("argmax", "The index of the largest: an index into the axis in brackets.", argmax, result="k[q]"),
+    _reduction(
+        "argmax",
+        "The index of the largest: an index into the axis in brackets, which needs an item.",
+        argmax,
+        result="k[q]",
+    ),
     _reduction("cumsum", "Running sum along one axis.", running, result="[q, k]", masked=False),
     _row(
         "softmax",

@@ -202,6 +202,11 @@ class Oracle:
             for kept, value in zip(steps, results, strict=True):
                 kept.append(value)
         for out, values in zip(node.outs, steps, strict=True):
+            if not values:  # no step
+                shape = [self.size(axis, extents) for axis in out.type.axes]
+                whole = out.type.element is Scalar.INT or isinstance(out.type.element, IndexInto)
+                env[out.id] = Named(np.zeros(shape, np.int64 if whole else np.float64), out.type.axes)
+                continue
             axes = union(*values)
             arrays = np.broadcast_arrays(*(value.along(axes) for value in values))
             env[out.id] = Named(np.stack(arrays), (node.axis, *axes))

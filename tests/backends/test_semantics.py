@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
+import attnc
 from attnc.compiler.program import build
 from attnc.dsl.source import Source
 
@@ -22,8 +25,8 @@ def test_backends_agree_with_the_oracle(text: str) -> None:
         agree(program.graph(name), widths=((5, 7, 3), (1, 1, 1)))
 
 
-# Over nothing at all an argmax or the first item does not exist, and torch refuses the largest of none.
-EMPTY = [text for text in SPECS if not any(word in text for word in ("max[", "min[", "scan", "= 0]"))]
+# Over nothing at all an argmax or the first item does not exist, and no number is 0 / 0 or inf - inf.
+EMPTY = [text for text in SPECS if not any(word in text for word in ("argmax[", "= 0]", "/ |src|", "logsumexp[b, t]"))]
 
 
 @pytest.mark.parametrize("text", EMPTY)
@@ -31,3 +34,55 @@ def test_widths_of_zero(text: str) -> None:
     program = build(Source("<test>", text))
     for name in program.models:
         agree(program.graph(name), leads=((), (2,)), widths=((0, 0, 0), (0, 4, 3)))
+
+
+NOTHING = """
+width t
+width s
+depth d = 2
+model largest(x: [t, d], y: int[t, d]) -> (a: [d], b: [d], c: [], e: int[d], f: int[], g: [d]) {
+    m = int(t) > 0
+    return max[t](x), max[t](x where m), max[t, d](x), max[t](y), max[t, d](y where m), logsumexp[t](x)
+}
+model smallest(x: [t, d], y: int[t, d]) -> (a: [d], b: [d], c: [], e: int[d], f: int[]) {
+    m = int(t) > 0
+    return min[t](x), min[t](x where m), min[t, d](x), min[t](y), min[t, d](y where m)
+}
+model which(x: [t, s]) -> t[s] {
+    return argmax[t](x where x > 0)
+}
+"""
+
+
+@pytest.mark.parametrize(("name", "sign"), [("largest", -1), ("smallest", 1)])
+@pytest.mark.parametrize("lead", [(), (3,), (0,)])
+def test_the_largest_of_nothing(name: str, sign: int, lead: tuple[int, ...]) -> None:
+    """Less than any number, as where a mask leaves nothing; the smallest is more."""
+    model = attnc.loads(NOTHING).model(name)
+    x, y = np.zeros((*lead, 0, 2)), np.zeros((*lead, 0, 2), np.int64)
+    given = torch.tensor(x, requires_grad=True)
+    by_torch = model.torch()(given, torch.tensor(y))
+    whole = np.iinfo(np.int64).min if sign < 0 else np.iinfo(np.int64).max
+    for found in (model.numpy()(x, y), [result.detach().numpy() for result in by_torch]):
+        for place, result in enumerate(found):
+            assert result.shape == (*lead, *([], [2])[place in (0, 1, 3, 5)])
+            assert (result == (sign * np.inf if result.dtype == np.float64 else whole)).all()
+    sum(result.sum() for result in by_torch if result.is_floating_point()).backward()
+    assert given.grad is not None and given.grad.shape == x.shape
+
+
+def test_the_index_of_the_largest_of_nothing() -> None:
+    model = attnc.loads(NOTHING).model("which")
+    backends = (model.numpy(), lambda x: model.torch()(torch.tensor(x)))
+    for run in backends:
+        with pytest.raises(ValueError, match=r"which: argmax\[t\]: there is no item, so none is the largest"):
+            run(np.zeros((0, 3)))
+        assert np.asarray(run(np.zeros((0, 0)))).shape == (0,)
+        assert np.asarray(run(np.eye(3))).tolist() == [0, 1, 2]
+
+
+def test_the_logsumexp_of_infinity() -> None:
+    model = attnc.loads("width t\nmodel f(x: [t]) -> [] { return logsumexp[t](x) }").model("f")
+    for x in ([1.0, np.inf], [np.inf, -np.inf], [np.inf, np.inf], [-np.inf, -np.inf], [1e308, -np.inf]):
+        want = torch.logsumexp(torch.tensor(x, dtype=torch.float64), 0)
+        assert model.numpy()(np.array(x)) == want == model.torch()(torch.tensor(x, dtype=torch.float64))
