@@ -21,9 +21,12 @@ Emit = Callable[["Body", Apply, list[Val]], "Val | None"]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """How a value lies that `prepare` keeps: places of its dimensions among the value's axes, and its leading ones."""
+    """How a value lies that `prepare` keeps: places of its dimensions among the value's axes (`thin`: those that may
+    have one item in their stead), and its leading ones.
+    """
 
     order: tuple[int, ...]
+    thin: frozenset[int]
     lead: int
 
 
@@ -63,8 +66,9 @@ def remember(body: Body, node: Apply, vals: list[Val]) -> Val:
 def store(body: Body, node: Apply, vals: list[Val]) -> None:
     x = _plain(body, node, vals[0])
     axes = body.core(node.out.type.axes)
-    x = body.full(body.first(x, [axis for axis in x.axes if axis not in axes]), axes)
-    body.file.kept[_home(body), node.name or ""] = Kept(tuple(axes.index(a) for a in x.axes), x.lead)
+    x = body.first(x, [axis for axis in x.axes if axis not in axes])
+    order, thin = tuple(axes.index(a) for a in x.axes), frozenset(axes.index(a) for a in x.thin)
+    body.file.kept[_home(body), node.name or ""] = Kept(order, thin, x.lead)
     body.line(f'cache.store("{node.name}", {x.text}{_own(x, len(x.axes))})', body.shown(x.axes))
 
 
@@ -74,7 +78,8 @@ def recall(body: Body, node: Apply, vals: list[Val]) -> Val:
     return Val(
         Code(f'cache["{node.name}"]'),
         tuple(axes[place] for place in kept.order),
-        lead=kept.lead,
+        frozenset(axes[place] for place in kept.thin),
+        kept.lead,
         kind=kind_of(node.out),
         table=is_table(node.out),
     )

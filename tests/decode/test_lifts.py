@@ -87,3 +87,19 @@ def test_a_model_that_a_step_calls_whole_is_given_some_of_the_items() -> None:
     ).model("net")
     draw = np.random.default_rng(0)
     check_steps(model, seeds=(0, 2), values={"x": draw.normal(size=5), "y": draw.normal(size=(5, 2))})
+
+
+@pytest.mark.parametrize("items", [0, 1, 3])
+def test_what_is_kept_may_be_the_same_along_a_width(items: int) -> None:
+    """It was written out along it, and of no items none was left to read."""
+    text = (
+        "width query\nwidth past_query like query\nwidth seq\ndepth d = 2, vocab = 3\n"
+        "block b[g: width](ids: vocab[g]) -> [g, d] {\n    return embed.e[vocab -> d](ids)\n}\n"
+        "model net(x: [seq, query], one: vocab[], all: vocab[past_query])"
+        " -> (u: [seq, query, d] causal seq, v: [past_query, d]) {\n    share s = b\n"
+        "    u = min(broadcast[d](x), broadcast[seq, query](s[past_query](one)))\n"
+        "    return u, s[past_query](all)\n}\n"
+    )
+    x = np.random.default_rng(0).normal(size=(4, items))
+    values = {"x": x, "one": np.array(1), "all": np.arange(items) % 3}
+    check_steps(attnc.loads(text).model("net"), seeds=(0, 2), dtypes=("float64",), values=values)
