@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..axes import Axis
@@ -100,7 +101,10 @@ class Scope:
         for axis in node.graph.lifted:
             axes[axis] = self.size(axis)
         bounds = {formal: self.bound(actual) for formal, actual in given}
-        consts = {const: self.number(static) for const, static in node.consts}
+        consts = {}
+        for const, static in node.consts:
+            with suppress(ZeroDivisionError):  # in a repeat of no passes: no size hangs on it
+                consts[const] = self.number(static)
         inner = Scope(axes, self._consts | consts, self._bounds | bounds, self.sizes)
         for formal, actual in worked_out:
             self._axes[actual] = inner.size(formal)

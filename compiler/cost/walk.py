@@ -147,7 +147,7 @@ class Walk:
             inside.visit(node)
             made = inside.parts[first:]
             if not any(out.id in inside.needed for out in makes(node)):  # nothing reads it: it does not run
-                made = [replace(part, work=Work(), steps=ZERO, parts=()) for part in made]
+                made = [replace(part, work=Work(), steps=ZERO, parts=(), unknown=frozenset()) for part in made]
             inside.parts[first:] = made
         outs = [inside.facts[output.value.id] for output in graph.outputs]
         before = largest((fact.steps for fact in inputs), self.values)
@@ -155,6 +155,40 @@ class Walk:
         steps = after - before if after.at(self.values) > before.at(self.values) else ZERO
         part = _gathered(name, kind, graph.name, inside.parts, steps)
         return replace(part, peak=memory.peak if memory else None), outs
+
+    def idle(self, node: Node, scope: Scope) -> list[Part]:
+        """A node in a shared repeat of no passes: no pass runs it, but its weights are there, once."""
+        weights: Sequence[Weight] = ()
+        match node:
+            case Parameter(weight):
+                name, kind, what, weights = weight.name, "op", "param", (weight,)
+            case Apply():
+                name, kind, what, weights = node.name or "", "op", node.op, node.weights
+            case Call() | Scan():
+                kind = "scan" if isinstance(node, Scan) else node.graph.kind
+                part = self._idle(node.graph, scope.inside(node), node.name, kind)
+                return [part] if part.weights else []
+            case Repeat():
+                count, passes = scope.number(node.count), evaluate(node.count)
+                assert isinstance(passes, int)
+                runs = {}
+                for number in range(passes or node.shared):
+                    within = scope.turn(node.index, Poly.of(number))
+                    runs[number] = self._idle(node.bodies[node.runs(number)], within, node.name, "repeat")
+                if not any(part.weights for part in runs.values()):
+                    return []
+                every = _Passes(node, count, passes, ZERO, self.values).together(runs)
+                return [replace(every, what=node.name, count=count)]
+            case _:
+                return []
+        if not weights:
+            return []
+        meter = Meter(scope, self.real, self.values)
+        return [Part(name, kind, what, Work(), meter.weights(weights), ZERO)]
+
+    def _idle(self, graph: Graph, scope: Scope, name: str, kind: str) -> Part:
+        parts = [part for node in graph.nodes for part in self.idle(node, scope)]
+        return _gathered(name, kind, graph.name, parts, ZERO)
 
 
 def _gathered(name: str, kind: str, what: str, parts: Sequence[Part], steps: Poly) -> Part:
@@ -204,7 +238,7 @@ class _Inside:
                 self.facts[out.id] = Fact(of_form(Form({axis: ONE}, ZERO)))
             case Parameter(weight, out):
                 self.facts[out.id] = Fact(graded=not weight.frozen)
-                self.parts.append(Part(weight.name, "op", "param", Work(), self._weights((weight,)), ZERO))
+                self.parts.append(Part(weight.name, "op", "param", Work(), self.meter.weights((weight,)), ZERO))
             case Apply():
                 self._apply(node)
             case Call():
@@ -240,10 +274,7 @@ class _Inside:
             name = node.name or node.out.name or ""
             steps = ONE if OPS[node.op].cost.moves and node.out.role > Role.TABLE else ZERO
             peak = self.memory.peak if self.memory else None
-            self.parts.append(Part(name, "op", node.op, work, self._weights(node.weights), steps, peak=peak))
-
-    def _weights(self, weights: Sequence[Weight]) -> dict[str, tuple[Poly, bool]]:
-        return {w.name: (self.meter.storage(axis for dim in w.dims for axis in dim), w.frozen) for w in weights}
+            self.parts.append(Part(name, "op", node.op, work, self.meter.weights(node.weights), steps, peak=peak))
 
     def _steps(self, node: Apply) -> Poly:
         """One step for each op that computes; tables are there from the start, and moving items about is none."""
@@ -345,11 +376,8 @@ class _Inside:
             taken = total(part.steps for part in runs) + runs[-1].steps * left
             every = _Passes(node, count, passes, left, self.walk.values).together(dict(enumerate(runs)))
             self.parts.append(replace(every, what=node.name, steps=taken, count=count))
-        elif node.shared:  # its one set of weights is there, though no pass uses it
-            body, scope = node.bodies[0], self.meter.scope.turn(node.index, ZERO)
-            part, _ = walk.graph(body, scope, [*carried, *outside], [False] * node.carried, node.name, "repeat")
-            if part.weights:
-                self.parts.append(replace(_idle(part), what=node.name, count=count))
+        elif node.shared:
+            self.parts += self.walk.idle(node, self.meter.scope)
         for out, fact in zip(node.outs, carried, strict=True):
             self.facts[out.id] = Fact(NOTHING, fact.graded, fact.data, before + taken)
         if self.walk.track:
@@ -408,11 +436,6 @@ class _Inside:
             Part(node.name, "scan", node.graph.name, work, rest.weights, rest.steps * length, length, rest.parts,
                  rest.unknown, rest.peak)
         )  # fmt: skip
-
-
-def _idle(part: Part) -> Part:
-    """What nothing runs: its weights alone."""
-    return replace(part, work=Work(), steps=ZERO, parts=tuple(map(_idle, part.parts)), peak=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from ..axes import Axis
-from ..graph import Apply, Role, Scalar, Value
+from ..graph import Apply, Role, Scalar, Value, Weight
 from ..ops import OPS
 from ..ops.table import Cost
 from .bands import Facts, limits, pairs
@@ -89,6 +89,10 @@ class Meter:
     def storage(self, axes: Iterable[Axis]) -> Poly:
         """The items of a weight: a bounded width counts at its bound."""
         return product(self.scope.bound(axis) for axis in axes)
+
+    def weights(self, weights: Iterable[Weight]) -> dict[str, tuple[Poly, bool]]:
+        """Of each its items, and whether it is frozen."""
+        return {w.name: (self.storage(axis for dim in w.dims for axis in dim), w.frozen) for w in weights}
 
 
 BATCH_SIZE = Poly.of(BATCH)

@@ -185,6 +185,32 @@ def test_weights_of_no_pass() -> None:
     assert (cost.parameters.value, cost.macs.value) == (2 * (4 * 4 + 4), 4 * 4)
 
 
+@pytest.mark.parametrize(
+    ("body", "weights"),
+    [
+        ("x = x + linear.l[d -> d](x) * (1 / i)", 20),  # what no pass works out need have no value
+        ("x = scaled[c = 1 / i](x)", 20),
+        ("x = x + magic(linear.l[d -> d](x))", 20),
+        ("repeat.s j in 3 { x = x + linear.l[d -> d](x) }", 60),
+        ("repeat.s j in 3 shared { x = x + linear.l[d -> d](x) }\nparam P: [d] ~ normal(1.0)\nx = x * P", 24),
+        ("repeat.s j in i shared { x = x + linear.l[d -> d](x) }", 20),
+        ("repeat.s j in i { x = x + linear.l[d -> d](x) }", 0),
+        ("repeat.s j in 3 {\ndepth e = j + 1\nx = x + linear.m[e -> d](linear.l[d -> e](x))\n}", 66),
+        ("repeat.s j in 3 {\nif j == 1 { x = x + linear.l[d -> d](x) } else { x = x * 2 }\n}", 20),
+    ],
+)
+def test_what_is_in_no_pass_costs_its_weights_alone(body: str, weights: int) -> None:
+    model = attnc.loads(
+        'width n\ndepth d = 4\nop magic(x: [n, d]) -> [n, d] = "some.module:magic"\n'
+        "block scaled[c: const](x: [n, d]) -> [n, d] {\n    return x + linear.l[d -> d](x) * c\n}\n"
+        f"model net(x: [n, d]) -> [n, d] {{\nrepeat.r i in 0 shared {{\n{body}\n}}\n"
+        "return linear.o[d -> d](x)\n}\n"
+    ).model("net")
+    cost = model.cost({"n": 3})
+    assert cost.parameters.value == sum(weight.size for weight in model.weights.values()) == weights + 20
+    assert (cost.macs.value, cost.part.unknown, cost.peak.value) == (3 * 4 * 4, frozenset(), 4 * 3 * 4)
+
+
 def test_experts_that_are_picked() -> None:
     """All are computed; picked alone, 2 of 8 of their share would do."""
     cost = attnc.load(ROOT / "examples/zoo/mixtral.attn").model("mixtral").cost()
