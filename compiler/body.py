@@ -21,9 +21,9 @@ from .ragged import refuse_ragged
 from .repeats import Repeats
 from .scope import Shared
 from .sizes import largest
-from .static import ConstOf, SizeOf, Static, hangs
+from .static import ConstOf, SizeOf, Static, hangs, known
 from .wires import Wire, fits, show, show_axes, show_type
-from .written_sizes import checked_number, checked_size, refuse_own_size, size_static
+from .written_sizes import checked_size, refuse_own_size, size_static
 
 
 @dataclass
@@ -327,7 +327,7 @@ class Body(Repeats):
         if value is None:
             value = ConstOf(self.checker.session.const(name, None))
         else:
-            checked_number(self.frame, value, decl.value.span)
+            value = self.worth(value, decl.value.span)
             self._in_each_pass(value, decl.value.span)
         self.frame.local_consts[name] = value
 
@@ -406,7 +406,7 @@ class Body(Repeats):
         decided: object = None
         if condition is not None and condition.static is not None:
             static = self.checker.in_this_pass(condition.static)
-            decided = checked_number(self.frame, static, statement.condition.span)
+            decided = known(static)  # that arithmetic in it has no value was said
             if decided is not None and not isinstance(decided, bool):
                 self.report(
                     "E0304",
@@ -427,9 +427,9 @@ class Body(Repeats):
         self.checker.decisions.append(bool(decided))
         taken = statement.then if decided is None or decided else statement.otherwise
         other = statement.otherwise if taken is statement.then else statement.then
-        known = len(self.checker.decisions)
+        before = len(self.checker.decisions)
         self._discard(other, bool(decided is None))
-        del self.checker.decisions[known:]
+        del self.checker.decisions[before:]
         self.run(taken)
 
     def _discard(self, statements: Sequence[s.Statement], unsure: bool) -> None:

@@ -24,9 +24,9 @@ from .names import is_reserved, listed, misspelt, nearest
 from .opcall import OpCall
 from .ops import OPS, Brackets, Op
 from .scope import Scope
-from .static import Literal, SizeOf, Static, hangs, known
+from .static import ConstOf, Literal, SizeOf, Static, hangs, known
 from .wires import Range, Wire, show, show_axes, static_element
-from .written_sizes import checked_number
+from .written_sizes import checked_number, has_no_value
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
 WRITABLE_OPS = (*(name for name in OPS if name.isidentifier() and name not in _HIDDEN), "raw", "scan")
@@ -39,10 +39,15 @@ class Expressions(Scope):
 
     def static(self, value: Static, span: Span) -> Wire:
         """A number known at build time, or a size."""
-        checked_number(self.frame, value, span)
         kind = static_element(value)
+        value = self.worth(value, span)
         exactly = Range(value, value, True) if kind is Scalar.INT else None
         return Wire(Type(kind, ()), Role.CONSTANT, span, static=value, range=exactly)
+
+    def worth(self, value: Static, span: Span) -> Static:
+        """The formula, or, where it has no value, which is told, a number that nobody knows: told once is enough."""
+        checked_number(self.frame, value, span)
+        return ConstOf(self.checker.session.const(span.text, None)) if has_no_value(value) else value
 
     def expr(self, expr: s.Expr, binding: str | None = None) -> Wire | None:
         """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""

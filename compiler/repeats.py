@@ -13,12 +13,13 @@ from functools import cache
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Label
 from ..dsl.source import Span
+from .axes import Axis
 from .builder import Builder
 from .expressions import Expressions
 from .frame import Formula
-from .graph import Graph, Output, Repeat, Scalar, Type
+from .graph import Apply, Call, Graph, Output, Parameter, Repeat, Scalar, Scan, Type, children
 from .one_set import check_one_set, own
-from .static import Const, ConstOf, Literal, SizeOf, Static, consts_in, known, turns
+from .static import Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known, turns
 from .wires import Wire, fits, show
 from .written_sizes import checked_number, size_static
 
@@ -51,7 +52,7 @@ class Repeats(Expressions):
         outer_undecided, outer_decisions = self.checker.undecided, self.checker.decisions
         self.checker.undecided, self.checker.decisions = False, []
         own_axes = list(self.frame.own_axes)
-        body = self._settle(statement, carried, [w for w in starts if w is not None], index)
+        body = self._settled(statement, carried, [w for w in starts if w is not None], index)
         varies = index is not None and number is not None and self.checker.undecided
         outer_decisions.extend(self.checker.decisions)
         self.checker.undecided = outer_undecided or (self.checker.undecided and not varies)
@@ -201,6 +202,22 @@ class Repeats(Expressions):
         )
         return None
 
+    def _settled(
+        self, statement: s.Repeat, carried: list[str], starts: list[Wire], index: Const | None
+    ) -> _Pass | None:
+        """The body. Where passes share their weights, the sizes of depths may hang on the number of the pass, but not
+        those that weights run along: if some do, all are decided pass by pass.
+        """
+        quiet, own_axes = self.frame.mute(), list(self.frame.own_axes)
+        body = self._settle(statement, carried, starts, index)
+        problems = self.frame.unmute(quiet)
+        if body is None or index is None or not statement.shared or self.decided or not _weighs(body.graph, index):
+            self.frame.replay(problems)
+            return body
+        self.frame.own_axes = own_axes
+        self.by_pass = self.by_pass | {statement.head}
+        return self._settle(statement, carried, starts, index)
+
     def _settle(self, statement: s.Repeat, carried: list[str], starts: list[Wire], index: Const | None) -> _Pass | None:
         """Run the body until what it carries has settled: its role, its marks, its thin axes (types must not
         change).
@@ -264,6 +281,7 @@ class Repeats(Expressions):
             shares=dict(self.shares),
             outside=frozenset(self.shares),
             numbered=self.numbered or not statement.shared,
+            decided=self.decided or not statement.shared or statement.head in self.by_pass,
             formulas=[],
         )
         body.run(statement.body)
@@ -395,6 +413,35 @@ class _Pass:
             "",
             self.statement.head,
         )
+
+
+def _weighs(
+    graph: Graph, index: Const, axes: frozenset[Axis] = frozenset(), consts: frozenset[Const] = frozenset()
+) -> bool:
+    """Whether the number of a pass decides how long a weight is. axes, consts: those of the graph that it decides."""
+
+    def decides(static: Static) -> bool:
+        sizes = axes_in(static)
+        return (
+            turns(static, index) or bool(consts & set(consts_in(static)) or axes & set(sizes)) or any(map(along, sizes))
+        )
+
+    def along(axis: Axis) -> bool:
+        return axis in axes or (axis.extent is None and axis.size is not None and decides(axis.size))
+
+    for node in graph.nodes:
+        weights = node.weights if isinstance(node, Apply) else (node.weight,) if isinstance(node, Parameter) else ()
+        if any(along(axis) for weight in weights for dim in weight.dims for axis in dim):
+            return True
+        for inner in children(node):
+            if isinstance(node, Call | Scan):
+                given = frozenset(formal for formal, actual in node.axes if along(actual))
+                numbers = frozenset(const for const, static in node.consts if decides(static))
+            else:
+                given, numbers = axes, consts
+            if _weighs(inner, index, given, numbers):
+                return True
+    return False
 
 
 @cache

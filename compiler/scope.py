@@ -54,12 +54,14 @@ class Scope:
     formulas: list[Formula] = field(default_factory=list)  # that hang on the number of a pass
     splits: Splits = field(default_factory=dict)
     numbered: bool = False  # inside a repeat whose passes have weights of their own
+    decided: bool = False  # inside a repeat of which the sizes of depths are decided pass by pass
+    by_pass: frozenset[Span] = frozenset()  # shared repeats with weights along such depths
 
     def size_in_this_pass(self, kind: Kind, size: Static) -> Static:
         """The size of an axis in the pass at hand. Where the passes of a repeat differ in a depth, each has a body of
         its own, for weights may run along it.
         """
-        if kind is Kind.WIDTH or not hangs(size) or (self.builder.parent is not None and not self.numbered):
+        if kind is Kind.WIDTH or not hangs(size) or (self.builder.parent is not None and not self.decided):
             return size
         size = self.checker.in_this_pass(size)
         self.checker.undecided = self.checker.undecided or hangs(size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
@@ -117,9 +118,27 @@ def refuse_setting(session: Session, name: str, original: str, span: Span | None
 
 def checked_number(session: Reporter, formula: Static, span: Span) -> Number | None:
     """Evaluate; arithmetic that has no value is reported."""
-    if divides_by_zero(formula):
-        session.report("E0207", "this divides by zero", span, help="divide by 1 or more")
+    found = _worked_out(formula)
+    if isinstance(found, _NoValue):
+        session.report("E0207", found.message, span, help=found.help)
         return None
+    return found
+
+
+def has_no_value(formula: Static) -> bool:
+    """Whether it is arithmetic that comes to nothing, whatever is not known yet."""
+    return isinstance(_worked_out(formula), _NoValue)
+
+
+@dataclass(frozen=True, slots=True)
+class _NoValue:
+    message: str
+    help: str
+
+
+def _worked_out(formula: Static) -> Number | _NoValue | None:
+    if divides_by_zero(formula):
+        return _NoValue("this divides by zero", "divide by 1 or more")
     try:
         value = evaluate(formula)
     except OverflowError:
@@ -127,11 +146,9 @@ def checked_number(session: Reporter, formula: Static, span: Span) -> Number | N
     except (ArithmeticError, ValueError, TypeError):
         value = math.nan
     if value in (math.inf, -math.inf) or (isinstance(value, int) and abs(value) >= 2**62):
-        session.report("E0207", "this number is too large", span, help="whole numbers stay below 2 ^ 62")
-        return None
+        return _NoValue("this number is too large", "whole numbers stay below 2 ^ 62")
     if isinstance(value, complex) or (isinstance(value, float) and math.isnan(value)):
-        session.report("E0207", "this has no value", span, help="change the numbers that it is made of")
-        return None
+        return _NoValue("this has no value", "change the numbers that it is made of")
     return value
 
 
