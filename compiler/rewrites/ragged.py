@@ -19,7 +19,7 @@ given back, and the graph is of no use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -98,7 +98,7 @@ class Body:
     same: dict[int, Value] = field(default_factory=dict)  # old value -> the new one that stands for it
     zero: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which a value is 0 where there is padding
     one: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which it is 1 there
-    sizes: set[int] = field(default_factory=set)  # numbers that are the extents of each example
+    sizes: dict[int, Static] = field(default_factory=dict)  # numbers of each example, that hang on its extents
     _valid: dict[Axis, Value] = field(default_factory=dict)
     _positions: dict[Axis, Value] = field(default_factory=dict)
     _is_ragged: dict[Axis, bool] = field(default_factory=dict)
@@ -176,22 +176,39 @@ class Body:
     def _ragged(self, static: Static) -> bool:
         return any(self.is_ragged(axis) for axis in axes_in(static))
 
-    def _number(self, static: Static) -> Value:
-        """A size for each example: the arithmetic of a static expression over lengths."""
+    def _number(self, static: Static, some: Container[int] = ()) -> Value:
+        """A size for each example: static arithmetic over lengths, which count as 1 at least of families in `some`."""
         if not self._ragged(static):
             return self.constant(static)
         match static:
             case SizeOf(axis):
                 found = self.length(axis)
                 assert found is not None
+                if axis.family in some:
+                    return self.apply("maximum", (found, self.constant(Literal(1))), Type(Scalar.INT, ()))
                 return found
             case Arith("//", (a, b)):
-                quotient = self.apply("/", (self._number(a), self._number(b)), Type(Scalar.REAL, ()))
+                quotient = self.apply("/", (self._number(a, some), self._number(b, some)), Type(Scalar.REAL, ()))
                 return self.apply("floor", (quotient,), Type(Scalar.INT, ()))
             case Arith(op, args):
                 name = {"max": "maximum", "min": "minimum"}.get(op, op)
-                return self.apply(name, tuple(map(self._number, args)), Type(static_element(static), ()))
+                numbers = tuple(self._number(arg, some) for arg in args)
+                return self.apply(name, numbers, Type(static_element(static), ()))
         raise AssertionError(static)
+
+    def _beside_items(self, node: Apply) -> Apply:
+        """Beside items of a width its size is 1 at least: what an empty example is divided by is all padding, and must
+        make no NaN there, which gradients would spread.
+        """
+        families = {axis.family for axis in node.out.type.axes if _varies(node.out, axis) and self.is_ragged(axis)}
+
+        def at_least_one(value: Value) -> Value:
+            static = self.sizes.get(value.id)
+            if static is None or not any(axis.family in families for axis in axes_in(static)):
+                return value
+            return self._number(static, families)
+
+        return replace(node, operands=tuple(map(at_least_one, node.operands)))
 
     def valid(self, axes: Iterable[Axis]) -> Value | None:
         """True where none of these axes is in its padding; None if none of them is ragged."""
@@ -273,7 +290,7 @@ class Body:
             case Constant():
                 if self._ragged(node.value):
                     size = self.same[node.out.id] = self._number(node.value)
-                    self.sizes.add(size.id)
+                    self.sizes[size.id] = node.value
                 else:
                     self.nodes.append(node)
             case Positions():
@@ -281,7 +298,8 @@ class Body:
                 self.nodes.append(node)
             case Apply():
                 mask = None if node.mask is None else self.now(node.mask)
-                self._op(replace(node, operands=tuple(map(self.now, node.operands)), mask=mask))
+                node = replace(node, operands=tuple(map(self.now, node.operands)), mask=mask)
+                self._op(self._beside_items(node) if node.out.type.element is Scalar.REAL else node)
             case Call():
                 self._call(node)
             case Scan():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 import attnc
@@ -41,3 +42,32 @@ def test_nothing_undefined_leaves_the_padding() -> None:
     for grad in (*(weight.grad for weight in net.parameters()), *(one.grad for one in given)):
         assert grad is not None
         assert grad.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "dot[k](softmax[k](dot[d](linear.Q[d -> d](x), y) / sqrt(|k|)), y)",
+        "dot[k](softmax[k](dot[d](linear.Q[d -> d](x), y) * log(|k|)), y)",
+        "dot[k](softmax[k](dot[d](linear.Q[d -> d](x), y)) / |k|, y)",
+        "x * broadcast[q](sum[k](linear.Q[d -> d](y) / |k|))",
+        "x * broadcast[q](sum[k](linear.Q[d -> d](y) * (k / |k|)))",
+        "x * broadcast[q](sum[k](linear.Q[d -> d](y) * (1 / (|k| * 2 - |k|))))",
+    ],
+)
+def test_the_size_of_no_items_spoils_no_gradient(body: str) -> None:
+    """An empty example is divided by its size of 0: all of that is padding, but gradients would be no numbers."""
+    text = f"width q\nwidth k ragged\ndepth d = 4\nmodel f(x: [q, d], y: [k, d]) -> [q, d] {{ return {body} }}\n"
+    model = attnc.loads(text).model("f")
+    net, rng = model.torch(seed=0, dtype=torch.float64), np.random.default_rng(0)
+    x, y, lengths = rng.normal(size=(3, 2, 4)), rng.normal(size=(3, 3, 4)), np.array([3, 0, 2])
+    found = net(*(torch.tensor(value) for value in (x, y, lengths)))
+    np.testing.assert_allclose(model.numpy(seed=0, dtype=np.float64)(x, y, lengths), found.detach(), atol=1e-10)
+    found.sum().backward()
+    grads = [weight.grad.clone() for weight in net.parameters() if weight.grad is not None]
+    assert len(grads) == 2 and all(grad.isfinite().all() for grad in grads)
+    net.zero_grad()
+    rows = [0, 2]  # the empty one adds nothing
+    net(*(torch.tensor(value[rows]) for value in (x, y, lengths))).sum().backward()
+    for grad, weight in zip(grads, net.parameters(), strict=True):
+        np.testing.assert_allclose(grad, weight.grad, atol=1e-10)
