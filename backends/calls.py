@@ -452,16 +452,6 @@ class Calls(Layout):
             if out.id in self.plan.captured:
                 self.record(out, bound)
 
-    def first(self, x: Val, axes: list[Axis]) -> Val:
-        """The first item along these axes, or zeros where there is none: for what does not hang on it."""
-        for axis in axes:
-            place = x.axes.index(axis) - len(x.axes)
-            items = ", ".join([":1", *[":"] * (-place - 1)])
-            text = f"{x.atom}[..., {items}].{'any' if x.kind == 'bool' else 'sum'}({place})"
-            left = tuple(a for a in x.axes if a != axis)
-            x = replace(x, code=Code(text), axes=left, thin=x.thin - {axis})
-        return x
-
     def _lead_shape(self, args: list[Val], steps: tuple[int, ...], spread: Iterable[Axis], any_lead: bool) -> list[str]:
         """The leading dimensions of one step, as a part of a shape."""
         if not any_lead:

@@ -577,7 +577,9 @@ class Layout(ABC):
         return replace(x, code=Code(text), axes=tuple(wanted), thin=thin)
 
     def without(self, x: Val, thin: Sequence[Axis]) -> Val:
-        """x without dimensions of size 1 that its reader knows nothing of."""
+        """x without dimensions that it is the same along, of which its reader knows nothing."""
+        x = self.first(x, [axis for axis in thin if not self.plan.static_size(axis)])  # which may have no item
+        thin = [axis for axis in thin if axis in x.axes]
         if not thin:
             return x
         first = min(x.axes.index(axis) for axis in thin)
@@ -587,6 +589,16 @@ class Layout(ABC):
         axes = tuple(axis for axis in x.axes if axis not in thin)
         text = f"{x.atom}[{', '.join(items)}]"
         return replace(x, code=Code(text), axes=axes, thin=x.thin - set(thin))
+
+    def first(self, x: Val, axes: Iterable[Axis]) -> Val:
+        """The first item along these axes, or zeros where there is none: for what does not hang on it."""
+        for axis in axes:
+            place = x.axes.index(axis) - len(x.axes)
+            items = ", ".join([":1", *[":"] * (-place - 1)])
+            text = f"{x.atom}[..., {items}].{'any' if x.kind == 'bool' else 'sum'}({place})"
+            left = tuple(a for a in x.axes if a != axis)
+            x = replace(x, code=Code(text), axes=left, thin=x.thin - {axis})
+        return x
 
     def full(self, x: Val, axes: Iterable[Axis]) -> Val:
         """x with these axes at their true extent."""

@@ -207,12 +207,13 @@ def softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = Non
     least = np.finfo(scores.dtype).min
     if mask is not None:
         scores = np.where(mask, scores, least)
-    weights: Array = scores - scores.max(axis, keepdims=True, initial=least)
+    with np.errstate(invalid="ignore"):  # minus infinities alone have no shares: NaN, as in PyTorch
+        weights: Array = scores - scores.max(axis, keepdims=True, initial=-np.inf if mask is None else least)
     np.exp(weights, out=weights)
     if mask is not None:
         weights *= mask
     total = weights.sum(axis, keepdims=True)
-    weights /= np.where(total == 0, 1, total)
+    weights /= total if mask is None else np.where(total == 0, 1, total)
     return weights
 
 
@@ -226,7 +227,7 @@ def argmax(x: Array, axis: int, where: str) -> Array:
     """The index of the largest along `axis`; refuses to choose one of no items."""
     found: Array = x.argmax(axis) if x.shape[axis] else x.sum(axis).astype(np.int64)
     if found.size and not x.size:
-        raise ValueError(f"{where}: there is no item, so none is the largest")
+        raise ValueError(f"{where}: there is no item to choose; give at least one")
     return found
 
 

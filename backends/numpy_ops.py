@@ -166,7 +166,8 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         fed = [x, mask]
         low = least(op)
         if x.kind == "int" and op in ("max", "min", "argmax"):
-            low = f"np.iinfo(np.int64).{'max' if op == 'min' else 'min'}"
+            x = body.named(x)
+            low = f"np.iinfo({x.text}.dtype).{'max' if op == 'min' else 'min'}"
         if op == "any":
             text = operator("and", [mask.code, x.code])
         elif op == "all":
@@ -202,7 +203,8 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     elif op in ("max", "min") and x.kind == "real":
         code = Code(f"{x.atom}.{op}({where}, initial={'-' if op == 'max' else ''}np.inf)")
     elif op in ("max", "min") and not all(map(body.plan.static_size, axes)):  # there may be no item
-        code = Code(f"{x.atom}.{op}({where}, initial=np.iinfo(np.int64).{'min' if op == 'max' else 'max'})")
+        x = body.named(x)
+        code = Code(f"{x.text}.{op}({where}, initial=np.iinfo({x.text}.dtype).{'min' if op == 'max' else 'max'})")
     elif op == "argmax" and not all(map(body.plan.static_size, axes)):
         body.helper("argmax")
         code = Code(f'argmax({x.text}, {where}, "{body.graph.name}: argmax[{axes[0].name}]")')

@@ -147,21 +147,21 @@ def amax(x: Tensor, dim: int | tuple[int, ...]) -> Tensor:
     """The largest along `dim`; of no items less than any number."""
     if has_items(x, dim):
         return x.amax(dim)
-    return x.sum(dim) + (-math.inf if x.is_floating_point() else torch.iinfo(x.dtype).min)
+    return x.sum(dim, dtype=x.dtype) + (-math.inf if x.is_floating_point() else torch.iinfo(x.dtype).min)
 
 
 def amin(x: Tensor, dim: int | tuple[int, ...]) -> Tensor:
     """The smallest along `dim`; of no items more than any number."""
     if has_items(x, dim):
         return x.amin(dim)
-    return x.sum(dim) + (math.inf if x.is_floating_point() else torch.iinfo(x.dtype).max)
+    return x.sum(dim, dtype=x.dtype) + (math.inf if x.is_floating_point() else torch.iinfo(x.dtype).max)
 
 
 def argmax(x: Tensor, dim: int, where: str) -> Tensor:
     """The index of the largest along `dim`; refuses to choose one of no items."""
     found = x.argmax(dim) if has_items(x, dim) else x.sum(dim).long()
     if found.numel() and not x.numel():
-        raise ValueError(f"{where}: there is no item, so none is the largest")
+        raise ValueError(f"{where}: there is no item to choose; give at least one")
     return found
 
 

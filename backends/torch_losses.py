@@ -21,8 +21,8 @@ def cross_entropy(logits: Tensor, ids: Tensor, smoothing: float = 0.0) -> Tensor
     One array of that size is ever there: it holds the logits, then what is left of them by exp, then their gradient.
     So the gradient can be taken once. torch.compile and torch.func make F.cross_entropy their own.
     """
-    flat, wanted = logits.reshape(-1, logits.shape[-1]), ids.reshape(-1).long()
-    if is_traced():
+    flat, wanted = logits.reshape(ids.numel(), logits.shape[-1]), ids.reshape(-1).long()
+    if is_traced() or not flat.numel():
         loss = F.cross_entropy(flat, wanted, reduction="none", label_smoothing=smoothing)
     else:
         loss = SpentLogits.apply(flat, wanted, smoothing)  # type: ignore[no-untyped-call]

@@ -195,7 +195,8 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         x, mask, order = masked(body, node, x, mask)
         low = least(op)
         if x.kind == "int" and op in ("max", "min", "argmax"):
-            low = f"torch.iinfo(torch.int64).{'max' if op == 'min' else 'min'}"
+            x = body.named(x)
+            low = f"torch.iinfo({x.text}.dtype).{'max' if op == 'min' else 'min'}"
         fed = [x, mask]
         if op == "any":
             text = Code(f"{mask.code.at(7)} & {x.code.at(8)}", 7)
@@ -328,7 +329,8 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
             return body.combine([x, ids], Code(f"cross_entropy({x.text}, {ids.text}{smooth})"), order, out)
         x, ids = body.named(x, "logits"), body.named(ids, "ids")
         size = body.extent(vocab).text
-        text = f'F.cross_entropy({x.text}.reshape(-1, {size}), {ids.text}.reshape(-1).long(), reduction="none"{smooth})'
+        flat = f"{x.text}.reshape({ids.text}.numel(), {size}), {ids.text}.reshape(-1).long()"
+        text = f'F.cross_entropy({flat}, reduction="none"{smooth})'
         return body.combine([x, ids], Code(f"{text}.reshape({ids.text}.shape)"), order, out)
     body.helper("take_along")
     logs = body.let("logs", body.combine([x], Code(f"{x.atom}.log_softmax(-1)"), x.axes, out))

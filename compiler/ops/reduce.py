@@ -193,12 +193,12 @@ ROWS: tuple[Op, ...] = (
     ),
     _reduction(
         "max",
-        "The largest over the axes in brackets. Over nothing at all: less than any number.",
+        "The largest over the axes in brackets. Over nothing at all: minus infinity (int: the least).",
         cost=Cost(reads=True, saves=("x", "result")),
     ),
     _reduction(
         "min",
-        "The smallest over the axes in brackets. Over nothing at all: more than any number.",
+        "The smallest over the axes in brackets. Over nothing at all: infinity (int: the greatest).",
         cost=Cost(reads=True, saves=("x", "result")),
     ),
     _reduction(

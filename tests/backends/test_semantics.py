@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,26 +57,39 @@ model which(x: [t, s]) -> t[s] {
 
 @pytest.mark.parametrize(("name", "sign"), [("largest", -1), ("smallest", 1)])
 @pytest.mark.parametrize("lead", [(), (3,), (0,)])
-def test_the_largest_of_nothing(name: str, sign: int, lead: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("whole", [np.int64, np.int32, np.uint8])
+def test_the_largest_of_nothing(name: str, sign: int, lead: tuple[int, ...], whole: type[np.integer[Any]]) -> None:
     """Less than any number, as where a mask leaves nothing; the smallest is more."""
     model = attnc.loads(NOTHING).model(name)
-    x, y = np.zeros((*lead, 0, 2)), np.zeros((*lead, 0, 2), np.int64)
+    x, y = np.zeros((*lead, 0, 2)), np.zeros((*lead, 0, 2), whole)
     given = torch.tensor(x, requires_grad=True)
     by_torch = model.torch()(given, torch.tensor(y))
-    whole = np.iinfo(np.int64).min if sign < 0 else np.iinfo(np.int64).max
+    last = np.iinfo(whole).min if sign < 0 else np.iinfo(whole).max
     for found in (model.numpy()(x, y), [result.detach().numpy() for result in by_torch]):
         for place, result in enumerate(found):
             assert result.shape == (*lead, *([], [2])[place in (0, 1, 3, 5)])
-            assert (result == (sign * np.inf if result.dtype == np.float64 else whole)).all()
+            assert result.dtype == (np.float64 if place in (0, 1, 2, 5) else whole)
+            assert (result == (sign * np.inf if result.dtype == np.float64 else last)).all()
     sum(result.sum() for result in by_torch if result.is_floating_point()).backward()
     assert given.grad is not None and given.grad.shape == x.shape
+
+
+@pytest.mark.parametrize("whole", [np.int64, np.int32, np.uint8])
+def test_the_largest_of_whole_numbers_of_few_bits(whole: type[np.integer[Any]]) -> None:
+    for name, over in ("largest", np.max), ("smallest", np.min):
+        model = attnc.loads(NOTHING).model(name)
+        x, y = np.zeros((3, 2)), np.array([[7, 1], [5, 2], [3, 6]], whole)
+        for found in (model.numpy()(x, y), model.torch()(torch.tensor(x), torch.tensor(y))):
+            of_columns, of_kept = np.asarray(found[3]), np.asarray(found[4])
+            assert of_columns.tolist() == over(y, 0).tolist() and of_kept == over(y[1:])
+            assert of_columns.dtype == of_kept.dtype == whole
 
 
 def test_the_index_of_the_largest_of_nothing() -> None:
     model = attnc.loads(NOTHING).model("which")
     backends = (model.numpy(), lambda x: model.torch()(torch.tensor(x)))
     for run in backends:
-        with pytest.raises(ValueError, match=r"which: argmax\[t\]: there is no item, so none is the largest"):
+        with pytest.raises(ValueError, match=r"which: argmax\[t\]: there is no item to choose; give at least one"):
             run(np.zeros((0, 3)))
         assert np.asarray(run(np.zeros((0, 0)))).shape == (0,)
         assert np.asarray(run(np.eye(3))).tolist() == [0, 1, 2]
@@ -86,3 +100,45 @@ def test_the_logsumexp_of_infinity() -> None:
     for x in ([1.0, np.inf], [np.inf, -np.inf], [np.inf, np.inf], [-np.inf, -np.inf], [1e308, -np.inf]):
         want = torch.logsumexp(torch.tensor(x, dtype=torch.float64), 0)
         assert model.numpy()(np.array(x)) == want == model.torch()(torch.tensor(x, dtype=torch.float64))
+
+
+def test_shares_of_minus_infinities() -> None:
+    """There are none, in both backends; what a mask leaves nothing of has shares of 0."""
+    spec = attnc.loads(
+        "width t\nmodel f(x: [t]) -> [t] { return softmax[t](x) }\n"
+        "model g(x: [t]) -> [t] { return softmax[t](x where t < 0) }\n"
+    )
+    x = np.full(3, -np.inf)
+    for name, want in ("f", np.nan), ("g", 0.0):
+        model = spec.model(name)
+        for found in (model.numpy()(x), model.torch()(torch.tensor(x))):
+            np.testing.assert_array_equal(found, np.full(3, want))
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+@pytest.mark.parametrize("options", ["", ", smoothing = 0.1"])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 2, 0), (0, 3), (2, 0, 3)])
+@pytest.mark.parametrize("scores", ["s", "s * 2"])
+def test_the_loss_of_no_items(scores: str, shape: tuple[int, ...], options: str) -> None:
+    """Nor need there be any class."""
+    text = f"width q\nwidth k\nmodel f(s: [q, k], p: k[q]) -> [q] {{ return cross_entropy[k]({scores}, p{options}) }}"
+    model = attnc.loads(text).model("f")
+    s, p = np.zeros(shape), np.zeros(shape[:-1], np.int64)
+    given = torch.tensor(s, requires_grad=True)
+    found = model.torch()(given, torch.tensor(p))
+    found.sum().backward()
+    assert model.numpy()(s, p).shape == found.shape == p.shape
+    assert given.grad is not None
+
+
+@pytest.mark.parametrize("items", [0, 1, 3])
+def test_a_scan_lifted_over_no_items(items: int) -> None:
+    """What goes round is the same for all, and stands along them nevertheless."""
+    model = attnc.loads(
+        "width seq\nwidth o\nblock c(x: [], n: int[]) -> (n: int[], y: []) {\n    return n + 1, x * n\n}\n"
+        "model f(x: [seq, o]) -> [seq, o] {\n    n, y = scan[seq] c(x, n = 0)\n    return y * broadcast[o](n)\n}\n"
+    ).model("f")
+    x = np.arange(3.0 * items).reshape(3, items) + 1
+    want = x * np.array([0, 1, 2])[:, None] * np.array([1, 2, 3])[:, None]
+    np.testing.assert_array_equal(model.numpy()(x), want)
+    np.testing.assert_array_equal(model.torch()(torch.tensor(x)), want)
