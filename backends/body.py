@@ -6,6 +6,7 @@ size 1), what has leading dimensions, which sizes they need; `Emitter.settle` st
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -251,9 +252,10 @@ class Body(Calls):
 
     def _checked(self, e: Val, axis: Axis) -> Val:
         """An index that surely lies within its axis: proved, or checked when the code runs."""
-        if self.bounds.within(e.bounds, axis):
+        some = not e.number or self.plan.static_size(axis)  # of no items there is none, and none is looked for
+        if some and self.bounds.within(e.bounds, axis):
             return e
-        e = self.named(e, "index")
+        e = e if re.fullmatch(r"\w+", e.text) else self.named(e, "index")
         self.check_index(e.text, self.extent(axis).text, axis)
         return replace(e, bounds=self.bounds.positions(axis))
 

@@ -83,7 +83,8 @@ def check_index(index: Array | int, size: int, where: str) -> None:
     index = np.asarray(index)
     bad = (index < 0) | (index >= size)
     if bad.any():
-        raise IndexError(f"{where}: {int(index[bad].flat[0])} is no index (0..{size - 1})")
+        worst = int(index[bad].flat[0])
+        raise IndexError(f"{where}: {worst} is no index ({f'0..{size - 1}' if size else 'there is no item'})")
 
 
 class Captured(NamedTuple):

@@ -108,7 +108,7 @@ def check_index(index: Tensor | int, size: int, where: str) -> None:
     bad = torch.as_tensor((index < 0) | (index >= size))
     if bad.any():
         worst = int(torch.as_tensor(index)[bad].flatten()[0])
-        raise IndexError(f"{where}: {worst} is no index (0..{size - 1})")
+        raise IndexError(f"{where}: {worst} is no index ({f'0..{size - 1}' if size else 'there is no item'})")
 
 
 class Captured(NamedTuple):

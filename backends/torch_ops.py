@@ -329,7 +329,8 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
             return body.combine([x, ids], Code(f"cross_entropy({x.text}, {ids.text}{smooth})"), order, out)
         x, ids = body.named(x, "logits"), body.named(ids, "ids")
         size = body.extent(vocab).text
-        flat = f"{x.text}.reshape({ids.text}.numel(), {size}), {ids.text}.reshape(-1).long()"
+        rows = "-1" if body.plan.static_size(vocab) else f"{ids.text}.numel()"  # of no classes it cannot be told
+        flat = f"{x.text}.reshape({rows}, {size}), {ids.text}.reshape(-1).long()"
         text = f'F.cross_entropy({flat}, reduction="none"{smooth})'
         return body.combine([x, ids], Code(f"{text}.reshape({ids.text}.shape)"), order, out)
     body.helper("take_along")

@@ -142,3 +142,13 @@ def test_a_scan_lifted_over_no_items(items: int) -> None:
     want = x * np.array([0, 1, 2])[:, None] * np.array([1, 2, 3])[:, None]
     np.testing.assert_array_equal(model.numpy()(x), want)
     np.testing.assert_array_equal(model.torch()(torch.tensor(x)), want)
+
+
+@pytest.mark.parametrize(("place", "shown"), [("0", 0), ("|t| - 1", -1)])
+def test_the_first_of_no_items(place: str, shown: int) -> None:
+    model = attnc.loads(f"width t\ndepth d = 2\nmodel f(x: [t, d]) -> [d] {{ return x[t = {place}] }}").model("f")
+    x = np.arange(6.0).reshape(3, 2)
+    for run in (model.numpy(), lambda x: model.torch()(torch.tensor(x))):
+        with pytest.raises(IndexError, match=rf"f: index into t: {shown} is no index \(there is no item\)"):
+            run(x[:0])
+        np.testing.assert_array_equal(run(x), x[shown])
