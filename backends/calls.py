@@ -453,12 +453,14 @@ class Calls(Layout):
                 self.record(out, bound)
 
     def _lead_shape(self, args: list[Val], steps: tuple[int, ...], spread: Iterable[Axis], any_lead: bool) -> list[str]:
-        """The leading dimensions of one step, as a part of a shape."""
+        """The leading dimensions of one step, as a part of a shape. The arguments that tell them get names."""
         if not any_lead:
             return []
-        leads = [val for val in args if not val.number and val.lead != NONE]
-        whole = [val for val in leads if val.lead == FULL]
-        vals = [self.named(val) for val in whole[:1] or leads]
+        leads = [place for place, val in enumerate(args) if not val.number and val.lead != NONE]
+        whole = [place for place in leads if args[place].lead == FULL]
+        for place in whole[:1] or leads:
+            args[place] = self.named(args[place])
+        vals = [args[place] for place in whole[:1] or leads]
         shapes = [f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape" for val in vals]
         if len(shapes) == 1:
             return [f"*{shapes[0]}"]

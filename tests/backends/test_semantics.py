@@ -152,3 +152,12 @@ def test_the_first_of_no_items(place: str, shown: int) -> None:
         with pytest.raises(IndexError, match=rf"f: index into t: {shown} is no index \(there is no item\)"):
             run(x[:0])
         np.testing.assert_array_equal(run(x), x[shown])
+
+
+def test_what_a_scan_begins_with_is_computed_once() -> None:
+    """It also tells the leading dimensions of a step."""
+    model = attnc.loads(
+        "width t\ndepth d = 2\nblock c(h: [], x: []) -> (h: [], y: []) {\n    n = tanh(h + x)\n    return n, n * x\n}\n"
+        "model f(k: [d], x: [t]) -> [t] {\n    _, y = scan[t] c(h = sin(mean[d](k)), x = x)\n    return y\n}\n"
+    ).model("f")
+    assert [model.source(backend).count(".sin(") for backend in ("torch", "numpy")] == [1, 1]

@@ -729,7 +729,7 @@ def finish(
             actual[val.into.name] if val.into else None, role,
             mark=frozenset() if added else frozenset(actual[axis.name] for axis in val.mark),
             sources=axes, deps=frozenset().union(*(arg.deps for arg in deps)), big=max(5.0, val.big), uses=uses,
-            reach=reach, learns=unit.learns,
+            reach=reach, learns=unit.learns or any(arg.learns for arg in args.values()),
         ))  # fmt: skip
     s.gen.ops += 1
     s.tag("call")
@@ -746,7 +746,7 @@ def finish(
     def execute(env: Env, stmt: Stmt) -> None:
         env.values.update(zip(ids, run(env), strict=True))
 
-    learns = any(val.learns for val in out) or any(val.learns for val in args.values())
+    learns = any(val.learns for val in out)
     makes: Uses = frozenset({*ids, *({"weights"} if learns else ())})
     s.stmts.append(Stmt(f"{', '.join(names)} = {text}", uses, makes, execute))
     s.draft.learns = s.draft.learns or learns
