@@ -46,14 +46,16 @@ class ScanCall(BlockCall):
         }
 
     def _usage(self) -> str:
-        """How the block is scanned: each state is given its first value by name."""
+        """How the block is scanned: each state is given its first value by name, and so is what comes after one."""
         assert self.call.scan is not None
         brackets = f"[{', '.join(self.block.generics)}]" if self.block.generics else ""
-        arguments = []
+        arguments: list[str] = []
         for formal in self.block.decl.formals:
             name, element = formal.name.text, formal.type.element
             first = "false" if element is not None and element.text == "bool" else "0"
-            arguments.append(f"{name} = {first}" if name in self._states else name)
+            given = first if name in self._states else name
+            by_name = name in self._states or any(" = " in argument for argument in arguments)
+            arguments.append(f"{name} = {given}" if by_name else given)
         return f"write `scan[{self.call.scan.text}] {self.called}{brackets}({', '.join(arguments)})`"
 
     def _arranged(
