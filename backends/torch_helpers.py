@@ -105,10 +105,14 @@ def check_index(index: Tensor | int, size: int, where: str) -> None:
     """Refuses a computed index outside 0 .. size - 1; looks only in eager mode on the CPU."""
     if is_traced() or (isinstance(index, Tensor) and index.device.type != "cpu"):
         return
-    bad = torch.as_tensor((index < 0) | (index >= size))
-    if bad.any():
-        worst = int(torch.as_tensor(index)[bad].flatten()[0])
-        raise IndexError(f"{where}: {worst} is no index ({f'0..{size - 1}' if size else 'there is no item'})")
+    if isinstance(index, Tensor):
+        bad = (index < 0) | (index >= size)
+        if not bad.any():
+            return
+        index = int(index[bad].flatten()[0])
+    elif 0 <= index < size:
+        return
+    raise IndexError(f"{where}: {index} is no index ({f'0..{size - 1}' if size else 'there is no item'})")
 
 
 class Captured(NamedTuple):
