@@ -458,9 +458,10 @@ class Calls(Layout):
             return []
         leads = [place for place, val in enumerate(args) if not val.number and val.lead != NONE]
         whole = [place for place in leads if args[place].lead == FULL]
-        for place in whole[:1] or leads:
+        tell = whole[:1] or leads
+        for place in tell:  # once: they are read below too
             args[place] = self.named(args[place])
-        vals = [args[place] for place in whole[:1] or leads]
+        vals = [args[place] for place in tell]
         shapes = [f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape" for val in vals]
         if len(shapes) == 1:
             return [f"*{shapes[0]}"]

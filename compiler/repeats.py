@@ -421,10 +421,7 @@ def _weighs(
     """Whether the number of a pass decides how long a weight is. axes, consts: those of the graph that it decides."""
 
     def decides(static: Static) -> bool:
-        sizes = axes_in(static)
-        return (
-            turns(static, index) or bool(consts & set(consts_in(static)) or axes & set(sizes)) or any(map(along, sizes))
-        )
+        return turns(static, index) or not consts.isdisjoint(consts_in(static)) or any(map(along, axes_in(static)))
 
     def along(axis: Axis) -> bool:
         return axis in axes or (axis.extent is None and axis.size is not None and decides(axis.size))
