@@ -205,16 +205,14 @@ def l2norm(x: Array, axis: int | tuple[int, ...], eps: float) -> Array:
 
 def softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = None) -> Array:
     """Softmax over what the mask keeps; what it leaves out weighs exactly 0, so a row without any is all zeros."""
-    least = np.finfo(scores.dtype).min
     if mask is not None:
-        scores = np.where(mask, scores, least)
+        scores = np.where(mask, scores, np.finfo(scores.dtype).min)
     with np.errstate(invalid="ignore"):  # minus infinities alone have no shares: NaN, as in PyTorch
-        weights: Array = scores - scores.max(axis, keepdims=True, initial=-np.inf if mask is None else least)
+        weights: Array = scores - scores.max(axis, keepdims=True, initial=-np.inf)
     np.exp(weights, out=weights)
+    weights /= weights.sum(axis, keepdims=True)
     if mask is not None:
-        weights *= mask
-    total = weights.sum(axis, keepdims=True)
-    weights /= total if mask is None else np.where(total == 0, 1, total)
+        np.copyto(weights, 0, where=np.logical_not(mask))
     return weights
 
 

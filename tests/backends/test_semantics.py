@@ -115,6 +115,14 @@ def test_shares_of_minus_infinities() -> None:
             np.testing.assert_array_equal(found, np.full(3, want))
 
 
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_what_a_mask_leaves_out_weighs_nothing_beside_what_is_no_number(odd: float) -> None:
+    model = attnc.loads("width t\nmodel f(x: [t]) -> [t] { return softmax[t](x where t > 0) }").model("f")
+    x = np.array([1, odd, 2])
+    for found in (model.numpy()(x), model.torch()(torch.tensor(x)).numpy()):
+        np.testing.assert_array_equal(found[:2], [0, np.nan])
+
+
 @pytest.mark.filterwarnings("ignore:Mean of empty slice")
 @pytest.mark.parametrize("options", ["", ", smoothing = 0.1"])
 @pytest.mark.parametrize("shape", [(0, 0), (0, 2, 0), (0, 3), (2, 0, 3)])

@@ -124,10 +124,12 @@ def far(a: Array, b: Array, floor: float = 1e-3) -> float:
         return np.inf
     if a.dtype.kind in "bi" and b.dtype.kind in "bi":
         return float(not np.array_equal(a, b))
-    if not a.size:
-        return 0.0
-    gap = np.abs(a.astype(float) - b.astype(float)).max()
-    return float("inf") if np.isnan(gap) else float(gap / max(float(b.std()), float(np.abs(b).max()), floor))
+    a, b = a.astype(float), b.astype(float)
+    known = np.isfinite(b)  # what is no number must be the same one
+    if not np.array_equal(a[~known], b[~known], equal_nan=True) or not np.isfinite(a[known]).all():
+        return np.inf
+    a, b = a[known], b[known]
+    return float(np.abs(a - b).max() / max(float(b.std()), float(np.abs(b).max()), floor)) if a.size else 0.0
 
 
 def judge(program: Program, report: Report | None = None) -> Report:
@@ -136,7 +138,8 @@ def judge(program: Program, report: Report | None = None) -> Report:
     model = accepted(program)
     weights = Weights(program.seed)
     inputs = program.inputs() | lengths(model, program)
-    with np.errstate(all="ignore"):
+    odd: list[str] = []  # infinities, and what comes of them
+    with np.errstate(over="call", divide="call", invalid="call", call=lambda kind, flag: odd.append(kind)):
         meant = program.evaluate(inputs, weights)
     spec = {path: tuple(weight.shape) for path, weight in model.weights.items()}
     ours = {path: array.shape for path, array in weights.arrays.items()}
@@ -148,16 +151,15 @@ def judge(program: Program, report: Report | None = None) -> Report:
         raise Fault("state dict", f"{state} is not {spec}")
     if program.seed % DETERMINISTIC == 0:
         _deterministic(model, program)
-    if not all(np.isfinite(x.astype(float)).all() for x in meant):
-        report.ill += 1
-        return report
     values = data(inputs, program, np.float64)
+    finite = all(np.isfinite(x.astype(float)).all() for x in meant)
     from_torch = running("torch", on_torch, module, values)
-    from_numpy = running("numpy", lambda: arrays(model.numpy(weights.arrays, dtype=np.float64)(**values)))
-    ill = _compared(program, meant, from_torch, from_numpy, inputs, weights)
+    with np.errstate(all="ignore" if odd else None):  # then NumPy may warn of them too
+        from_numpy = running("numpy", lambda: arrays(model.numpy(weights.arrays, dtype=np.float64)(**values)))
+        ill = _compared(program, meant, from_torch, from_numpy, inputs, weights) or not finite
+        if program.seed % SINGLE == 0:
+            _single(model, program, inputs)
     report.ill += ill
-    if program.seed % SINGLE == 0:
-        _single(model, program, inputs)
     if not ill:
         report.proved += _causal(program, module, inputs)
         if program.seed % GRADIENTS == 0:

@@ -94,13 +94,15 @@ def reduce(op: str, x: Arr, mask: Arr | None, axes: Sequence[str], sizes: Mappin
     if op == "argmax":
         return Arr(data.argmax(at[0]) if data.size else data.sum(at[0]).astype(int), rest)
     if op == "logsumexp":
-        top = data.max(at, keepdims=True)
-        return Arr(np.log(np.exp(data - top).sum(at)) + top.squeeze(at), rest)
-    return Arr(data.max(at) if op == "max" else data.min(at), rest)
+        top = data.max(at, keepdims=True, initial=least)
+        shift = np.where(np.isfinite(top), top, 0)
+        with np.errstate(divide="ignore"):
+            return Arr(np.log(np.exp(data - shift).sum(at)) + shift.squeeze(at), rest)
+    return Arr(data.max(at, initial=least) if op == "max" else data.min(at, initial=least), rest)
 
 
 def softmax(x: Arr, mask: Arr | None, axes: Sequence[str], sizes: Mapping[str, int]) -> Arr:
-    """Zero where the mask does not keep; over nothing at all zeros."""
+    """Zero where the mask does not keep; over nothing at all zeros, also where it keeps nothing but -inf."""
     data, keep, at, order = _over(x, mask, axes, sizes)
     if not data.size:
         return Arr(data.astype(float), order)
@@ -108,7 +110,8 @@ def softmax(x: Arr, mask: Arr | None, axes: Sequence[str], sizes: Mapping[str, i
     top = data.max(at, keepdims=True)
     shares = np.exp(data - np.where(np.isfinite(top), top, 0))
     total = shares.sum(at, keepdims=True)
-    return Arr(shares / np.where(total == 0, 1, total), order)
+    nothing = (total == 0) & ~keep.all(at, keepdims=True)
+    return Arr(np.where(keep, shares / np.where(nothing, 1, total), 0), order)
 
 
 def standardise(x: Arr, axes: Sequence[str], eps: float, centred: bool) -> Arr:

@@ -492,7 +492,7 @@ def _reduction(name: str, weight: int) -> None:
         if x is None or not axes:
             return None
         axes = [s.pick(axes)] if name == "argmax" else s.some(axes, 1, 2)
-        if whole:
+        if name == "argmax":  # of no items there is none to choose
             s.gen.filled |= {axis.family for axis in axes}
         given = masked(s, x, axes, whole)
         if name == "argmax" and x.element == "real" and given is not None:
