@@ -140,19 +140,20 @@ class Binding:
             else:
                 bound[name] = found
         missing = [n for n, g in generics.items() if n not in bound and g.default is None]
-        if missing and good:
-            misplaced = self._parenthesised(missing)
-            help, fix = (misplaced, []) if misplaced else self._completed(bound, missing)
+        stray = {argument.name.text for argument in call.arguments if argument.name is not None}
+        lacking = [name for name in missing if name not in stray]  # of the others `_bind_arguments` tells
+        if lacking and good:
+            misplaced = self._parenthesised(lacking)
+            help, fix = (misplaced, []) if misplaced else self._completed(bound, lacking)
             body.report(
                 "E0401",
-                f"`{self.called}` needs {listed(missing)} in brackets",
+                f"`{self.called}` needs {listed(lacking)} in brackets",
                 call.brackets.span if call.brackets else call.callee.span,
                 related=[(block.decl.head, "declared here")],
                 help=help,
                 fix=fix,
             )
-            good = False
-        return bound if good else None
+        return bound if good and not missing else None
 
     def _parenthesised(self, missing: list[str]) -> str:
         """The help if what is missing in brackets stands, as it seems, in the parentheses behind the arguments."""

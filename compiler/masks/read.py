@@ -70,7 +70,7 @@ class Reader:
             return Leaf(out, why="it is no arithmetic of whole numbers")
         if node.op == "floor":
             return self._quotient(node) or Leaf(out, why="it rounds what is no quotient of a whole number by a number")
-        if node.op not in OPERATIONS or len(node.operands) > 2:
+        if node.op not in OPERATIONS:
             return Leaf(out, why=f"`{_shown(node.op)}` is not read through" if node.out.role is Role.TABLE else "")
         if not all(_whole(part) or part.role is Role.CONSTANT for part in node.operands):
             return Leaf(out, why="it compares real numbers")

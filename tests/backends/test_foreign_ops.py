@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+import attnc
 from attnc.backends import build_numpy, build_torch, torch_source
 
 from .agreement import graph_of
@@ -76,3 +78,19 @@ def test_an_op_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     assert (build_numpy(graph)(x) == 2 * x.swapaxes(1, 2) + 1).all()
     assert (build_torch(graph)(torch.tensor(x)).numpy() == 2 * x.swapaxes(1, 2) + 1).all()
+
+
+def test_two_ops_of_ones_own_with_one_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module = ModuleType("my_ops_of_a_test")
+    module.__dict__.update(double=lambda x: x * 2, triple=lambda x: x * 3)
+    monkeypatch.setitem(sys.modules, "my_ops_of_a_test", module)
+    for file, function in ("a", "double"), ("b", "triple"):
+        (tmp_path / f"{file}.attn").write_text(
+            f'op twist[a: width](x: [a]) -> [a] = "my_ops_of_a_test:{function}"\n'
+            f"block {file}[t: width](x: [t]) -> [t] {{\n    return twist[t](x)\n}}\n"
+        )
+    text = "use a: a\nuse b: b\nwidth s\nmodel f(x: [s]) -> [s] {\n    return a[s](x) + b[s](x)\n}\n"
+    model = attnc.loads(text, base=tmp_path).model("f")
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(model.numpy()(x), 5 * x)
+    np.testing.assert_array_equal(model.torch()(torch.tensor(x)), 5 * x)

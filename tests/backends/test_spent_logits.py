@@ -37,6 +37,7 @@ def test_only_products_that_nothing_else_reads_are_spent() -> None:
     both = {"out": "(loss: [seq], best: vocab[seq])", "result": "loss, argmax[vocab](logits)"}
     assert not spends(model(**both))
     assert not spends(model(out="(loss: [seq], logits: [seq, vocab])", result="loss, logits"))
+    assert not spends(model(logits="E[model = argmax[model](x)]"))
 
 
 def test_logits_of_a_model_called_here() -> None:
