@@ -39,4 +39,8 @@ def holds(claim: Claim, axes: Mapping[Axis, Axis]) -> bool:
     left, relation, right = claim
     own = {axis.id: other for axis, other in axes.items()}
     left, right = substitute(left, own, {}), substitute(right, own, {})
-    return not difference(left, right) or (relation == "<=" and at_most(left, right))
+    gap = difference(left, right)
+    if relation == "==" or not gap:
+        return not gap
+    # `at_most` takes it that there are items; of none the gap is what does not hang on a size.
+    return at_most(left, right) and gap.get((), 0) <= 0

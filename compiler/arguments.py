@@ -12,6 +12,7 @@ from .builder import Builder
 from .callframe import CallFrame
 from .frame import Frame
 from .graph import IndexInto, Role, Scalar, Type
+from .idioms import compared
 from .lost import copies
 from .names import indexed, listed
 from .static import Literal
@@ -135,7 +136,9 @@ class Arguments(CallFrame):
         else:
             shown = f"{show_type(replace(wanted, axes=()))[:-2] or 'real'} elements"
             help = (
-                "`int(i)` makes a number of an index; `x > 0` makes a truth value of a number"
+                compared(span.text)
+                if want is Scalar.BOOL and not isinstance(have, IndexInto)
+                else "`int(i)` makes a number of an index; `x > 0` makes a truth value of a number"
                 if want is not Scalar.REAL or isinstance(have, IndexInto)
                 else f"write `select({span.text}, 1, 0)` for 1 and 0"
             )

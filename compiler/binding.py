@@ -173,7 +173,7 @@ class Binding:
         meant = self._meant({name: value for name, value in bound.items() if isinstance(value, Axis)})
         widths = [axis for axis in meant.values() if axis.is_width]
         if not set(missing) <= meant.keys() or len(set(widths)) < len(widths):  # a copy is to be declared first
-            return self._usage(), []
+            return self._usage(least=True), []
         order = list(self.block.generics)
         ahead = order[: len(missing) + len(bound)] == [*bound, *missing]
         added = ", ".join(meant[name].name if ahead else f"{name} = {meant[name].name}" for name in missing)
@@ -224,11 +224,11 @@ class Binding:
     def _kind(self, item: Axis | Const) -> str:
         return item.kind.value if isinstance(item, Axis) else "const"
 
-    def _usage(self) -> str:
-        """How the block is called."""
+    def _usage(self, least: bool = False) -> str:
+        """How the block is called; `least`: without what has a default."""
         decl = self.block.decl
-        brackets = ", ".join(self.block.generics)
-        arguments = ", ".join(formal.name.text for formal in decl.formals)
+        brackets = ", ".join(name for name, g in self.block.generics.items() if g.default is None or not least)
+        arguments = ", ".join(formal.name.text for formal in decl.formals if formal.default is None or not least)
         return f"write `{self.called}{f'[{brackets}]' if brackets else ''}({arguments})`"
 
     def _parameter(self, name: str, kind: str, value: s.Expr) -> Axis | Static | None:

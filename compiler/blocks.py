@@ -209,6 +209,7 @@ class Checker:
             wires.update(self._formal(body, formal, wires))
             if self.facts is not None:
                 self.facts.note(formal.name.span, wires.get(formal.name.text))
+        self._results_once(frame)
         self.stack.append(block)
         results = self.elaborate(body)
         self.stack.pop()
@@ -365,6 +366,16 @@ class Checker:
             frame.of_file[axis.id] = derived
             frame.params[frame.params.index(mine)] = derived
 
+    def _results_once(self, frame: Frame) -> None:
+        """Results have names of their own; one may bear that of an argument."""
+        seen: set[str] = set()
+        for result in frame.block.decl.results:
+            if result.name is not None and result.name.text in seen:
+                text = f"result `{result.name.text}` is declared twice"
+                frame.report("E0204", text, result.name.span, help="rename one of the two")
+            elif result.name is not None:
+                seen.add(result.name.text)
+
     def _formal(self, body: Body, formal: s.Formal, so_far: dict[str, Wire | None]) -> dict[str, Wire | None]:
         """An input of a block on its own."""
         frame, name = body.frame, formal.name.text
@@ -441,7 +452,7 @@ class Checker:
                     "E0408",
                     f"model `{decl.name.text}` does not say what it gives",
                     decl.head,
-                    help="write `-> [target, vocab]`: this is the order in memory too",
+                    help=f"write `-> {_promise(wires)}`: this is the order in memory too",
                 )
             return wires
         if len(wires) != len(results):
@@ -498,8 +509,12 @@ class Checker:
         if not body.returned:
             return
         for name, span in body.assigned.items():
-            if name not in body.used and not name.startswith("_") and body.env.get(name) is not None:
-                body.report("W0502", f"`{name}` is never used", span, help="delete it, or call it `_`", warning=True)
+            known = body.env.get(name) is not None or name in body.gone
+            if known and name not in body.used and not name.startswith("_"):
+                help = "delete it, or call it `_`"
+                if name in body.gone:
+                    help += "; a repeat gives on what it rebinds, a name that stands before it"
+                body.report("W0502", f"`{name}` is never used", span, help=help, warning=True)
 
     def graph_of(self, frame: Frame, builder: Builder, results: list[Wire | None], body: Body) -> Graph | None:
         if any(wire is None for wire in results):
@@ -547,3 +562,11 @@ def _is_index(static: Static, element: Element) -> bool:
         return False
     value, size = known(static), element.axis.extent
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0 and (size is None or value < size)
+
+
+def _promise(wires: list[Wire | None]) -> str:
+    """The results as a signature promises them."""
+    types = [show_type(wire.type) for wire in wires if wire is not None]
+    if len(types) == 1:
+        return types[0]
+    return "(" + ", ".join(f"y{number}: {type}" for number, type in enumerate(types, 1)) + ")" if types else "[...]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from ..dsl import syntax as s
@@ -100,8 +101,9 @@ class Declarations(Uses):
 
     def _external(self, item: s.OpDecl) -> BlockDef:
         """An op of the user's own is called as a block is; what it does stands in Python."""
-        parts = item.target.split(":")
-        if len(parts) != 2 or not all(name.isidentifier() for part in parts for name in part.split(".")):
+        module, _, function = item.target.partition(":")
+        names = [*module.split("."), function]
+        if not all(name.isidentifier() and not iskeyword(name) for name in names):
             self.session.report(
                 "E0902",
                 f'"{item.target}" names no function',

@@ -16,7 +16,7 @@ from .axes import Axis
 from .builder import Builder
 from .frame import Frame
 from .graph import Apply, IndexInto, Init, Role, Scalar, Type
-from .idioms import IDIOMS
+from .idioms import FOREIGN, IDIOMS, kept
 from .limits import OPERANDS, TooMuch
 from .lost import copies
 from .mentions import walk
@@ -57,6 +57,15 @@ class Expressions(Scope):
                 return self.variable(text, span)
             case s.Number(value, span) | s.Truth(value, span):
                 return self.static(Literal(value), span)
+            case s.SizeOf(name, span) if self._is_const(name):
+                self.report(
+                    "E0201",
+                    f"`{name.text}` is a const, but `|...|` is the size of an axis",
+                    span,
+                    help=f"write `{name.text}`",
+                    fix=[(span, name.text)],
+                )
+                return None
             case s.SizeOf(name, span):
                 axis = self.axis(name)
                 return None if axis is None else self.static(SizeOf(axis), span)
@@ -135,7 +144,9 @@ class Expressions(Scope):
         near = nearest(text, [*self.env, *self.frame.axis_names(), *self.frame.const_names()])
         if text in ("True", "False"):
             near = text.lower()
-        if text in WRITABLE_OPS or text in self.frame.module.blocks:
+        if text == "None":
+            help, near = "leave it out: what has a default need not be given; a mask that keeps all is `true`", None
+        elif text in WRITABLE_OPS or text in self.frame.module.blocks:
             help = f"`{text}` is called with its operands: `{text}(x)`, or `x |> {text}`"
         else:
             help = f"did you mean `{near}`?" if near else f"bind it above, `{text} = ...`, or make it an argument"
@@ -373,7 +384,8 @@ class Expressions(Scope):
         self.visit_arguments(call)
         if self.frame.is_missing(name) or self.env.get(name, call) is None:
             return None
-        near = nearest(name, [*WRITABLE_OPS, *self.frame.module.blocks, *self.shares])
+        blocks = self.frame.module.blocks.keys() - {self.frame.block.name}  # which does not call itself
+        near = nearest(name, [*WRITABLE_OPS, *blocks, *self.shares])
         if name in IDIOMS:  # no misspelling: `log1p` is not `log`
             near = None
         elsewhere = self.checker.library.get(name)
@@ -383,6 +395,8 @@ class Expressions(Scope):
             help = f"the standard library has it: `use {elsewhere}: {name}`"
         if name in self.env:
             help = f"`{name}` is a variable: it is not called"
+        if call.label is not None and (name in self.env or name in FOREIGN):
+            help = self._method(name, call.label.text) or help
         self.report(
             "E0203",
             f"no op or block is named `{name}`",
@@ -391,6 +405,14 @@ class Expressions(Scope):
             fix=self._called_otherwise(call, near, elsewhere) if name not in self.env else [],
         )
         return None
+
+    def _method(self, name: str, word: str) -> str:
+        """The help for `x.relu()` or `nn.Linear(...)` of other languages."""
+        op = next((each for each in (word, word.lower()) if each in WRITABLE_OPS), None)
+        if op is None:
+            return IDIOMS.get(word, "")
+        plain = name in self.env and OPS[op].brackets is Brackets.NONE
+        return f"an op is called by its name alone: `{f'{op}({name})' if plain else OPS[op].usage}`"
 
     def _called_otherwise(self, call: s.Call, near: str | None, library: str | None) -> list[tuple[Span, str]]:
         """The edit that makes an unknown callee known: a `use` of the library, else the near name."""
@@ -580,7 +602,7 @@ class Expressions(Scope):
                 "E0304",
                 f"a mask is a truth value, but this is {show(mask)}",
                 where.mask.span,
-                help=f"compare it: `{where.mask.span.text} > 0`",
+                help=kept(where.mask),
             )
             mask = None
         return wire, mask
@@ -705,7 +727,8 @@ class Expressions(Scope):
             meant = [axis for axis in has if axis.family in looked_up]  # what the targets of a loss index
             if not meant:
                 meant = self._joined(made.operands) if op.variadic and others else has
-            texts = [argument.span.text for argument in call.arguments]
+            known = _arguments(op)
+            texts = [each.span.text for each in call.arguments if each.name is None or each.name.text in known]
             help = f"{' and '.join(show_axes(wire.axes) for wire in made.operands)} stand{'' if others else 's'} here: "
             if meant:
                 help += "write " + " or ".join(f"`{made.shown}[{a.name}]({', '.join(texts)})`" for a in meant[:3])
@@ -739,6 +762,9 @@ class Expressions(Scope):
                 return Span(node.span.source, start + text.index("[") + 1, start + text.index("]"))
             value = node.operands[0]
         return None
+
+    def _is_const(self, name: s.Ident) -> bool:
+        return self.frame.axis(name.text) is None and self.frame.const(name.text) is not None
 
     # -- weights -------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from ..dsl import syntax as s
+
 _DOT = "`dot[d](x, y)` multiplies, aligned on the axes that both have, and sums over `d`"
 _ORDER = "axes have names and no order: nothing is transposed"
 _RESHAPE = "`split[a -> b, c](x)` and `merge[b, c -> a](x)` change axes by name"
@@ -35,6 +39,8 @@ IDIOMS: dict[str, str] = {
     **dict.fromkeys(("groupnorm", "group_norm"), "`split` the axis into groups, then `layernorm[part]`"),
     **dict.fromkeys(("batchnorm", "batch_norm"), "a batch is not written: `param`s hold its mean and variance"),
     **dict.fromkeys(("fft", "rfft", "fftconv"), "a long convolution is a `dot` with a filter read at `t - s`"),
+    **dict.fromkeys(("mse_loss", "mse", "MSELoss"), "write `mean[a]((x - y) ^ 2)`"),
+    **dict.fromkeys(("l1_loss", "L1Loss"), "write `mean[a](abs(x - y))`"),
     "self": "a block is called by its own name; `.label` names weights: `linear.out[a -> b](x)`",
     "log1p": "write `log(1 + x)`",
     "expm1": "write `exp(x) - 1`",
@@ -61,3 +67,32 @@ IDIOMS: dict[str, str] = {
     "cumprod": "write `exp(cumsum[a](log(x)))`",
     "nll_loss": "`cross_entropy[vocab](logits, ids)` takes logits",
 }
+
+FOREIGN = frozenset(("torch", "F", "nn", "np", "jnp", "numpy", "jax", "tf", "keras", "einops"))
+"""What libraries are called, before a dot."""
+
+
+def kept(mask: s.Expr) -> str:
+    """The help where a mask is a number: the condition that it was made of, or how to compare it."""
+    match mask:
+        case s.Call(s.Ident("select"), None, None, (condition, yes, no)):
+            first, second = _sign(yes.value.span.text), _sign(no.value.span.text)
+            if first is not None and second is not None and first != second:
+                shown = condition.value.span.text
+                return f"a mask is the condition itself: `{shown if first > second else f'not ({shown})'}`"
+        case _:
+            pass
+    return compared(mask.span.text)
+
+
+def compared(text: str) -> str:
+    """How a number becomes a mask."""
+    text = f"({text})" if " " in text else text
+    return f"compare it: `{text} > 0` where 1 keeps an item; `{text} == 0` where 0 does, as in a mask that is added"
+
+
+def _sign(number: str) -> int | None:
+    """Of a number as it is written."""
+    if not re.fullmatch(r"-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?", number):
+        return None
+    return -1 if number[0] == "-" else int(float(number) > 0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ..dsl.diagnostic import Diagnostic, error
 from ..dsl.source import Span
 from .axes import Axis
-from .graph import Apply, Call, Constant, Graph, Repeat, Scan, Value
+from .graph import Apply, Call, Constant, Graph, Repeat, Role, Scan, Value
 from .ops import OPS
 from .static import axes_in
 
@@ -88,6 +88,14 @@ def _masked(trace: Trace, axis: Axis) -> str:
             running = f", or `cumsum[{name}](x)`" if node.op == "sum" and node.mask is None else ""
             over = f"`{node.op}[{past}](x[{name} as {past}] where {past} <= {name})`{running}"
             return f"each `{name}` may read what is not after it: {over}, with `{axis.kind.value} {past} like {name}`"
+    if node is not None and not trace.via and node.op in ("softmax", "log_softmax"):
+        copies = [each for each in node.out.type.axes if each.family == axis.family]
+        eaten = [each for each in copies if each in node.axes]
+        items = [each for each in copies if each not in node.axes]
+        if len(eaten) == len(items) == 1:
+            given = f"{node.mask.name} and " if node.mask is not None and node.mask.role is Role.DATA else ""
+            after = f"{eaten[0].name} <= {items[0].name}"
+            return f"mask what comes after, `{node.op}[{eaten[0].name}](s where {given}{after})`"
     return f"mask what comes after, `softmax[{past}](s where {past} <= {name})`"
 
 

@@ -280,6 +280,8 @@ class OpCall:
         fixed = [axis for axis in (a, b) if not axis.is_width or axis.extent is not None]
         if len(fixed) == 1:  # a place among items was compared with a number of them
             meant = f"if the size of `{fixed[0].name}` is meant, write `|{fixed[0].name}|`"
+        elif second.is_width and isinstance(second.size, Arith):
+            meant = f"`{second.name}` has a size of its own, so it is no copy: write `int(...)` on both sides"
         else:
             meant = f"if they are two copies of one axis, declare it: {declaration}"
         return self.fail(

@@ -45,7 +45,7 @@ class ScanCall(BlockCall):
             if formal.name.text in results
         }
 
-    def _usage(self) -> str:
+    def _usage(self, least: bool = False) -> str:
         """How the block is scanned: each state is given its first value by name, and so is what comes after one."""
         assert self.call.scan is not None
         brackets = f"[{', '.join(self.block.generics)}]" if self.block.generics else ""

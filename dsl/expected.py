@@ -35,7 +35,16 @@ _SIGNS = {
 }  # fmt: skip
 
 # What other languages call the words of statements.
-_STATEMENT_ALIASES = {"for": "repeat", "while": "repeat", "loop": "repeat", "yield": "return", "assert": "expect"}
+_STATEMENT_ALIASES = {"for": "repeat", "while": "repeat", "loop": "repeat", "yield": "return"}
+# ... and what says nothing here.
+_NO_STATEMENTS = {
+    "print": "delete it: `attnc inspect` shows any value of a run, by its path",
+    "pass": "delete it",
+    "assert": "`expect x: [a, b]` checks a type; what sizes must be is checked where they meet",
+}
+# What values of other languages are asked for by a dot.
+_SIZE, _ORDER = "`|seq|` is the size of the axis `seq`", "axes have names and no order: nothing is transposed"
+_ATTRIBUTES = {**dict.fromkeys(("shape", "size", "ndim"), _SIZE), **dict.fromkeys(("T", "mT", "H"), _ORDER)}
 _DOUBLES = frozenset(("->", "|>", "==", "<="))  # of which the parser may take the half, or no part
 _BEGINNING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+[A-Za-z_]")
 _FIRST_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -346,6 +355,8 @@ def _statement_begins(place: _Place) -> _Finding | None:
     word, span = place.previous, place.previous_span
     if word in ("block", "model", "use", "config", "op") and place.kind == "NAME":
         return _Finding("it stands at the top of a file", "E0106", f"`{word}` begins no statement", span=span)
+    if word in _NO_STATEMENTS and place.found not in ("=", ","):
+        return _Finding(_NO_STATEMENTS[word], "E0106", f"`{word}` begins no statement", span=span)
     if place.found in ("(", "[", ".") and place.gap == "":
         rest = place.span.source.text[place.span.start :].split("\n", 1)[0]
         if place.found == "[" and re.match(r"\[[^]]*\][ \t]*=(?!=)", rest):
@@ -494,8 +505,15 @@ def _brackets(place: _Place) -> _Finding | None:
 def _called(place: _Place) -> _Finding | None:
     if place.kind == "LPAR" and place.previous in (")", "]") and place.after_expression:
         return _Finding("only a name is called: bind the value first")
-    if {"LPAR", "LSQB"} == place.accepts and re.search(r"\.[ \t]*\w+\Z", place.before.rstrip()):
-        return _Finding(f"`.{place.previous}` labels the weights of a call: `linear.{place.previous}[a -> b](x)`")
+    attribute = re.search(r"\w(\.[ \t]*(\w+)(?:\[[^][]*\])?)\Z", place.before.rstrip())
+    known = attribute is not None and attribute[2] in _ATTRIBUTES
+    if attribute is not None and (place.accepts == {"LPAR", "LSQB"} or (known and place.accepts == {"LPAR"})):
+        end = place.span.start - len(place.gap)
+        span = Span(place.span.source, end - len(attribute[1]), end - len(attribute[1]) + len(attribute[2]) + 1)
+        help = _ATTRIBUTES.get(attribute[2], f"it labels the weights of a call: `linear.{attribute[2]}[a -> b](x)`")
+        return _Finding(
+            help, message=f"`.{attribute[2]}` asks for a call", label="expected `(` or `[` behind it", span=span
+        )
     if place.accepts == {"LPAR"} and place.previous == "]":
         return _Finding("give its operand: `(x)`; without one it can only stand after `|>`")
     return None
@@ -504,6 +522,8 @@ def _called(place: _Place) -> _Finding | None:
 def _ternary(place: _Place) -> _Finding | None:
     if place.found == "if" and (place.after_expression or "INT" in place.accepts):
         return _Finding("choose between values with `select(condition, yes, no)`")
+    if place.found == "~" and "INT" in place.accepts:
+        return _Finding("write `not`", fix=((place.span, "not "),))
     if place.found == "not" and "INT" in place.accepts:
         return _Finding("put it in brackets: `(not ...)`")
     return None

@@ -300,15 +300,18 @@ class _Pass:
         opened = stack.pop()
         closer = _CLOSER[opened.character]
         self.bad.append(start)
+        # `sum(seq](x)`: it was to be a bracket, for what is called stands before it and its operands behind
+        wrong = opened.character + token == "(]" and self.text.startswith("(", start + 1)
+        place, right = (opened.at, "[") if wrong else (start, closer)
         self.problems.append(
             error(
                 "E0102",
                 f"`{opened.character}` is closed by `{token}`",
                 Span(self.source, start, start + 1),
-                f"`{closer}` closes it",
+                "" if wrong else f"`{closer}` closes it",
                 related=[(Span(self.source, opened.at, opened.at + 1), "opened here")],
-                help=f"write `{closer}`",
-                fix=[(Span(self.source, start, start + 1), closer)],
+                help=f"write `{right}`",
+                fix=[(Span(self.source, place, place + 1), right)],
             )
         )
         return True

@@ -683,3 +683,12 @@ def test_whole_numbers_however_written(capsys: pytest.CaptureFixture[str]) -> No
     for value in ("2", "2e0", "2.0"):
         assert main(["summary", "good.attn", "--set", f"layers={value}", "--set", "model=2e1"]) == CLEAN, value
         assert "layers.1.layer.self" in capsys.readouterr().out
+
+
+def test_of_very_many_configs_the_first_are_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "many.attn"
+    lines = ["width seq", "depth d = 4", "model f(x: [seq, d]) -> [seq, d] {", "    return x", "}"]
+    lines += [f"config c{number} {{ d = {number + 1} }}" for number in range(1000)]
+    file.write_text("\n".join([*lines, ""]))
+    assert main(["check", str(file)]) == 0
+    assert re.search(r": \d+ of 1000 configs were tried; `--config NAME` checks one\n", "".join(capsys.readouterr()))

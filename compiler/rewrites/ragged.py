@@ -44,7 +44,7 @@ from ..graph import (
     values_of,
 )
 from ..ops import OPS
-from ..static import Arith, Literal, SizeOf, Static, axes_in
+from ..static import Arith, Literal, SizeOf, Static, axes_in, known
 from ..wires import static_element
 from .ragged_ops import RULES
 
@@ -261,17 +261,19 @@ class Body:
         thin = {axis for axis in axes if not any(_varies(value, axis) for value in (a, b))}
         return self.apply("and", (a, b), Type(Scalar.BOOL, axes, frozenset(thin)))
 
-    def cleared(self, value: Value, axes: Iterable[Axis], fill: float | int | bool = 0) -> Value:
+    def cleared(self, value: Value, axes: Iterable[Axis], fill: Static | float | int = 0) -> Value:
         """The value, with `fill` where one of these axes is in its padding."""
-        known = self.zero if fill == 0 else self.one if fill == 1 else {}
-        axes = [axis for axis in axes if _varies(value, axis) and axis not in known.get(value.id, ())]
+        static = Literal(fill) if isinstance(fill, float | int) else fill
+        number = known(static)
+        filled = self.zero if number == 0 else self.one if number == 1 else {}
+        axes = [axis for axis in axes if _varies(value, axis) and axis not in filled.get(value.id, ())]
         valid = self.valid(axes)
         if valid is None:
             return value
         if value.type.element is Scalar.BOOL:
             return self.both(value, valid)
-        out = self.apply("select", (valid, value, self.constant(Literal(fill))), value.type)
-        known[out.id] = known.get(value.id, set()) | set(axes)
+        out = self.apply("select", (valid, value, self.constant(static)), value.type)
+        filled[out.id] = filled.get(value.id, set()) | set(axes)
         return out
 
     def _clean_inputs(self) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..axes import Axis
 from ..graph import Apply, Role, Scalar, Type
-from ..static import Literal
+from ..static import Literal, known
 
 if TYPE_CHECKING:
     from .ragged import Body
@@ -73,7 +73,7 @@ def _norm(body: Body, node: Apply, acts: list[Axis]) -> None:
 
 def _ranked(body: Body, node: Apply, acts: list[Axis]) -> None:
     """Padding comes last, whichever way the order runs."""
-    last = node.op == "argsort" and node.options.get("descending") != Literal(True)
+    last = node.op == "argsort" and known(node.options["descending"]) is not True
     real = node.operands[0].type.element is Scalar.REAL
     fill: float | int = LARGE if real else LARGE_INT
     x = body.cleared(node.operands[0], acts, fill if last else -fill)
@@ -82,8 +82,7 @@ def _ranked(body: Body, node: Apply, acts: list[Axis]) -> None:
 
 def _pad(body: Body, node: Apply, acts: list[Axis]) -> None:
     """What was padding in the shorter axis is `value` in the longer one, like all outside of it."""
-    value = node.options.get("value", Literal(0))
-    fill = value.value if isinstance(value, Literal) else 0
+    fill = node.options.get("value", Literal(0))
     body.nodes.append(replace(node, operands=(body.cleared(node.operands[0], acts, fill),)))
 
 

@@ -85,6 +85,15 @@ def test_the_largest_of_whole_numbers_of_few_bits(whole: type[np.integer[Any]]) 
             assert of_columns.dtype == of_kept.dtype == whole
 
 
+def test_the_first_of_nothing_in_order() -> None:
+    """One item is looked for, and a width may have none."""
+    model = attnc.loads("width t\ndepth k = 1\nmodel f(x: [t]) -> [k] { return x[t = topk[t -> k](x)] }").model("f")
+    for run in (model.numpy(), lambda x: model.torch()(torch.tensor(x))):
+        assert np.asarray(run(np.array([1.0, 3, 2]))).tolist() == [3]
+        with pytest.raises(ValueError, match=r"f: topk\[t -> k\] needs \|k\| at most \|t\|, but these are 1 and 0"):
+            run(np.zeros(0))
+
+
 def test_the_index_of_the_largest_of_nothing() -> None:
     model = attnc.loads(NOTHING).model("which")
     backends = (model.numpy(), lambda x: model.torch()(torch.tensor(x)))

@@ -52,6 +52,8 @@ WORDS = {
     "argsort[a -> r](x)": "sort",
     "exp(cumsum[a](log(x)))": "cumprod",
     "cross_entropy[vocab](logits, ids)": "nll_loss",
+    "mean[a]((x - y) ^ 2)": "mse_loss mse MSELoss",
+    "mean[a](abs(x - y))": "l1_loss L1Loss",
     "called by its own name": "self",
 }
 NAMES = [(name, said) for said, names in WORDS.items() for name in names.split()]

@@ -490,6 +490,54 @@ def test_rename_refuses(editor: Editor, piece: str, new: str, why: str) -> None:
         editor.rename("main.attn", piece, new)
 
 
+WEIGHTS = """\
+depth d = 4
+const n = 2
+block f(x: [d]) -> [d] {
+    return linear.up[d -> d](x)
+}
+model net(x: [d]) -> [d] {
+    param p: [d] ~ zeros
+    share s = f
+    y = f(x) + s(x)
+    repeat n {
+        y = linear.a[d -> d](y)
+    }
+    z = linear.z[d -> d](y) + p
+    return linear.m[d -> d](z)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("piece", "new"), [("f(x: ", "m"), ("s = f", "m"), ("p: [d]", "m"), ("n = 2", "m"), ("m[d", "n"), ("m[d", "p")]
+)
+def test_rename_refuses_what_would_bring_out_a_mistake(editor: Editor, piece: str, new: str) -> None:
+    """Weights have one name each, whatever they are named by."""
+    editor.open("main.attn", WEIGHTS)
+    assert f"{piece[0]}_" in editor.rename("main.attn", piece, f"{piece[0]}_")["main.attn"]
+    with pytest.raises(JsonRpcException, match=rf"that would be a mistake, in main.attn, line \d+: .*`{new}`.* \(E"):
+        editor.rename("main.attn", piece, new)
+
+
+def test_rename_refuses_where_axes_of_two_files_would_meet(editor: Editor) -> None:
+    (editor.folder / "lib.attn").write_text("depth e = 3\nblock f[k: width](x: [k]) -> [k, e] {\n    return x * e\n}\n")
+    text = "use lib: f\nblock g[q: width](x: [q]) -> [q] {\n    y = f[q](x)\n    return x\n}\n"
+    editor.open("main.attn", text)
+    with pytest.raises(JsonRpcException, match=r"E0212"):
+        editor.rename("main.attn", "q: width", "e")
+    editor.open("lib.attn", (editor.folder / "lib.attn").read_text())
+    with pytest.raises(JsonRpcException, match=r"that would be a mistake, in main.attn.*E0212"):
+        editor.rename("lib.attn", "e = 3", "q")
+
+
+def test_rename_while_a_brace_is_open(editor: Editor) -> None:
+    editor.open("main.attn", WEIGHTS)
+    editor.open("main.attn", WEIGHTS.rstrip("}\n"))
+    with pytest.raises(JsonRpcException, match="has syntax errors: mend them first"):
+        editor.rename("main.attn", "z = ", "w")
+
+
 # -- actions, formatting, colours, hints, diagrams
 
 

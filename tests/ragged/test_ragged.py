@@ -348,3 +348,22 @@ def test_indices_are_looked_at_but_in_the_padding(parts: tuple[str, str]) -> Non
                 continue
             with pytest.raises(IndexError, match="99 is no index"):
                 call(**given)
+
+
+@pytest.mark.parametrize(
+    ("value", "fill"), [("2.5", 2.5), ("-2.5", -2.5), ("5 / 2", 2.5), ("c", 3), ("-c", -3), ("|six|", 4)]
+)
+@pytest.mark.parametrize("width", ["depth six = 4", "width six = 4"])
+def test_padding_is_what_pad_fills_with(value: str, fill: float, width: str) -> None:
+    """However the number is written, and in a block that is given it."""
+    model = attnc.loads(
+        f"width src ragged\n{width}\nconst c = 3\n"
+        "block padded[c: const](x: [src]) -> [six] {\n    return pad[src -> six](x, value = c)\n}\n"
+        f"model f(x: [src]) -> (a: [six], b: [six]) {{\n    a = pad[src -> six](x, value = {value})\n"
+        "    return a, padded[c = 1.5](x)\n}\n"
+    ).model("f")
+    x, lengths = np.array([[1, 2], [3, 99.0]]), np.array([2, 1])
+    for run in (model.numpy(dtype=np.float64), lambda *given: model.torch()(*map(torch.tensor, given))):
+        for whole, alone, by in zip(run(x, lengths), run(x[1:, :1], lengths[1:]), (fill, 1.5), strict=True):
+            np.testing.assert_array_equal(whole[1], alone[0])
+            np.testing.assert_array_equal(whole[1], [3, by, by, by])

@@ -183,6 +183,13 @@ def analyse(project: Project, path: str, last: Analysis | None = None) -> Analys
     return Analysis(project, path, source, project.tree(source)[0], program, facts, names, *files, before)
 
 
+def errors(project: Project, path: str) -> list[Diagnostic]:
+    """What `attnc check` says of a file, warnings apart."""
+    facts = Watched(lambda place: project.source(str(place)), wanted=project.wanted)
+    program = build(project.source(path), base=_folder(path), facts=facts)
+    return [found for found in program.diagnostics if found.severity is Severity.ERROR]
+
+
 def _folder(path: str) -> Path | None:
     """Where `use` looks."""
     return Path(path).parent if Path(path).is_absolute() else None

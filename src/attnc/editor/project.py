@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -49,6 +49,16 @@ class Project:
     def close(self, path: str) -> None:
         self._open.pop(path, None)
         self._names.clear()
+
+    def with_texts(self, texts: Mapping[str, str]) -> Project:
+        """The same project with other texts of these files."""
+        other = Project(self.wanted)
+        other.folders = self.folders
+        other._open = dict(self._open)
+        other._paths.update(self._paths)
+        for path, text in texts.items():
+            other.open(path, text)
+        return other
 
     def is_open(self, path: str) -> bool:
         return path in self._open

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from ..compiler.mentions import walk
 from ..compiler.modules import ELEMENTS
 from ..compiler.names import is_reserved
 from ..compiler.ops import OPS
 from ..dsl import syntax as s
+from ..dsl.diagnostic import Edit
 from ..dsl.expected import RESERVED
-from ..dsl.source import Span
-from .analysis import Analysis
+from ..dsl.fixes import apply
+from ..dsl.source import Source, Span
+from .analysis import Analysis, errors
 from .names import AXES, CALLED, Mention, Names, Symbol
 from .navigate import mention_at, mentions
-from .project import is_library
+from .project import Project, is_library
 
 NAMES_WEIGHTS = frozenset(("label", "param", "share", "block", "variable"))
 
@@ -40,7 +43,15 @@ def prepare(analysis: Analysis, offset: int) -> Mention:
 
 
 def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
-    """The edits that give what stands at a place the name `new`. Raises Refused."""
+    """The edits that give what stands at a place the name `new`. Raises Refused, also where they would bring out a
+    mistake: a weight of the same name, two axes that meet.
+    """
+    edits = _edits(analysis, offset, new)
+    _do_no_harm(analysis.project, edits)
+    return edits
+
+
+def _edits(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
     symbol = prepare(analysis, offset).symbol
     if new == symbol.name:
         return []
@@ -51,12 +62,13 @@ def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
     edits: dict[Span, str] = {}
     for mention in mentions(analysis, symbol):
         edits[mention.span] = new
+    if not edits:  # the block that it lives in is not read at all now
+        _readable(analysis.project, analysis.source)
     for path in dict.fromkeys([symbol.path, analysis.path, *analysis.project.files()]):
         names = analysis.project.names(path)
         if names is None or not any(span.source is names.source for span in edits):
             continue
-        if analysis.project.tree(names.source)[1]:
-            raise Refused(f"{names.source.name} has syntax errors: mend them first, or mentions would be missed")
+        _readable(analysis.project, names.source)
         _free(names, symbol, new)
         for used, theirs, ours in names.joined:
             if symbol == ours and symbol != theirs:  # the `use` goes on meaning theirs, put in place by ours
@@ -64,6 +76,41 @@ def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
             elif symbol == theirs:
                 edits[used.name.span] = f"{new} as {ours.name}"
     return sorted(edits.items(), key=lambda edit: (edit[0].source.name, edit[0].start))
+
+
+def _readable(project: Project, source: Source) -> None:
+    if project.tree(source)[1]:
+        raise Refused(f"{source.name} has syntax errors: mend them first, or mentions would be missed")
+
+
+def _do_no_harm(project: Project, edits: list[tuple[Span, str]]) -> None:
+    """Raises Refused where the files that are changed, or others that use them, have more errors afterwards."""
+    changed: dict[str, list[Edit]] = {}
+    for span, text in edits:
+        changed.setdefault(project.path_of(span.source), []).append(Edit(span, text))
+    after = project.with_texts({path: apply(mine[0].span.source.text, mine) for path, mine in changed.items()})
+    for path in dict.fromkeys([*changed, *project.files()]):
+        if changed.keys().isdisjoint(_reads(project, path, set())):
+            continue
+        now = errors(after, path)
+        before = Counter(each.code for each in errors(project, path)) if now else Counter()
+        for each in now:
+            if before[each.code] == 0:
+                place = each.span
+                where = f", in {place.source.name}, line {place.source.position(place.start)[0]}" if place else ""
+                raise Refused(f"that would be a mistake{where}: {each.message} ({each.code})")
+            before[each.code] -= 1
+
+
+def _reads(project: Project, path: str, seen: set[str]) -> set[str]:
+    """A file, and all files that it uses."""
+    names = project.names(path)
+    if names is not None and path not in seen:
+        seen.add(path)
+        for _, used in names.uses:
+            if used is not None:
+                _reads(project, used, seen)
+    return seen
 
 
 def _used(names: Names, symbol: Symbol) -> s.Used | None:
@@ -77,8 +124,7 @@ def _used(names: Names, symbol: Symbol) -> s.Used | None:
 
 def _otherwise(analysis: Analysis, symbol: Symbol, used: s.Used, new: str) -> list[tuple[Span, str]]:
     """The edits that give what the library calls by one name another one in this file."""
-    if analysis.project.tree(analysis.source)[1]:
-        raise Refused(f"{analysis.source.name} has syntax errors: mend them first, or mentions would be missed")
+    _readable(analysis.project, analysis.source)
     _free(analysis.names, symbol, new)
     calls = [node.brackets for node in walk(analysis.file) if isinstance(node, s.Call) and node.brackets is not None]
     theirs = {item.name.span for brackets in calls for item in brackets.items if item.value is not None}
