@@ -723,6 +723,8 @@ def finish(
         reaches = [arg.reach for arg in deps]
         reach = None if touches or any(r is None for r in reaches) else frozenset().union(*reaches)  # type: ignore[arg-type]
         role = max([WEIGHT, *(arg.role for arg in args.values())]) if val.role == DATA or added else val.role
+        if added and role == DATA and not s.model and all(arg.role < DATA for arg in deps):
+            return None  # it counts as data, but where the block is lifted it would not be: D7 refuses what meets it
         s.met(axes)
         out.append(Val(
             text, tuple(axes), lambda env, place=place: run(env)[place], val.element,  # type: ignore[misc]
