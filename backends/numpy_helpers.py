@@ -210,8 +210,11 @@ def softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = Non
     with np.errstate(invalid="ignore"):  # minus infinities alone have no shares: NaN, as in PyTorch
         weights: Array = scores - scores.max(axis, keepdims=True, initial=-np.inf)
     np.exp(weights, out=weights)
-    weights /= weights.sum(axis, keepdims=True)
     if mask is not None:
+        weights *= mask
+    total = weights.sum(axis, keepdims=True)
+    weights /= total if mask is None else np.where(total == 0, 1, total)
+    if mask is not None and np.isnan(total).any():  # 0 times what is no number
         np.copyto(weights, 0, where=np.logical_not(mask))
     return weights
 
