@@ -93,7 +93,10 @@ def _masked(trace: Trace, axis: Axis) -> str:
         eaten = [each for each in copies if each in node.axes]
         items = [each for each in copies if each not in node.axes]
         if len(eaten) == len(items) == 1:
-            given = f"{node.mask.name} and " if node.mask is not None and node.mask.role is Role.DATA else ""
+            mask = node.mask
+            given = ""
+            if mask is not None and mask.role is Role.DATA:  # what the user leaves out stays out
+                given = f"{mask.name} and " if mask.name else f"({mask.span.text}) and " if mask.span else ""
             after = f"{eaten[0].name} <= {items[0].name}"
             return f"mask what comes after, `{node.op}[{eaten[0].name}](s where {given}{after})`"
     return f"mask what comes after, `softmax[{past}](s where {past} <= {name})`"
