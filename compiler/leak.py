@@ -7,6 +7,7 @@ through.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from ..dsl.diagnostic import Diagnostic, error
@@ -96,7 +97,8 @@ def _masked(trace: Trace, axis: Axis) -> str:
             mask = node.mask
             given = ""
             if mask is not None and mask.role is Role.DATA:  # what the user leaves out stays out
-                given = f"{mask.name} and " if mask.name else f"({mask.span.text}) and " if mask.span else ""
+                text = mask.name or (f"({mask.span.text})" if mask.span is not None else "")
+                given = f"{text} and " if text and not re.search("[<>]", text) else ""  # a comparison may be the leak
             after = f"{eaten[0].name} <= {items[0].name}"
             return f"mask what comes after, `{node.op}[{eaten[0].name}](s where {given}{after})`"
     return f"mask what comes after, `softmax[{past}](s where {past} <= {name})`"
