@@ -39,6 +39,10 @@ block twice(p: []) -> [] {
     return p * 2
 }
 
+block shared_out[by: const](x: []) -> [] {
+    return x / by
+}
+
 block both(m: bool[], n: bool[]) -> bool[] {
     return m and n
 }
@@ -105,6 +109,7 @@ TABLES = {
     "both at once": (
         "sum[past, other](broadcast[other](x[seq as past]) * broadcast[past](P[seq as other]) where past <= seq)"
     ),
+    "the size given as a const": "shared_out[by = |past|](x) + cumsum[seq](shared_out.seen[by = |seq|](x))",
     "call with both": "scored[seq, past](x, P[seq as past])",
     "attention to a table": "mean[out](attend[seq, past, out, out](broadcast[out](x), broadcast[out](P[seq as past]), "
     "broadcast[out](P[seq as past])))",
