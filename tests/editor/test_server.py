@@ -490,6 +490,14 @@ def test_rename_refuses(editor: Editor, piece: str, new: str, why: str) -> None:
         editor.rename("main.attn", piece, new)
 
 
+def test_a_const_that_is_used_under_another_name(editor: Editor) -> None:
+    (editor.folder / "lib.attn").write_text("const deep = 2\n")
+    editor.open("main.attn", "use lib: deep as passes\nmodel f(x: []) -> [] {\n    return x * passes\n}\n")
+    assert "const deep = 2" in editor.hover("main.attn", "deep")
+    assert "each call" not in editor.hover("main.attn", "deep")
+    assert "the value is 2" in editor.hover("main.attn", "passes\n}")
+
+
 WEIGHTS = """\
 depth d = 4
 const n = 2

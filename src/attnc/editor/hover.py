@@ -198,7 +198,10 @@ def name_page(view: Analysis, mention: Mention) -> str:
             parts.append(f"- {describe.axis_line(view, axis, frame)}")
     elif meant.kind == "const":
         value = _const(view, symbol)
-        parts.append(f"the value is {describe.plain(value)}" if value is not None else "each call says its value")
+        if value is not None:
+            parts.append(f"the value is {describe.plain(value)}")
+        elif symbol.owner is not None:
+            parts.append("each call says its value")
     elif meant.kind in CALLED:
         parts.append(describe.doc(meant))
     elif meant.kind == "file":
