@@ -17,6 +17,7 @@ from ..compiler.graph import (
     Scan,
     Value,
 )
+from ..compiler.sources import carried_round, sources
 from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
 from .layout import Layout, plan_axes, scope_of
 from .plan import OutputState, Plan
@@ -347,29 +348,34 @@ class Calls(Layout):
                     text = self.filled(shape, val.text, kind, dtype if kind == "real" else "")
                     val = Val(Code(text), (axis,), kind=kind, table=table)
                 val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
-                args.append(self.named(self.align(val, (*spread, axis, *formal))))
+                args.append(self.named(self.align(val, (*self._lifting(val, spread), axis, *formal))))
             else:
-                args.append(self.named(self.align(val, (*spread, *formal))))
+                args.append(self.named(self.align(val, (*self._lifting(val, spread), *formal))))
         lead = self._lead_shape(args, node.steps, spread, any_lead)
         shapes: dict[int, str] = {}
-        for place in states:
+        hang = carried_round(sources(graph, self.program.sources), states)
+        for place, result in node.states:
             item, val, formal = graph.inputs[place], args[place], formals[place]
             kind, table = kind_of(item.value), is_table(item.value)
-            sizes = [self.extent(a).text for a in (*spread, *formal)]
-            shapes[place] = ", ".join([*lead, *sizes])
+            fed = [args[number] for number in hang[result] | {place}]
+            leads = any(one.lead != NONE for one in fed)
+            same = {a for a in spread if not any(one.has(a) for one in fed)}
+            order = (*(spread if leads or len(same) < len(spread) else ()), *formal)
+            sizes = [*(lead if leads else ()), *("1" if a in same else self.extent(a).text for a in order)]
+            shapes[place] = ", ".join(sizes)
             if val.number:
                 dtype = self.dtype_of(kind, table)
-                shape = f"({shapes[place]}{',' if len(sizes) + len(lead) == 1 else ''})"
-                val = Val(Code(self.filled(shape, val.text, kind, dtype)), (*spread, *formal), kind=kind, table=table)
+                shape = f"({shapes[place]}{',' if len(sizes) == 1 else ''})"
+                val = Val(Code(self.filled(shape, val.text, kind, dtype)), order, kind=kind, table=table)
             else:
-                val = self.align(val, (*spread, *formal))
-                if val.thin or (any_lead and val.lead != FULL):
+                val = self.align(val, order)
+                if val.thin - same or (leads and val.lead != FULL):
                     val = replace(val, code=Code(self.expanded(val, shapes[place])))
-            args[place] = replace(val, thin=frozenset(), lead=FULL if any_lead or spread else NONE)
+            args[place] = replace(val, thin=frozenset(same).intersection(order), lead=FULL if leads else NONE)
         for place, val in enumerate(args):
             state = plan.inputs[place]
             whole = (val.lead == FULL or not any_lead) and all(val.has(a) for a in spread)
-            given = FULL if whole and (any_lead or spread) else SOME if any_lead or spread else NONE
+            given = NONE if val.lead == NONE and not spread.keys() & {*val.axes} else FULL if whole else SOME
             state.lead = given if state.lead is None or state.lead == given else SOME
             back = dict(zip(formals[place], plan_axes(plan, place), strict=True))
             state.thin |= {back[a] for a in formals[place] if a in val.thin}
@@ -415,9 +421,13 @@ class Calls(Layout):
                 value = (graph.inputs[next_state[place]] if place in next_state else graph.outputs[place]).value
                 dtype = self.dtype_of(kind_of(value), is_table(value))
                 self.line(f"{targets[place]} = {self.filled('()', targets[place], kind_of(value), dtype)}")
-            if place in next_state and (output.thin or (output.lead != FULL and (any_lead or spread))):
-                name = targets[place]
-                self.line(f"{name} = {self.expanded(Val(Code(name)), shapes[next_state[place]])}")
+            if place in next_state:
+                name, state, formal = targets[place], args[next_state[place]], formals[next_state[place]]
+                made = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
+                if output.number is None and made != tuple(formal):  # as the next step takes it
+                    self.line(f"{name} = {self.permute(Val(Code(name), made), formal).text}", self.shown(formal))
+                if output.thin or (output.lead != FULL and (state.lead != NONE or spread.keys() & {*state.axes})):
+                    self.line(f"{name} = {self.expanded(Val(Code(name)), shapes[next_state[place]])}")
             if lists[place] != "_":
                 self.line(f"{lists[place]}.append({targets[place]})")
         self.indent = self.indent[:-4]
@@ -425,32 +435,38 @@ class Calls(Layout):
         for place, out in enumerate(node.outs):
             output = plan.outputs[place]
             assert output is not None
-            reached = _reached(plan, place, states)
-            if place in next_state or reached & states.keys():  # a state has the leading dimensions of all arguments
-                reached = set(range(len(vals)))
-            fed = [vals[number] for number in sorted(reached)]
-            needs = needed(val.needs for val in fed)
             axes = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
-            thin = frozenset() if place in next_state else {to_caller.get(own[a], own[a]) for a in output.thin}
-            got = FULL if any_lead and (place in next_state or output.lead == FULL) else SOME if any_lead else NONE
-            order = (*spread, axis, *axes)
-            if place not in next_state and output.lead == NONE:
-                order, got = (axis, *axes), NONE
+            if place in next_state:
+                state, needed_by = args[next_state[place]], hang[place] | {next_state[place]}
+                axes = tuple(formals[next_state[place]])
+                ahead, same, got = (a for a in state.axes if a in spread), state.thin, state.lead
+            else:
+                needed_by = _reached(plan, place, states)
+                fed = [args[number] for number in needed_by]
+                ahead = spread if output.lead != NONE else ()
+                same = {a for a in spread if not any(val.has(a) for val in fed)}
+                same |= {to_caller.get(own[a], own[a]) for a in output.thin}
+                got = NONE if output.lead == NONE or not any_lead else FULL if output.lead == FULL else SOME
+            needs = needed(vals[number].needs for number in needed_by)
+            order = (*ahead, axis, *axes)
             table = is_table(graph.outputs[place].value)  # of a step: what comes of a scan carries data
-            thin |= {a for a in order[: -1 - len(axes)] if not any(val.has(a) for val in fed)}
-            val = Val(Code("_"), order, frozenset(thin), got, kind_of(out), table, False, needs)
+            val = Val(Code("_"), order, frozenset(same).intersection(order), got, kind_of(out), table, False, needs)
             if collected[place] is None:
                 self._keep(out, val)
                 continue
-            sizes = ["0", *(self.extent(a).text for a in axes)]
-            ahead = [*lead, *(self.extent(a).text for a in spread)] if len(order) > 1 + len(axes) or got != NONE else []
-            empty = self.filled(f"({', '.join([*ahead, *sizes])},)", "0", val.kind, self.dtype_of(val.kind, val.table))
+            sizes = ["0" if a == axis else "1" if a in val.thin else self.extent(a).text for a in order]
+            sizes = [*(lead if got != NONE else ()), *sizes]
+            empty = self.filled(f"({', '.join(sizes)},)", "0", val.kind, self.dtype_of(val.kind, val.table))
             text = self.stacked(lists[place], -1 - len(axes))
             val = replace(val, code=Code(f"{text} if {lists[place]} else {empty}", 0))
             bound = self.let(out.name or "x", self.real(val, is_table(out)) if val.kind == "real" else val)
             self._keep(out, bound)
             if out.id in self.plan.captured:
                 self.record(out, bound)
+
+    def _lifting(self, val: Val, spread: Iterable[Axis]) -> Iterable[Axis]:
+        """The axes lifted over that an argument needs: none if it has neither these nor the batch."""
+        return () if val.lead == NONE and not {*val.axes}.intersection(spread) else spread
 
     def _lead_shape(self, args: list[Val], steps: tuple[int, ...], spread: Iterable[Axis], any_lead: bool) -> list[str]:
         """The leading dimensions of one step, as a part of a shape. The arguments that tell them get names."""

@@ -34,6 +34,7 @@ from ..compiler.graph import (
 )
 from ..compiler.masks import Index, Leaf, Number, Op, Term
 from ..compiler.sizes import substitute
+from ..compiler.sources import Sources
 from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, evaluate
 from ..compiler.wires import static_element
 from .decoder import NAMES
@@ -378,6 +379,7 @@ class Program:
         self.plans: list[Plan] = []
         self._by_key: dict[str, Plan] = {}
         self._by_graph: dict[int, Plan] = {}
+        self.sources: dict[Graph, tuple[Sources, ...]] = {}  # what results hang on, as far as somebody asked
         self._lifted: dict[int, frozenset[Axis]] = {}
         self._counted: set[int] = set()  # bodies that each call tells which pass it is
         self._names = Namer(helper_names((*TORCH, *NUMPY)))  # what the file may carry along keeps its names

@@ -161,6 +161,43 @@ def test_a_scan_lifted_over_no_items(items: int) -> None:
     np.testing.assert_array_equal(model.torch()(torch.tensor(x)), want)
 
 
+@pytest.mark.parametrize("items", [0, 1, 2])
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_a_lifted_scan_counts_without_a_look_at_what_lifts_it(items: int, inside: bool) -> None:
+    """It is the same where there are no items to lift over."""
+    model = attnc.loads(
+        "width b, d\n"
+        "block c(x: [], h: [], n: []) -> (h: [], n: []) {\n    return h + x, n + 1\n}\n"
+        "block two(x: [d]) -> (h: [d], n: [d]) {\n    return scan[d] c(x, h = 0, n = 0)\n}\n"
+        "model m(x: [b, d]) -> (h: [b, d], n: [d]) {\n"
+        f"    return {'two(x)' if inside else 'scan[d] c(x, h = 0, n = 0)'}\n}}\n"
+    ).model("m")
+    x = np.random.default_rng(0).normal(size=(3, items, 2))
+    for h, n in (model.numpy()(x), model.torch(dtype="float64")(torch.tensor(x))):
+        np.testing.assert_allclose(h, np.cumsum(x, -1))
+        np.testing.assert_array_equal(n, [[1, 2]] * 3)
+
+
+@pytest.mark.parametrize("places", [0, 1, 3])
+def test_a_state_may_come_back_with_its_axes_in_another_order(places: int) -> None:
+    """With a size for each axis, and with one for both: nothing would stumble over that."""
+    for b in (2, 3):
+        model = attnc.loads(
+            f"width t\ndepth b = {b}, k = 3\n"
+            "block step(x: [], h: [b, k]) -> (h: [k, b]) {\n    return h * 2 + x * |b| + b - k\n}\n"
+            "model f(x: [t], y: [b, k]) -> [b, k, t] {\n    return scan[t] step(x, h = y)\n}\n"
+        ).model("f")
+        rng = np.random.default_rng(0)
+        x, y, steps = rng.normal(size=(5, places)), rng.normal(size=(5, b, 3)), []
+        h = y
+        for place in range(places):
+            h = h * 2 + x[:, place, None, None] * b + np.arange(b)[:, None] - np.arange(3)
+            steps.append(h)
+        want = np.stack(steps, -1) if steps else np.zeros((5, b, 3, 0))
+        np.testing.assert_allclose(model.numpy()(x, y), want)
+        np.testing.assert_allclose(model.torch(dtype="float64")(torch.tensor(x), torch.tensor(y)), want)
+
+
 @pytest.mark.parametrize(("place", "shown"), [("0", 0), ("|t| - 1", -1)])
 def test_the_first_of_no_items(place: str, shown: int) -> None:
     model = attnc.loads(f"width t\ndepth d = 2\nmodel f(x: [t, d]) -> [d] {{ return x[t = {place}] }}").model("f")

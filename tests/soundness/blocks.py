@@ -414,7 +414,8 @@ def new_block(gen: Gen, cell: bool = False, model: bool = False) -> Unit | None:
         new = s.function("tanh", binary(s, "+", *pair, 3), 1)
         for axis in new.axes:
             s.require(new, axis)
-        results.append(Result(s.bind(new), state.axes, state.text))
+        turned = len(gen.units) % 2  # a state may come back with its axes in another order
+        results.append(Result(s.bind(new), state.axes[::-1] if turned else state.axes, state.text))
     good = [
         val
         for val in s.vals
