@@ -248,8 +248,10 @@ class Reach:
 
         Where blocks are left by less than a block, or items between those that it moves to, not all have as far to go.
         """
+        if self._is_single(axis):
+            return route
         scale = route.form.terms[axis]
-        others = [c for other, c in route.form.terms.items() if other != axis]
+        others = [c for other, c in route.form.terms.items() if other != axis and not self._is_single(other)]
         local = self._nested(route, scale * self.scope.size(axis)) if others else None
         if every and not others:
             return replace(route, local=local)
@@ -257,6 +259,9 @@ class Reach:
         strides = any(c.at(self.values) < scale.at(self.values) for c in others)
         even = not (local is None and parts) and (every or not strides)
         return replace(route, local=local, sure=route.sure and even)
+
+    def _is_single(self, axis: Axis) -> bool:
+        return self.scope.size(axis).at(self.values) == 1
 
     def _nested(self, route: Route, size: Poly) -> Poly | None:
         """The size of the blocks, if those in which it stayed so far lie within such ones, or the other way round."""

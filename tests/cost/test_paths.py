@@ -147,6 +147,18 @@ MODELS = {
             parts = parts + broadcast[chunk](mean[chunk](parts)) + broadcast[place](mean[place](parts))
         }
         return merge[chunk, place -> seq](parts)""",
+    "windows over pieces of one item": """
+        parts = split[seq -> each, single](x)
+        repeat layers {
+            parts = linear[tap, model -> model](window[each -> each, tap](parts, pad = 1))
+        }
+        return merge[each, single -> seq](parts)""",
+    "running sums over pieces of one item": """
+        parts = cumsum[each](cumsum[single](split[seq -> each, single](x)))
+        return merge[each, single -> seq](parts)""",
+    "running sums in chunks of pieces of one item": """
+        parts = cumsum[single](split[seq -> chunk, single, place](x))
+        return merge[chunk, single, place -> seq](cumsum[place](parts))""",
     "backwards": """
         return x[seq = |seq| - 1 - seq]""",
     "padded": """
@@ -157,7 +169,7 @@ MODELS = {
         return broadcast[seq](mean[double](y))""",
 }
 NEVER = ("means of chunks", "running sums of chunks", "states of chunks", "chunks within layers",
-         "means across chunks", "windows, then bands in chunks",
+         "means across chunks", "windows, then bands in chunks", "running sums in chunks of pieces of one item",
          "windows, then what comes before in chunks")  # fmt: skip
 
 
@@ -167,9 +179,9 @@ use std.attention: attend
 width seq
 width past like seq
 width third like seq
-depth model = 3, tap = 3, place = 4
+depth model = 3, tap = 3, place = 4, single = 1
 depth other like place
-width chunk = seq / 4, longer = seq + 3, double = 2 * seq
+width chunk = seq / 4, each = seq, longer = seq + 3, double = 2 * seq
 const layers = 3, two = 2
 block cell(x: [model], h: [model]) -> (h: [model]) {{
     return tanh(x + h)
@@ -300,6 +312,14 @@ STACKS: dict[str, tuple[str, dict[int, tuple[int | None, str, str]]]] = {
     "what others are shown beside a band": (
         "x = sum[third](sum[past](x[seq as past] where third <= seq and abs(seq - past) <= 2))",
         {3: (1, "1 of 1", "1"), 8: (4, "4 of 1", "ceil((seq - 1) / 2)")},
+    ),
+    "all, weighed by what a band gave": (
+        f"z = broadcast[seq](x[seq as past]); x = {near('a', 2)}; x = sum[past](broadcast[past](x) * z)",
+        {8: (1, "1 of 1", "1")},
+    ),
+    "all, by products with what a band gave": (
+        f"z = x[seq as past]; x = {near('a', 2)}; x = dot[past](broadcast[past](x), z)",
+        {8: (1, "1 of 1", "1")},
     ),
     "all, and some of it by strides": (
         "x = attend.a[seq, past, model, model](x, x[seq as past], x[seq as past]) + attend.b[seq, past, model, model]"
