@@ -15,6 +15,7 @@ import threading
 from bisect import bisect_right
 from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
@@ -125,22 +126,24 @@ def _line_at(layout: Layout, at: int) -> Line | None:
 
 def _reads(source: Source, line: Line, first: bool, text: str) -> bool:
     """Whether a line can be read with another text."""
-    parser, builder = _parser()
-    builder.source, builder.base, builder.doc = source, line.start, ""
-    builder.begin()
     try:
-        parser.parse(expected.alone(text, line.heads, first))
+        _read(source, line.start, "", expected.alone(text, line.heads, first))
     except (Refused, UnexpectedToken, UnexpectedCharacters):
         return False
     return True
+
+
+def _read(source: Source, base: int, doc: str, text: str) -> Any:
+    """The tree of an item. base: the offset of its text."""
+    parser, builder = _parser()
+    builder.begin(source, base, doc)
+    return parser.parse(text)
 
 
 def _item(
     source: Source, layout: Layout, piece: Piece, doc: str, limit: int
 ) -> tuple[Item | tuple[AxisDecl | ConstDecl, ...] | None, list[Diagnostic], bool]:
     """Parse one item: the tree of what can be read of it, its mistakes, and whether there are none."""
-    parser, builder = _parser()
-    builder.source, builder.base, builder.doc = source, piece.start, doc
     text = layout.text[piece.start : piece.end]
     problems: list[Diagnostic] = []
     done: set[int] = set()
@@ -150,9 +153,8 @@ def _item(
             return None, problems, False
         text = mended
     while True:
-        builder.begin()
         try:
-            node = parser.parse(text)
+            node = _read(source, piece.start, doc, text)
         except Refused as refusal:
             problem = refusal.diagnostic
             at = problem.span.start if problem.span is not None else piece.start
@@ -160,7 +162,7 @@ def _item(
             at = piece.start + expected.offset(unexpected, text)
             problem = expected.explain(unexpected, source, layout.text, piece, at, text)
         else:
-            return node, problems, not done and not problems  # type: ignore[return-value]
+            return node, problems, not done and not problems
         line = piece.line_at(at)
         if len(problems) >= limit or line.start in done:  # what stands in for a line is not the writer's mistake
             return None, problems, False

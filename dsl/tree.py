@@ -83,17 +83,11 @@ class _Ended(NamedTuple):
 
 
 class Builder:
-    """Callbacks for Lark; `source`, `base` (offset of the item's text) and `doc` are set before each item."""
+    """Callbacks for Lark; each item begins anew."""
 
-    source: Source
-    base: int
-    doc: str
-
-    def __init__(self) -> None:
-        self.begin()
-
-    def begin(self) -> None:
-        """Forget the item before."""
+    def begin(self, source: Source, base: int, doc: str) -> None:
+        """Forget the item before. base: offset of the item's text."""
+        self.source, self.base, self.doc = source, base, doc
         self.deepest: tuple[object, int] = (None, 0)  # the newest node that nests to the right, and how deep it is
         self.kept: list[object] = []
         self.depths: dict[int, tuple[int, int]] = {}  # of a node's calls in one another, and of its operators

@@ -33,7 +33,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def works(folder: Path) -> None:
     builder = Builder()
     parser = tables.load_parser(builder, folder)
-    builder.source, builder.base, builder.doc = Source("t", "width a"), 0, ""
+    builder.begin(Source("t", "width a"), 0, "")
     assert parser.parse("width a")[0].name.text == "a"  # type: ignore[index]
 
 
