@@ -303,9 +303,7 @@ class Plan:
                 continue
             if Scalar.REAL in kinds:
                 some[const.id] = Literal(0.5)
-            elif kinds == {Scalar.BOOL}:
-                some[const.id] = Literal(True)
-            else:
+            elif kinds != {Scalar.BOOL}:
                 some[const.id] = ConstOf(replace(const, value=None))
         return static_element(substitute(static, {}, some))
 
