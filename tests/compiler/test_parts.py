@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ def checked(text: str) -> Program:
 # -- names ---------------------------------------------------------------------------------------------------------
 
 MANY = [f"axis{number}" for number in range(300)]
+CASES = ["".join(letters) for letters in product(*(letter + letter.lower() for letter in "HEADS"))][1:]
 
 
 @pytest.mark.parametrize(
@@ -53,6 +55,10 @@ MANY = [f"axis{number}" for number in range(300)]
         ("xaxis8", [*MANY, "x" * 6], "axis8"),  # of many, only what begins or ends alike is compared
         ("axas299", MANY, "axis299"),
         ("bxis", MANY, None),
+        ("modle", [*MANY, "model"], "model"),
+        ("mdoel", [*MANY, "model"], "model"),
+        ("HEADS", CASES, "HEADs"),  # of many that are equally near it is always the same
+        ("xeads", CASES[-4:], "heads"),
         ("head_size", ["size_of_head", "heads"], "heads"),
     ],
 )
