@@ -561,3 +561,16 @@ model net(x: [d], y: []) -> [d] {{
 """
     bodies = [node.graph for node in checked(text).graph("net").nodes if isinstance(node, Call)]
     assert [" ".join(item.name for item in body.inputs) for body in bodies] == inputs
+
+
+# -- where an axis went --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("doubled", "told"), [(0, True), (49, True), (50, False)])
+def test_where_an_axis_went_is_sought_in_each_op_once(doubled: int, told: bool) -> None:
+    """There are 2 ^ 49 ways back to the op that took it, and 50 ops; no more are looked at."""
+    lines = ["y = max[t](x)", *["y = y + y"] * doubled, "return y"]
+    text = "width t\ndepth d = 2\nblock f(x: [t, d]) -> [t, d] {\n" + "\n".join(lines) + "\n}\n"
+    (problem,) = build(Source("main.attn", text)).diagnostics
+    assert problem.code == "E0313"
+    assert ("`max[t]` on line 4 takes away `t`" in problem.help) == told, problem.help
