@@ -12,11 +12,13 @@ import difflib
 import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..compiler.graph import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Value, children, makes
 from ..compiler.static import evaluate
+from ..dsl.source import Span
 
 if TYPE_CHECKING:
     from .body import Body
@@ -191,9 +193,20 @@ def segment(graph: Graph, node: Call | Repeat, weightless: dict[int, bool] | Non
 
 def _alike(graph: Graph, node: Call | Repeat) -> list[Call | Repeat]:
     """The calls, or the repeats, of one name; of models, which have none, those of the same one."""
-    kind, places = type(node), {child.span for child in children(node)}
-    named = [one for one in graph.nodes if isinstance(one, kind) and one.name == node.name]
-    return named if node.name else [one for one in named if places == {child.span for child in children(one)}]
+    return _namesakes(graph)[_kind(node)]
+
+
+def _kind(node: Call | Repeat) -> tuple[type, str, frozenset[Span | None]]:
+    return type(node), node.name, frozenset() if node.name else frozenset(child.span for child in children(node))
+
+
+@lru_cache(maxsize=8)  # of one graph each node is asked for in turn
+def _namesakes(graph: Graph) -> Mapping[tuple[type, str, frozenset[Span | None]], list[Call | Repeat]]:
+    found: dict[tuple[type, str, frozenset[Span | None]], list[Call | Repeat]] = {}
+    for node in graph.nodes:
+        if isinstance(node, Call | Repeat):
+            found.setdefault(_kind(node), []).append(node)
+    return found
 
 
 def _reached(graph: Graph, call: Call, weightless: dict[int, bool]) -> bool:

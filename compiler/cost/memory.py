@@ -134,7 +134,9 @@ class _Frame:
     meter: Meter
     ends: dict[int, int]
     root: dict[int, Root] = field(default_factory=dict)
-    holders: dict[Root, set[int]] = field(default_factory=dict)
+    ends_at: dict[Root, int] = field(default_factory=dict)  # the node after which no name holds it
+    due: dict[int, list[Root]] = field(default_factory=dict)  # those that may end after a node
+    now: Poly = ZERO  # the bytes of all that is alive
     alive: dict[Root, Poly] = field(default_factory=dict)
     sizes: dict[Root, Poly] = field(default_factory=dict)
     graded: dict[int, bool] = field(default_factory=dict)
@@ -152,17 +154,23 @@ class _Frame:
         """A new value: an array of its own, or (without a size) another name of one that is there."""
         self.root[value.id] = root
         if size is not None:
+            self.now += size - self.alive.get(root, ZERO)
             self.alive[root] = self.sizes[root] = size
-        self.holders.setdefault(root, set()).add(value.id)
+        self.ends_at[root] = max(self.ends_at.get(root, self.place), self.ends.get(value.id, self.place))
+        if root in self.alive:
+            self.due.setdefault(self.ends_at[root], []).append(root)
 
     def note(self, more: Poly = ZERO) -> None:
-        self.peaks.append(total(self.alive.values()) + more)
+        self.peaks.append(self.now + more)
 
     def leave(self, but: frozenset[Root] = frozenset()) -> None:
         """Arrays that no name holds any more are gone."""
-        for root in self.alive.keys() - but:
-            if all(self.ends.get(holder, -1) <= self.place for holder in self.holders[root]):
-                del self.alive[root]
+        due = self.due.pop(self.place, [])
+        for root in due:
+            if root in self.alive and root not in but and self.ends_at[root] <= self.place:
+                self.now -= self.alive.pop(root)
+        if but:
+            self.due[self.place] = due
 
     def visit(self, node: Node) -> None:
         match node:

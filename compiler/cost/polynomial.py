@@ -216,7 +216,11 @@ def product(factors: Iterable[Poly]) -> Poly:
 
 
 def total(polys: Iterable[Poly]) -> Poly:
-    return reduce(lambda a, b: a + b, polys, ZERO)
+    out: dict[Monomial, Fraction] = {}
+    for poly in polys:
+        for monomial, c in poly.terms.items():
+            out[monomial] = out.get(monomial, Fraction(0)) + c
+    return Poly({monomial: c for monomial, c in out.items() if c})
 
 
 _INFIX = {"+": "+", "-": "-", "*": "*", "/": "/", "//": "/", "%": "mod", "^": "^"}

@@ -11,8 +11,9 @@ A call that says nothing of time (a feed-forward block, a norm) is kept whole: i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ...dsl.source import Span
 from ..axes import Axis
@@ -311,15 +312,20 @@ def same_node(graph: Graph, place: int, other: Graph | None) -> Call | Repeat | 
     node = graph.nodes[place]
     if other is None or not isinstance(node, Call | Repeat | Scan):
         return None
-
-    def alike(one: Node) -> bool:
-        if not isinstance(one, Call | Repeat | Scan) or type(one) is not type(node):
-            return False
-        return named(one) == named(node) and one.span == node.span
-
-    before = sum(map(alike, graph.nodes[:place]))
-    found = [one for one in other.nodes if isinstance(one, Call | Repeat | Scan) and alike(one)]
+    key = type(node), named(node), node.span
+    before = next(number for number, one in enumerate(_alike(graph)[key]) if one is node)
+    found = _alike(other).get(key, [])
     return found[before] if before < len(found) else None
+
+
+@lru_cache(maxsize=8)  # of one graph each node is asked for in turn
+def _alike(graph: Graph) -> Mapping[tuple[type, str, Span | None], list[Call | Repeat | Scan]]:
+    """The nodes with graphs of their own that are of one kind, one name and one place in the spec, in order."""
+    found: dict[tuple[type, str, Span | None], list[Call | Repeat | Scan]] = {}
+    for node in graph.nodes:
+        if isinstance(node, Call | Repeat | Scan):
+            found.setdefault((type(node), named(node), node.span), []).append(node)
+    return found
 
 
 def named(one: Call | Repeat | Scan) -> str:
