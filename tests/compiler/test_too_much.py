@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from attnc.compiler import limits
+from attnc.compiler import uses as files
 from attnc.compiler.limits import TooMuch, deep
 from attnc.compiler.program import build
 from attnc.dsl.source import Source, Span
@@ -69,7 +70,7 @@ def test_what_there_may_be_and_no_more(name: str, monkeypatch: pytest.MonkeyPatc
 def test_how_many_files_and_how_deep(
     limit: str, small: int, uses: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def errors() -> list[tuple[str, str, str]]:
+    def errors() -> list[tuple[str, str, str, str]]:
         for name, used in uses.items():
             lines = [f"use {other}: block_{other}\n" for other in used]
             text = (
@@ -77,14 +78,15 @@ def test_how_many_files_and_how_deep(
             )
             (tmp_path / f"{name}.attn").write_text("".join(lines) + text, encoding="utf-8")
         found = build(Source("main.attn", (tmp_path / "main.attn").read_text("utf-8")), base=tmp_path).errors
-        return [(each.code, each.span.text, each.span.source.name) for each in found if each.span]
+        return [(each.code, each.span.text, each.span.source.name, each.message) for each in found if each.span]
 
     monkeypatch.setattr(f"attnc.compiler.uses.{limit}", small)
     assert errors() == []
     last = "main" if limit == "FILES" else "b"
     uses[last] = [*uses[last], "c"]
     where = "main.attn" if last == "main" else str(tmp_path / "b.attn")
-    assert errors() == [("E0220", "use c: block_c", where)]
+    said = f"the files of a spec are more than {files.FILES}, or use each other more than {files.FILES_DEEP} deep"
+    assert errors() == [("E0220", "use c: block_c", where, said)]
 
 
 def test_a_long_text_may_have_more_checked_than_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
