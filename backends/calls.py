@@ -422,11 +422,11 @@ class Calls(Layout):
                 dtype = self.dtype_of(kind_of(value), is_table(value))
                 self.line(f"{targets[place]} = {self.filled('()', targets[place], kind_of(value), dtype)}")
             if place in next_state:
-                name, state, formal = targets[place], args[next_state[place]], formals[next_state[place]]
+                name, carried, formal = targets[place], args[next_state[place]], formals[next_state[place]]
                 made = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
                 if output.number is None and made != tuple(formal):  # as the next step takes it
                     self.line(f"{name} = {self.permute(Val(Code(name), made), formal).text}", self.shown(formal))
-                if output.thin or (output.lead != FULL and (state.lead != NONE or spread.keys() & {*state.axes})):
+                if output.thin or (output.lead != FULL and (carried.lead != NONE or spread.keys() & {*carried.axes})):
                     self.line(f"{name} = {self.expanded(Val(Code(name)), shapes[next_state[place]])}")
             if lists[place] != "_":
                 self.line(f"{lists[place]}.append({targets[place]})")
@@ -437,20 +437,19 @@ class Calls(Layout):
             assert output is not None
             axes = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
             if place in next_state:
-                state, needed_by = args[next_state[place]], hang[place] | {next_state[place]}
-                axes = tuple(formals[next_state[place]])
-                ahead, same, got = (a for a in state.axes if a in spread), state.thin, state.lead
+                needs = needed(vals[number].needs for number in hang[place] | {next_state[place]})
+                carried, axes = args[next_state[place]], tuple(formals[next_state[place]])
+                order = (*(a for a in carried.axes if a in spread), axis, *axes)
+                thin, got = carried.thin, carried.lead
             else:
-                needed_by = _reached(plan, place, states)
-                fed = [args[number] for number in needed_by]
-                ahead = spread if output.lead != NONE else ()
-                same = {a for a in spread if not any(val.has(a) for val in fed)}
-                same |= {to_caller.get(own[a], own[a]) for a in output.thin}
-                got = NONE if output.lead == NONE or not any_lead else FULL if output.lead == FULL else SOME
-            needs = needed(vals[number].needs for number in needed_by)
-            order = (*ahead, axis, *axes)
+                reached = _reached(plan, place, states)
+                needs = needed(vals[number].needs for number in reached)
+                order = (*(spread if output.lead != NONE else ()), axis, *axes)
+                thin = frozenset(a for a in order if a in spread and not any(args[at].has(a) for at in reached))
+                thin |= {to_caller.get(own[a], own[a]) for a in output.thin}
+                got = output.lead if any_lead and output.lead is not None else NONE
             table = is_table(graph.outputs[place].value)  # of a step: what comes of a scan carries data
-            val = Val(Code("_"), order, frozenset(same).intersection(order), got, kind_of(out), table, False, needs)
+            val = Val(Code("_"), order, thin, got, kind_of(out), table, False, needs)
             if collected[place] is None:
                 self._keep(out, val)
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .picture import Point
 
 EARLY = 7.0  # falling wires bend this much early, rising ones late, so that crossings come apart
+MOST = 500  # points of one curve: hundreds of curves that are metres long would fill the memory
 _CIRCLE = 0.5523  # handle of a quarter circle of radius 1
 
 
@@ -30,11 +31,11 @@ def half_loop(a: Point, tip: Point) -> list[Point]:
 
 
 def sampled(points: list[Point], step: float = 3.0) -> list[Point]:
-    """Points on the chain, no further apart than about `step`."""
+    """Points on the chain, no further apart than about `step`, but for very long curves."""
     out = [points[0]]
     for i in range(0, len(points) - 1, 3):
         p, q, r, s = points[i : i + 4]
-        n = max(2, int((abs(s[0] - p[0]) + abs(s[1] - p[1])) / step) + 1)
+        n = min(max(2, int((abs(s[0] - p[0]) + abs(s[1] - p[1])) / step) + 1), MOST)
         for k in range(1, n + 1):
             t = k / n
             u = 1 - t
