@@ -17,7 +17,7 @@ from ..compiler.graph import (
     Scan,
     Value,
 )
-from ..compiler.sources import carried_round, sources
+from ..compiler.sources import Sources, over_passes, over_steps, sources
 from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
 from .layout import Layout, plan_axes, scope_of
 from .plan import OutputState, Plan
@@ -62,7 +62,7 @@ class Calls(Layout):
             idle = [axis for axis in val.axes if axis not in (*formal, *spread) and axis not in val.thin]
             val = self.first(val, idle)
             whole = (val.lead == FULL or not any_lead) and all(val.has(axis) for axis in spread)
-            bare = val.lead == NONE and not any(axis in val.axes for axis in spread) and not keeps
+            bare = _is_bare(val, spread) and not keeps
             lead = NONE if bare else FULL if whole else SOME
             val = self.align(val, formal if bare else (*spread, *formal))
             state.lead = lead if state.lead is None or state.lead == lead else SOME
@@ -291,12 +291,11 @@ class Calls(Layout):
         if node.index in self.counters:
             self.namer.free(self.counters[node.index])
         own_axes = self.program.bindings[id(node.bodies[0])][0]
-        again = {place: place for place in range(node.carried)}
+        hang = over_passes([_sources(plan) for plan in plans], node.carried)
         for place, (out, target, val) in enumerate(zip(node.outs, targets, carried, strict=True)):
             state = plans[0].outputs[place]
             assert state is not None
-            reached = {place}.union(*(_reached(plan, place, again) for plan in plans))
-            needs = needed(vals[number].needs for number in reached)
+            needs = needed(vals[number].needs for number in hang[place])
             thin = val.thin | {own_axes[axis] for axis in state.thin}
             made = [one.lead for one in (plan.outputs[place] for plan in plans) if one is not None]
             lead = join_leads([val.lead, *(v.lead for v in vals)]) if any(made) else val.lead
@@ -348,19 +347,19 @@ class Calls(Layout):
                     text = self.filled(shape, val.text, kind, dtype if kind == "real" else "")
                     val = Val(Code(text), (axis,), kind=kind, table=table)
                 val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
-                args.append(self.named(self.align(val, (*self._lifting(val, spread), axis, *formal))))
+                args.append(self.named(self.align(val, (*(() if _is_bare(val, spread) else spread), axis, *formal))))
             else:
-                args.append(self.named(self.align(val, (*self._lifting(val, spread), *formal))))
+                args.append(self.named(self.align(val, (*(() if _is_bare(val, spread) else spread), *formal))))
         lead = self._lead_shape(args, node.steps, spread, any_lead)
         shapes: dict[int, str] = {}
-        hang = carried_round(sources(graph, self.program.sources), states)
+        hang = over_steps(sources(graph, self.program.sources), states)
         for place, result in node.states:
             item, val, formal = graph.inputs[place], args[place], formals[place]
             kind, table = kind_of(item.value), is_table(item.value)
             fed = [args[number] for number in hang[result] | {place}]
             leads = any(one.lead != NONE for one in fed)
-            same = {a for a in spread if not any(one.has(a) for one in fed)}
-            order = (*(spread if leads or len(same) < len(spread) else ()), *formal)
+            order = (*(() if all(_is_bare(one, spread) for one in fed) else spread), *formal)
+            same = frozenset(a for a in order if a in spread and not any(one.has(a) for one in fed))
             sizes = [*(lead if leads else ()), *("1" if a in same else self.extent(a).text for a in order)]
             shapes[place] = ", ".join(sizes)
             if val.number:
@@ -371,11 +370,11 @@ class Calls(Layout):
                 val = self.align(val, order)
                 if val.thin - same or (leads and val.lead != FULL):
                     val = replace(val, code=Code(self.expanded(val, shapes[place])))
-            args[place] = replace(val, thin=frozenset(same).intersection(order), lead=FULL if leads else NONE)
+            args[place] = replace(val, thin=same, lead=FULL if leads else NONE)
         for place, val in enumerate(args):
             state = plan.inputs[place]
             whole = (val.lead == FULL or not any_lead) and all(val.has(a) for a in spread)
-            given = NONE if val.lead == NONE and not spread.keys() & {*val.axes} else FULL if whole else SOME
+            given = NONE if _is_bare(val, spread) else FULL if whole else SOME
             state.lead = given if state.lead is None or state.lead == given else SOME
             back = dict(zip(formals[place], plan_axes(plan, place), strict=True))
             state.thin |= {back[a] for a in formals[place] if a in val.thin}
@@ -426,7 +425,7 @@ class Calls(Layout):
                 made = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
                 if output.number is None and made != tuple(formal):  # as the next step takes it
                     self.line(f"{name} = {self.permute(Val(Code(name), made), formal).text}", self.shown(formal))
-                if output.thin or (output.lead != FULL and (carried.lead != NONE or spread.keys() & {*carried.axes})):
+                if output.thin or (output.lead != FULL and not _is_bare(carried, spread)):
                     self.line(f"{name} = {self.expanded(Val(Code(name)), shapes[next_state[place]])}")
             if lists[place] != "_":
                 self.line(f"{lists[place]}.append({targets[place]})")
@@ -442,12 +441,15 @@ class Calls(Layout):
                 order = (*(a for a in carried.axes if a in spread), axis, *axes)
                 thin, got = carried.thin, carried.lead
             else:
-                reached = _reached(plan, place, states)
+                reached = over_steps(_sources(plan), states)[place]
+                fed = [args[number] for number in reached]
                 needs = needed(vals[number].needs for number in reached)
-                order = (*(spread if output.lead != NONE else ()), axis, *axes)
-                thin = frozenset(a for a in order if a in spread and not any(args[at].has(a) for at in reached))
+                # Of this call: the class may know of more, which other calls give it.
+                ahead = () if all(_is_bare(val, spread) for val in fed) else spread
+                order = (*ahead, axis, *axes)
+                thin = frozenset(a for a in ahead if not any(val.has(a) for val in fed))
                 thin |= {to_caller.get(own[a], own[a]) for a in output.thin}
-                got = output.lead if any_lead and output.lead is not None else NONE
+                got = join_leads(NONE if val.lead == NONE else output.lead for val in fed)
             table = is_table(graph.outputs[place].value)  # of a step: what comes of a scan carries data
             val = Val(Code("_"), order, thin, got, kind_of(out), table, False, needs)
             if collected[place] is None:
@@ -462,10 +464,6 @@ class Calls(Layout):
             self._keep(out, bound)
             if out.id in self.plan.captured:
                 self.record(out, bound)
-
-    def _lifting(self, val: Val, spread: Iterable[Axis]) -> Iterable[Axis]:
-        """The axes lifted over that an argument needs: none if it has neither these nor the batch."""
-        return () if val.lead == NONE and not {*val.axes}.intersection(spread) else spread
 
     def _lead_shape(self, args: list[Val], steps: tuple[int, ...], spread: Iterable[Axis], any_lead: bool) -> list[str]:
         """The leading dimensions of one step, as a part of a shape. The arguments that tell them get names."""
@@ -525,14 +523,12 @@ def cache_at(graph: Graph, counter: str = "") -> str:
     return f'cache.at(f"{segment.replace("{i}", f"{{{counter}}}")}")' if counter else f'cache.at("{segment}")'
 
 
-def _reached(plan: Plan, place: int, again: Mapping[int, int]) -> set[int]:
-    """The arguments that a result of a body depends on. `again`: of those carried, what each is next time round."""
-    found: set[int] = set()
-    todo = [place]
-    while todo:
-        state = plan.outputs[todo.pop()]
-        assert state is not None
-        new = {*places(state.needs)} - found
-        found |= new
-        todo += [again[number] for number in sorted(new) if number in again]
-    return found
+def _is_bare(val: Val, spread: Iterable[Axis]) -> bool:
+    """Whether an argument has neither leading dimensions nor any of the axes over which a call lifts."""
+    return val.lead == NONE and not {*val.axes}.intersection(spread)
+
+
+def _sources(plan: Plan) -> tuple[Sources, ...]:
+    """Which arguments the results of a class hang on, as it was emitted."""
+    states = [state for state in plan.outputs if state is not None]
+    return tuple(frozenset(places(state.needs)) for state in states)

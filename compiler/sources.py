@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from .graph import Call, Graph, Node, Repeat, Scan, makes, reads
 
@@ -26,14 +26,23 @@ def sources(graph: Graph, known: dict[Graph, tuple[Sources, ...]] | None = None)
     return known[graph]
 
 
-def carried_round(of: tuple[Sources, ...], again: Mapping[int, int]) -> tuple[Sources, ...]:
-    """The same where results become arguments: `again` says of an argument which result is its next value."""
+def over_steps(of: tuple[Sources, ...], states: Mapping[int, int]) -> tuple[Sources, ...]:
+    """The same of a scan, for what its block's results hang on: `states` says of an argument which result is its
+    next value.
+    """
     found = list(of)
     while True:
-        more = [one.union(*(found[again[place]] for place in one if place in again)) for one in found]
+        more = [one.union(*(found[states[place]] for place in one if place in states)) for one in found]
         if more == found:
             return tuple(found)
         found = more
+
+
+def over_passes(bodies: Iterable[tuple[Sources, ...]], carried: int) -> tuple[Sources, ...]:
+    """The same of a repeat, for what the results of its bodies hang on: whichever of them ran before, or none."""
+    own = (frozenset({place}) for place in range(carried))
+    of = tuple(one.union(*found) for one, *found in zip(own, *bodies, strict=True))
+    return over_steps(of, {place: place for place in range(carried)})
 
 
 def _within(node: Node, known: dict[Graph, tuple[Sources, ...]]) -> tuple[Sources, ...]:
@@ -42,11 +51,8 @@ def _within(node: Node, known: dict[Graph, tuple[Sources, ...]]) -> tuple[Source
         case Call(graph):
             return sources(graph, known)
         case Repeat(bodies=bodies, carried=carried):
-            each = [sources(body, known) for body in bodies]
-            own = (frozenset({place}) for place in range(carried))  # there may be no pass
-            of = tuple(one.union(*found) for one, *found in zip(own, *each, strict=True))
-            return carried_round(of, {place: place for place in range(carried)})
+            return over_passes([sources(body, known) for body in bodies], carried)
         case Scan(graph, states=states):
-            return carried_round(sources(graph, known), dict(states))
+            return over_steps(sources(graph, known), dict(states))
         case _:
             return tuple(frozenset(range(len(reads(node)))) for _ in makes(node))

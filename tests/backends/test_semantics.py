@@ -198,6 +198,45 @@ def test_a_state_may_come_back_with_its_axes_in_another_order(places: int) -> No
         np.testing.assert_allclose(model.torch(dtype="float64")(torch.tensor(x), torch.tensor(y)), want)
 
 
+def test_calls_of_one_cell_may_give_it_more_or_less() -> None:
+    """What one call counts without the batch, another one starts from data."""
+    model = attnc.loads(
+        "width b, d\n"
+        "block c(x: [], h: [], n: []) -> (h: [], n: [], y: []) {\n    return h + x, n + 1, n * 2\n}\n"
+        "model m(x: [b, d], k: []) -> (n: [d], y: [d], h: [b, d], m: [d], z: [d]) {\n"
+        "    _, first, _ = scan[d] c(x, h = 0, n = 0)\n"
+        "    g, n, y = scan[d] c(x, h = 0, n = first[d = 0])\n"
+        "    h, m, z = scan[d] c(x, h = 0, n = k)\n"
+        "    return n, y, h + g, m, z\n}\n"
+    ).model("m")
+    x, k = np.random.default_rng(0).normal(size=(3, 4, 2)), np.arange(3.0)
+    ones = np.ones((3, 1))
+    for n, y, h, m, z in (model.numpy()(x, k), model.torch(dtype="float64")(torch.tensor(x), torch.tensor(k))):
+        np.testing.assert_array_equal(n, ones * [2, 3])
+        np.testing.assert_array_equal(y, ones * [2, 4])
+        np.testing.assert_allclose(h, 2 * np.cumsum(x, -1))
+        np.testing.assert_array_equal(m, k[:, None] + [1, 2])
+        np.testing.assert_array_equal(z, 2 * k[:, None] + [0, 2])
+
+
+def test_a_pass_hangs_on_what_another_one_gave() -> None:
+    """`a` has the batch by way of `c`, which another body made of `y`: whoever lifts the block must know."""
+    model = attnc.loads(
+        "depth b = 4, k = 3, j = 2\n"
+        "block f(y: [b], a: [], c: []) -> (a: []) {\n"
+        "    repeat.r i in 2 {\n        if i == 0 {\n            c = c + sum[b](y)\n        } else {\n"
+        "            a = a + c\n        }\n    }\n    return a\n}\n"
+        "model m(y: [b], u: [k, j]) -> [k, j] {\n    param z: [k]\n    return u * f(y, z, 2.0)\n}\n"
+    ).model("m")
+    rng = np.random.default_rng(0)
+    y, u = rng.normal(size=(3, 4)), rng.normal(size=(3, 3, 2))  # a batch as long as `k`: nothing would stumble over it
+    run = model.numpy(seed=0, dtype="float64")
+    want = u * (run.weights["z"] + 2 + y.sum(-1)[:, None])[..., None]
+    np.testing.assert_allclose(run(y, u), want, rtol=1e-10)
+    found = model.torch(seed=0, dtype="float64")(torch.tensor(y), torch.tensor(u))
+    np.testing.assert_allclose(found.detach(), want, rtol=1e-10)
+
+
 @pytest.mark.parametrize(("place", "shown"), [("0", 0), ("|t| - 1", -1)])
 def test_the_first_of_no_items(place: str, shown: int) -> None:
     model = attnc.loads(f"width t\ndepth d = 2\nmodel f(x: [t, d]) -> [d] {{ return x[t = {place}] }}").model("f")

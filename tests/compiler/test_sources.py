@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnc.compiler.program import build
-from attnc.compiler.sources import carried_round, sources
+from attnc.compiler.sources import over_steps, sources
 from attnc.dsl.source import Source
 
 SPEC = """
@@ -64,7 +64,7 @@ def test_what_results_hang_on(body: str, found: str) -> None:
 
 def test_what_goes_round() -> None:
     def round(of: list[set[int]], again: dict[int, int]) -> list[set[int]]:
-        return [set(each) for each in carried_round(tuple(map(frozenset, of)), again)]
+        return [set(each) for each in over_steps(tuple(map(frozenset, of)), again)]
 
     assert round([{1}, {2}, {3}], {}) == [{1}, {2}, {3}]
     assert round([{1}, {2}, {3}], {1: 1, 2: 2}) == [{1, 2, 3}, {2, 3}, {3}]
