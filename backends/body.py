@@ -31,18 +31,18 @@ from ..compiler.graph import (
     reads,
 )
 from ..compiler.static import Literal
-from .calls import Calls
 from .capture import Captures
 from .extents import claim_of, holds
 from .layout import INLINE, Reader, but, plan_axes
 from .plan import OutputState, Plan, Program
+from .scans import Scans
 from .static_code import Code, careful, number, static_code
 from .steps import STEPS, Kept
 from .values import FULL, NONE, SOME, Val, is_table, kind_of, needed
 from .writing import is_path
 
 
-class Body(Calls):
+class Body(Scans):
     """Emits one class or function. Subclasses: torch_code.TorchBody, numpy_code.NumpyBody."""
 
     def emit(self) -> None:

@@ -1,4 +1,4 @@
-"""Calls of blocks, repeats, scans, and ops of the user's own: arguments brought into the callee's layout."""
+"""Calls of blocks, repeats, and ops of the user's own: arguments brought into the callee's layout."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from ..compiler.graph import (
     Repeat,
     Role,
     Scalar,
-    Scan,
     Value,
 )
-from ..compiler.sources import Sources, over_passes, over_steps, sources
+from ..compiler.sources import Sources, over_passes
 from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
 from .layout import Layout, plan_axes, scope_of
 from .plan import OutputState, Plan
@@ -62,7 +61,7 @@ class Calls(Layout):
             idle = [axis for axis in val.axes if axis not in (*formal, *spread) and axis not in val.thin]
             val = self.first(val, idle)
             whole = (val.lead == FULL or not any_lead) and all(val.has(axis) for axis in spread)
-            bare = _is_bare(val, spread) and not keeps
+            bare = is_bare(val, spread) and not keeps
             lead = NONE if bare else FULL if whole else SOME
             val = self.align(val, formal if bare else (*spread, *formal))
             state.lead = lead if state.lead is None or state.lead == lead else SOME
@@ -291,7 +290,7 @@ class Calls(Layout):
         if node.index in self.counters:
             self.namer.free(self.counters[node.index])
         own_axes = self.program.bindings[id(node.bodies[0])][0]
-        hang = over_passes([_sources(plan) for plan in plans], node.carried)
+        hang = over_passes([sources_of(plan) for plan in plans], node.carried)
         for place, (out, target, val) in enumerate(zip(node.outs, targets, carried, strict=True)):
             state = plans[0].outputs[place]
             assert state is not None
@@ -308,179 +307,6 @@ class Calls(Layout):
             self._keep(out, result)
             if out.id in self.plan.captured:
                 self.record(out, result)
-
-    def _scan(self, node: Scan) -> None:
-        """A block called at each index of an axis in order: a loop, whose results are stacked."""
-        graph, axis = node.graph, node.axis
-        plan = self.program.plan(graph)
-        to_caller, consts = dict(node.axes), dict(node.consts)
-        own = self.program.bindings[id(graph)][0]
-        vals = [self.env[arg.id] for arg in node.args]
-        formals = [
-            [to_caller.get(a, a) for a in item.value.type.axes if a not in graph.lifted] for item in graph.inputs
-        ]
-        named = set(to_caller.values()) - set(graph.lifted)
-        for place, (arg, formal) in enumerate(zip(node.args, formals, strict=True)):
-            unlike = named & arg.type.thin - {*formal, axis, *vals[place].thin}
-            vals[place] = self.first(vals[place], [a for a in vals[place].axes if a in unlike])
-        spread: dict[Axis, None] = {}
-        for val, formal in zip(vals, formals, strict=True):
-            known = {*formal, axis, *(set(to_caller.values()) & val.thin - frozenset(graph.lifted))}
-            spread.update(dict.fromkeys(a for a in val.axes if a not in known))
-        read = [out for out in node.outs if self.reads_left(out) or out.id in self.plan.captured]
-        idle = [a for a in spread if not any(a in out.type.axes for out in read)]  # nothing that is read has these
-        vals = [self.first(val, [a for a in idle if a in val.axes]) for val in vals]
-        spread = {a: None for a in spread if a not in idle}
-        self.spreads[self.place] = tuple(spread)
-        any_lead = any(val.lead != NONE for val in vals if not val.number)
-        states = dict(node.states)
-        args: list[Val] = []
-        for place, (item, val, formal) in enumerate(zip(graph.inputs, vals, formals, strict=True)):
-            kind, table = kind_of(item.value), is_table(item.value)
-            if kind == "real":
-                val = self.real(val, table)
-            if place in states:
-                args.append(val)  # once the shape of a step is known
-            elif place in node.steps:
-                if val.number:  # each step has the same one
-                    shape, dtype = f"({self.extent(axis).text},)", self.float64() if table else self.dtype
-                    text = self.filled(shape, val.text, kind, dtype if kind == "real" else "")
-                    val = Val(Code(text), (axis,), kind=kind, table=table)
-                val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
-                args.append(self.named(self.align(val, (*(() if _is_bare(val, spread) else spread), axis, *formal))))
-            else:
-                args.append(self.named(self.align(val, (*(() if _is_bare(val, spread) else spread), *formal))))
-        lead = self._lead_shape(args, node.steps, spread, any_lead)
-        shapes: dict[int, str] = {}
-        hang = over_steps(sources(graph, self.program.sources), states)
-        for place, result in node.states:
-            item, val, formal = graph.inputs[place], args[place], formals[place]
-            kind, table = kind_of(item.value), is_table(item.value)
-            fed = [args[number] for number in hang[result] | {place}]
-            leads = any(one.lead != NONE for one in fed)
-            order = (*(() if all(_is_bare(one, spread) for one in fed) else spread), *formal)
-            same = frozenset(a for a in order if a in spread and not any(one.has(a) for one in fed))
-            sizes = [*(lead if leads else ()), *("1" if a in same else self.extent(a).text for a in order)]
-            shapes[place] = ", ".join(sizes)
-            if val.number:
-                dtype = self.dtype_of(kind, table)
-                shape = f"({shapes[place]}{',' if len(sizes) == 1 else ''})"
-                val = Val(Code(self.filled(shape, val.text, kind, dtype)), order, kind=kind, table=table)
-            else:
-                val = self.align(val, order)
-                if val.thin - same or (leads and val.lead != FULL):
-                    val = replace(val, code=Code(self.expanded(val, shapes[place])))
-            args[place] = replace(val, thin=same, lead=FULL if leads else NONE)
-        for place, val in enumerate(args):
-            state = plan.inputs[place]
-            whole = (val.lead == FULL or not any_lead) and all(val.has(a) for a in spread)
-            given = NONE if _is_bare(val, spread) else FULL if whole else SOME
-            state.lead = given if state.lead is None or state.lead == given else SOME
-            back = dict(zip(formals[place], plan_axes(plan, place), strict=True))
-            state.thin |= {back[a] for a in formals[place] if a in val.thin}
-            state.in_range = False
-        self._late(plan, graph, consts)
-        if not self.file.knows(plan):
-            self.file.emit(plan)
-        names: dict[int, str] = {}
-        for place in states:
-            names[place] = self.namer.give(graph.inputs[place].name)
-            self.line(f"{names[place]} = {args[place].text}", self.shown(args[place].axes))
-        collected = [out if self.reads_left(out) or out.id in self.plan.captured else None for out in node.outs]
-        lists = [self.namer.give(f"{out.name or 'step'}_steps") if out else "_" for out in collected]
-        for name in lists:
-            if name != "_":
-                self.line(f"{name} = []")
-        counter = self.namer.give(axis.name if axis.name not in self.scope.axes.values() else f"{axis.name}_index")
-        self.line(f"for {counter} in range({self.extent(axis).text}):")
-        self.indent += "    "
-        given_args = []
-        for place, val in enumerate(args):
-            if place in names:
-                given_args.append(names[place])
-            elif place in node.steps:
-                after = "".join(", :" for _ in formals[place])
-                given_args.append(f"{val.atom}[..., {counter}{after}]")
-            else:
-                given_args.append(val.text)
-        keywords = self.keywords(plan, graph, to_caller, consts)
-        text = self.invoke(node, plan, given_args, keywords)
-        next_state = {result: place for place, result in states.items()}
-        targets = []
-        for place in range(len(node.outs)):
-            if place in next_state:
-                targets.append(names[next_state[place]])
-            else:
-                targets.append(self.namer.give(graph.outputs[place].name or "y") if lists[place] != "_" else "_")
-        self.line(f"{', '.join(targets)} = {text}")
-        for place in range(len(node.outs)):
-            output = plan.outputs[place]
-            assert output is not None
-            if output.number is not None and targets[place] != "_":  # the same at each step
-                value = (graph.inputs[next_state[place]] if place in next_state else graph.outputs[place]).value
-                dtype = self.dtype_of(kind_of(value), is_table(value))
-                self.line(f"{targets[place]} = {self.filled('()', targets[place], kind_of(value), dtype)}")
-            if place in next_state:
-                name, carried, formal = targets[place], args[next_state[place]], formals[next_state[place]]
-                made = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
-                if output.number is None and made != tuple(formal):  # as the next step takes it
-                    self.line(f"{name} = {self.permute(Val(Code(name), made), formal).text}", self.shown(formal))
-                if output.thin or (output.lead != FULL and not _is_bare(carried, spread)):
-                    self.line(f"{name} = {self.expanded(Val(Code(name)), shapes[next_state[place]])}")
-            if lists[place] != "_":
-                self.line(f"{lists[place]}.append({targets[place]})")
-        self.indent = self.indent[:-4]
-        self.release(node.args)
-        for place, out in enumerate(node.outs):
-            output = plan.outputs[place]
-            assert output is not None
-            axes = tuple(to_caller.get(own[a], own[a]) for a in output.axes)
-            if place in next_state:
-                needs = needed(vals[number].needs for number in hang[place] | {next_state[place]})
-                carried, axes = args[next_state[place]], tuple(formals[next_state[place]])
-                order = (*(a for a in carried.axes if a in spread), axis, *axes)
-                thin, got = carried.thin, carried.lead
-            else:
-                reached = over_steps(_sources(plan), states)[place]
-                fed = [args[number] for number in reached]
-                needs = needed(vals[number].needs for number in reached)
-                # Of this call: the class may know of more, which other calls give it.
-                ahead = () if all(_is_bare(val, spread) for val in fed) else spread
-                order = (*ahead, axis, *axes)
-                thin = frozenset(a for a in ahead if not any(val.has(a) for val in fed))
-                thin |= {to_caller.get(own[a], own[a]) for a in output.thin}
-                got = join_leads(NONE if val.lead == NONE else output.lead for val in fed)
-            table = is_table(graph.outputs[place].value)  # of a step: what comes of a scan carries data
-            val = Val(Code("_"), order, thin, got, kind_of(out), table, False, needs)
-            if collected[place] is None:
-                self._keep(out, val)
-                continue
-            sizes = ["0" if a == axis else "1" if a in val.thin else self.extent(a).text for a in order]
-            sizes = [*(lead if got != NONE else ()), *sizes]
-            empty = self.filled(f"({', '.join(sizes)},)", "0", val.kind, self.dtype_of(val.kind, val.table))
-            text = self.stacked(lists[place], -1 - len(axes))
-            val = replace(val, code=Code(f"{text} if {lists[place]} else {empty}", 0))
-            bound = self.let(out.name or "x", self.real(val, is_table(out)) if val.kind == "real" else val)
-            self._keep(out, bound)
-            if out.id in self.plan.captured:
-                self.record(out, bound)
-
-    def _lead_shape(self, args: list[Val], steps: tuple[int, ...], spread: Iterable[Axis], any_lead: bool) -> list[str]:
-        """The leading dimensions of one step, as a part of a shape. The arguments that tell them get names."""
-        if not any_lead:
-            return []
-        leads = [place for place, val in enumerate(args) if not val.number and val.lead != NONE]
-        whole = [place for place in leads if args[place].lead == FULL]
-        tell = whole[:1] or leads
-        for place in tell:  # once: they are read below too
-            args[place] = self.named(args[place])
-        vals = [args[place] for place in tell]
-        shapes = [f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape" for val in vals]
-        if len(shapes) == 1:
-            return [f"*{shapes[0]}"]
-        lead = self.namer.give("lead")  # none of them need have all of it
-        self.line(f"{lead} = {self.library}.broadcast_shapes({', '.join(shapes)})")
-        return [f"*{lead}"]
 
     def _foreign(self, node: Call) -> None:
         """A call of an op of the user's own: its inputs in memory order, every declared axis at its extent."""
@@ -523,12 +349,12 @@ def cache_at(graph: Graph, counter: str = "") -> str:
     return f'cache.at(f"{segment.replace("{i}", f"{{{counter}}}")}")' if counter else f'cache.at("{segment}")'
 
 
-def _is_bare(val: Val, spread: Iterable[Axis]) -> bool:
+def is_bare(val: Val, spread: Iterable[Axis]) -> bool:
     """Whether an argument has neither leading dimensions nor any of the axes over which a call lifts."""
     return val.lead == NONE and not {*val.axes}.intersection(spread)
 
 
-def _sources(plan: Plan) -> tuple[Sources, ...]:
+def sources_of(plan: Plan) -> tuple[Sources, ...]:
     """Which arguments the results of a class hang on, as it was emitted."""
     states = [state for state in plan.outputs if state is not None]
     return tuple(frozenset(places(state.needs)) for state in states)
