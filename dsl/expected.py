@@ -426,6 +426,10 @@ def _body(place: _Place) -> _Finding | None:
         return _Finding("a body stands in braces: `{` here, and `}` after its last statement")
     if place.found == "[" and "ARROW" in place.accepts:
         return _Finding("a result is written `-> [axis, ...]`", fix=((place.span, "-> ["),))
+    if place.found == "causal" and "ARROW" in place.accepts:
+        return _Finding("the claim stands behind a result: `-> [seq, d] causal seq`")
+    if place.found == "causal" and place.before.rstrip().endswith(")"):
+        return _Finding("of several results each has its claim: `-> (out: [seq, d] causal seq, state: [d])`")
     return None
 
 
