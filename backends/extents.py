@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply
 from ..compiler.sizes import at_most, difference, substitute
-from ..compiler.static import Arith, SizeOf, Static
+from ..compiler.static import Arith, Literal, SizeOf, Static
 
 Claim = tuple[Static, str, Static]  # left, "==" or "<=", right
 
@@ -23,6 +23,9 @@ def claim_of(node: Apply) -> Claim | None:
             return SizeOf(node.made[0]), "==", _joined("+", node.axes)
         case "topk":
             return SizeOf(node.made[0]), "<=", SizeOf(node.axes[0])
+        case "pad":
+            short, left = SizeOf(node.axes[0]), node.options["left"]
+            return short if left == Literal(0) else Arith("+", (short, left)), "<=", SizeOf(node.made[0])
         case _:
             return None
 

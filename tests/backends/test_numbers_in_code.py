@@ -357,21 +357,32 @@ def test_of_too_many_alternatives_nothing_is_known() -> None:
 
 OPS = """
 depth model = 6, a = 2, b = 3, more = 5, k = 2, six = 6
-block ops(x: [model], y: [a, b], z: [a], w: [b], u: [six]) -> (i: [a, b], j: [model], l: [more], m: [k], n: [six]) {
+block ops(
+    x: [model], y: [a, b], z: [a], w: [b], u: [six]
+) -> (i: [a, b], j: [model], l: [more], m: [k], n: [six]) {
     best = topk[model -> k](x)
-    return split[model -> a, b](x), exp(merge[a, b -> model](y)), concat[a, b -> more](z, w), x[model = best], exp(u)
+    last = pad[b -> six](w, left = 2) + u
+    return split[model -> a, b](x), exp(merge[a, b -> model](y)), concat[a, b -> more](z, w), x[model = best], last
 }
 """
-CLAIMS = {"split": "model == (a * b)", "merge": "model == (a * b)", "concat": "more == (a + b)", "topk": "k <= model"}
+CLAIMS = {
+    "split": "model == (a * b)",
+    "merge": "model == (a * b)",
+    "concat": "more == (a + b)",
+    "topk": "k <= model",
+    "pad": "(b + 2) <= six",
+}
 # What is put in an axis' place, and which of the claims then still hold.
 PUT: dict[str, tuple[dict[str, str], set[str]]] = {
-    "themselves": ({}, {"split", "merge", "concat", "topk"}),
-    "another of the same size": ({"model": "six"}, {"split", "merge", "concat", "topk"}),
-    "a smaller whole": ({"model": "more"}, {"concat", "topk"}),
-    "a larger part": ({"a": "b"}, {"topk"}),
-    "a larger sum": ({"more": "six"}, {"split", "merge", "topk"}),
-    "as many as there are": ({"k": "six"}, {"split", "merge", "concat", "topk"}),
-    "more than there are": ({"k": "six", "model": "more"}, {"concat"}),
+    "themselves": ({}, {"split", "merge", "concat", "topk", "pad"}),
+    "another of the same size": ({"model": "six"}, {"split", "merge", "concat", "topk", "pad"}),
+    "a smaller whole": ({"model": "more"}, {"concat", "topk", "pad"}),
+    "a larger part": ({"a": "b"}, {"topk", "pad"}),
+    "a larger sum": ({"more": "six"}, {"split", "merge", "topk", "pad"}),
+    "as many as there are": ({"k": "six"}, {"split", "merge", "concat", "topk", "pad"}),
+    "more than there are": ({"k": "six", "model": "more"}, {"concat", "pad"}),
+    "no room before it": ({"b": "more"}, {"topk"}),
+    "just room": ({"six": "more"}, {"split", "merge", "concat", "topk", "pad"}),
 }
 
 
@@ -379,6 +390,8 @@ def shown(static: Static) -> str:
     match static:
         case SizeOf(one):
             return one.name
+        case Literal(value):
+            return str(value)
         case Arith(op, args):
             return f"({f' {op} '.join(map(shown, args))})"
     raise AssertionError(static)

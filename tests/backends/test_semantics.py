@@ -94,6 +94,15 @@ def test_the_first_of_nothing_in_order() -> None:
             run(np.zeros(0))
 
 
+def test_what_is_padded_has_room() -> None:
+    text = "width s, t\nmodel f(x: [s], y: [t]) -> [t] { return pad[s -> t](x, left = 2) + y }"
+    model = attnc.loads(text).model("f")
+    for run in (model.numpy(), lambda x, y: model.torch()(torch.tensor(x), torch.tensor(y))):
+        assert np.asarray(run(np.ones(3), np.zeros(5))).tolist() == [0, 0, 1, 1, 1]
+        with pytest.raises(ValueError, match=r"f: pad\[s -> t\] needs \|s\| \+ 2 at most \|t\|, but these are 6 and 5"):
+            run(np.ones(4), np.zeros(5))
+
+
 def test_the_index_of_the_largest_of_nothing() -> None:
     model = attnc.loads(NOTHING).model("which")
     backends = (model.numpy(), lambda x: model.torch()(torch.tensor(x)))
