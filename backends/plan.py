@@ -35,7 +35,7 @@ from ..compiler.graph import (
 from ..compiler.masks import Index, Leaf, Number, Op, Term
 from ..compiler.sizes import substitute
 from ..compiler.sources import Sources
-from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, evaluate
+from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
 from ..compiler.wires import static_element
 from .decoder import NAMES
 from .helper_text import NUMPY, TORCH, helper_names
@@ -345,21 +345,8 @@ class Plan:
         return tuple(axes.get(axis, axis).family for axes, _ in self.instances)
 
     def formula(self, axis: Axis) -> Static | None:
-        """The size of the axis over axes of this class, if that is so in every instance."""
-        if axis.size is None or not _told(axis, self._own):
-            return None
-        for axes, _ in self.instances:
-            own = axes.get(axis, axis)
-            if own.size is None:
-                return None
-            if own.extent is None:
-                continue
-            try:
-                if evaluate(own.size) != own.extent:
-                    return None
-            except (ArithmeticError, ValueError):
-                return None
-        return axis.size
+        """The size of the axis over axes of this class: one for all instances, whose key it is a part of."""
+        return axis.size if axis.size is not None and _told(axis, self._own) else None
 
 
 class Program:

@@ -129,7 +129,7 @@ class CallBody(Arguments):
         known = {(d.code, place(d.span)) for d, _ in self.checker.alone[self.block].problems}
         known |= {(d.code, place(d.span)) for d in self.checker.session.diagnostics}
         for problem, deep in instance.problems:
-            if (problem.code, place(problem.span)) in known or problem.severity is Severity.WARNING:
+            if (problem.code, place(problem.span)) in known or (problem.severity is Severity.WARNING and not deep):
                 continue
             if only is not None and problem.code not in only:
                 continue

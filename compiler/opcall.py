@@ -436,6 +436,26 @@ class OpCall:
             warning=code.startswith("W"),
         )
 
+    def check_scores(self) -> None:
+        """Warn of weights where scores belong: the softmax of a softmax is nearly flat, and so are its gradients."""
+        wire, place = self.operands[0], self.spans[0]
+        if not wire.mark & set(self.axes):
+            return
+        over = _over(wire.mark)
+        made = self.body.normalised_at(wire)
+        origin = (made, f"normalised over {_named(made)} here") if made else (wire.span, f"weights over {over}")
+        shown = f"`{place.text}`" if place.text.isidentifier() else "this operand"
+        self.body.report(
+            "W0511",
+            f"{shown} sums to one over {over} already, and `{self.op.name}` normalises its operand",
+            place,
+            f"`{self.op.name}` takes scores",
+            related=[origin],
+            help="give it the scores from before the softmax; if it is meant, say `raw(...)`",
+            deep=True,
+            warning=True,
+        )
+
     def check_scale(self, a: Wire, b: Wire) -> None:
         """Warn of scores scaled by the root of a size that is not what they are summed over."""
         if not a.product_of or b.static is None:

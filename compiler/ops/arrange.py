@@ -214,6 +214,7 @@ def cross_entropy(call: OpCall) -> Wire | None:
         )
     if not call.may_broadcast(ignore=frozenset({vocab}), always=True):
         return None
+    call.check_scores()
     axes, thin = union(call.operands)
     return call.make(Type(Scalar.REAL, tuple(a for a in axes if a != vocab), thin))
 

@@ -147,6 +147,8 @@ def normalise(call: OpCall) -> Wire | None:
     """softmax sums to one over its axes and carries that mark (D6); log_softmax and l2norm keep the axes."""
     if not call.numbers() or not _present(call):
         return None
+    if call.op.name != "l2norm":
+        call.check_scores()
     mark = frozenset(call.axes) if call.op.name == "softmax" else frozenset()
     return _masked(call, tuple(call.axes), Scalar.REAL, mark=mark)
 

@@ -240,4 +240,31 @@ block begin(ids: vocab[seq]) -> [seq, d] {
 }
 """,
     ),
+    Entry(
+        "W0511",
+        "weights where scores are taken",
+        """
+        `softmax`, `log_softmax` and `cross_entropy` turn scores into probabilities. Of what a softmax over the same
+        axis has made already they make nearly equal ones, and hardly any gradient comes back: a classic slip, as
+        `cross_entropy` normalises by itself. If it is meant, write `raw(weights)`.
+        """,
+        """
+width seq
+depth model = 8, vocab = 100
+
+block loss(h: [seq, model], ids: vocab[seq]) -> [seq] {
+    words = softmax[vocab](linear.W[model -> vocab](h))
+    return cross_entropy[vocab](words, ids)
+}
+""",
+        """
+width seq
+depth model = 8, vocab = 100
+
+block loss(h: [seq, model], ids: vocab[seq]) -> [seq] {
+    scores = linear.W[model -> vocab](h)
+    return cross_entropy[vocab](scores, ids)
+}
+""",
+    ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce as fold
 from typing import Any
@@ -558,6 +558,11 @@ def cumsum(s: Scope) -> Val | None:
     )  # fmt: skip
 
 
+def unmarked(s: Scope, x: Val, axes: Iterable[Axis]) -> Val:
+    """Scores, not weights over these axes: W0511 warns of those."""
+    return s.raw(s.named(x)) if x.mark & set(axes) else x
+
+
 @row("softmax", 6)
 def softmax(s: Scope, log: bool = False) -> Val | None:
     found = s.real_with(lambda axis: True)
@@ -565,6 +570,7 @@ def softmax(s: Scope, log: bool = False) -> Val | None:
         return None
     x, axes = found
     axes = s.some(axes, 1, 2) if s.chance(0.25) else [s.pick(axes)]
+    x = unmarked(s, x, axes)
     given = masked(s, x, axes)
     if given is None:
         return None
@@ -1217,6 +1223,7 @@ def cross_entropy(s: Scope) -> Val | None:
     vocab = s.pick(axes)
     if vocab.own:
         return None
+    x = unmarked(s, x, [vocab])
     ids = s.find(
         lambda v: v.element == "index" and v.into is not None and v.into.family == vocab.family and not v.has(vocab)
     )
@@ -1244,8 +1251,8 @@ def cross_entropy(s: Scope) -> Val | None:
 
 @row("slip", 1)
 def slip(s: Scope) -> Val | None:
-    """What is right and looks wrong, and is warned of: an index compared with itself, ids added to features, and a
-    mask by hand over a ragged width.
+    """What is right and looks wrong, and is warned of: an index compared with itself, ids added to features, weights
+    where scores belong, and a mask by hand over a ragged width.
     """
     if not s.model or s.outer:
         return None
@@ -1260,8 +1267,17 @@ def slip(s: Scope) -> Val | None:
             lambda env, xs: named.reduce("sum", xs[0], xs[1], [axis.name], env.sizes), axes=[], acted=[axis], big=9,
             reach=None,
         )  # fmt: skip
-    elif s.chance(0.5):
+    elif s.chance(0.3):
         code, val = "W0506", binary(s, "<=", s.position(axis), s.position(axis), 1, "bool")
+    elif s.chance(0.5):
+        name, names = s.pick(["softmax", "log_softmax"]), [axis.name]
+        s.require(x, axis)
+        again = f"{name}[{axis.name}](softmax[{axis.name}]({x.text}))"
+        code, val = "W0511", s.make(
+            again if name == "softmax" else f"exp({again})", [x],
+            lambda env, xs: named.softmax(named.softmax(xs[0], None, names, env.sizes), None, names, env.sizes),
+            mark=frozenset([axis] if name == "softmax" else []), big=1, reach=bounded(s, [axis], [x]),
+        )  # fmt: skip
     else:
         ids = s.input([axis], "index", s.pick([other for other in s.axes if not other.width]))
         code, val = "W0509", None if ids is None else binary(s, "+", x, ids, 9)
