@@ -267,6 +267,15 @@ class Calls(Layout):
         if node.index is not None and self.counts(node):
             self.counters[node.index] = self.namer.give(node.index.name)
         keywords = [self.keywords(plan, body, identity, {}) for plan, body in zip(plans, node.bodies, strict=True)]
+        hang = over_passes([sources_of(plan) for plan in plans], node.carried)
+        leads = dict[int, str]()  # of results that may lose some, told now: what tells them goes round
+        for place in self._losing(plans, vals, hang):
+            if not self.reads_left(node.outs[place]) and node.outs[place].id not in self.plan.captured:
+                continue
+            shape = self.lead_shape(vals, hang[place]).removeprefix("*")
+            leads[place] = shape if shape.isidentifier() else self.namer.give("lead")
+            if shape != leads[place]:
+                self.line(f"{leads[place]} = {shape}")
         extra = [self.named(val) if not val.number else val for val in vals[node.carried :]]
         carried = vals[: node.carried]
         before = [(val.text, val.names) for val in carried]
@@ -289,17 +298,16 @@ class Calls(Layout):
         self.lines += [self.indent + text for text in loop]
         if node.index in self.counters:
             self.namer.free(self.counters[node.index])
-        own_axes = self.program.bindings[id(node.bodies[0])][0]
-        hang = over_passes([sources_of(plan) for plan in plans], node.carried)
+        thinned = [self._thin_after(plan, body) for plan, body in zip(plans, node.bodies, strict=True)]
         for place, (out, target, val) in enumerate(zip(node.outs, targets, carried, strict=True)):
-            state = plans[0].outputs[place]
-            assert state is not None
             needs = needed(vals[number].needs for number in hang[place])
-            thin = val.thin | {own_axes[axis] for axis in state.thin}
-            made = [one.lead for one in (plan.outputs[place] for plan in plans) if one is not None]
-            lead = join_leads([val.lead, *(v.lead for v in vals)]) if any(made) else val.lead
-            if val.lead != lead or set(made) != {FULL}:  # some pass may have made it anew, of what has none
-                lead = SOME if lead else NONE
+            thin = val.thin.union(*(made[place] for made in thinned))
+            lead = join_leads(vals[number].lead for number in hang[place])
+            if place in leads:
+                own = f", *{target}.shape[-{len(val.axes)}:]" if val.axes else ""
+                self.line(
+                    f"{target} = {self.expanded(Val(Code(target)), f'*{leads[place]}{own}')}", self.shown(val.axes)
+                )
             result = replace(
                 val, code=Code(target), thin=thin, lead=lead, kind=kind_of(out), table=is_table(out), needs=needs,
                 names=frozenset({target}), bounds=ANY,
@@ -307,6 +315,60 @@ class Calls(Layout):
             self._keep(out, result)
             if out.id in self.plan.captured:
                 self.record(out, result)
+
+    def _thin_after(self, plan: Plan, body: Graph) -> list[set[Axis]]:
+        """Of each result of a pass, the axes that may be of size 1."""
+        own = self.program.bindings[id(body)][0]
+        return [{own[axis] for axis in state.thin} for state in plan.outputs if state is not None]
+
+    @staticmethod
+    def _losing(plans: Sequence[Plan], vals: Sequence[Val], hang: Sequence[Sources]) -> list[int]:
+        """The results of a repeat that may lack leading dimensions of what they hang on: the value that a pass makes
+        anew has only those of what it is made of.
+        """
+        wanted = [{number for number in found if vals[number].lead != NONE} for found in hang]
+        losing = {
+            place for place, found in enumerate(wanted) if vals[place].lead != FULL and not found <= {place}
+        }  # if there is no pass
+
+        def made(plan: Plan, place: int) -> set[int]:
+            """The arguments whose leading dimensions the value of one pass has."""
+            state = plan.outputs[place]
+            assert state is not None
+            if state.lead == FULL:
+                return wanted[place]
+            return {
+                number
+                for source in places(state.needs)
+                for number in (wanted[source] if source < len(wanted) else {source})
+                if source not in losing
+            }
+
+        while more := {
+            place
+            for place, found in enumerate(wanted)
+            if place not in losing and not all(found <= made(plan, place) for plan in plans)
+        }:
+            losing |= more
+        return sorted(place for place in losing if not vals[place].number)
+
+    def lead_shape(self, args: list[Val], of: Iterable[int]) -> str:
+        """The leading dimensions of these arguments together, as a part of a shape: none is "".
+
+        Arguments that tell them get names in `args`.
+        """
+        leads = [place for place in sorted(of) if args[place].lead != NONE]
+        whole = [place for place in leads if args[place].lead == FULL]
+        tell = whole[:1] or leads
+        for place in tell:  # once: they are read below too
+            args[place] = self.named(args[place])
+        vals = [args[place] for place in tell]
+        shapes = [f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape" for val in vals]
+        if len(shapes) < 2:
+            return "".join(f"*{shape}" for shape in shapes)
+        lead = self.namer.give("lead")  # none of them need have all of it
+        self.line(f"{lead} = {self.library}.broadcast_shapes({', '.join(shapes)})")
+        return f"*{lead}"
 
     def _foreign(self, node: Call) -> None:
         """A call of an op of the user's own: its inputs in memory order, every declared axis at its extent."""

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..compiler.axes import Axis
-from ..compiler.graph import Scan, Value
+from ..compiler.graph import Role, Scan, Value
 from ..compiler.sources import Sources, over_steps, sources
 from .calls import Calls, is_bare, sources_of
 from .layout import plan_axes
 from .plan import OutputState, Plan
 from .static_code import Code
-from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed
+from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
 
 
 @dataclass(slots=True)
@@ -27,9 +27,9 @@ class _Loop:
     formals:   of each argument the axes that the block declares, as the caller calls them.
     spread:    the axes that the scan lifts over, outermost first.
     args:      the arguments; of a state its first value.
-    lead:      the leading dimensions of one step, as a part of a shape.
+    thin:      of each argument the axes of `spread` that it has, but not surely all their items.
     shapes:    of each state, as the code of a shape.
-    feeds:     what states hang on, all steps together, by the places of their results.
+    feeds:     what results hang on, all steps together.
     states:    place of an argument -> place of the result that is its next value.
     carriers:  the other way round.
     """
@@ -41,10 +41,10 @@ class _Loop:
     formals: list[list[Axis]]
     spread: tuple[Axis, ...]
     args: list[Val]
+    thin: list[frozenset[Axis]]
     states: dict[int, int]
     carriers: dict[int, int]
     feeds: tuple[Sources, ...]
-    lead: list[str]
     shapes: dict[int, str]
 
     def given(self, place: int, order: Iterable[Axis]) -> tuple[Axis, ...]:
@@ -59,6 +59,25 @@ class _Loop:
         output = self.plan.outputs[place]
         assert output is not None
         return output
+
+    def keeps(self, place: int) -> bool:
+        """Whether a result is collected in the shape of the state that it becomes: if it hangs on how that began."""
+        return self.carriers.get(place) in self.feeds[place]
+
+    def hang(self, place: int) -> Sources:
+        """What a result of all steps hangs on: in this call, where the class may know of more, which others give it."""
+        return self.feeds[place] if self.keeps(place) else over_steps(sources_of(self.plan), self.states)[place]
+
+    def has_all(self, place: int) -> bool:
+        """Whether a step gives the next value of a state with all its dimensions ahead of those of the block."""
+        output, carrier = self.output(place), self.carriers[place]
+        if output.lead == FULL or is_bare(self.args[carrier], self.spread):
+            return True
+        having = {number for number, val in enumerate(self.args) if not is_bare(val, self.spread)}
+        made = set[int]()
+        for number in places(output.needs):
+            made |= self.feeds[self.states[number]] | {number} if number in self.states else {number}
+        return (self.feeds[place] | {carrier}) & having <= made
 
 
 class Scans(Calls):
@@ -82,7 +101,7 @@ class Scans(Calls):
             if collected[place] is None:
                 self._keep(out, val)
                 continue
-            bound = self._stacked(loop, lists[place], val, out)
+            bound = self._stacked(loop, place, lists[place], val, out)
             self._keep(out, bound)
             if out.id in self.plan.captured:
                 self.record(out, bound)
@@ -104,13 +123,14 @@ class Scans(Calls):
             spread.update(dict.fromkeys(a for a in val.axes if a not in known))
         read = [out for out in node.outs if self.reads_left(out) or out.id in self.plan.captured]
         idle = [a for a in spread if not any(a in out.type.axes for out in read)]  # nothing that is read has these
-        self.spreads[self.place] = tuple(a for a in spread if a not in idle)
+        over = self.spreads[self.place] = tuple(a for a in spread if a not in idle)
         states = dict(node.states)
+        args = [self.first(val, [a for a in idle if a in val.axes]) for val in vals]
         return _Loop(
             node, self.program.plan(graph), self.program.bindings[id(graph)][0], to_caller, formals,
-            self.spreads[self.place], [self.first(val, [a for a in idle if a in val.axes]) for val in vals],
+            over, args, [val.thin & {*over} for val in args],
             states, {result: place for place, result in states.items()},
-            over_steps(sources(graph, self.program.sources), states), [], {},
+            over_steps(sources(graph, self.program.sources), states), {},
         )  # fmt: skip
 
     def _take(self, loop: _Loop) -> None:
@@ -127,21 +147,29 @@ class Scans(Calls):
                     val = Val(Code(text), (axis,), kind=kind, table=table)
                 val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
                 val = self.named(self.align(val, loop.given(place, (axis, *formal))))
-            elif place not in loop.states:
+            elif place not in loop.states and item.value.role is not Role.CONSTANT:
+                if val.number:
+                    val = self.array(val, formal, kind, table)
                 val = self.named(self.align(val, loop.given(place, formal)))
             loop.args[place] = val
 
     def _begin_states(self, loop: _Loop) -> None:
         """The first values of states, in the shape that they keep."""
-        loop.lead = self._lead_shape(loop.args)
-        for place, result in loop.states.items():
-            item, val, formal = loop.node.graph.inputs[place], loop.args[place], loop.formals[place]
+        hang = {place: loop.feeds[result] | {place} for place, result in loop.states.items()}
+        shapes = {place: self.lead_shape(loop.args, found) for place, found in hang.items()}
+        thin = {(place, a): self._thin_size(loop, found, a) for place, found in hang.items() for a in loop.spread}
+        args = list(loop.args)
+        for place, shape in shapes.items():
+            item, val, formal = loop.node.graph.inputs[place], args[place], loop.formals[place]
             kind, table = kind_of(item.value), is_table(item.value)
-            fed = [loop.args[number] for number in loop.feeds[result] | {place}]
-            leads = any(one.lead != NONE for one in fed)
+            fed = [args[number] for number in hang[place]]
+            lead = join_leads(one.lead for one in fed)
             order = (*(() if all(is_bare(one, loop.spread) for one in fed) else loop.spread), *formal)
             same = frozenset(a for a in order if a in loop.spread and not any(one.has(a) for one in fed))
-            sizes = [*(loop.lead if leads else ()), *("1" if a in same else self.extent(a).text for a in order)]
+            sizes = [
+                *([shape] if shape else ()),
+                *(thin[place, a] if a in same else self.extent(a).text for a in order),
+            ]
             loop.shapes[place] = ", ".join(sizes)
             if val.number:
                 shape = f"({loop.shapes[place]}{',' if len(sizes) == 1 else ''})"
@@ -149,9 +177,21 @@ class Scans(Calls):
                 val = Val(Code(text), order, kind=kind, table=table)
             else:
                 val = self.align(val, order)
-                if val.thin - same or (leads and val.lead != FULL):
+                if val.thin - same or (lead != NONE and val.lead != FULL):
                     val = replace(val, code=Code(self.expanded(val, loop.shapes[place])))
-            loop.args[place] = replace(val, thin=same, lead=FULL if leads else NONE)
+            loop.args[place] = replace(val, thin=same, lead=lead)
+
+    def _thin_size(self, loop: _Loop, of: Iterable[int], axis: Axis) -> str:
+        """How long these arguments are along an axis that the scan lifts over, if none surely has all its items."""
+        if any(loop.args[place].has(axis) for place in of):
+            return ""
+        tell = [place for place in sorted(of) if axis in loop.thin[place]]
+        for place in tell:
+            loop.args[place] = self.named(loop.args[place])
+        sizes = [f"{val.text}.shape[{val.dim(axis)}]" for val in (loop.args[place] for place in tell)]
+        if len(sizes) < 2:
+            return "".join(sizes) or "1"
+        return f"{self.library}.broadcast_shapes({', '.join(f'({size},)' for size in sizes)})[0]"
 
     def _tell(self, loop: _Loop) -> None:
         """What the block's class learns from these arguments."""
@@ -194,69 +234,61 @@ class Scans(Calls):
                 targets.append(self.namer.give(output.name or "y") if lists[place] != "_" else "_")
         self.line(f"{', '.join(targets)} = {text}")
         for place, target in enumerate(targets):
+            collect = f"{lists[place]}.append({target})" if lists[place] != "_" else ""
             if target != "_":
-                self._after_step(loop, place, target)
-            if lists[place] != "_":
-                self.line(f"{lists[place]}.append({target})")
+                self._after_step(loop, place, target, collect)
         self.indent = self.indent[:-4]
         return lists
 
-    def _after_step(self, loop: _Loop, place: int, target: str) -> None:
-        """A result of one step: an array, and of a state as the next step takes it."""
+    def _after_step(self, loop: _Loop, place: int, target: str, collect: str) -> None:
+        """A result of one step: an array, collected, and of a state as the next step takes it."""
         output, graph, carrier = loop.output(place), loop.node.graph, loop.carriers.get(place)
+        value = graph.outputs[place].value
+        becomes = value if carrier is None else graph.inputs[carrier].value
+        kind, table = kind_of(becomes), is_table(becomes)
         if output.number is not None:  # the same at each step
-            value = (graph.outputs[place] if carrier is None else graph.inputs[carrier]).value
-            dtype = self.dtype_of(kind_of(value), is_table(value))
-            self.line(f"{target} = {self.filled('()', target, kind_of(value), dtype)}")
+            self.line(f"{target} = {self.filled('()', target, kind, self.dtype_of(kind, table))}")
+        elif kind == "real":
+            made = Val(Code(target), kind=kind_of(value), table=is_table(value))
+            cast = self.real(made, table)
+            if cast is not made:
+                self.line(f"{target} = {cast.text}")
+        if collect and not loop.keeps(place):
+            self.line(collect)
         if carrier is None:
             return
-        made, formal = loop.outward(output.axes), tuple(loop.formals[carrier])
-        if output.number is None and made != formal:
-            self.line(f"{target} = {self.permute(Val(Code(target), made), formal).text}", self.shown(formal))
-        if output.thin or (output.lead != FULL and not is_bare(loop.args[carrier], loop.spread)):
-            self.line(f"{target} = {self.expanded(Val(Code(target)), loop.shapes[carrier])}")
+        axes, formal, shape = loop.outward(output.axes), tuple(loop.formals[carrier]), loop.shapes[carrier]
+        if output.number is None and axes != formal:
+            self.line(f"{target} = {self.permute(Val(Code(target), axes), formal).text}", self.shown(formal))
+        if output.thin or (shape and output.number is not None) or not loop.has_all(place):
+            self.line(f"{target} = {self.expanded(Val(Code(target)), shape)}")
+        if collect and loop.keeps(place):
+            self.line(collect)
 
     def _scanned(self, loop: _Loop, place: int, out: Value) -> Val:
         """What is known of a result of all steps; its code is to come."""
-        output, carrier, spread = loop.output(place), loop.carriers.get(place), loop.spread
-        if carrier is not None:
-            state, hang = loop.args[carrier], loop.feeds[place] | {carrier}
+        output, spread, hang = loop.output(place), loop.spread, loop.hang(place)
+        graph, carrier = loop.node.graph, loop.carriers.get(place)
+        if carrier is not None and loop.keeps(place):
+            state = loop.args[carrier]
             ahead, axes = tuple(a for a in state.axes if a in spread), tuple(loop.formals[carrier])
             thin, lead = state.thin, state.lead
         else:
-            # Of this call: the class may know of more, which other calls give it.
-            hang = over_steps(sources_of(loop.plan), loop.states)[place]
             fed = [loop.args[number] for number in hang]
             ahead, axes = () if all(is_bare(val, spread) for val in fed) else spread, loop.outward(output.axes)
             thin = frozenset(a for a in ahead if not any(val.has(a) for val in fed)) | {*loop.outward(output.thin)}
             lead = join_leads(NONE if val.lead == NONE else output.lead for val in fed)
-        table = is_table(loop.node.graph.outputs[place].value)  # of a step: what comes of a scan carries data
+        table = is_table((graph.outputs[place] if carrier is None else graph.inputs[carrier]).value)  # that of a step
         needs = needed(self.env[loop.node.args[number].id].needs for number in hang)
-        return Val(Code("_"), (*ahead, loop.node.axis, *axes), thin, lead, kind_of(out), table, False, needs)
+        return Val(Code(""), (*ahead, loop.node.axis, *axes), thin, lead, kind_of(out), table, False, needs)
 
-    def _stacked(self, loop: _Loop, collected: str, val: Val, out: Value) -> Val:
+    def _stacked(self, loop: _Loop, place: int, collected: str, val: Val, out: Value) -> Val:
         """The results of all steps in one array; there may be no step."""
         axis = loop.node.axis
         sizes = ["0" if a == axis else "1" if a in val.thin else self.extent(a).text for a in val.axes]
-        shape = ", ".join([*(loop.lead if val.lead != NONE else ()), *sizes])
+        lead = self.lead_shape(loop.args, loop.hang(place)) if val.lead != NONE else ""
+        shape = ", ".join([lead, *sizes] if lead else sizes)
         empty = self.filled(f"({shape},)", "0", val.kind, self.dtype_of(val.kind, val.table))
         text = self.stacked(collected, val.dim(axis))
         val = replace(val, code=Code(f"{text} if {collected} else {empty}", 0))
         return self.let(out.name or "x", self.real(val, is_table(out)) if val.kind == "real" else val)
-
-    def _lead_shape(self, args: list[Val]) -> list[str]:
-        """The leading dimensions of one step, as a part of a shape. The arguments that tell them get names."""
-        leads = [place for place, val in enumerate(args) if not val.number and val.lead != NONE]
-        if not leads:
-            return []
-        whole = [place for place in leads if args[place].lead == FULL]
-        tell = whole[:1] or leads
-        for place in tell:  # once: they are read below too
-            args[place] = self.named(args[place])
-        vals = [args[place] for place in tell]
-        shapes = [f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape" for val in vals]
-        if len(shapes) == 1:
-            return [f"*{shapes[0]}"]
-        lead = self.namer.give("lead")  # none of them need have all of it
-        self.line(f"{lead} = {self.library}.broadcast_shapes({', '.join(shapes)})")
-        return [f"*{lead}"]

@@ -73,7 +73,7 @@ class BlockCall(CallBody):
         self._pass_on(instance.formulas)
         self._relay(instance)
         frame = instance.frame
-        if instance.graph is None:
+        if instance.graph is None or any(problem.severity is Severity.ERROR for problem, _ in instance.problems):
             return self._promised(frame)
         if not self._apart(instance, frame) or not self._one_set_made(instance.graph):
             return None

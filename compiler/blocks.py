@@ -462,7 +462,8 @@ class Checker:
                 f"but returns {len(wires)}",
                 statement.span,
                 related=[(results[0].span.to(results[-1].span), "promised here")],
-                help="return the results in the order in which they are declared",
+                help=_fewer(statement, len(wires), len(results))
+                or "return the results in the order in which they are declared",
             )
             return None
         checked: list[Wire | None] = []
@@ -562,6 +563,17 @@ def _is_index(static: Static, element: Element) -> bool:
         return False
     value, size = known(static), element.axis.extent
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0 and (size is None or value < size)
+
+
+def _fewer(statement: s.Return, given: int, wanted: int) -> str:
+    """How to return some of the results of a call: "" if it is no call that gives more than are wanted."""
+    if given <= wanted or len(statement.values) != 1 or not isinstance(statement.values[0], s.Call):
+        return ""
+    text = statement.values[0].span.text
+    kept = ["y"] if wanted == 1 else [f"y{number}" for number in range(1, wanted + 1)]
+    names = ", ".join([*kept, *["_"] * (given - wanted)])
+    call = text if len(text) < 60 and "\n" not in text else f"{statement.values[0].callee.text}(...)"
+    return f"name the results that you want, `{names} = {call}`, and `return {', '.join(kept)}`"
 
 
 def _promise(wires: list[Wire | None]) -> str:

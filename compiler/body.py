@@ -404,9 +404,11 @@ class Body(Repeats):
             )
             return
         decided: object = None
+        by_pass = False
         if condition is not None and condition.static is not None:
             static = self.checker.in_this_pass(condition.static)
             decided = known(static)  # that arithmetic in it has no value was said
+            by_pass = decided is not None and known(condition.static) is None
             if decided is not None and not isinstance(decided, bool):
                 self.report(
                     "E0304",
@@ -428,12 +430,15 @@ class Body(Repeats):
         taken = statement.then if decided is None or decided else statement.otherwise
         other = statement.otherwise if taken is statement.then else statement.then
         before = len(self.checker.decisions)
-        self._discard(other, bool(decided is None))
+        self._discard(other, decided is None, by_pass)
         del self.checker.decisions[before:]
         self.run(taken)
 
-    def _discard(self, statements: Sequence[s.Statement], unsure: bool) -> None:
-        """Check a branch that is not taken, and keep nothing of it but its mistakes."""
+    def _discard(self, statements: Sequence[s.Statement], unsure: bool, by_pass: bool) -> None:
+        """Check a branch that is not taken, and keep nothing of it but its mistakes.
+
+        by_pass: other passes of a repeat take it. What hangs on the values that it gets (D6) is told of those.
+        """
         builder = Builder(parent=self.builder)
         trial = replace(
             self,
@@ -446,8 +451,10 @@ class Body(Repeats):
             splits=dict(self.splits),
         )
         frame_axes, frame_consts = dict(self.frame.names), dict(self.frame.local_consts)
+        told = self.frame.mute()
         trial.run(statements)
         check_one_set(trial)
+        self.frame.replay([found for found in self.frame.unmute(told) if not (by_pass and found[1])])
         self.frame.names, self.frame.local_consts = frame_axes, frame_consts
         for name in trial.assigned:
             self.assigned.setdefault(name, trial.assigned[name])

@@ -155,11 +155,19 @@ class CallBody(Arguments):
         formals = [formal.name.text for formal in self.block.decl.formals]
         for given, argument in enumerate(self.call.arguments):
             name = argument.name.text if argument.name else formals[given] if given < len(formals) else ""
-            text = argument.value.span.text
-            words[name] = text if text.isidentifier() else f"({text})"
+            words[name] = argument.value.span.text
+
+        def word(found: re.Match[str]) -> str:
+            text = words.get(found[0], found[0])
+            within = found.string[: found.start()].endswith("(") and found.string[found.end() :].startswith(")")
+            return text if within or text.isidentifier() else f"({text})"
 
         def said(code: re.Match[str]) -> str:
-            return re.sub(r"\b[A-Za-z_]\w*\b(?!\()", lambda word: words.get(word[0], word[0]), code[0])
+            text = code[0]
+            bound = re.match(r"`(\w+) = ", text)
+            if bound and not words.get(bound[1], bound[1]).isidentifier():  # the call gives it no name to bind
+                text = f"`{text[bound.end() :]}"
+            return re.sub(r"\b[A-Za-z_]\w*\b(?!\()", word, text)
 
         return re.sub(r"`[^`]*`", said, help)
 

@@ -63,6 +63,8 @@ class Repeats(Expressions):
             return
         graphs, variant = [body.graph], _alike(number or 0)
         if not varies:
+            if not number:  # there may be no pass, and then this is what went in
+                body.after = [_join(a, b) for a, b in zip(body.ends, body.starts, strict=True)]
             self._check_formulas(body, index, range(number or 0), set())
         builders = [body]
         if varies and number is not None:
@@ -86,7 +88,8 @@ class Repeats(Expressions):
         self.frame.own_axes = [axis for axis in self.frame.own_axes if not turns(SizeOf(axis), index)]
         args = tuple(self.builder.take(w) for w in [*body.starts, *outside])
         outs = tuple(
-            self.builder.value(w.type, w.role, statement.span, text) for text, w in zip(carried, body.ends, strict=True)
+            self.builder.value(w.type, w.role, statement.span, text)
+            for text, w in zip(carried, body.after, strict=True)
         )
         owns = any(b.builder.names for b in builders)
         self.builder.nodes.append(
@@ -105,9 +108,9 @@ class Repeats(Expressions):
         )
         if owns:
             own(self, name, statement.label.span if statement.label else statement.head)
-        for text, wire, out in zip(carried, body.ends, outs, strict=True):
+        for text, wire, out in zip(carried, body.after, outs, strict=True):
             # What else is known of the last value of one body need not hold of another's, nor after no pass at all.
-            wire = replace(wire, static=None, range=None, product_of=())
+            wire = replace(wire, static=None, range=None, product_of=(), index_of=None, power_of=None)
             self.env[text] = replace(wire, value=out, home=self.builder, span=self.assigned.get(text, wire.span))
         for text in assigned(statement.body):
             if text not in carried:
@@ -248,7 +251,7 @@ class Repeats(Expressions):
                     help=_before(text, before, after),
                 )
                 good = False
-        result.starts = starts
+        result.starts, result.after = starts, result.ends
         return result if good else None
 
     def _one_pass(
@@ -303,7 +306,7 @@ class Repeats(Expressions):
         self, statement: s.Repeat, carried: list[str], first: _Pass, index: Const | None, number: int
     ) -> tuple[list[Graph], tuple[int, ...], list[_Pass]] | None:
         """A static `if` or a depth hangs on the index: a body for each way in which they fall. None after a report."""
-        entering = first.ends
+        entering = [_join(a, b) for a, b in zip(first.starts, first.ends, strict=True)]
         outer, undecided = self.checker.decisions, self.checker.undecided
         while True:
             quiet = self.frame.mute()
@@ -318,7 +321,7 @@ class Repeats(Expressions):
             entering = settled
         outer.extend(self.checker.decisions)
         self.checker.decisions, self.checker.undecided = outer, undecided or self.checker.undecided
-        first.ends = entering
+        first.after = [_marked_as(a, b) for a, b in zip(entering, first.after, strict=True)]
         return ([p.graph for p in passes], tuple(variant[:number]), passes) if good else None
 
     def _each_pass(
@@ -332,21 +335,31 @@ class Repeats(Expressions):
     ) -> tuple[bool, list[int], list[_Pass]]:
         """Whether all passes are right; which of the distinct ones each pass is; the distinct ones."""
         kept: dict[tuple[object, ...], int] = {}
+        judged = set[object]()  # so, and with these marks
         self.checker.undecided = False  # now the number of the pass is known: what is open hangs on something else
         decisions: list[object] = []
         passes: list[_Pass] = []
         variant: list[int] = []
         good = True
         told: set[Span] = set()
+        given = first.starts
+        first.after = given
         for value in range(max(number, 1)):  # no passes: the body as the first would have it
             self.checker.decisions = []
-            mark = self.frame.mute()
-            one = self._one_pass(statement, carried, entering, index, value)
-            problems = self.frame.unmute(mark)
+            quiet = self.frame.mute()
+            # One body may be that of several passes, so its inputs are all that these may be; marks are no part of it.
+            taken = [_marked_as(a, b) for a, b in zip(entering, given, strict=True)]
+            one = self._one_pass(statement, carried, taken, index, value)
+            problems = self.frame.unmute(quiet)
+            given = one.ends
+            if number:
+                first.after = given
             key = tuple(self.checker.decisions)
             decisions += key
-            if key not in kept:
+            if (key, marks := tuple((wire.mark, wire.loose) for wire in taken)) not in judged:
+                judged.add((key, marks))
                 self.frame.replay(problems)
+            if key not in kept:
                 kept[key] = len(passes)
                 passes.append(one)
                 one.starts = first.starts
@@ -386,13 +399,17 @@ class Repeats(Expressions):
 
 @dataclass
 class _Pass:
-    """One elaboration of a repeat's body."""
+    """One elaboration of a repeat's body.
+
+    starts: what the first pass takes. ends: what this one gives. after: what is known when all passes are done.
+    """
 
     builder: Builder
     ends: list[Wire]
     statement: s.Repeat
     body: Repeats
     starts: list[Wire] = field(default_factory=list)
+    after: list[Wire] = field(default_factory=list)
     formulas: list[Formula] = field(default_factory=list)
 
     @property
@@ -476,8 +493,14 @@ def _join(a: Wire, b: Wire) -> Wire:
         type=Type(element, a.type.axes, thin),
         role=max(a.role, b.role),
         mark=a.mark if a.mark == b.mark else frozenset(),
+        scaled=a.scaled if a.scaled == b.scaled else frozenset(),
         loose=a.loose and b.loose,
     )
+
+
+def _marked_as(wire: Wire, other: Wire) -> Wire:
+    """With the marks of the other, and where these come from."""
+    return replace(wire, mark=other.mark, scaled=other.scaled, loose=other.loose, span=other.span)
 
 
 def _same(a: Wire, b: Wire) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ..dsl import syntax as s
 from ..dsl.source import Span
 from .axes import Axis
 from .blockcall import BlockCall
@@ -17,7 +18,7 @@ from .builder import Builder
 from .frame import Frame, Instance
 from .graph import Role, Scalar, Scan, Type, Value
 from .static import Literal, Static
-from .wires import Wire, show
+from .wires import Wire, fits, show, show_type
 
 
 @dataclass
@@ -75,7 +76,7 @@ class ScanCall(BlockCall):
             )
             return None
         given = self._with_first_values(arguments)
-        if given is None:
+        if given is None or not self._goes_round(bound):
             return None
         self.given = arguments = given
         stepping = {name for name, (wire, _) in arguments.items() if name not in self._states and wire.has(axis)}
@@ -133,6 +134,38 @@ class ScanCall(BlockCall):
         self.unlike = self.foreign = self.mixed = False  # said again, aloud
         return arranged
 
+    def _goes_round(self, bound: dict[str, Axis | Static]) -> bool:
+        """Whether the next value of each state has the type that the block takes; else reported."""
+        kept = self.body.frame.mute()
+        self.actual, self.const_actual = [], []
+        probe = Body(self.checker, self._instance_frame(bound), Builder(), {})
+        self.actual, self.const_actual = [], []
+        good = True
+        wrong: list[tuple[s.Formal, s.Result, Type, Type]] = []
+        for formal in self.block.decl.formals:
+            if formal.name.text not in self._states:
+                continue
+            result = self.block.decl.results[self._states[formal.name.text]]
+            takes, gives = probe.type(formal.type), probe.type(result.type)
+            if takes is None or gives is None:  # that was said where the block is declared
+                good = False
+            elif {*takes.axes} != {*gives.axes} or not fits(gives.element, takes.element):
+                wrong.append((formal, result, takes, gives))
+        self.body.frame.unmute(kept)
+        for formal, result, takes, gives in wrong:
+            name = formal.name.text
+            self.body.report(
+                "E0411",
+                f"`{name}` goes from step to step, but `{self.called}` takes it as {show_type(takes)} and gives "
+                f"it as {show_type(gives)}",
+                result.span,
+                "its next value",
+                related=[(formal.span, f"taken as {show_type(takes)}"), (self.call.span, "scanned here")],
+                help=f"give it the type that it is taken as, `{name}: {formal.type.span.text}`, or name the result "
+                "otherwise if it is no next value",
+            )
+        return good and not wrong
+
     def _with_first_values(self, arguments: dict[str, tuple[Wire, Span]]) -> dict[str, tuple[Wire, Span]] | None:
         """A state that is not given begins with its default. None after a report."""
         given = dict(arguments)
@@ -167,7 +200,8 @@ class ScanCall(BlockCall):
         if outward is None or (set(wire.axes) - set(outward.axes) and set(outward.axes) - set(wire.axes)):
             return wire  # that it does not fit is said where arguments are checked
         axes = (*(axis for axis in wire.axes if axis not in outward.axes), *outward.axes)
-        element = outward.element if wire.element is Scalar.INT and wire.static is not None else wire.element
+        counts = wire.element is Scalar.INT and wire.static is not None and outward.element is not Scalar.BOOL
+        element = outward.element if counts else wire.element
         role = max(wire.role, Role.TABLE)  # a number has no axes, and is no value that changes
         return replace(wire, type=Type(element, axes), role=role, static=None, range=None, mark=frozenset())
 
@@ -182,7 +216,7 @@ class ScanCall(BlockCall):
         assert axis is not None
         assert graph is not None
         assert self.given is not None
-        if any(axis == actual for _, actual in self.actual):
+        if any(axis == actual for formal, actual in self.actual if formal.id not in self.of_sizes):
             body.report(
                 "E0411",
                 f"`{self.called}` mentions `{axis.name}`, but a scan gives it one item of that axis at a time",
@@ -201,14 +235,15 @@ class ScanCall(BlockCall):
         )
         values: list[Value] = []
         outs: list[Wire | None] = []
-        for wire, output in zip(instance.results, graph.outputs, strict=True):
+        carried = {position: arguments[formal][0].element for formal, position in self._states.items()}
+        for position, (wire, output) in enumerate(zip(instance.results, graph.outputs, strict=True)):
             assert wire is not None
             lifted = tuple(a for a in wire.type.axes if a in graph.lifted)
             axes = (*lifted, *output.axes)
             type = self._outward(Type(wire.type.element, axes, wire.type.thin & set(axes)))
             assert type is not None  # and no value of the body has the axis: it was given items
             here = len(lifted)
-            type = Type(type.element, (*type.axes[:here], axis, *type.axes[here:]), type.thin)
+            type = Type(carried.get(position, type.element), (*type.axes[:here], axis, *type.axes[here:]), type.thin)
             role = max(wire.role, *(arg.role for arg in args))
             value = builder.value(type, role, self.call.span)
             values.append(value)

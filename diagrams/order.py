@@ -194,20 +194,12 @@ def _insert(
     *,
     above: bool,
 ) -> None:
-    """A new tensor: next to what it will meet; else at the bottom of its section."""
-    tensor = step.outs[0]
-    seen = {id(t) for t in reader[id(tensor)].ins if t is not tensor}
+    """New tensors, one above the other: next to what they will meet; else at the bottom of their section."""
+    own = {id(tensor) for tensor in step.outs}
+    seen = {id(t) for tensor in step.outs for t in reader[id(tensor)].ins} - own
     spots = [i for i, t in enumerate(stack) if id(t) in seen]
-    if spots:
-        stack.insert(spots[0] if above else spots[-1] + 1, tensor)
-        return
-    section = scope[id(tensor)]
-    if section is not None:
-        mine = [i for i, t in enumerate(stack) if (s := scope[id(t)]) is not None and s.inside(section)]
-        if mine:
-            stack.insert(mine[0] if above else mine[-1] + 1, tensor)
-            return
-    if above:
-        stack.insert(0, tensor)
-    else:
-        stack.append(tensor)
+    section = scope[id(step.outs[0])]
+    if not spots and section is not None:
+        spots = [i for i, t in enumerate(stack) if (s := scope[id(t)]) is not None and s.inside(section)]
+    at = (spots[0] if above else spots[-1] + 1) if spots else (0 if above else len(stack))
+    stack[at:at] = step.outs

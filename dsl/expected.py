@@ -429,7 +429,7 @@ def _body(place: _Place) -> _Finding | None:
     if place.found == "causal" and "ARROW" in place.accepts:
         return _Finding("the claim stands behind a result: `-> [seq, d] causal seq`")
     if place.found == "causal" and place.before.rstrip().endswith(")"):
-        return _Finding("of several results each has its claim: `-> (out: [seq, d] causal seq, state: [d])`")
+        return _Finding("the claim stands behind its result, inside: `-> (out: [seq, d] causal seq, state: [d])`")
     return None
 
 
@@ -440,6 +440,10 @@ def _signature(place: _Place) -> _Finding | None:
         if place.opener == "[":
             return _Finding(f"say what it is: `{name}: width`, `{name}: depth` or `{name}: const`")
         return _Finding(f"say what type it has: `{name}: [axis, ...]`")
+    if place.found == "(" and place.accepts == {"NAME"} and re.search(r"\bscan[ \t]*\[\s*\w+\s*\]\s*\Z", place.before):
+        return _Finding("the block that is scanned stands in front of its arguments: `scan[seq] cell(x, h = 0)`")
+    if place.found == "," and place.accepts == {"RSQB"} and re.search(r"\bscan[ \t]*\[\s*\w+\s*\Z", place.before):
+        return _Finding("a scan runs along one axis: scan the other one in a block of its own")
     if name == "scan":
         return _Finding("a scan names the axis that it runs along: `scan[seq] f(...)`")
     if place.accepts == {"LSQB"} or (place.accepts == {"NAME", "LSQB"} and place.found):

@@ -318,9 +318,9 @@ block twice(x: [model]) -> [model] {
         "a scan that does not fit its block",
         """
         `h = scan[seq] cell(x, h = 0)` calls `cell` at each index of `seq` in order. The block gets one item of
-        what runs
-        along `seq`, so at least one argument has that axis, the block itself does not mention it, and the
-        first value of what is carried (`h`) does not have it.
+        what runs along `seq`, so at least one argument has that axis, the block itself does not mention it, and the
+        first value of what is carried (`h`) does not have it. What is carried goes in again as it came out: the
+        argument and the result of its name are of one type.
         """,
         """
 width seq

@@ -359,3 +359,20 @@ model f(x: [t, m]) -> [t, m] {
     assert sorted(text for text, _ in diagram._sheet.texts if text.endswith(("(depth)", "(width)"))) == [
         "(width)", "= 2 (depth)", "= 4 (depth)", "= 8 (depth)"
     ]  # fmt: skip
+
+
+def test_a_block_that_takes_nothing_may_give_several_values() -> None:
+    text = """
+width t
+depth d = 4
+block angles() -> (a: [t, d], b: [t, d]) {
+    return sin(t * d), cos(t * d)
+}
+model f(x: [t, d]) -> [t, d] {
+    a, b = angles()
+    return x * a + b
+}
+"""
+    drawn = attnc.loads(text).model("f").draw(depth=0)
+    assert faults(drawn._sheet) == []
+    assert [step.block for _, _, step in drawn._sheet.glyphs if step.mark == "block"] == ["angles"]

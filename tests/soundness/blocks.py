@@ -219,6 +219,8 @@ def repeat(s: Scope) -> Val | None:
         finals.append(final)
     if not s.model and len({start.deps for start in starts}) > 1:
         return None
+    if s.model and body.deciding.get(index) and s.chance(0.4):
+        made_anew(body, s.pick(finals), index)
     label = s.gen.fresh("rep")
     if count == "layers" and "layers" not in s.names and s.chance(0.7):
         label = "layers"
@@ -263,6 +265,24 @@ def repeat(s: Scope) -> Val | None:
         s.variable(val, start.text, id)
     s.used -= set(outs)
     return None
+
+
+def made_anew(s: Scope, final: Val, index: str) -> None:
+    """One pass gives a number in place of what is carried, which hangs on nothing from there on."""
+    turn = s.pick([0, 1, 1, 2])
+    plain = s.broadcast(s.literal(0.5), final.axes)
+
+    def give(env: Env, stmt: Stmt) -> None:
+        env.values.update(dict.fromkeys(final.uses, plain.run(env)))
+
+    def run(env: Env, stmt: Stmt) -> None:
+        assert stmt.body is not None
+        for inner in stmt.body if valued(s, env, index) == turn else ():
+            inner.run(env, inner)
+
+    inner = Stmt(f"{final.text} = {plain.text}", frozenset(), final.uses, give, needed=True)
+    s.stmts.append(Stmt(f"if {index} == {turn}", frozenset(), final.uses, run, (inner,), needed=True))
+    s.tag("made anew in one pass")
 
 
 @row("depth of a pass", 5)
@@ -412,6 +432,9 @@ def new_block(gen: Gen, cell: bool = False, model: bool = False) -> Unit | None:
         if pair is None:
             return None
         new = s.function("tanh", binary(s, "+", *pair, 3), 1)
+        if len(gen.units) % 5 == 0:  # a state that is made anew in each step, of nothing
+            new = s.broadcast(s.literal(0.25), state.axes)
+            gen.tags.add("a state of a number")
         for axis in new.axes:
             s.require(new, axis)
         turned = len(gen.units) % 2  # a state may come back with its axes in another order
@@ -569,6 +592,9 @@ def argument(s: Scope, formal: Formal, axes: Sequence[Axis], into: Axis | None) 
     def good(val: Val) -> bool:
         return val.element == kind and (into is None or (val.into is not None and val.into.family == into.family))
 
+    if kind == "real" and s.chance(0.08):  # a number everywhere: it hangs on nothing
+        s.tag("a number as argument")
+        return s.broadcast(s.literal(0.5), axes)
     if kind == "real":
         val = s.real(lambda val: s.fits({*val.axes, *axes}))
         if val is not None and val.mark:
