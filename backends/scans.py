@@ -95,7 +95,9 @@ class Scans(Calls):
             self.file.emit(loop.plan)
         collected = [out if self.reads_left(out) or out.id in self.plan.captured else None for out in node.outs]
         lists = self._steps(loop, collected)
-        self.release(node.args)
+        several = sum(out is not None for out in collected) > 1  # then what tells a shape stays until all are stacked
+        if not several:
+            self.release(node.args)
         for place, out in enumerate(node.outs):
             val = self._scanned(loop, place, out)
             if collected[place] is None:
@@ -105,6 +107,8 @@ class Scans(Calls):
             self._keep(out, bound)
             if out.id in self.plan.captured:
                 self.record(out, bound)
+        if several:
+            self.release(node.args)
 
     def _loop_of(self, node: Scan) -> _Loop:
         """What the arguments are, and what the scan lifts over: dimensions of theirs that no formal asks for."""

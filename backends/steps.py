@@ -96,7 +96,7 @@ def leave(body: Body, node: Apply, vals: list[Val]) -> None:
     """The last of the new items is what the next step goes on from."""
     axis = node.axes[0]
     x = body.full(_plain(body, node, vals[0]), [axis])
-    x = body.permute(x, [axis, *(a for a in body.core(node.out.type.axes) if a in x.axes and a != axis)])
+    x = body.align(x, [axis, *(a for a in body.core(node.out.type.axes) if a != axis)])
     after = ", :" * (len(x.axes) - 1)
     body.line(f'cache.leave("{node.name}", {x.atom}[..., -1{after}]{_own(x, len(x.axes) - 1)})')
 

@@ -116,7 +116,9 @@ def _apart(
             needed_before = below & (up[enter] | (1 << enter))
             if needed_before:
                 continue
-            if below & (down[leave] | later_repeats) or i > leave:
+            if below & inside:  # what is inside takes it as it is, not through the border
+                edge(i, enter)
+            elif below & (down[leave] | later_repeats) or i > leave:
                 edge(leave, i)
             elif not up[i] >> leave & 1:
                 edge(i, enter)

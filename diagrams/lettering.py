@@ -32,10 +32,8 @@ def write_titles(sheet: Canvas) -> None:
 def write_signs(sheet: Canvas) -> None:
     """Signs and words at dots: above the highest or below the lowest, where nothing runs."""
     for text, size, places, wide, bar in sheet.notes:
-        high = size * (0.7 if bar else 0.5)
-        fits = (
-            p for p in places if sheet.ground.free((p[0] - wide / 2, p[1] - high, p[0] + wide / 2, p[1] + size * 0.4))
-        )
+        high, low = (0.7 * size, 0.4 * size) if bar else (0.55 * size, 0.45 * size)
+        fits = (p for p in places if sheet.ground.free((p[0] - wide / 2, p[1] - high, p[0] + wide / 2, p[1] + low)))
         x, y = next(fits, places[0])
         sheet.write(x, y, text, size, cls="note")
         if bar:

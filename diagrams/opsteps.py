@@ -111,6 +111,11 @@ class Steps:
         operands: list[Item] = [a.data if a.data is not None else a for a in item.args]
         if item.op == "rename":
             return self.relabelled(frame, self.tensor(frame, operands[0]), item.axes)
+        if item.op == "broadcast":
+            x, out = self.tensor(frame, operands[0]), Tensor(item.axes, item.text)
+            born = tuple(a for a in item.axes if a not in x.axes)
+            self.add(Step(Kind.THROUGH, "birth", [x], [out], frame.section, made=born, tip="broadcast"))
+            return out
         return self.pointwise(frame, item.op, operands, item.axes, item.text)
 
     # -- ops

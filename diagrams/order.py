@@ -121,6 +121,7 @@ def _simulate(
                 cost += _crossings(stack, target)
                 stack[:] = target
         here = Stack(list(stack))
+        boxes: list[set[int]] = []  # what a box of this column gives: nothing else is born before it
         for step in column:
             inside = step.border if step.kind is Kind.ENTER else step.section
             outs = list(step.outs)
@@ -132,7 +133,7 @@ def _simulate(
             for tensor in outs:
                 scope[id(tensor)] = inside
             if step.kind is Kind.SOURCE:
-                _insert(stack, step, reader, scope, above=choice.get(id(step), (0,))[0] == 1)
+                _insert(stack, step, reader, scope, boxes, above=choice.get(id(step), (0,))[0] == 1)
                 cost += 0.3 * choice.get(id(step), (0,))[0]
                 continue
             if not step.ins:
@@ -143,6 +144,8 @@ def _simulate(
                 ending = {id(a) for a in step.ins[len(step.outs) :]}
                 stack[:] = [swap.get(id(t), t) for t in stack if id(t) not in ending]
                 continue
+            if step.kind is Kind.BOX:
+                boxes.append({id(t) for t in outs})
             ids = {id(t) for t in step.ins}
             at = next(i for i, t in enumerate(stack) if id(t) in ids)
             stack[:] = [t for t in stack if id(t) not in ids]
@@ -191,6 +194,7 @@ def _insert(
     step: Step,
     reader: Mapping[int, Step],
     scope: Mapping[int, Section | None],
+    boxes: Sequence[set[int]],
     *,
     above: bool,
 ) -> None:
@@ -202,4 +206,8 @@ def _insert(
     if not spots and section is not None:
         spots = [i for i, t in enumerate(stack) if (s := scope[id(t)]) is not None and s.inside(section)]
     at = (spots[0] if above else spots[-1] + 1) if spots else (0 if above else len(stack))
+    for box in boxes:
+        places = [i for i, t in enumerate(stack) if id(t) in box]
+        if places[0] < at <= places[-1]:
+            at = places[0] if above else places[-1] + 1
     stack[at:at] = step.outs

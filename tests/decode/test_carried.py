@@ -55,3 +55,13 @@ def test_a_call_of_which_the_step_wants_a_table_alone() -> None:
         "        unread, z = two[seq, past](z * 2, sin(seq))\n    }\n    return x + z\n}\n"
     )
     check_steps(attnc.loads(text).model("net"), dtypes=("float64",))
+
+
+def test_a_state_of_a_number_goes_on_with_its_axes() -> None:
+    text = (
+        "width seq\ndepth m = 3, h = 2\n"
+        "block cell(x: bool[m, h], y: [m]) -> (x: bool[h, m]) {\n    return broadcast[h, m](true)\n}\n"
+        "model net(y: [seq, m]) -> bool[seq, m, h] causal seq {\n"
+        "    return scan[seq] cell(x = broadcast[h](broadcast[m](true)), y = y)\n}\n"
+    )
+    check_steps(attnc.loads(text).model("net"), dtypes=("float64",))

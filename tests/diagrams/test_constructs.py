@@ -376,3 +376,57 @@ model f(x: [t, d]) -> [t, d] {
     drawn = attnc.loads(text).model("f").draw(depth=0)
     assert faults(drawn._sheet) == []
     assert [step.block for _, _, step in drawn._sheet.glyphs if step.mark == "block"] == ["angles"]
+
+
+TRUTHS_OF_NUMBERS = """
+width u, p
+depth h = 1
+block cell(x: int[u], y: [u], c: bool[u], k: []) -> (k: [], x: int[u], o: [], q: [u]) {
+    v3 = (y + u) + 0
+    return sum[u](v3 where c), x, k, y
+}
+block two(c: [u]) -> (a: [u], b: int[]) {
+    return c, 0
+}
+model f(in1: [p, u]) -> (a: [h, p], b: [u], c: int[]) {
+    f, g = two(c = 0)
+    r18, r19, r20, _ = scan[p] cell(x = 1, y = f, c = broadcast[h](broadcast[p](broadcast[u](not (g > 0)))), k = 1)
+    return r18, f, g
+}
+"""
+# What a scan in a repeat takes comes to its block past the border.
+PAST_THE_BORDER = """
+width t
+width u
+width u2 like u
+width p
+depth m = 1
+depth h = 1
+block blk1[q2: width](x: int[q2], y: [q2], c: bool[q2], k: []) -> (k: [], x: int[q2], o4: [], o5: [q2]) {
+    v3 = (y + q2) + 0
+    return sum[q2](v3 where c), x, k, y
+}
+block blk6[q7: width](x: int[t, q7], y: [t, q7], c: [q7], k: bool[t]) -> (o9: [q7], o10: int[]) {
+    return c, 0
+}
+model f(in1: [p, u, m, t]) -> (res38: [h, p], res39: [u2], res40: int[]) {
+    r11, r12, r13, _ = scan[p] blk1.b14[u2](x = 2, y = broadcast[u2](sum[m](in1)), c = true, k = 2)
+    r15, r16 = blk6.b17[u2](k = true, c = broadcast[u2](0), x = 1, y = 0)
+    r18, r19, r20, _ = scan[p] blk1.b21[u2](x = 1, y = r15,
+        c = broadcast[h](broadcast[p](broadcast[u2](not (r16 > 0)))), k = 1)
+    repeat.rep22 2 {
+        r24, r25, r26, r27 = scan[t] blk1.b28[u2](x = 2, y = broadcast[h](broadcast[u2](mean[u](sum[p](r11)))),
+        c = broadcast[u2](r16 > 0.5), k = 0)
+        r29, r30, _, r31 = scan[p] blk1.b32[u2](x = 2, y = broadcast[m](broadcast[p](mean[h](r27))),
+        c = not (r15 > 0.5), k = 1)
+        r15 = sum[m](mean[t](sum[p](r31)))
+    }
+    return r18, r15, r16
+}
+"""
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize("text", [TRUTHS_OF_NUMBERS, PAST_THE_BORDER])
+def test_odd_scans_are_drawn(text: str, depth: int) -> None:
+    assert attnc.loads(text).model("f").draw(depth=depth).dot.startswith("digraph")
