@@ -251,7 +251,12 @@ class Repeats(Expressions):
                     help=_before(text, before, after),
                 )
                 good = False
-        result.starts, result.after = starts, result.ends
+        result.starts = starts
+        # What began as a real is one: an int that a pass gives becomes one.
+        result.after = [
+            replace(end, type=replace(end.type, element=_join(start, end).element))
+            for start, end in zip(starts, result.ends, strict=True)
+        ]
         return result if good else None
 
     def _one_pass(
