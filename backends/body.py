@@ -338,7 +338,8 @@ class Body(Scans):
         val = val if val.number else self.without(val, [a for a in val.axes if a in thin and a not in order])
         if val.number:
             again = self.graph.kind == "repeat" and self.env[self.graph.inputs[place].value.id].number
-            if self.graph.kind == "block" or again:  # a number in each pass
+            called = self.graph.kind == "block" or (self.graph.kind == "model" and not self.plan.is_root)
+            if called or again:  # a number in each pass
                 return val
             kind, table = kind_of(output.value), is_table(output.value)
             val = self.array(val, order, kind, table and self.graph.kind == "repeat")

@@ -219,7 +219,8 @@ def repeat(s: Scope) -> Val | None:
         finals.append(final)
     if not s.model and len({start.deps for start in starts}) > 1:
         return None
-    if s.model and body.deciding.get(index) and s.chance(0.4):
+    marked = any(start.mark or start.scaled for start in starts)  # of unlike passes D6 looks at each
+    if s.model and body.deciding.get(index) and not marked and s.chance(0.4):
         made_anew(body, s.pick(finals), index)
     label = s.gen.fresh("rep")
     if count == "layers" and "layers" not in s.names and s.chance(0.7):
