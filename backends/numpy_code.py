@@ -24,7 +24,7 @@ from .helper_text import NUMPY, helper_names, helpers, used_helpers
 from .names import Namer
 from .plan import Plan, Program
 from .static_code import ATOM, OPERATORS, TERM, Code, number, operator, static_code
-from .values import NONE, CannotEmit, Val, is_table
+from .values import NONE, CannotEmit, Val, is_table, kind_of
 from .writing import by_pass, is_path, standard_imports, wrap
 
 
@@ -187,7 +187,7 @@ class NumpyBody(Body):
         if op == "clamp":
             low = Val(self._extreme("maximum", vals[:2]), number=vals[0].number and vals[1].number)
             return self._extreme("minimum", [low, vals[2]])
-        if op == "select" and vals[1].number and vals[2].number and out.type.element.value == "real":  # type: ignore[union-attr]
+        if op == "select" and vals[1].number and vals[2].number and kind_of(out) == "real":
             dtype = self.float64() if is_table(out) else self.dtype
             return Code(f"np.where({codes[0].text}, {codes[1].text}, {codes[2].text}).astype({dtype})")
         template = OPS[op].numpy

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from ..compiler.axes import Axis
 from ..compiler.decode import Decoding
-from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
+from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.ops import OPS
 from ..compiler.rewrites import PASSES, Pass
 from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
@@ -23,7 +23,7 @@ from .helper_text import TORCH, helper_names, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
 from .static_code import AND, ATOM, OPERATORS, OR, Code, number, operator, static_code
-from .values import CannotEmit, Val, is_table
+from .values import CannotEmit, Val, is_table, kind_of
 from .writing import by_pass, is_one_of, is_path, singular, standard_imports, wrap
 
 
@@ -345,7 +345,7 @@ class TorchBody(Body):
         emit = torch_ops.OPS.get(node.op)
         return self.pointwise(node, vals) if emit is None else emit(self, node, vals, mask)
 
-    def point(self, op: str, vals: list[Val], out: object) -> Code:
+    def point(self, op: str, vals: list[Val], out: Value) -> Code:
         codes = [val.code for val in vals]
         if op == "%" and vals[1].number and vals[0].kind == vals[1].kind == "int" and not self._divides(*vals):
             codes[1] = Code(f"{codes[1].at(AND)} or 1", OR)  # torch refuses to divide ints by 0; NumPy makes 0 of them
@@ -360,8 +360,8 @@ class TorchBody(Body):
                 return Code(f"{codes[0].at(ATOM)}.clamp({codes[1].text}, {codes[2].text})")
             low = Val(self._extreme("maximum", vals[:2]), number=vals[0].number and vals[1].number)
             return self._extreme("minimum", [low, vals[2]])
-        if op == "select" and vals[1].number and vals[2].number and getattr(out, "type").element.value == "real":  # noqa: B009
-            dtype = self.float64() if is_table(out) else self.dtype  # type: ignore[arg-type]
+        if op == "select" and vals[1].number and vals[2].number and kind_of(out) == "real":
+            dtype = self.float64() if is_table(out) else self.dtype
             full = self.filled("()", codes[1].text, "real", dtype)
             return Code(f"torch.where({codes[0].text}, {full}, {codes[2].text})")
         return Code(OPS[op].torch.format(*(code.text for code in codes)))
