@@ -60,13 +60,13 @@ class _Loop:
         assert output is not None
         return output
 
-    def keeps(self, place: int) -> bool:
+    def as_state(self, place: int) -> bool:
         """Whether a result is collected in the shape of the state that it becomes: if it hangs on how that began."""
         return self.carriers.get(place) in self.feeds[place]
 
     def hang(self, place: int) -> Sources:
         """What a result of all steps hangs on: in this call, where the class may know of more, which others give it."""
-        return self.feeds[place] if self.keeps(place) else over_steps(sources_of(self.plan), self.states)[place]
+        return self.feeds[place] if self.as_state(place) else over_steps(sources_of(self.plan), self.states)[place]
 
     def has_all(self, place: int) -> bool:
         """Whether a step gives the next value of a state with all its dimensions ahead of those of the block."""
@@ -257,7 +257,7 @@ class Scans(Calls):
             cast = self.real(made, table)
             if cast is not made:
                 self.line(f"{target} = {cast.text}")
-        if collect and not loop.keeps(place):
+        if collect and not loop.as_state(place):
             self.line(collect)
         if carrier is None:
             return
@@ -266,14 +266,14 @@ class Scans(Calls):
             self.line(f"{target} = {self.permute(Val(Code(target), axes), formal).text}", self.shown(formal))
         if output.thin or (shape and output.number is not None) or not loop.has_all(place):
             self.line(f"{target} = {self.expanded(Val(Code(target)), shape)}")
-        if collect and loop.keeps(place):
+        if collect and loop.as_state(place):
             self.line(collect)
 
     def _scanned(self, loop: _Loop, place: int, out: Value) -> Val:
         """What is known of a result of all steps; its code is to come."""
         output, spread, hang = loop.output(place), loop.spread, loop.hang(place)
         graph, carrier = loop.node.graph, loop.carriers.get(place)
-        if carrier is not None and loop.keeps(place):
+        if carrier is not None and loop.as_state(place):
             state = loop.args[carrier]
             ahead, axes = tuple(a for a in state.axes if a in spread), tuple(loop.formals[carrier])
             thin, lead = state.thin, state.lead

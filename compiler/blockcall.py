@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..dsl.diagnostic import Severity
+from collections.abc import Iterable
+
+from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.source import Span
 from .alike import models, told_apart
 from .axes import Axis
@@ -45,7 +47,7 @@ class BlockCall(CallBody):
         if arranged is None:
             return None
         arguments = self._with_defaults(arranged)
-        broken = any(d.severity is Severity.ERROR for d, _ in alone.problems)
+        broken = _is_wrong(alone.problems)
         broken = broken or (alone.graph is None and not alone.undecided)  # what a const of the call decides is open yet
         frame = self._instance_frame(bound)
         if self.groundless:
@@ -73,7 +75,7 @@ class BlockCall(CallBody):
         self._pass_on(instance.formulas)
         self._relay(instance)
         frame = instance.frame
-        if instance.graph is None or any(problem.severity is Severity.ERROR for problem, _ in instance.problems):
+        if instance.graph is None or _is_wrong(instance.problems):
             return self._promised(frame)
         if not self._apart(instance, frame) or not self._one_set_made(instance.graph):
             return None
@@ -236,6 +238,10 @@ class BlockCall(CallBody):
             help=f"write `repeat ... shared {{ }}`, or make {'it' if direct else f'`{model.name}`'} a `block`: "
             "each pass then has its own",
         )
+
+
+def _is_wrong(problems: Iterable[tuple[Diagnostic, bool]]) -> bool:
+    return any(problem.severity is Severity.ERROR for problem, _ in problems)
 
 
 def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] | None:

@@ -418,12 +418,8 @@ class OpCall:
     def _wrong_average(
         self, position: int, code: str, what: str, help: str, fix: Iterable[tuple[Span, str]] = ()
     ) -> None:
-        wire, place = self.operands[position], self.spans[position]
         by = listed(axis.name for axis in self.axes)
-        over = _over(wire.mark or wire.scaled)
-        made = self.body.normalised_at(wire)
-        origin = (made, f"normalised over {_named(made)} here") if made else (wire.span, f"weights over {over}")
-        shown = f"`{place.text}`" if place.text.isidentifier() else "this operand"
+        shown, origin = self._weights(position)
         self.body.report(
             code,
             f"{shown} {what}",
@@ -436,19 +432,24 @@ class OpCall:
             warning=code.startswith("W"),
         )
 
+    def _weights(self, position: int) -> tuple[str, tuple[Span, str]]:
+        """What an operand that is weights is called, and where it became that."""
+        wire, place = self.operands[position], self.spans[position]
+        made = self.body.normalised_at(wire)
+        over = _over(wire.mark or wire.scaled)
+        origin = (made, f"normalised over {_named(made)} here") if made else (wire.span, f"weights over {over}")
+        return f"`{place.text}`" if place.text.isidentifier() else "this operand", origin
+
     def check_scores(self) -> None:
         """Warn of weights where scores belong: the softmax of a softmax is nearly flat, and so are its gradients."""
-        wire, place = self.operands[0], self.spans[0]
+        wire = self.operands[0]
         if not wire.mark & set(self.axes):
             return
-        over = _over(wire.mark)
-        made = self.body.normalised_at(wire)
-        origin = (made, f"normalised over {_named(made)} here") if made else (wire.span, f"weights over {over}")
-        shown = f"`{place.text}`" if place.text.isidentifier() else "this operand"
+        shown, origin = self._weights(0)
         self.body.report(
             "W0511",
-            f"{shown} sums to one over {over} already, and `{self.op.name}` normalises its operand",
-            place,
+            f"{shown} sums to one over {_over(wire.mark)} already, and `{self.op.name}` normalises its operand",
+            self.spans[0],
             f"`{self.op.name}` takes scores",
             related=[origin],
             help="give it the scores from before the softmax; if it is meant, say `raw(...)`",

@@ -340,7 +340,7 @@ class Repeats(Expressions):
     ) -> tuple[bool, list[int], list[_Pass]]:
         """Whether all passes are right; which of the distinct ones each pass is; the distinct ones."""
         kept: dict[tuple[object, ...], int] = {}
-        judged = set[object]()  # so, and with these marks
+        judged = set[object]()  # these, each with the marks of what went in: the same body may be wrong for others
         self.checker.undecided = False  # now the number of the pass is known: what is open hangs on something else
         decisions: list[object] = []
         passes: list[_Pass] = []
@@ -361,7 +361,8 @@ class Repeats(Expressions):
                 first.after = given
             key = tuple(self.checker.decisions)
             decisions += key
-            if (key, marks := tuple((wire.mark, wire.loose) for wire in taken)) not in judged:
+            marks = tuple((wire.mark, wire.loose) for wire in taken)
+            if (key, marks) not in judged:
                 judged.add((key, marks))
                 self.frame.replay(problems)
             if key not in kept:

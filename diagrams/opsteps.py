@@ -114,7 +114,10 @@ class Steps:
         if item.op == "broadcast":
             x, out = self.tensor(frame, operands[0]), Tensor(item.axes, item.text)
             born = tuple(a for a in item.axes if a not in x.axes)
-            self.add(Step(Kind.THROUGH, "birth", [x], [out], frame.section, made=born, tip="broadcast"))
+            if not born:  # along axes that are not shown
+                return x
+            mark = glyph_of(item.op).mark
+            self.add(Step(Kind.THROUGH, mark, [x], [out], frame.section, made=born, tip=item.op))
             return out
         return self.pointwise(frame, item.op, operands, item.axes, item.text)
 

@@ -88,6 +88,8 @@ def _wire(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int],
     sheet.picture.edges.append(Edge(tail, head, chain, given))
     sheet.ground.trace(sampled(chain))
     sheet.curves.append((wire, chain))
+    x0, _, x1, y1 = sheet.extent
+    sheet.include((x0, min(y for _, y in chain), x1, y1))  # above one without axes no label keeps the title off
     out = ends_here and end is not None and any(s.kind is Kind.SINK for s in sheet.columns[end.column].steps)
     runs = [run for run in runs if run[1] - run[0] > 1]
     for k, (a, b, y) in enumerate(runs):

@@ -429,4 +429,6 @@ model f(in1: [p, u, m, t]) -> (res38: [h, p], res39: [u2], res40: int[]) {
 @pytest.mark.parametrize("depth", [0, 1, 2])
 @pytest.mark.parametrize("text", [TRUTHS_OF_NUMBERS, PAST_THE_BORDER])
 def test_odd_scans_are_drawn(text: str, depth: int) -> None:
-    assert attnc.loads(text).model("f").draw(depth=depth).dot.startswith("digraph")
+    drawn = attnc.loads(text).model("f").draw(depth=depth)
+    assert drawn.dot.startswith("digraph")
+    assert faults(drawn._sheet) == []
