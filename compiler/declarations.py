@@ -166,7 +166,7 @@ class Declarations(Uses):
 
     def _axis_or_const(self, name: str) -> None:
         decl = self.pending.get(name)
-        if name in self.module.axes or name in self.module.consts:
+        if name in self.module.axes or name in self.module.consts or name in self.module.missing:
             return
         if decl is None:
             if name in self.imports:
@@ -179,12 +179,17 @@ class Declarations(Uses):
                 return
         if name in self.active:
             chain = [*self.active[self.active.index(name) :], name]
+            shown = chain if len(chain) < 9 else [*chain[:4], "...", *chain[-3:]]
+            copies = isinstance(decl, s.AxisDecl) and decl.like is not None
             self.session.report(
                 "E0208",
-                f"`{name}` is declared by way of itself: {' -> '.join(chain)}",
+                f"`{name}` is declared by way of itself: {' -> '.join(shown)}",
                 decl.name.span,
-                help="give one of them a number",
+                help="leave out one `like`: the others are copies of that axis"
+                if copies
+                else "give one of them a number",
             )
+            self.module.missing.add(name)
             return
         override = self.overrides.get(name)
         if override is not None:

@@ -16,6 +16,7 @@ from ..dsl.source import Span
 MISTAKES = 100  # told of one file
 FILES_DEEP = 50  # uses of uses
 FILES = 200
+PATH = 200  # letters of what a `use` names; file systems have no more than 255 for one name
 CALLS_DEEP = 100  # blocks that call blocks
 BODIES = 2_000  # elaborated for distinct sizes, copies and kinds of arguments
 WORK = 40_000  # expressions and parameters checked beyond those of the text: for other bodies, for passes that differ

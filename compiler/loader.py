@@ -18,6 +18,7 @@ from ..dsl.source import Source
 from .axes import Axis
 from .declarations import Declarations
 from .folders import Folders, Outside
+from .limits import PATH
 from .modules import Module
 from .names import nearest
 from .session import Session
@@ -105,11 +106,18 @@ class Loader:
         """The file that a `use` names."""
         names = [part.text for part in use.path]
         span = use.path[0].span.to(use.path[-1].span)
+        if len(span.text) > PATH:
+            self.session.report(
+                "E0220",
+                f"this path has {len(span.text)} letters, more than {PATH}",
+                span,
+                help="move the file nearer, or give it a shorter name",
+            )
+            return None
         if names[0] == "std":
-            root = resources.files("attnc.compiler") / "std"
-            if root.joinpath(*names[1:-1], f"{names[-1]}.attn").is_file():
-                return library_source("/".join(names[1:])), None, True
             known = [f"std.{file}" for file in _library_files()]
+            if ".".join(names) in known:
+                return library_source("/".join(names[1:])), None, True
             near = nearest(".".join(names), known)
             self.session.report(
                 "E0209",

@@ -153,26 +153,28 @@ def evaluate(static: Static) -> Number | None:
             return OPERATIONS[op](*values)
 
 
-def axes_in(static: Static) -> list[Axis]:
-    """The axes whose sizes an expression reads, in order."""
+@once
+def axes_in(static: Static) -> tuple[Axis, ...]:
+    """The axes whose sizes an expression reads, each once, in order."""
     match static:
         case SizeOf(axis):
-            return [axis]
+            return (axis,)
         case Arith(_, args):
-            return [axis for arg in args for axis in axes_in(arg)]
+            return tuple(dict.fromkeys(axis for arg in args for axis in axes_in(arg)))
         case _:
-            return []
+            return ()
 
 
-def consts_in(static: Static) -> list[Const]:
-    """The consts that an expression reads, in order."""
+@once
+def consts_in(static: Static) -> tuple[Const, ...]:
+    """The consts that an expression reads, each once, in order."""
     match static:
         case ConstOf(const):
-            return [const]
+            return (const,)
         case Arith(_, args):
-            return [const for arg in args for const in consts_in(arg)]
+            return tuple(dict.fromkeys(const for arg in args for const in consts_in(arg)))
         case _:
-            return []
+            return ()
 
 
 def hangs(static: Static) -> bool:

@@ -82,6 +82,13 @@ HOSTILE = {
     "torn lines": (fill("model m() -> [] {\n", lambda n: f"x{n} = f(a", "\n}\n"), {"E0102", "E0107"}),
     "quotes": ('"\n' * 30_000, {"E0104", "E0101", "E0106"}),
     "signs": ("const a = " + "-" * 65_000 + "1\n", {"E0107"}),
+    "copies of copies of nothing": (fill("", lambda n: f"width c{n} like c{n + 1}", "\n"), {"E0201"}),
+    "copies in a circle": (
+        "".join(f"width c{n} like c{(n + 1) % 2500}\n" for n in range(2500)), {"E0208"}),
+    "each the sum of two": (
+        "depth c0 = 1, c1 = 1\n" + fill("", lambda n: f"depth c{n + 2} = c{n} + c{n + 1}", "\n"), {"E0207"}),
+    "a long path": ("use " + ".".join("a" * 32_000) + ": x\n", {"E0220"}),
+    "a long path in the library": ("use std." + ".".join("a" * 32_000) + ": x\n", {"E0220"}),
     "a long name": (f"width {'a' * 65_000}\n", {"E0220"}),
     "carriage returns": ("\r" * SIZE, {"E0103"}),
     "letters of elsewhere": ("é" * 30_000, {"E0103"}),
@@ -99,6 +106,9 @@ LEGAL = {
     + "".join(f"n{k + 1} = n{k} + {k % 7}\n" for k in range(2400))
     + "return a * n2400\n}\n",
     "a chain of sizes": "\n".join(f"depth w{n} = w{n + 1}" for n in range(2500)) + "\ndepth w2500 = 4\n",
+    "numbers made of one another": "block f[c0: const = 1, "
+    + ", ".join(f"c{n + 1}: const = c{n} + 1" for n in range(2400))
+    + "](x: []) -> [] {\n    return x\n}\nmodel m(x: []) -> [] {\n    return f(x)\n}\n",
     "comments": "# a\n" * 16_000 + "block f() -> [] {\n    return 1\n}\n",
 }
 
