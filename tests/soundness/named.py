@@ -70,7 +70,11 @@ def pointwise(f: Callable[..., Any], *values: Arr) -> Arr:
 
 
 def _over(x: Arr, mask: Arr | None, axes: Sequence[str], sizes: Mapping[str, int]) -> tuple[Array, Array, Any, Any]:
-    """The operand and its mask written out alike, the places of the axes, and the names of all."""
+    """The operand and its mask written out alike, the places of the axes, and the names of all.
+
+    What happens not to vary along an axis, such as a state after one step, has it all the same.
+    """
+    x = x.full(axes, sizes)
     order = union([x] if mask is None else [x, mask])
     data = x.along(order)
     keep = np.ones((), bool) if mask is None else mask.along(order)
