@@ -39,6 +39,7 @@ class Declarations(Uses):
 
     config: str | None = None
     active: list[str] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)  # what was tried and cannot be; nothing more is said of it
     written: dict[str, s.AxisDecl | s.ConstDecl] = field(default_factory=dict)  # as the file says it
 
     def run(self) -> None:
@@ -166,7 +167,7 @@ class Declarations(Uses):
 
     def _axis_or_const(self, name: str) -> None:
         decl = self.pending.get(name)
-        if name in self.module.axes or name in self.module.consts or name in self.module.missing:
+        if name in self.module.axes or name in self.module.consts or name in self.failed:
             return
         if decl is None:
             if name in self.imports:
@@ -189,7 +190,7 @@ class Declarations(Uses):
                 if copies
                 else "give one of them a number",
             )
-            self.module.missing.add(name)
+            self._fail(name)
             return
         override = self.overrides.get(name)
         if override is not None:
@@ -207,7 +208,11 @@ class Declarations(Uses):
         elif (axis := self._axis(decl)) is not None:
             self.module.axes[name] = axis
         else:
-            self.module.missing.add(name)
+            self._fail(name)
+
+    def _fail(self, name: str) -> None:
+        self.failed.add(name)
+        self.module.missing.add(name)
 
     def _override(self, decl: s.AxisDecl | s.ConstDecl, item: Override) -> None:
         name = decl.name.text
