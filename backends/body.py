@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..compiler.axes import Axis
+from ..compiler.extents import claim_of, demand_of, holds
 from ..compiler.graph import (
     Apply,
     Call,
@@ -32,11 +33,11 @@ from ..compiler.graph import (
 )
 from ..compiler.static import Literal
 from .capture import Captures
-from .extents import claim_of, holds
+from .demands import DEMANDS
 from .layout import INLINE, Reader, but, plan_axes
 from .plan import OutputState, Plan, Program
 from .scans import Scans
-from .static_code import Code, careful, number, static_code
+from .static_code import Code, careful, number
 from .steps import STEPS, Kept
 from .values import FULL, NONE, SOME, Val, is_table, kind_of, needed
 from .writing import is_path
@@ -176,6 +177,13 @@ class Body(Scans):
                 self._finish(node, node.out, val)
             return
         vals = [self.env[operand.id] for operand in node.operands]
+        if node.op in DEMANDS:
+            val = DEMANDS[node.op](self, node, vals, None if node.mask is None else self.env[node.mask.id])
+            if val is None:
+                self.release(reads(node))
+            else:
+                self._finish(node, node.out, val)
+            return
         if node.axes and node.op not in ("rename", "gather"):
             vals = [self.spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
         # What it makes, an operand may have in name only.
@@ -241,14 +249,9 @@ class Body(Scans):
         if not all(self.plan.static_size(axis) or self._find_extent(axis) for axis in [*node.axes, *node.made]):
             return  # one of them is what this op makes it
         here, there = self.static(left), self.static(right)
-        shown = [
-            static_code(side, lambda axis: f"|{axis.name}|", lambda const: const.name).text for side in (left, right)
-        ]
-        brackets = f"{', '.join(a.name for a in node.axes)} -> {', '.join(a.name for a in node.made)}"
-        wants = f"{node.op}[{brackets}] needs {shown[0]} {'=' if relation == '==' else 'at most'} {shown[1]}"
-        text = f"{self.graph.name}: {wants}, but these are {{{here.text}}} and {{{there.text}}}"
+        text = demand_of(node, claim).format(f"{{{here.text}}}", f"{{{there.text}}}")
         self.lines.append(f"{self.indent}if {here.text} {'!=' if relation == '==' else '>'} {there.text}:")
-        self.lines.append(f'{self.indent}    raise ValueError(f"{text}")')
+        self.lines.append(f'{self.indent}    raise ValueError(f"{self.graph.name}: {text}")')
 
     def _checked(self, e: Val, axis: Axis) -> Val:
         """An index that surely lies within its axis: proved, or checked when the code runs."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ..compiler.axes import Axis
+from ..compiler.extents import at_least_0, fraction, inexact, negative, quotients
 from ..compiler.graph import (
     Apply,
     Call,
@@ -29,7 +30,7 @@ from ..compiler.graph import (
     Weight,
 )
 from ..compiler.sizes import solved
-from ..compiler.static import Arith, Const, Static, axes_in
+from ..compiler.static import Const, Static, axes_in
 from . import ranges
 from .names import Namer
 from .plan import Plan, padded
@@ -393,28 +394,33 @@ class Layout(ABC):
 
         code = static_code(formula, sizes, self.const_code)
         where = self.prologue if self._early(formula) else self.lines
-        for pair in _quotients(formula):
+        for pair in quotients(formula):
             above, below = (static_code(part, sizes, self.const_code) for part in pair)
-            shown = (static_code(part, lambda a: a.name, lambda c: c.name).at(ATOM).replace("//", "/") for part in pair)
-            self._check_division(f"{axis.name} = {' / '.join(shown)}", above, below, where)
+            text = inexact(axis, pair).format(f"{{{above.text}}}", f"{{{below.text}}}")
+            remainder = f"{above.at(TERM)} % {below.at(ATOM)}"
+            whole = all(map(self.plan.static_size, axes_in(pair[1])))  # what is known when it is built is not 0
+            self._refuse(remainder if whole else f"not {below.at(ATOM)} or {remainder}", text, where)
         if self.plan.kind(formula) is Scalar.INT:
-            return self._read_extent(axis, self.whole(formula, code), where)
-        found = self._read_extent(axis, code.text, where)  # it is made of a const that may be 2.0, or 2.5
-        self._make_whole(axis, formula, found, where)
+            found = self._read_extent(axis, self.whole(formula, code), where)
+        else:
+            found = self._read_extent(axis, code.text, where)  # it is made of a const that may be 2.0, or 2.5
+            self._refuse(f"{found.text} % 1", fraction(axis, formula).format(f"{{{found.text}}}"), where)
+            where.append(f"{self._space(where)}{found.text} = int({found.text})")
+        if not all(at_least_0(formula, axes) for axes, _ in self.plan.instances):
+            self._refuse(f"{found.text} < 0", negative(axis, formula).format(f"{{{found.text}}}"), where)
         return found
 
     def whole(self, formula: Static, code: Code) -> str:
         """A size that is known when it is built: an int, also where it is made of reals."""
         return code.text if self.plan.is_int(formula) else f"int({code.text})"
 
-    def _make_whole(self, axis: Axis, formula: Static, found: Code, where: list[str]) -> None:
-        """The size of an axis made of reals is whole, or the input is refused."""
-        space = self.indent if where is self.lines else ""
-        shown = static_code(formula, lambda a: a.name, lambda c: c.name).text.replace("//", "/")
-        text = f"{self.graph.name}: {axis.name} = {shown} is no whole number: {{{found.text}}}"
-        where.append(f"{space}if {found.text} % 1:")
-        where.append(f'{space}    raise ValueError(f"{text}")')
-        where.append(f"{space}{found.text} = int({found.text})")
+    def _refuse(self, condition: str, text: str, where: list[str]) -> None:
+        """Lines that refuse an input where a condition holds: `text` is what the spec says of sizes."""
+        where.append(f"{self._space(where)}if {condition}:")
+        where.append(f'{self._space(where)}    raise ValueError(f"{self.graph.name}: {text}")')
+
+    def _space(self, where: list[str]) -> str:
+        return self.indent if where is self.lines else ""
 
     def is_new(self, axis: Axis) -> bool:
         """Whether the axis is one of the new items of a step."""
@@ -450,13 +456,6 @@ class Layout(ABC):
                 return self._read_extent(axis, f"cache.span({self.static(keep).text})", self.lines)
         return None
 
-    def _check_division(self, formula: str, above: Code, below: Code, where: list[str]) -> None:
-        """The size of an axis divides exactly (D1), or the input is refused: `formula` is what the spec says."""
-        space = self.indent if where is self.lines else ""
-        where.append(f"{space}if {above.at(TERM)} % {below.at(ATOM)}:")
-        text = f"{self.graph.name}: {formula} does not divide: {{{above.text}}} / {{{below.text}}}"
-        where.append(f'{space}    raise ValueError(f"{text}")')
-
     def _early(self, size: Static) -> bool:
         """Whether a derived extent can be computed at the top of the body."""
         lines = "\n".join(self.lines)
@@ -470,7 +469,7 @@ class Layout(ABC):
 
     def _read_extent(self, axis: Axis, text: str, where: list[str]) -> Code:
         name = self.scope.axes.get(axis) or self.namer.give(axis.name)
-        where.append((self.indent if where is self.lines else "") + f"{name} = {text}")
+        where.append(f"{self._space(where)}{name} = {text}")
         self._extents[axis] = Code(name)
         return self._extents[axis]
 
@@ -688,14 +687,3 @@ def but(axes: tuple[Axis, ...], axis: Axis) -> tuple[Axis, ...]:
 def plan_axes(plan: Plan, place: int) -> tuple[Axis, ...]:
     """The dimensions of a class's argument, in the class's own axes."""
     return tuple(axis for axis in plan.graph.inputs[place].value.type.axes if axis not in plan.lifted)
-
-
-def _quotients(static: Static) -> list[tuple[Static, Static]]:
-    """Numerator and denominator of each division that must be exact, the innermost first."""
-    match static:
-        case Arith("//", args):
-            return [pair for arg in args for pair in _quotients(arg)] + [(args[0], args[1])]
-        case Arith(_, args):
-            return [pair for arg in args for pair in _quotients(arg)]
-        case _:
-            return []

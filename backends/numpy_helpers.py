@@ -87,6 +87,24 @@ def check_index(index: Array | int, size: int, where: str) -> None:
         raise IndexError(f"{where}: {worst} is no index ({f'0..{size - 1}' if size else 'there is no item'})")
 
 
+def check_ragged_index(index: Array | int, lengths: Array, where: str, valid: Array | bool = True) -> None:
+    """Refuses a computed index outside the items of its own example; of what is not `valid` none is wrong."""
+    index, lengths, valid = np.broadcast_arrays(index, lengths, valid)
+    bad = ((index < 0) | (index >= lengths)) & valid
+    if bad.any():
+        worst, size = int(index[bad].flat[0]), int(lengths[bad].flat[0])
+        raise IndexError(f"{where}: {worst} is no index ({f'0..{size - 1}' if size else 'there is no item'})")
+
+
+def check_examples(ok: Array | bool, message: str, *shown: Array | float) -> None:
+    """Refuses a batch in which this is false of an example; `{}` in the message stands for each number shown of it."""
+    ok, *numbers = np.broadcast_arrays(ok, *shown)
+    if not ok.all():
+        place = [int(i) for i in np.argwhere(~ok)[0]]
+        which = f" (the example at {place})" if place else ""
+        raise ValueError(message.format(*(number[tuple(place)] for number in numbers)) + which)
+
+
 class Captured(NamedTuple):
     """A value from inside the model: its dimensions are the batch axes, then `axes`."""
 

@@ -115,6 +115,31 @@ def check_index(index: Tensor | int, size: int, where: str) -> None:
     raise IndexError(f"{where}: {index} is no index ({f'0..{size - 1}' if size else 'there is no item'})")
 
 
+def check_ragged_index(index: Tensor | int, lengths: Tensor, where: str, valid: Tensor | bool = True) -> None:
+    """Refuses a computed index outside the items of its own example; looks only in eager mode on the CPU."""
+    if is_traced() or lengths.device.type != "cpu":
+        return
+    bad = (lengths <= index) | (torch.as_tensor(index) < 0)
+    bad = bad & valid
+    if bad.any():
+        worst, size = (int(torch.as_tensor(x).expand(bad.shape)[bad].flatten()[0]) for x in (index, lengths))
+        raise IndexError(f"{where}: {worst} is no index ({f'0..{size - 1}' if size else 'there is no item'})")
+
+
+def check_examples(ok: Tensor | bool, message: str, *shown: Tensor | float) -> None:
+    """Refuses a batch in which this is false of an example; looks only in eager mode on the CPU.
+
+    `{}` in the message stands for each number shown of the example.
+    """
+    if is_traced() or (isinstance(ok, Tensor) and ok.device.type != "cpu"):
+        return
+    ok = torch.as_tensor(ok)
+    if not ok.all():
+        place = (~ok).nonzero()[0].tolist()
+        numbers = [torch.as_tensor(number).expand(ok.shape)[tuple(place)].item() for number in shown]
+        raise ValueError(message.format(*numbers) + (f" (the example at {place})" if place else ""))
+
+
 class Captured(NamedTuple):
     """A value from inside the model: its dimensions are the batch axes, then `axes`."""
 

@@ -400,8 +400,10 @@ class Step:
                 return Info(parts[0].reach)
             case "argsort" | "topk":
                 return Info(self._bounded(parts, set(node.axes), {}))
-            case "broadcast" | "dropout":
+            case "broadcast" | "dropout" | "within":
                 return parts[0]
+            case "demand":
+                return Info({})
             case "window":
                 return self._window(parts[0])
             case "pad":

@@ -155,6 +155,7 @@ class Apply:
     name:    a learned op's name (D11), else None.
     weights: its weights, in the order of the op's row.
     seen:    of `attention`, in place of a mask: what its queries see, kept symbolic (rewrites/place_masks.py).
+    says:    of `demand`, the message where its first operand is false: `{}` stands for each other operand in turn.
     """
 
     op: str
@@ -169,6 +170,7 @@ class Apply:
     weights: tuple[Weight, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
     seen: Predicate | None = None
+    says: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..graph import Apply, Call, Constant, Graph, Positions, reads
 
-EFFECTS = ("store", "leave")  # of decoding: what they do is done in the cache
+EFFECTS = ("store", "leave", "demand")  # what they do is done in the cache of decoding, or is to refuse an input
 
 
 def alive(graph: Graph) -> Graph:

@@ -43,7 +43,7 @@ def _defined(body: Body, node: Apply, acts: list[Axis]) -> None:
     if x.id in body.sizes:
         x = body.apply("maximum", (x, body.constant(Literal(1))), x.type) if node.op == "%" else x
     elif x.role is Role.DATA:
-        x = body.cleared(x, x.type.axes, 1)
+        x = body.settled(x, 1)
     body.nodes.append(replace(node, operands=(*node.operands[:place], x, *node.operands[place + 1 :])))
 
 
@@ -87,9 +87,17 @@ def _pad(body: Body, node: Apply, acts: list[Axis]) -> None:
 
 
 def _gather(body: Body, node: Apply, acts: list[Axis]) -> None:
-    """Indices at padding are 0, so that none is out of range."""
     x, e = node.operands
-    body.nodes.append(replace(node, operands=(x, body.cleared(e, e.type.axes))))
+    body.nodes.append(replace(node, operands=(x, body.within(e, node.axes[0]))))
+
+
+def _index(body: Body, node: Apply, acts: list[Axis]) -> None:
+    """A number taken for an index of what stands behind the arrow."""
+    body.nodes.append(replace(node, operands=(body.within(node.operands[0], node.made[0]),)))
+
+
+def _embed(body: Body, node: Apply, acts: list[Axis]) -> None:
+    body.nodes.append(replace(node, operands=(body.within(node.operands[0], node.axes[0]),)))
 
 
 def _concat(body: Body, node: Apply, acts: list[Axis]) -> None:
@@ -143,7 +151,7 @@ def _cross_entropy(body: Body, node: Apply, acts: list[Axis]) -> None:
         )
     logits, ids = node.operands
     clean = body.cleared(logits, acts, -LARGE)
-    body.nodes.append(replace(node, operands=(clean, body.cleared(ids, ids.type.axes) if acts else ids)))
+    body.nodes.append(replace(node, operands=(clean, body.within(ids, node.axes[0]))))
 
 
 _Rule = Callable[["Body", Apply, list[Axis]], None]
@@ -167,6 +175,8 @@ RULES: dict[str, _Rule] = {
     "topk": _ranked,
     "pad": _pad,
     "gather": _gather,
+    "index": _index,
+    "embed": _embed,
     "concat": _concat,
     "split": _split,
     "merge": _merge,

@@ -14,12 +14,12 @@ import pytest
 import torch
 
 import attnc
-from attnc.backends.extents import claim_of, holds
 from attnc.backends.number_helpers import number_exp
 from attnc.backends.ranges import ANY, Bounds, Interval, constant
 from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, operator, static_code
 from attnc.backends.writing import is_one_of, is_path, standard_imports, wrap
 from attnc.compiler.axes import Axis, Kind
+from attnc.compiler.extents import claim_of, holds
 from attnc.compiler.graph import Apply
 from attnc.compiler.static import Arith, Literal, SizeOf, Static
 

@@ -255,6 +255,17 @@ model f(x: [seq]) -> [chunk] {
         named(torch.ones(5))
 
 
+def test_a_size_below_0_or_of_a_division_by_0_is_refused() -> None:
+    text = "width s, t\nwidth c = s - 2, part = s / t\nmodel f(x: [s], y: [t]) -> (a: [c], b: [part]) {\n"
+    text += "    z = sum[s](x) + sum[t](y)\n    return broadcast[c](z), broadcast[part](z)\n}\n"
+    for run in (build_torch(graph_of(text)), lambda *given: build_numpy(graph_of(text))(*(x.numpy() for x in given))):
+        assert [len(found) for found in run(torch.ones(4), torch.ones(2))] == [2, 2]
+        with pytest.raises(ValueError, match="f: c = s - 2 is -1"):
+            run(torch.ones(1), torch.ones(1))
+        with pytest.raises(ValueError, match="f: part = s / t does not divide: 2 / 0"):
+            run(torch.ones(2), torch.ones(0))
+
+
 def test_a_width_is_told_by_one_that_derives_from_it() -> None:
     module = build_torch(graph_of(
         "width short\nwidth seq = 3 * short + 1\n"

@@ -1,0 +1,132 @@
+"""What is taken for granted of the extents of axes: proved when the code is made, else checked when it runs.
+
+An op wants extents that fit one another (`claim_of`), and a size that derives from others is a whole number from 0 up
+(`quotients`, `at_least_0`). In a ragged batch the same holds of each example's own extents (rewrites/ragged.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .axes import Axis
+from .graph import Apply
+from .sizes import at_most, difference, substitute
+from .static import Arith, ConstOf, Literal, SizeOf, Static, once
+
+Claim = tuple[Static, str, Static]  # left, "==" or "<=", right
+
+
+def claim_of(node: Apply) -> Claim | None:
+    """What must hold for the op to have the result that the checker says it has."""
+    match node.op:
+        case "split":
+            return SizeOf(node.axes[0]), "==", _joined("*", node.made)
+        case "merge":
+            return SizeOf(node.made[0]), "==", _joined("*", node.axes)
+        case "concat":
+            return SizeOf(node.made[0]), "==", _joined("+", node.axes)
+        case "topk":
+            return SizeOf(node.made[0]), "<=", SizeOf(node.axes[0])
+        case "pad":
+            short, left = SizeOf(node.axes[0]), node.options["left"]
+            return short if left == Literal(0) else Arith("+", (short, left)), "<=", SizeOf(node.made[0])
+        case _:
+            return None
+
+
+def _joined(op: str, axes: Sequence[Axis]) -> Static:
+    whole: Static = SizeOf(axes[0])
+    for axis in axes[1:]:
+        whole = Arith(op, (whole, SizeOf(axis)))
+    return whole
+
+
+def holds(claim: Claim, axes: Mapping[Axis, Axis]) -> bool:
+    """Whether it surely holds where a class is used with these axes in place of its own."""
+    left, relation, right = claim
+    own = {axis.id: other for axis, other in axes.items()}
+    left, right = substitute(left, own, {}), substitute(right, own, {})
+    gap = difference(left, right)
+    if relation == "==" or not gap:
+        return not gap
+    # `at_most` takes it that there are items; of none the gap is what does not hang on a size.
+    return at_most(left, right) and gap.get((), 0) <= 0
+
+
+def demand_of(node: Apply, claim: Claim) -> str:
+    """The message of a claim that does not hold: `{}` stands for what either side is."""
+    left, relation, right = claim
+    brackets = f"{', '.join(a.name for a in node.axes)} -> {', '.join(a.name for a in node.made)}"
+    needs = f"{written(left, '|{}|')} {'=' if relation == '==' else 'at most'} {written(right, '|{}|')}"
+    return f"{node.op}[{brackets}] needs {needs}, but these are {{}} and {{}}"
+
+
+def quotients(size: Static) -> list[tuple[Static, Static]]:
+    """Numerator and denominator of each division in a size that must be exact (D1), the innermost first."""
+    match size:
+        case Arith("//", args):
+            return [pair for arg in args for pair in quotients(arg)] + [(args[0], args[1])]
+        case Arith(_, args):
+            return [pair for arg in args for pair in quotients(arg)]
+        case _:
+            return []
+
+
+def at_least_0(size: Static, axes: Mapping[Axis, Axis]) -> bool:
+    """Whether a size is surely not negative, also where there are no items; `axes` as in `holds`."""
+    return _takes_nothing_away(size) or holds((Literal(0), "<=", size), axes)
+
+
+@once
+def _takes_nothing_away(size: Static) -> bool:
+    match size:
+        case SizeOf():
+            return True
+        case Literal(value):
+            return value >= 0
+        case Arith("max", args):
+            return any(map(_takes_nothing_away, args))
+        case Arith("^", (base, _)):
+            return _takes_nothing_away(base)
+        case Arith("+" | "*" | "/" | "//" | "%" | "min" | "floor" | "ceil" | "sqrt", args):
+            return all(map(_takes_nothing_away, args))
+        case _:
+            return False
+
+
+def inexact(axis: Axis, quotient: tuple[Static, Static]) -> str:
+    """The message of a division that leaves a remainder: `{}` stands for what either part is."""
+    above, below = (written(part, level=_LEVELS["//"] + place) for place, part in enumerate(quotient))
+    return f"{axis.name} = {above} / {below} does not divide: {{}} / {{}}"
+
+
+def negative(axis: Axis, size: Static) -> str:
+    """The message of a size below 0: `{}` stands for it."""
+    return f"{axis.name} = {written(size)} is {{}}"
+
+
+def fraction(axis: Axis, size: Static) -> str:
+    """The message of a size that is no whole number: `{}` stands for it."""
+    return f"{axis.name} = {written(size)} is no whole number: {{}}"
+
+
+_LEVELS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2, "neg": 3, "^": 4}
+
+
+def written(size: Static, axis: str = "{}", level: int = 0) -> str:
+    """A size as a declaration writes it; in brackets where it binds less than `level`."""
+    match size:
+        case Literal(value):
+            return str(value).lower()
+        case SizeOf(of):
+            return axis.format(of.name)
+        case ConstOf(const):
+            return const.name
+        case Arith("neg", (a,)):
+            text = f"-{written(a, axis, _LEVELS['neg'])}"
+        case Arith(op, (a, b)) if op in _LEVELS:
+            own = _LEVELS[op]
+            text = f"{written(a, axis, own)} {op.replace('//', '/')} {written(b, axis, own + 1)}"
+        case Arith(op, args):
+            return f"{op}({', '.join(written(arg, axis) for arg in args)})"
+    return f"({text})" if _LEVELS[size.op] < level else text
