@@ -203,7 +203,7 @@ class Body(Scans):
             case "cast":  # of a table that is hoisted (rewrites/hoist.py)
                 val = self.real(vals[0], is_table(out))
             case "index":
-                val = self._checked(vals[0], node.made[0])
+                val = self.checked(vals[0], node.operands[0], node.made[0])
             case "+" | "-" | "*" if kind_of(out) == "int" and (same := unchanged(node.op, vals)) is not None:
                 val = same
             case "split" if not vals[0].number:
@@ -253,14 +253,22 @@ class Body(Scans):
         self.lines.append(f"{self.indent}if {here.text} {'!=' if relation == '==' else '>'} {there.text}:")
         self.lines.append(f'{self.indent}    raise ValueError(f"{self.graph.name}: {text}")')
 
-    def _checked(self, e: Val, axis: Axis) -> Val:
+    def checked(self, e: Val, value: Value, axis: Axis) -> Val:
         """An index that surely lies within its axis: proved, or checked when the code runs."""
-        some = not e.number or self.plan.static_size(axis)  # of no items there is none, and none is looked for
-        if some and self.bounds.within(e.bounds, axis):
+        if self.bounds.within(e.bounds, axis) and self.has_items(e, value, axis):
             return e
         e = e if re.fullmatch(r"\w+", e.text) else self.named(e, "index")
         self.check_index(e.text, self.extent(axis).text, axis)
         return replace(e, bounds=self.bounds.positions(axis))
+
+    def has_items(self, e: Val, value: Value, axis: Axis) -> bool:
+        """Whether where there is an index there surely is an item: proofs take it that there are items."""
+        family = self.plan.family(axis)
+        return (
+            self.plan.static_size(axis)
+            or isinstance(value.type.element, IndexInto)  # what made the index has seen to it
+            or any(self.plan.family(other) == family for other in e.axes)
+        )
 
     def _split(self, node: Apply, x: Val) -> Val:
         axis = node.axes[0]
@@ -284,7 +292,7 @@ class Body(Scans):
     def _gather(self, node: Apply, x: Val, e: Val) -> Val:
         """x[a = e]: axes that e shares with x align, its other axes take a's place (D5)."""
         a, out = node.axes[0], node.out
-        e = self._checked(e, a)
+        e = self.checked(e, node.operands[1], a)
         if kind_of(out) == "real":
             x = self.real(x, is_table(out))
         needs, names = x.needs | e.needs, x.names | e.names

@@ -26,7 +26,7 @@ def within(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """An index into each example's own items: proved, or checked when the code runs, but for what the mask drops."""
     index, length = vals
     axis = node.axes[0]
-    if not index.number and body.bounds.within(index.bounds, axis):
+    if body.bounds.within(index.bounds, axis) and body.has_items(index, node.operands[0], axis):
         return index
     body.helper("check_ragged_index")
     index = index if re.fullmatch(r"\w+", index.text) else body.named(index, "index")

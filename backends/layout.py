@@ -35,7 +35,7 @@ from . import ranges
 from .names import Namer
 from .plan import Plan, padded
 from .ranges import ANY
-from .static_code import ATOM, TERM, Code, static_code
+from .static_code import AND, ATOM, OR, TERM, Code, static_code
 from .values import NONE, CannotEmit, Val, is_table, join_leads, kind_of, needed
 from .writing import WIDTH, is_path, wrap
 
@@ -667,6 +667,8 @@ class Layout(ABC):
         op, out = node.op, node.out
         if op == "select" and vals[0].number:  # `where` wants an array to choose by
             vals = [replace(vals[0], code=Code(self.filled("()", vals[0].text, "bool", ""))), *vals[1:]]
+        if op == "%" and vals[0].kind == vals[1].kind == "int" and not self._divides(*vals):
+            vals = [vals[0], self._or_one(vals[1])]
         order = self.union_order(vals, out)
         if kind_of(out) == "real":
             skip = 1 if op == "select" else 0
@@ -677,6 +679,23 @@ class Layout(ABC):
             x = self.named(vals[0])
             return self.combine([x, vals[1]], Code(" * ".join([x.text] * int(power)), TERM), order, out)
         return self.combine(vals, self.point(op, vals, out), order, out)
+
+    def _or_one(self, divisor: Val) -> Val:
+        """A divisor of ints, 1 where it is 0, which leaves the rest 0: PyTorch refuses to divide ints by 0."""
+        if divisor.number:
+            return replace(divisor, code=Code(f"{divisor.code.at(AND)} or 1", OR))
+        divisor = self.named(divisor, "divisor")
+        return replace(divisor, code=Code(f"{self.library}.where({divisor.text} != 0, {divisor.text}, 1)"))
+
+    def _divides(self, x: Val, size: Val) -> bool:
+        """Whether a number is surely not 0 where x has items: it is 1 or more, or the size of one of its axes."""
+        low = size.bounds.low
+        if low is None or any(low == self.bounds.size(axis) for axis in x.axes):
+            return low is not None
+        if low == size.bounds.high and low[0].keys() == {None}:  # a number as written
+            return low[0][None] != 0
+        least = {axis: (self.plan.least(axis) or 0) if axis else 1 for form in low for axis in form}
+        return all(sum(least[axis] * n for axis, n in form.items()) > 0 <= min(form.values()) for form in low)
 
 
 def but(axes: tuple[Axis, ...], axis: Axis) -> tuple[Axis, ...]:

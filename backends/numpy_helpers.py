@@ -98,11 +98,11 @@ def check_ragged_index(index: Array | int, lengths: Array, where: str, valid: Ar
 
 def check_examples(ok: Array | bool, message: str, *shown: Array | float) -> None:
     """Refuses a batch in which this is false of an example; `{}` in the message stands for each number shown of it."""
-    ok, *numbers = np.broadcast_arrays(ok, *shown)
+    ok, *values = np.broadcast_arrays(ok, *shown)
     if not ok.all():
         place = [int(i) for i in np.argwhere(~ok)[0]]
         which = f" (the example at {place})" if place else ""
-        raise ValueError(message.format(*(number[tuple(place)] for number in numbers)) + which)
+        raise ValueError(message.format(*(value[tuple(place)] for value in values)) + which)
 
 
 class Captured(NamedTuple):

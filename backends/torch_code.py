@@ -22,7 +22,7 @@ from .decoder import DOCS, NAMES, begin_decoding, decodes
 from .helper_text import TORCH, helper_names, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program
-from .static_code import AND, ATOM, OPERATORS, OR, Code, number, operator, static_code
+from .static_code import ATOM, OPERATORS, Code, number, operator, static_code
 from .values import CannotEmit, Val, is_table, kind_of
 from .writing import by_pass, is_one_of, is_path, singular, standard_imports, wrap
 
@@ -347,8 +347,6 @@ class TorchBody(Body):
 
     def point(self, op: str, vals: list[Val], out: Value) -> Code:
         codes = [val.code for val in vals]
-        if op == "%" and vals[1].number and vals[0].kind == vals[1].kind == "int" and not self._divides(*vals):
-            codes[1] = Code(f"{codes[1].at(AND)} or 1", OR)  # torch refuses to divide ints by 0; NumPy makes 0 of them
         if op in OPERATORS:
             return operator(op, codes)
         if op in ("floor", "ceil"):
@@ -365,16 +363,6 @@ class TorchBody(Body):
             full = self.filled("()", codes[1].text, "real", dtype)
             return Code(f"torch.where({codes[0].text}, {full}, {codes[2].text})")
         return Code(OPS[op].torch.format(*(code.text for code in codes)))
-
-    def _divides(self, x: Val, size: Val) -> bool:
-        """Whether a number is surely not 0 where x has items: it is 1 or more, or the size of one of its axes."""
-        low = size.bounds.low
-        if low is None or any(low == self.bounds.size(axis) for axis in x.axes):
-            return low is not None
-        if low == size.bounds.high and low[0].keys() == {None}:  # a number as written
-            return low[0][None] != 0
-        least = {axis: (self.plan.least(axis) or 0) if axis else 1 for form in low for axis in form}
-        return all(sum(least[axis] * n for axis, n in form.items()) > 0 <= min(form.values()) for form in low)
 
     def _extreme(self, op: str, vals: list[Val]) -> Code:
         arrays = [val for val in vals if not val.number]

@@ -136,8 +136,8 @@ def check_examples(ok: Tensor | bool, message: str, *shown: Tensor | float) -> N
     ok = torch.as_tensor(ok)
     if not ok.all():
         place = (~ok).nonzero()[0].tolist()
-        numbers = [torch.as_tensor(number).expand(ok.shape)[tuple(place)].item() for number in shown]
-        raise ValueError(message.format(*numbers) + (f" (the example at {place})" if place else ""))
+        values = [torch.as_tensor(value).expand(ok.shape)[tuple(place)].item() for value in shown]
+        raise ValueError(message.format(*values) + (f" (the example at {place})" if place else ""))
 
 
 class Captured(NamedTuple):

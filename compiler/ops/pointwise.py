@@ -6,9 +6,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..extents import at_least_0
 from ..graph import IndexInto, Role, Scalar, Type
 from ..sizes import at_most
-from ..static import Arith, Literal, Static, known
+from ..static import Arith, Literal, Static, consts_in, known
 from ..wires import Range, show, union
 from .table import Cost, Op, Rule
 
@@ -106,7 +107,7 @@ def arithmetic(call: OpCall) -> Wire | None:
         else:
             element = b.element if op == "+" else Scalar.INT
     elif (op in "+-*%" and a.element is not Scalar.REAL and b.element is not Scalar.REAL) or (
-        op == "^" and a.element is Scalar.INT and b.element is Scalar.INT and b.static is not None
+        op == "^" and a.element is b.element is Scalar.INT and b.static is not None and _from_0_up(b.static)
     ):
         element = Scalar.INT
     if Scalar.REAL in (a.element, b.element):
@@ -134,6 +135,12 @@ def arithmetic(call: OpCall) -> Wire | None:
     if op in "*/" and wire is not None:
         call.check_scale(a, b)
     return wire
+
+
+def _from_0_up(exponent: Static) -> bool:
+    """Whether an exponent is not negative; of a const parameter without a value that is taken for granted."""
+    open = any(const.value is None and not const.is_index for const in consts_in(exponent))
+    return open or at_least_0(exponent, {})
 
 
 def _divisor(frame: Frame, numbers: tuple[Static, ...], place: Span) -> None:
@@ -415,8 +422,8 @@ ROWS: tuple[Op, ...] = (
     _binary("-", "Difference.", arithmetic, "subtract"),
     _binary("*", "Product, element by element.", arithmetic, "multiply", "other"),
     _binary("/", "Quotient: always real.", arithmetic, "divide", "other divisor"),
-    _binary("%", "Remainder, with the sign of the divisor.", arithmetic, "function"),
-    _binary("^", "Power.", arithmetic, "function", "x"),
+    _binary("%", "Remainder, with the sign of the divisor; of an int by 0 it is 0.", arithmetic, "function"),
+    _binary("^", "Power; of ints an int if the exponent is a number from 0 up.", arithmetic, "function", "x"),
     _op("neg", "-x", "Negation.", keep, "", ""),
     _binary("<=", "At most.", compare, "predicate"),
     _binary(">=", "At least.", compare, "predicate"),

@@ -412,8 +412,12 @@ def pointwise(op: str, args: list[Array], out: Value) -> Any:
     a = args[0]
     b = args[1] if len(args) > 1 else a
     whole = out.type.element is Scalar.INT or isinstance(out.type.element, IndexInto)
+
+    def rest() -> Array:
+        return np.where(b == 0, 0, a % np.where(b == 0, 1, b)) if whole else a % b
+
     table: dict[str, Any] = {
-        "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b, "%": lambda: a % b,
+        "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b, "%": rest,
         "^": lambda: a**b if whole else a.astype(float) ** b, "neg": lambda: -a,
         "<=": lambda: a <= b, ">=": lambda: a >= b,
         "<": lambda: a < b, ">": lambda: a > b, "==": lambda: a == b, "!=": lambda: a != b, "and": lambda: a & b,
