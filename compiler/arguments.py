@@ -66,10 +66,10 @@ class Arguments(CallFrame):
             if len(actuals) < len(wanted.axes):
                 self._one_axis_twice(wanted.axes, to_actual, formal)
                 return None
+            lifted.update(dict.fromkeys(axis for axis in wire.axes if axis not in actuals))
             if not self._element(wire, wanted, formal, span, to_actual) or not self._axes(wire, span, formal, actuals):
                 good = False
                 continue
-            lifted.update(dict.fromkeys(axis for axis in wire.axes if axis not in actuals))
             put_in = self._put_in(wire)
             inside = replace(wire, span=formal.name.span) if put_in else _inside(wire, formal, wanted, actuals)
             inputs.append((formal, inside))
