@@ -18,7 +18,7 @@ import torch
 
 import attnc
 
-from .named import Arr, rounded_otherwise
+from .named import Arr, noting_infinities, rounded_otherwise
 from .program import Program, Weights
 
 external = types.ModuleType("attnc_soundness_external")
@@ -139,7 +139,10 @@ def judge(program: Program, report: Report | None = None) -> Report:
     weights = Weights(program.seed)
     inputs = program.inputs() | lengths(model, program)
     odd: list[str] = []  # infinities, and what comes of them
-    with np.errstate(over="call", divide="call", invalid="call", call=lambda kind, flag: odd.append(kind)):
+    with (
+        noting_infinities() as infinite,
+        np.errstate(over="call", divide="call", invalid="call", call=lambda kind, flag: odd.append(kind)),
+    ):
         meant = program.evaluate(inputs, weights)
     spec = {path: tuple(weight.shape) for path, weight in model.weights.items()}
     ours = {path: array.shape for path, array in weights.arrays.items()}
@@ -163,7 +166,7 @@ def judge(program: Program, report: Report | None = None) -> Report:
     if not ill:
         report.proved += _causal(program, module, inputs)
         if program.seed % GRADIENTS == 0:
-            report.gradients += _gradients(model, module, program, values)
+            report.gradients += _gradients(model, module, program, values, bool(infinite))
     return report
 
 
@@ -232,14 +235,32 @@ def _single(model: attnc.Model, program: Program, inputs: Mapping[str, Arr]) -> 
         for name, got in (("torch", a), ("numpy", b)):
             if got.dtype != np.float32:
                 raise Fault("float32", f"result {place} of {name} is {got.dtype}", name)
-        if far(a, b, 0.1) > 1e-3 + 20 * far(a, c, 0.1):
+        gap = far(a, b, 0.1)
+        if gap > 1e-3 + 20 * far(a, c, 0.1) and not _unstable_in_single(program, place, inputs, exact, gap):
             raise Fault("float32", f"result {place}: {far(a, b):.3g} apart, {far(a, c):.3g} from double")
 
 
+def _unstable_in_single(
+    program: Program, place: int, inputs: Mapping[str, Arr], exact: torch.nn.Module, gap: float
+) -> bool:
+    """Whether rounding to float32 may change the meaning as much, going by what rounding to float64 changes."""
+    weights = Weights(program.seed, {path: weight.numpy() for path, weight in exact.state_dict().items()})
+    want, draw = program.evaluate(inputs, weights)[place], np.random.default_rng(0)
+    for _ in range(3):
+        with rounded_otherwise(draw):
+            found = program.evaluate(inputs, weights)[place]
+        if far(found, want, 0.1) * 2**29 * 100 > gap:
+            return True
+    return False
+
+
 def _gradients(
-    model: attnc.Model, module: torch.nn.Module, program: Program, values: Mapping[str, Array]
+    model: attnc.Model, module: torch.nn.Module, program: Program, values: Mapping[str, Array], infinite: bool
 ) -> int:  # fmt: skip
-    """(c) the derivative along a random direction is what central differences say."""
+    """(c) the derivative along a random direction is what central differences say.
+
+    What goes by way of an infinite value may have none: that of tanh there is 0 times infinity.
+    """
     leaves = {name: torch.as_tensor(x) for name, x in values.items()}
     frozen = {path for path, weight in model.weights.items() if weight.frozen}
     moving = [x.requires_grad_() for x in leaves.values() if x.is_floating_point()]
@@ -274,6 +295,8 @@ def _gradients(
     slopes = [(at(eps) - at(-eps)) / (2 * eps) for eps in (1e-5, 1e-6, 1e-7)]
     gaps = [abs(slope - other) / max(abs(slope), abs(other), 1.0) for other in slopes]
     spread = max(slopes) - min(slopes)
+    if slope != slope and infinite:
+        return 0
     if not min(gaps) < 1e-3:
         if spread > 0.05 * max(1.0, *map(abs, slopes)):  # a step or a kink lies here
             return 0

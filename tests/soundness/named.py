@@ -17,10 +17,29 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+_infinite: ContextVar[list[Array] | None] = ContextVar("_infinite", default=None)
+
+
+@contextmanager
+def noting_infinities() -> Iterator[list[Array]]:
+    """Values made meanwhile in which something is infinite, or no number."""
+    found: list[Array] = []
+    token = _infinite.set(found)
+    try:
+        yield found
+    finally:
+        _infinite.reset(token)
+
+
 @dataclass(frozen=True)
 class Arr:
     data: Array
     axes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        found = _infinite.get()
+        if found is not None and not np.isfinite(self.data.astype(float)).all():
+            found.append(self.data)
 
     def along(self, order: Sequence[str]) -> Array:
         """The data with these axes in this order; size 1 where it has none."""
