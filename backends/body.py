@@ -36,6 +36,7 @@ from .capture import Captures
 from .demands import DEMANDS
 from .layout import INLINE, Reader, but, plan_axes
 from .plan import OutputState, Plan, Program
+from .repeats import Repeats
 from .scans import Scans
 from .static_code import Code, careful, number
 from .steps import STEPS, Kept
@@ -43,7 +44,7 @@ from .values import FULL, NONE, SOME, Val, is_table, kind_of, needed
 from .writing import is_path
 
 
-class Body(Scans):
+class Body(Scans, Repeats):
     """Emits one class or function. Subclasses: torch_code.TorchBody, numpy_code.NumpyBody."""
 
     def emit(self) -> None:
