@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..compiler.axes import Axis
-from ..compiler.graph import Repeat
+from ..compiler.graph import Graph, Repeat
 from ..compiler.sources import Sources, over_passes
 from .calls import Calls, sources_of
 from .plan import Plan
