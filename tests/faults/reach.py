@@ -32,6 +32,7 @@ def measure(tests: list[str], workers: int) -> None:
         shutil.rmtree(DATA.parent, ignore_errors=True)
         DATA.parent.mkdir(parents=True)
         measure_imports(copy_of_package(DATA.parent))
+    DATA.parent.mkdir(parents=True, exist_ok=True)
     settings = DATA.with_name("settings")
     settings.write_text(f"[run]\ndata_file = {DATA}\nsource = {PACKAGE}\n", encoding="utf-8")
     log = DATA.with_name("tests.jsonl")
