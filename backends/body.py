@@ -34,7 +34,7 @@ from ..compiler.graph import (
 from ..compiler.static import Literal
 from .capture import Captures
 from .demands import DEMANDS
-from .layout import INLINE, Reader, but, plan_axes
+from .layout import INLINE, Reader, but, plan_axes, shown
 from .plan import OutputState, Plan, Program
 from .repeats import Repeats
 from .scans import Scans
@@ -250,7 +250,7 @@ class Body(Scans, Repeats):
         if not all(self.plan.static_size(axis) or self._find_extent(axis) for axis in [*node.axes, *node.made]):
             return  # one of them is what this op makes it
         here, there = self.static(left), self.static(right)
-        text = demand_of(node, claim).format(f"{{{here.text}}}", f"{{{there.text}}}")
+        text = demand_of(node, claim).format(shown(here), shown(there))
         self.lines.append(f"{self.indent}if {here.text} {'!=' if relation == '==' else '>'} {there.text}:")
         self.lines.append(f'{self.indent}    raise ValueError(f"{self.graph.name}: {text}")')
 

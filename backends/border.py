@@ -73,7 +73,8 @@ def _lengths(body: Body) -> list[str]:
         if not extents:  # the function is given nothing that runs along it
             continue
         lines.append(
-            f'check_lengths("{body.graph.name}", "{item.name}", {val.text}, "{item.length_of.name}", {extents[0]})'
+            f'{val.text} = check_lengths("{body.graph.name}", "{item.name}", {val.text}, '
+            f'"{item.length_of.name}", {extents[0]})'
         )
     return lines
 

@@ -16,7 +16,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ..compiler.axes import Axis
-from ..compiler.extents import at_least_0, fraction, inexact, negative, quotients
+from ..compiler.extents import (
+    at_least_0,
+    fraction,
+    inexact,
+    negative,
+    no_number,
+    quotients,
+    takes_nothing_away,
+    undefined,
+)
 from ..compiler.graph import (
     Apply,
     Call,
@@ -35,7 +44,7 @@ from . import ranges
 from .names import Namer
 from .plan import Plan, padded
 from .ranges import ANY
-from .static_code import AND, ATOM, OR, TERM, Code, static_code
+from .static_code import AND, ATOM, OR, SUM, TERM, Code, static_code
 from .values import NONE, CannotEmit, Val, is_table, join_leads, kind_of, needed
 from .writing import WIDTH, is_path, wrap
 
@@ -101,6 +110,7 @@ class Layout(ABC):
         self.joined: dict[int, str] = {}  # result of a map that is done with others -> the variable that holds it
         self._extents: dict[Axis, Code] = {}
         self._computing: set[Axis] = set()
+        self.told_in_loop: list[Axis] | None = None  # extents that were told in the loop at hand
         self._device: str | None = None
         self._dtype: str | None = None
         self._readers: dict[int, Reader] = {}
@@ -370,7 +380,7 @@ class Layout(ABC):
         for whole in self.plan.axes:
             turned = solved(whole, axis) if self._given(whole) and self.plan.formula(whole) else None
             if turned is not None:
-                found = self._compute_extent(axis, turned)
+                found = self._compute_extent(axis, turned, turned=True)
                 if found is not None:
                     return found
         return self._step_extent(axis)
@@ -379,8 +389,11 @@ class Layout(ABC):
         """Whether an argument has the axis."""
         return any(val.has(axis) for val in self.inputs)
 
-    def _compute_extent(self, axis: Axis, formula: Static) -> Code | None:
-        """The extent of an axis from others; None where one of these is not known."""
+    def _compute_extent(self, axis: Axis, formula: Static, *, turned: bool = False) -> Code | None:
+        """The extent of an axis from others; None where one of these is not known.
+
+        turned: the formula is that of another axis, solved for this one, which proves nothing.
+        """
         if axis in self._computing:  # by way of itself
             return None
         self._computing.add(axis)
@@ -394,9 +407,14 @@ class Layout(ABC):
 
         code = static_code(formula, sizes, self.const_code)
         where = self.prologue if self._early(formula) else self.lines
+        for op, part in undefined(formula):
+            if not all(map(self.plan.static_size, axes_in(part))):
+                below = static_code(part, sizes, self.const_code)
+                text = no_number(axis, formula, (op, part)).format(shown(below))
+                self._refuse(f"{below.at(SUM)} {'<' if op == 'sqrt' else '<='} 0", text, where)
         for pair in quotients(formula):
             above, below = (static_code(part, sizes, self.const_code) for part in pair)
-            text = inexact(axis, pair).format(f"{{{above.text}}}", f"{{{below.text}}}")
+            text = inexact(axis, pair).format(shown(above), shown(below))
             remainder = f"{above.at(TERM)} % {below.at(ATOM)}"
             whole = all(map(self.plan.static_size, axes_in(pair[1])))  # what is known when it is built is not 0
             self._refuse(remainder if whole else f"not {below.at(ATOM)} or {remainder}", text, where)
@@ -406,7 +424,9 @@ class Layout(ABC):
             found = self._read_extent(axis, code.text, where)  # it is made of a const that may be 2.0, or 2.5
             self._refuse(f"{found.text} % 1", fraction(axis, formula).format(f"{{{found.text}}}"), where)
             where.append(f"{self._space(where)}{found.text} = int({found.text})")
-        if not all(at_least_0(formula, axes) for axes, _ in self.plan.instances):
+        if not all(
+            takes_nothing_away(formula) if turned else at_least_0(formula, axes) for axes, _ in self.plan.instances
+        ):
             self._refuse(f"{found.text} < 0", negative(axis, formula).format(f"{{{found.text}}}"), where)
         return found
 
@@ -471,6 +491,8 @@ class Layout(ABC):
         name = self.scope.axes.get(axis) or self.namer.give(axis.name)
         where.append(f"{self._space(where)}{name} = {text}")
         self._extents[axis] = Code(name)
+        if where is self.lines and self.told_in_loop is not None:
+            self.told_in_loop.append(axis)
         return self._extents[axis]
 
     @property
@@ -696,6 +718,11 @@ class Layout(ABC):
             return low[0][None] != 0
         least = {axis: (self.plan.least(axis) or 0) if axis else 1 for form in low for axis in form}
         return all(sum(least[axis] * n for axis, n in form.items()) > 0 <= min(form.values()) for form in low)
+
+
+def shown(code: Code) -> str:
+    """A number in the text of an f-string."""
+    return code.text if code.text.isdecimal() else f"{{{code.text}}}"
 
 
 def but(axes: tuple[Axis, ...], axis: Axis) -> tuple[Axis, ...]:

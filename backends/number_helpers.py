@@ -53,3 +53,13 @@ def number_power(a: float, b: float) -> float:
         return float(a**b)
     except OverflowError:
         return -math.inf if a < 0 and b % 2 else math.inf
+
+
+def number_floor(x: float) -> int:
+    """As arrays have it: the least int of what is infinite, or no number, which Python refuses to round."""
+    return math.floor(x) if math.isfinite(x) else -(2**63)
+
+
+def number_ceil(x: float) -> int:
+    """As `number_floor`."""
+    return math.ceil(x) if math.isfinite(x) else -(2**63)

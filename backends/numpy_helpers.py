@@ -67,8 +67,8 @@ def check_inputs(
     return batch or ()
 
 
-def check_lengths(model: str, name: str, lengths: Array, axis: str, extent: int) -> None:
-    """Refuses lengths of examples that the arrays have no room for."""
+def check_lengths(model: str, name: str, lengths: Array, axis: str, extent: int) -> Array:
+    """The lengths as int64; refuses those that the arrays have no room for."""
     lengths = np.asarray(lengths)
     bad = (lengths < 0) | (lengths > extent)
     if bad.any():
@@ -76,6 +76,7 @@ def check_lengths(model: str, name: str, lengths: Array, axis: str, extent: int)
         raise ValueError(
             f"{model}: `{name}`: {int(lengths[tuple(place)])} at {place} is no length: {axis} = {extent} here"
         )
+    return lengths.astype(np.int64)
 
 
 def check_index(index: Array | int, size: int, where: str) -> None:

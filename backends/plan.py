@@ -44,9 +44,13 @@ from .names import MODULE_ATTRIBUTES, Namer, camel
 
 
 def padded(graph: Graph, item: Input) -> bool:
-    """Whether an input of a model has padding: it runs along a ragged width, or along one that derives from it."""
+    """Whether an input of a model has padding: it runs along a ragged width, or along one that derives from it.
+
+    Of indices into such a width the arrays' extents say nothing either.
+    """
     families = {entry.length_of.family for entry in graph.inputs if entry.length_of is not None}
-    left, seen = list(item.value.type.axes), set[Axis]()
+    element = item.value.type.element
+    left, seen = [*item.value.type.axes, *([element.axis] if isinstance(element, IndexInto) else [])], set[Axis]()
     while left:
         axis = left.pop()
         if axis.family in families:

@@ -34,8 +34,8 @@ class Repeats(Calls):
         leads = self._leads(node, plans, vals, hang)
         extra = [self.named(val) if not val.number else val for val in vals[node.carried :]]
         targets = self._begin(node, vals[: node.carried])
-        self.release(node.args[node.carried :])
         loop = self.loop(node, plans, targets, [val.text for val in extra], keywords)
+        self.release(node.args[node.carried :])  # each pass reads them: the loop's own names are others
         self.lines += [self.indent + text for text in loop]
         if node.index in self.counters:
             self.namer.free(self.counters[node.index])

@@ -220,6 +220,8 @@ class Scans(Calls):
             if name != "_":
                 self.line(f"{name} = []")
         axis = node.axis
+        keywords = self.keywords(loop.plan, graph, loop.to_caller, dict(node.consts))
+        around, self.told_in_loop = self.told_in_loop, []
         counter = self.namer.give(axis.name if axis.name not in self.scope.axes.values() else f"{axis.name}_index")
         self.line(f"for {counter} in range({self.extent(axis).text}):")
         self.indent += "    "
@@ -228,7 +230,6 @@ class Scans(Calls):
             after = "".join(", :" for _ in loop.formals[place])
             taken = f"{val.atom}[..., {counter}{after}]" if place in node.steps else val.text
             given.append(names.get(place, taken))
-        keywords = self.keywords(loop.plan, graph, loop.to_caller, dict(node.consts))
         text = self.invoke(node, loop.plan, given, keywords)
         targets = []
         for place, output in enumerate(graph.outputs):
@@ -242,6 +243,9 @@ class Scans(Calls):
             if target != "_":
                 self._after_step(loop, place, target, collect)
         self.indent = self.indent[:-4]
+        for told in self.told_in_loop:  # which no step may have done
+            del self._extents[told]
+        self.told_in_loop = around
         return lists
 
     def _after_step(self, loop: _Loop, place: int, target: str, collect: str) -> None:

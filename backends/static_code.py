@@ -66,7 +66,7 @@ def binary(op: str, left: Code, right: Code) -> Code:
 
 
 # What arrays, too, have an operator of Python for.
-OPERATORS = ("+", "-", "*", "/", "%", "^", "<=", ">=", "<", ">", "==", "!=", "and", "or", "neg", "not")
+OPERATORS = ("+", "-", "*", "/", "//", "%", "^", "<=", ">=", "<", ">", "==", "!=", "and", "or", "neg", "not")
 
 
 def operator(op: str, codes: list[Code]) -> Code:
@@ -117,6 +117,7 @@ def apply(op: str, codes: list[Code]) -> Code:
 _CAREFUL = {
     "/": "number_ratio", "%": "number_rest", "sqrt": "number_root", "rsqrt": "number_over_root", "log": "number_log",
     "^": "number_power", "exp": "number_exp", "sin": "number_sin", "cos": "number_cos",
+    "floor": "number_floor", "ceil": "number_ceil",
 }  # fmt: skip
 
 
@@ -137,12 +138,23 @@ def _defined(op: str, args: tuple[Static, ...]) -> bool:
             return _least(args[0]) >= 0
         case "exp" | "sin" | "cos":
             return not _late(args[0])
+        case "floor" | "ceil":
+            return _finite(args[0])
         case "^":
             good = _least(args[0]) > 0 or (_least(args[0]) >= 0 and _least(args[1]) >= 0)
             small = abs(known(args[1]) or 0) <= 16 if not _late(args[1]) else False
             return good and (static_element(Arith(op, args)) is Scalar.INT or small or not any(map(_late, args)))
         case _:
             return _least(args[0]) > 0
+
+
+def _finite(static: Static) -> bool:
+    """Whether it is surely a number, and no infinite one."""
+    match static:
+        case Arith(op, args):
+            return (op not in _CAREFUL or _defined(op, args)) and all(map(_finite, args))
+        case _:
+            return True
 
 
 def _late(static: Static) -> bool:

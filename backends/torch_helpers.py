@@ -89,16 +89,17 @@ def check_inputs(
     return batch or ()
 
 
-def check_lengths(model: str, name: str, lengths: Tensor, axis: str, extent: int) -> None:
-    """Refuses lengths of examples that the arrays have no room for; looks only in eager mode on the CPU."""
+def check_lengths(model: str, name: str, lengths: Tensor, axis: str, extent: int) -> Tensor:
+    """The lengths as int64; refuses those that the arrays have no room for; looks only in eager mode on the CPU."""
     if is_traced() or lengths.device.type != "cpu":
-        return
+        return lengths.long()
     bad = (lengths < 0) | (lengths > extent)
     if bad.any():
         place = bad.nonzero()[0].tolist()
         raise ValueError(
             f"{model}: `{name}`: {int(lengths[tuple(place)])} at {place} is no length: {axis} = {extent} here"
         )
+    return lengths.long()
 
 
 def check_index(index: Tensor | int, size: int, where: str) -> None:

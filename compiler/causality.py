@@ -410,7 +410,7 @@ class Step:
                 return Info(over_info(parts[0], {node.axes[0]: node.made[0]}).reach)
             case "cross_entropy":
                 return Info(self._bounded(parts, set(node.axes), {}))
-            case "embed" | "index":
+            case "embed" | "index" | "//":
                 return self._pointwise(parts)
             case op:
                 assert OPS[op].group == "pointwise", f"what `{op}` reads is not known"

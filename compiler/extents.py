@@ -74,24 +74,45 @@ def quotients(size: Static) -> list[tuple[Static, Static]]:
 
 def at_least_0(size: Static, axes: Mapping[Axis, Axis]) -> bool:
     """Whether a size is surely not negative, also where there are no items; `axes` as in `holds`."""
-    return _takes_nothing_away(size) or holds((Literal(0), "<=", size), axes)
+    return takes_nothing_away(size) or holds((Literal(0), "<=", size), axes)
 
 
 @once
-def _takes_nothing_away(size: Static) -> bool:
+def takes_nothing_away(size: Static) -> bool:
+    """Whether a size is made of others in a way that is never negative, whatever these are."""
     match size:
         case SizeOf():
             return True
         case Literal(value):
             return value >= 0
         case Arith("max", args):
-            return any(map(_takes_nothing_away, args))
+            return any(map(takes_nothing_away, args))
         case Arith("^", (base, _)):
-            return _takes_nothing_away(base)
+            return takes_nothing_away(base)
         case Arith("+" | "*" | "/" | "//" | "%" | "min" | "floor" | "ceil" | "sqrt", args):
-            return all(map(_takes_nothing_away, args))
+            return all(map(takes_nothing_away, args))
         case _:
             return False
+
+
+def undefined(size: Static) -> list[tuple[str, Static]]:
+    """The parts of a size that must be above 0 (`/`, `%`, `log`), or not below it (`sqrt`), by their ops."""
+    match size:
+        case Arith("/" | "%" as op, (a, b)):
+            return [*undefined(a), *undefined(b), (op, b)]
+        case Arith("log" | "sqrt" as op, (a,)):
+            return [*undefined(a), (op, a)]
+        case Arith(_, args):
+            return [part for arg in args for part in undefined(arg)]
+        case _:
+            return []
+
+
+def no_number(axis: Axis, size: Static, part: tuple[str, Static]) -> str:
+    """The message of a size that is no number, for this part of it is what it must not be: `{}` stands for it."""
+    op, below = part
+    what = "divides by" if op in ("/", "%") else f"takes the {'root' if op == 'sqrt' else 'logarithm'} of"
+    return f"{axis.name} = {written(size)} {what} {written(below)}, which is {{}}"
 
 
 def inexact(axis: Axis, quotient: tuple[Static, Static]) -> str:

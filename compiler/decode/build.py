@@ -387,7 +387,7 @@ class Step:
         site = b.site
         modes = dict(zip(cell.axes, wish, strict=True))
         given = [b.get(site.cells[value.id], read) for value, read in reads.operands]
-        if node.op == "dropout":  # decoding is no training
+        if node.op == "dropout" or (node.op == "within" and site.time(node.axes)):  # it is no training; wants.py
             b.values[cell, wish] = given[0]
             return
         eaten = {axis: self.axes.at(site, axis, mode) for axis, mode in reads.eaten.items()}

@@ -230,7 +230,7 @@ def _lower_bounds(node: Apply, found: Mapping[int, Lowers], infos: Mapping[int, 
             largest = of_the_larger((x, low))
             limits = {axis: at_least(high, axis) for axis in largest}
             return {axis: min(largest[axis], limit) for axis, limit in limits.items() if limit is not None}
-        case "int" | "index":
+        case "int" | "index" | "within":
             return found.get(node.operands[0].id, {})
     return {}
 

@@ -61,6 +61,8 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
     if op == "rename":
         back = {node.made[0]: node.axes[0]}
         return Reads([(node.operands[0], {back.get(axis, axis): mode for axis, mode in modes.items()})], {})
+    if op == "within" and eaten:  # the rows of a batch go on together, whatever their lengths
+        return Reads([(node.operands[0], modes)])
     if op == "gather" and eaten:
         x, e = node.operands
         span = Span()

@@ -22,14 +22,12 @@ given back, and the graph is of no use.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
-from ...dsl.diagnostic import Diagnostic, error
+from ...dsl.diagnostic import Diagnostic
 from ...dsl.source import Span
 from ..axes import Axis
-from ..extents import at_least_0, claim_of, demand_of, fraction, holds, inexact, negative, quotients
 from ..graph import (
     Apply,
     Call,
@@ -40,16 +38,14 @@ from ..graph import (
     Node,
     Positions,
     Repeat,
-    Role,
     Scalar,
     Scan,
-    Type,
     Value,
-    values_of,
 )
 from ..ops import OPS
-from ..static import Arith, Literal, SizeOf, Static, axes_in, known
-from ..wires import static_element
+from ..static import Literal, Static, axes_in
+from .ragged_infinite import Infinite
+from .ragged_lengths import Around, Lengths, Told, varies
 from .ragged_ops import RULES
 
 
@@ -66,22 +62,6 @@ def pad_ragged(graph: Graph) -> tuple[Graph, list[Diagnostic]]:
     return body.finish(tuple(families)), list(pass_.problems.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
-    """A ragged axis of a caller's: the body is lifted over it, or is called at each index of it (`step`).
-
-    zeros, ones: the places of the inputs that are 0, or 1, where it is padding.
-    """
-
-    axis: Axis
-    step: bool
-    zeros: tuple[int, ...] = ()
-    ones: tuple[int, ...] = ()
-
-
-Told = int | Axis  # what a body is told: the lengths of a family, or where an axis around it is none of padding
-
-
 class _Pass:
     """All graphs of one model: each is rewritten once for each set of families that are ragged in it."""
 
@@ -96,7 +76,7 @@ class _Pass:
         """A graph in which these families are ragged, called over or along these axes."""
         key = (id(graph), families, around)
         if key not in self._bodies:
-            self._bodies[key] = Body(self, graph, families, around, root)
+            self._bodies[key] = Body(graph, families, around, self.problems, owner=self, root=root)
             self._bodies[key].run()
         return self._bodies[key]
 
@@ -108,42 +88,19 @@ class _Pass:
 
 
 @dataclass
-class Body:
-    """One graph on its way. `families` are ragged in it, and what is `around` it is; what it needs to be told of these
-    becomes inputs.
-    """
+class Body(Lengths):
+    """One graph on its way, node by node."""
 
-    owner: _Pass
-    old: Graph
-    families: tuple[int, ...]
-    around: tuple[Around, ...]
-    root: bool
-    nodes: list[Node] = field(default_factory=list)
-    lengths: dict[int, Value] = field(default_factory=dict)  # by family: inputs, and what derives from them
-    outside: dict[Axis, Value] = field(default_factory=dict)  # of an axis around: whether this is none of its padding
-    used: dict[Told, None] = field(default_factory=dict)
-    same: dict[int, Value] = field(default_factory=dict)  # old value -> the new one that stands for it
-    zero: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which a value is 0 where there is padding
-    one: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which it is 1 there
-    sizes: dict[int, Static] = field(default_factory=dict)  # numbers of each example, that hang on its extents
-    _valid: dict[Axis, Value] = field(default_factory=dict)
-    _positions: dict[Axis, Value] = field(default_factory=dict)
-    _is_ragged: dict[Axis, bool] = field(default_factory=dict)
+    owner: _Pass = field(kw_only=True)
+    root: bool = field(kw_only=True)
+    infinite: Infinite = field(init=False)
     _outputs: list[Value] = field(default_factory=list)
-    _next: int = 0
+
+    def __post_init__(self) -> None:
+        self.infinite = Infinite(self)
 
     def run(self) -> None:
-        self._next = max((value.id for value in values_of(self.old)), default=0)
-        for family in self.families:
-            axis = self._named(family)
-            name, span = ("lengths", None) if axis is None else (f"{axis.name}_lengths", axis.span)
-            self.lengths[family] = self._value(Type(Scalar.INT, ()), Role.DATA, span, name)
-        for one in self.around:
-            type = Type(Scalar.BOOL, () if one.step else (one.axis,))
-            self.outside[one.axis] = self._value(type, Role.DATA, one.axis.span, f"{one.axis.name}_valid")
-            for filled, places in ((self.zero, one.zeros), (self.one, one.ones)):
-                for place in places:
-                    filled.setdefault(self.old.inputs[place].value.id, set()).add(one.axis)
+        self.begin()
         if self.root:
             self._clean_inputs()
         for node in self.old.nodes:
@@ -168,236 +125,14 @@ class Body:
         outputs = tuple(replace(old, value=new) for old, new in zip(self.old.outputs, self._outputs, strict=True))
         return replace(self.old, inputs=(*self.old.inputs, *extra), nodes=tuple(self.nodes), outputs=outputs)
 
-    def refuse(self, message: str, span: Span | None, help: str) -> None:
-        """Say that something would mix padding in."""
-        self.owner.problems.setdefault((span, message), error("E0802", message, span, help=help))
-
-    # -- lengths -----------------------------------------------------------------------------------------------------
-
-    def _named(self, family: int) -> Axis | None:
-        """The axis of this graph that a length is named after: of several copies the one declared first."""
-        return self._first.get(family)
-
-    @cached_property
-    def _first(self) -> dict[int, Axis]:
-        found: dict[int, Axis] = {}
-        mentioned = (axis for value in values_of(self.old) for axis in value.type.axes)
-        for axis in sorted((*self.old.axes, *mentioned), key=_start):
-            found.setdefault(axis.family, axis)
-        return found
-
-    def length(self, axis: Axis) -> Value | None:
-        """Each example's own extent along an axis; None where all have the array's."""
-        if axis.family in self.families:
-            self.used[axis.family] = None
-            return self.lengths[axis.family]
-        if axis.family in self.lengths:
-            return self.lengths[axis.family]
-        if axis.size is not None and self._ragged(axis.size):
-            self.lengths[axis.family] = self._derived(axis, axis.size)
-            return self.lengths[axis.family]
-        return None
-
-    def _derived(self, axis: Axis, size: Static) -> Value:
-        """The length of each example along an axis whose size derives from others; it is one (D1), or is refused."""
-        for above, below in quotients(size):
-            if self._ragged(above) or self._ragged(below):
-                self._divides(axis, above, below)
-        found = self._number(size)
-        if found.type.element is Scalar.REAL:  # it is made of a const that may be 2.5
-            whole = self.apply("floor", (found,), Type(Scalar.INT, ()))
-            self.demand(self.apply("==", (whole, found), Type(Scalar.BOOL, ())), fraction(axis, size), found)
-            found = whole
-        if not at_least_0(size, {}):
-            some = self.apply(">=", (found, self.constant(Literal(0))), Type(Scalar.BOOL, ()))
-            self.demand(some, negative(axis, size), found)
-        return found
-
-    def _divides(self, axis: Axis, above: Static, below: Static) -> None:
-        a, b = self._number(above), self._number(below)
-        divisor = self.apply("maximum", (b, self.constant(Literal(1))), b.type) if self._ragged(below) else b
-        rest = self.apply("%", (a, divisor), Type(Scalar.INT, ()))
-        ok = self.apply("==", (rest, self.constant(Literal(0))), Type(Scalar.BOOL, ()))
-        if divisor is not b:
-            ok = self.both(ok, self.apply(">=", (b, self.constant(Literal(1))), Type(Scalar.BOOL, ())))
-        self.demand(ok, inexact(axis, (above, below)), a, b)
-
-    def is_ragged(self, axis: Axis) -> bool:
-        """`length(axis) is not None`, without making anything."""
-        if axis not in self._is_ragged:
-            derived = axis.size is not None and self._ragged(axis.size)
-            self._is_ragged[axis] = axis in self.outside or axis.family in self.lengths or derived
-        return self._is_ragged[axis]
-
-    def _ragged(self, static: Static) -> bool:
-        return any(self.is_ragged(axis) for axis in axes_in(static))
-
-    def _number(self, static: Static, some: Container[int] = ()) -> Value:
-        """A size for each example: static arithmetic over lengths, which count as 1 at least of families in `some`."""
-        if not self._ragged(static):
-            return self.constant(static)
-        match static:
-            case SizeOf(axis):
-                found = self.length(axis)
-                assert found is not None
-                if axis.family in some:
-                    return self.apply("maximum", (found, self.constant(Literal(1))), Type(Scalar.INT, ()))
-                return found
-            case Arith("//", (a, b)):
-                quotient = self.apply("/", (self._number(a, some), self._number(b, some)), Type(Scalar.REAL, ()))
-                return self.apply("floor", (quotient,), Type(Scalar.INT, ()))
-            case Arith(op, args):
-                name = {"max": "maximum", "min": "minimum"}.get(op, op)
-                numbers = tuple(self._number(arg, some) for arg in args)
-                return self.apply(name, numbers, Type(static_element(static), ()))
-        raise AssertionError(static)
-
-    def _beside_items(self, node: Apply) -> Apply:
-        """Beside items of a width its size is 1 at least: what an empty example is divided by is all padding, and must
-        make no NaN there, which gradients would spread.
-        """
-        families = {axis.family for axis in node.out.type.axes if _varies(node.out, axis) and self.is_ragged(axis)}
-
-        def at_least_one(value: Value) -> Value:
-            static = self.sizes.get(value.id)
-            if static is None or not any(axis.family in families for axis in axes_in(static)):
-                return value
-            return self._number(static, families)
-
-        return replace(node, operands=tuple(map(at_least_one, node.operands)))
-
-    def valid(self, axes: Iterable[Axis]) -> Value | None:
-        """True where none of these axes is in its padding; None if none of them is ragged."""
-        found: Value | None = None
-        for axis in axes:
-            if not self.is_ragged(axis):
-                continue
-            if axis in self.outside:
-                self.used[axis] = None
-                self._valid[axis] = self.outside[axis]
-            elif axis not in self._valid:
-                length = self.length(axis)
-                assert length is not None
-                positions = self._position(axis)
-                self._valid[axis] = self.apply("<", (positions, length), Type(Scalar.BOOL, (axis,)), "valid")
-            found = self._valid[axis] if found is None else self.both(found, self._valid[axis])
-        return found
-
-    @property
-    def steps(self) -> tuple[Axis, ...]:
-        """The axes along which this body is called index by index."""
-        return tuple(one.axis for one in self.around if one.step)
-
-    # -- what would be refused of an example alone ------------------------------------------------------------------
-
-    def demand(self, ok: Value, says: str, *shown: Value) -> None:
-        """Refuse a batch in which this is false of an example; the message shows what these are of it."""
-        ok = self._unless_padding(ok, self.steps)
-        self.nodes.append(Apply("demand", (ok, *shown), self._value(ok.type, ok.role), says=says))
-
-    def demand_items(self, axis: Axis, out: Value) -> None:
-        """Refuse to choose one of no items, where there is something that the choice is for."""
-        length = self.length(axis)
-        assert length is not None
-        some = self.apply(">=", (length, self.constant(Literal(1))), Type(Scalar.BOOL, ()))
-        outer = [other for other in out.type.axes if _varies(out, other)]
-        says = f"argmax[{axis.name}]: there is no item to choose; give at least one"
-        self.demand(self._unless_padding(some, outer), says)
-
-    def within(self, index: Value, axis: Axis) -> Value:
-        """The index, which must lie within each example's own items of the axis, if it is none of padding."""
-        if index.role is not Role.CONSTANT:
-            index = self.settled(index)
-        length = self.length(axis) if self.is_ragged(axis) else None
-        if length is None:
-            return index
-        valid = self.valid((*(axis for axis in index.type.axes if _varies(index, axis)), *self.steps))
-        return self.apply("within", (index, length), index.type, axes=(axis,), mask=valid)
-
-    def _unless_padding(self, ok: Value, axes: Iterable[Axis]) -> Value:
-        valid = self.valid(axes)
-        if valid is None:
-            return ok
-        padding = self.apply("not", (valid,), valid.type)
-        type = Type(Scalar.BOOL, (*valid.type.axes, *(axis for axis in ok.type.axes if axis not in valid.type.axes)))
-        return self.apply("or", (ok, padding), type)
-
-    def _fits(self, node: Apply) -> None:
-        """What an op takes for granted of extents (extents.py) it takes for granted of each example's own."""
-        claim = claim_of(node)
-        if claim is None or holds(claim, {}):
-            return
-        left, relation, right = claim
-        if not self._ragged(right) and (relation == "<=" or not self._ragged(left)):
-            return  # at most what is the same for all: the arrays' own extents are held to it
-        a, b = self._number(left), self._number(right)
-        self.demand(self.apply(relation, (a, b), Type(Scalar.BOOL, ())), demand_of(node, claim), a, b)
-
-    # -- making nodes --------------------------------------------------------------------------------------------
-
-    def _value(self, type: Type, role: Role, span: Span | None = None, name: str | None = None) -> Value:
-        self._next += 1
-        return Value(self._next, type, role, name, span)
-
-    def apply(
-        self,
-        op: str,
-        operands: tuple[Value, ...],
-        type: Type,
-        name: str | None = None,
-        *,
-        axes: tuple[Axis, ...] = (),
-        mask: Value | None = None,
-    ) -> Value:
-        role = max(value.role for value in operands)
-        out = self._value(type, role, None, name)
-        self.nodes.append(Apply(op, operands, out, axes=axes, mask=mask))
-        return out
-
-    def constant(self, static: Static) -> Value:
-        out = self._value(Type(static_element(static), ()), Role.CONSTANT)
-        self.nodes.append(Constant(static, out))
-        return out
-
-    def _position(self, axis: Axis) -> Value:
-        if axis not in self._positions:
-            self._positions[axis] = self._value(Type(IndexInto(axis), (axis,)), Role.TABLE)
-            self.nodes.append(Positions(axis, self._positions[axis]))
-        return self._positions[axis]
-
-    def both(self, a: Value, b: Value) -> Value:
-        axes = (*b.type.axes, *(axis for axis in a.type.axes if axis not in b.type.axes))
-        thin = {axis for axis in axes if not any(_varies(value, axis) for value in (a, b))}
-        return self.apply("and", (a, b), Type(Scalar.BOOL, axes, frozenset(thin)))
-
-    def cleared(self, value: Value, axes: Iterable[Axis], fill: Static | float | int = 0) -> Value:
-        """The value, with `fill` where one of these axes is in its padding."""
-        static = Literal(fill) if isinstance(fill, float | int) else fill
-        number = known(static)
-        filled = self.zero if number == 0 else self.one if number == 1 else {}
-        axes = [
-            axis
-            for axis in axes
-            if (_varies(value, axis) or axis in self.steps) and axis not in filled.get(value.id, ())
-        ]
-        valid = self.valid(axes)
-        if valid is None:
-            return value
-        if value.type.element is Scalar.BOOL:
-            return self.both(value, valid)
-        out = self.apply("select", (valid, value, self.constant(static)), value.type)
-        filled[out.id] = filled.get(value.id, set()) | set(axes)
-        return out
-
-    def settled(self, value: Value, fill: float | int = 0) -> Value:
-        """The value, with `fill` wherever it is padding: its own, or a caller's."""
-        return self.cleared(value, (*value.type.axes, *self.steps), fill)
-
     def _clean_inputs(self) -> None:
         """Reals read 1, not 0: dividing by it or taking its logarithm makes no NaN, which gradients would spread."""
         for entry in self.old.inputs:
-            fill = 1 if entry.value.type.element is Scalar.REAL else 0
-            self.same[entry.value.id] = self.cleared(entry.value, entry.value.type.axes, fill)
+            element = entry.value.type.element
+            value = self.cleared(entry.value, entry.value.type.axes, 1 if element is Scalar.REAL else 0)
+            if isinstance(element, IndexInto) and self.is_ragged(element.axis):
+                value = self.within(value, element.axis)
+            self.same[entry.value.id] = value
 
     # -- nodes -------------------------------------------------------------------------------------------------------
 
@@ -410,6 +145,7 @@ class Body:
                 if self._ragged(node.value):
                     size = self.same[node.out.id] = self._number(node.value)
                     self.sizes[size.id] = node.value
+                    self.infinite.size(size, node.value)
                 else:
                     self.nodes.append(node)
             case Positions():
@@ -428,6 +164,20 @@ class Body:
             case _:
                 self.nodes.append(node)
 
+    def _beside_items(self, node: Apply) -> Apply:
+        """Beside items of a width its size is 1 at least: what an empty example is divided by is all padding, and must
+        make no NaN there, which gradients would spread.
+        """
+        families = {axis.family for axis in node.out.type.axes if varies(node.out, axis) and self.is_ragged(axis)}
+
+        def at_least_one(value: Value) -> Value:
+            static = self.sizes.get(value.id)
+            if static is None or not any(axis.family in families for axis in axes_in(static)):
+                return value
+            return self._number(static, families)
+
+        return replace(node, operands=tuple(map(at_least_one, node.operands)))
+
     def _op(self, node: Apply) -> None:
         if any(self._ragged(option) for option in node.options.values()):
             self.refuse(
@@ -435,10 +185,11 @@ class Body:
                 node.span,
                 "give it a number, or the size of an axis that is not ragged",
             )
-        self._fits(node)
+        self.fits(node)
         acts = [axis for axis in node.axes if self.is_ragged(axis)]
         if node.op == "argmax" and acts:
             self.demand_items(acts[0], node.out)
+        node = self.infinite.tamed(node)
         rule = RULES.get(node.op)
         if rule is not None:
             rule(self, node, acts)
@@ -446,6 +197,7 @@ class Body:
             self._masked(node, acts)
         else:
             self.nodes.append(node)
+        self.infinite.note(node, acts)
 
     def _masked(self, node: Apply, acts: list[Axis]) -> None:
         valid = self.valid(acts)
@@ -475,6 +227,7 @@ class Body:
         wanted = tuple(body.used)
         given = tuple(self._given(told, families) for told in wanted)
         self.nodes.append(replace(node, graph=self.owner.graph(body, wanted), args=(*args, *given)))
+        self.infinite.called(args, node.outs, [body])
 
     def _scan(self, node: Scan) -> None:
         families, args = self._into(node.graph, node.axes, node.consts, node.span), tuple(map(self.now, node.args))
@@ -489,6 +242,7 @@ class Body:
         steps = tuple(place for place, told in enumerate(wanted, len(args)) if told == node.axis)
         graph = self.owner.graph(body, wanted)
         self.nodes.append(replace(node, graph=graph, args=(*args, *given), steps=(*node.steps, *steps)))
+        self.infinite.called(args, node.outs, [body])
 
     def _around(self, lifted: Iterable[Axis], args: Sequence[Value]) -> tuple[Around, ...]:
         """The ragged axes that a block called stands in: those that the call lifts over, and the steps around it."""
@@ -508,7 +262,9 @@ class Body:
         wanted = tuple(dict.fromkeys(told for body in bodies for told in body.used))
         given = tuple(self._given(told, families) for told in wanted)
         graphs = tuple(self.owner.graph(body, wanted) for body in bodies)
-        self.nodes.append(replace(node, bodies=graphs, args=(*map(self.now, node.args), *given)))
+        args = tuple(map(self.now, node.args))
+        self.nodes.append(replace(node, bodies=graphs, args=(*args, *given)))
+        self.infinite.called(args, node.outs, bodies)
 
     def _into(
         self,
@@ -540,11 +296,3 @@ class Body:
         if family in self.families:
             self.used[family] = None
         return self.lengths[family]
-
-
-def _varies(value: Value, axis: Axis) -> bool:
-    return axis in value.type.axes and axis not in value.type.thin
-
-
-def _start(axis: Axis) -> int:
-    return axis.span.start if axis.span is not None else 0

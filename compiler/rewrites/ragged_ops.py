@@ -10,26 +10,39 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..axes import Axis
-from ..graph import Apply, Role, Scalar, Type
+from ..graph import Apply, Role, Scalar, Type, Value
 from ..static import Literal, known
+from .ragged_infinite import DIVIDES
 
 if TYPE_CHECKING:
     from .ragged import Body
 
 LARGE = 3.0e38  # beyond any number of a model, and finite in float32
-LARGE_INT = 2**62
 
 
 def _reads_zero(body: Body, node: Apply, acts: list[Axis]) -> None:
     """Padding counts as 0 in every operand."""
+    if node.op == "l2norm" and known(node.options["eps"]) == 0:  # inputs read 1 there, and 1 - 1 has no direction
+        node = replace(node, operands=(body.settled(node.operands[0], 1),))
     body.nodes.append(replace(node, operands=tuple(body.cleared(value, acts) for value in node.operands)))
     if node.op == "l2norm" and acts:
         body.zero[node.out.id] = set(acts)
 
 
 def _keeps_zero(body: Body, node: Apply, acts: list[Axis]) -> None:
+    """A product is 0 in padding if one factor is, and none is infinite there: times that it is no number."""
     body.nodes.append(node)
-    body.zero[node.out.id] = set().union(*(body.zero.get(value.id, ()) for value in node.operands))
+
+    def finite(value: Value, axis: Axis) -> bool:
+        known = body.zero.get(value.id, set()) | body.one.get(value.id, set())
+        return axis in known or value.role in (Role.CONSTANT, Role.WEIGHT)
+
+    body.zero[node.out.id] = {
+        axis
+        for value in node.operands
+        for axis in body.zero.get(value.id, ())
+        if all(finite(other, axis) for other in node.operands)
+    }
 
 
 def _defined(body: Body, node: Apply, acts: list[Axis]) -> None:
@@ -38,13 +51,24 @@ def _defined(body: Body, node: Apply, acts: list[Axis]) -> None:
     Nothing masks it before others read it, and neither 0 times infinity nor its gradient is 0. A remainder by the
     length of an example without items is no number either.
     """
-    place = 1 if node.op in ("/", "%") else 0
+    place = DIVIDES[node.op]
     x = node.operands[place]
     if x.id in body.sizes:
         x = body.apply("maximum", (x, body.constant(Literal(1))), x.type) if node.op == "%" else x
     elif x.role is Role.DATA:
         x = body.settled(x, 1)
+    else:
+        x = body.cleared(x, x.type.axes, 1)
     body.nodes.append(replace(node, operands=(*node.operands[:place], x, *node.operands[place + 1 :])))
+
+
+def _exponential(body: Body, node: Apply, acts: list[Axis]) -> None:
+    """Of places alone, which grow with the array, beyond an example's own."""
+    if node.out.role is Role.DATA:
+        body.nodes.append(node)
+        return
+    x = node.operands[0]
+    body.nodes.append(replace(node, operands=(body.cleared(x, x.type.axes, 1),)))
 
 
 def _renamed(body: Body, node: Apply, acts: list[Axis]) -> None:
@@ -72,11 +96,15 @@ def _norm(body: Body, node: Apply, acts: list[Axis]) -> None:
 
 
 def _ranked(body: Body, node: Apply, acts: list[Axis]) -> None:
-    """Padding comes last, whichever way the order runs."""
-    last = node.op == "argsort" and known(node.options["descending"]) is not True
-    real = node.operands[0].type.element is Scalar.REAL
-    fill: float | int = LARGE if real else LARGE_INT
-    x = body.cleared(node.operands[0], acts, fill if last else -fill)
+    """Padding comes last, whichever way the order runs: as large, or as small, as any item, and behind its equals."""
+    x = node.operands[0]
+    valid = body.valid(acts)
+    if valid is not None:
+        last = node.op == "argsort" and known(node.options["descending"]) is not True
+        gone = set(node.axes)
+        type = Type(x.type.element, tuple(axis for axis in x.type.axes if axis not in gone), x.type.thin - gone)
+        end = body.apply("max" if last else "min", (x,), type, axes=node.axes, mask=valid)
+        x = body.apply("select", (valid, x, end), x.type)
     body.nodes.append(replace(node, operands=(x,)))
 
 
@@ -93,7 +121,9 @@ def _gather(body: Body, node: Apply, acts: list[Axis]) -> None:
 
 def _index(body: Body, node: Apply, acts: list[Axis]) -> None:
     """A number taken for an index of what stands behind the arrow."""
-    body.nodes.append(replace(node, operands=(body.within(node.operands[0], node.made[0]),)))
+    index = body.within(node.operands[0], node.made[0])
+    body.nodes.append(replace(node, operands=(index,)))
+    body.zero[node.out.id] = body.zero.get(index.id, set())
 
 
 def _embed(body: Body, node: Apply, acts: list[Axis]) -> None:
@@ -165,6 +195,7 @@ RULES: dict[str, _Rule] = {
     "/": _defined,
     "%": _defined,
     "^": _defined,
+    "exp": _exponential,
     "log": _defined,
     "sqrt": _defined,
     "rsqrt": _defined,

@@ -38,7 +38,9 @@ block twice(x: [seq, model], y: [past, model]) -> [seq, model] {
         """
         What is padding stands behind an example's own items. Sums, means, maxima, softmax, products, norms, windows and
         sorts leave it out by construction. A few ops cannot: a concatenation or a merge that would leave padding in the
-        middle, a width whose size does not follow from the ragged one, an op of the user's own.
+        middle, a width whose size does not follow from the ragged one, an op of the user's own. A width may derive from
+        a ragged one by what grows with it alone: the array of a batch is as long as its longest example, and what
+        derives from its length must have room for what derives from those of the others.
         """,
         """
 width source ragged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +14,32 @@ from attnc.backends.names import Namer, camel, is_identifier
 from .agreement import agree, graph_of
 
 torch = pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize("name", ["i", "layer", "i_2", "step", "x"])
+def test_what_every_pass_reads_is_not_what_the_loop_is_called_by(name: str) -> None:
+    text = f"""
+    width t
+    depth d = 2
+    block f({name}: [t, d]) -> [t, d] {{
+        a = {name} * 0
+        repeat.r 3 {{ a = a + linear.q[d -> d](a) + {name} }}
+        repeat.s j in 2 shared {{ a = a + linear.q[d -> d](a) + {name} * (j + 1) }}
+        repeat.layers 2 {{ a = tanh(a) + linear.q[d -> d]({name}) }}
+        return a + {name}
+    }}
+    model m({name}: [t, d]) -> [t, d] {{
+        a = f({name})
+        repeat.layers 2 {{ a = tanh(a) + linear.q[d -> d]({name}) + f.g(a) }}
+        return a + {name}
+    }}
+    """
+    model = attnc.loads(text).model("m")
+    x = np.random.default_rng(0).standard_normal((3, 2))
+    plain = model.numpy(seed=0, dtype="float64")(x)
+    np.testing.assert_allclose(model.torch(seed=0, dtype=torch.float64)(torch.from_numpy(x)).detach(), plain)
+    usual = attnc.loads(re.sub(rf"\b{name}\b", "given", text)).model("m")
+    np.testing.assert_array_equal(usual.numpy(seed=0, dtype="float64")(x), plain)
 
 
 def test_variables_may_bear_the_names_of_blocks_and_helpers() -> None:

@@ -266,6 +266,49 @@ def test_a_size_below_0_or_of_a_division_by_0_is_refused() -> None:
             run(torch.ones(2), torch.ones(0))
 
 
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        ("floor(s / t)", "c = floor(s / t) divides by t, which is 0"),
+        ("ceil(s / (t - 1))", "c = ceil(s / (t - 1)) divides by t - 1, which is -1"),
+        ("s % t", "c = s % t divides by t, which is 0"),
+        ("floor(sqrt(t - 2))", "c = floor(sqrt(t - 2)) takes the root of t - 2, which is -2"),
+        ("floor(log(t))", "c = floor(log(t)) takes the logarithm of t, which is 0"),
+        ("10 - s * 4", "c = 10 - s * 4 is -2"),
+    ],
+)
+def test_a_size_that_is_no_number_is_refused(size: str, said: str) -> None:
+    text = f"width s, t\nwidth c = {size}\nmodel f(x: [s], y: [t]) -> [c] {{\n"
+    graph = graph_of(f"{text}    return broadcast[c](sum[s](x) + sum[t](y))\n}}\n")
+    for run in (build_torch(graph), lambda *given: build_numpy(graph)(*(x.numpy() for x in given))):
+        with pytest.raises(ValueError, match=re.escape(f"f: {said}")):
+            run(torch.ones(3), torch.ones(0))
+
+
+def test_a_size_that_is_told_by_another_is_none_below_0() -> None:
+    text = "width s\nwidth c = s + 3\nmodel f(y: [c]) -> [s] {\n    return broadcast[s](sum[c](y))\n}\n"
+    for run in (build_torch(graph_of(text)), lambda y: build_numpy(graph_of(text))(y.numpy())):
+        assert len(run(torch.ones(5))) == 2
+        with pytest.raises(ValueError, match="f: s = c - 3 is -1"):
+            run(torch.ones(2))
+
+
+def test_what_a_scan_of_no_steps_would_have_told_is_told_all_the_same() -> None:
+    text = "width s\nwidth h = s / 2\nblock f(y: [], z: []) -> (z: []) {\n    return z + y * sum[h](1.0 * h)\n}\n"
+    text += "model m(x: [s]) -> [h] {\n    return (scan[s] f(x, z = 0))[s = index[s](int(h))]\n}\n"
+    for run in (build_torch(graph_of(text)), lambda x: build_numpy(graph_of(text))(x.numpy())):
+        assert run(torch.ones(0)).shape == (0,)
+        assert run(torch.ones(4)).tolist() == [1, 2]
+
+
+def test_a_number_rounded_that_is_infinite_is_no_error() -> None:
+    text = "width s, t\nmodel f(x: [s], y: [t]) -> int[] {\n"
+    text += "    return floor(|s| / |t|) + floor(0 * sum[s](x) * sum[t](y))\n}\n"
+    for run in (build_torch(graph_of(text)), lambda *given: build_numpy(graph_of(text))(*(x.numpy() for x in given))):
+        assert int(run(torch.ones(5), torch.ones(2))) == 2
+        assert int(run(torch.ones(2), torch.ones(0))) == -(2**63)
+
+
 def test_a_width_is_told_by_one_that_derives_from_it() -> None:
     module = build_torch(graph_of(
         "width short\nwidth seq = 3 * short + 1\n"

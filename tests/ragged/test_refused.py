@@ -50,6 +50,12 @@ REFUSED = {
         [4, 3, 1],
         "2 is no index",
     ),
+    "a split that is undone": (
+        "width c = s / 2\n",
+        "[s] { return merge[c, two -> s](2 * split[s -> c, two](x)) }",
+        [4, 2, 1],
+        "c = s / 2 does not divide: 1 / 2",
+    ),
     "a part of another": (
         "width c = s / 2\nblock halves(y: [s]) -> [c, two] { return split[s -> c, two](y) }\n",
         "[two] { return sum[c](halves(x)) }",
@@ -81,6 +87,55 @@ def test_a_batch_is_held_to_what_each_example_is(name: str) -> None:
         for row, one, length in zip(good, x, lengths, strict=False):
             own = run(one[:length], np.array(length))
             np.testing.assert_array_equal(row[tuple(map(slice, own.shape))], own)
+
+
+def test_an_index_that_is_given_is_one_of_each_example() -> None:
+    """Alone it is looked at whether anything is looked up or not."""
+    model = attnc.loads("width s ragged\nmodel m(x: [s], i: s[]) -> [] { return int(i) + sum[s](x) }\n").model("m")
+    x, i = np.ones((2, 4)), np.array([3, 2])
+    for run in both(model):
+        assert run(x, i, np.array([4, 3])).tolist() == [7, 5]
+        with pytest.raises(IndexError, match=r"index into s: 2 is no index \(0..1\)"):
+            run(x, i, np.array([4, 2]))
+
+
+@pytest.mark.parametrize("size", ["5 - s", "s % 2 + 1", "max(5 - s, 0)", "s - t", "floor(t / s)", "s * (t - 3)"])
+def test_a_size_that_may_shrink_as_examples_grow_is_refused(size: str) -> None:
+    """The arrays are as long as the longest example, and so is what derives from it."""
+    text = f"width s ragged\nwidth t ragged\nwidth c = {size}\nmodel m(x: [s], y: [t]) -> [] {{\n"
+    with pytest.raises(attnc.AttnError, match=r"the size of `c` may be less where the ragged width `[st]` is longer"):
+        attnc.loads(f"{text}    return sum[c](c + 1.0) * sum[s](x) * sum[t](y)\n}}\n")
+
+
+@pytest.mark.parametrize("size", ["2 * s - 1", "max(s - 2, 0)", "floor(s / 3)", "ceil(s / 3)", "s + t", "min(s, t)"])
+def test_a_size_that_grows_with_examples_is_each_ones_own(size: str) -> None:
+    text = f"width s ragged\nwidth t ragged\nwidth c = {size}\nmodel m(x: [s], y: [t]) -> int[] {{\n"
+    model = attnc.loads(f"{text}    return sum[c](1 + 0 * int(c)) + 0 * floor(sum[s](x) * sum[t](y))\n}}\n").model("m")
+    x, y, s, t = np.ones((3, 5)), np.ones((3, 4)), np.array([5, 3, 1]), np.array([1, 4, 3])
+    for run in both(model):
+        alone = [int(run(x[i, : s[i]], y[i, : t[i]], s[i], t[i])) for i in range(3)]
+        assert run(x, y, s, t).tolist() == alone
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_lengths_are_not_rounded_with_the_numbers(dtype: torch.dtype) -> None:
+    text = "width s ragged\nwidth c = s / 2, e = floor(s / 3)\nmodel m(x: [s]) -> (a: int[], b: int[]) {\n"
+    text += "    return sum[c](1 + 0 * int(c)), sum[e](1 + 0 * int(e))\n}\n"
+    net = attnc.loads(text).model("m").torch(dtype=dtype)
+    a, b = net(torch.ones(2, 4098, dtype=dtype), torch.tensor([4098, 518]))
+    assert a.tolist() == [2049, 259]
+    assert b.tolist() == [1366, 172]
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint64])
+def test_lengths_are_of_any_kind_of_ints(kind: type[np.generic]) -> None:
+    text = "width s ragged\nwidth c = s - 3\nmodel m(x: [s]) -> (a: [s], b: int[], c: int[]) {\n"
+    text += "    return x[s = |s| - 1 - s], |s| * |s|, |c|\n}\n"
+    plain, x = attnc.loads(text).model("m").numpy(seed=0), np.arange(200.0).reshape(2, 100)
+    a, b, c = plain(x, np.array([100, 50], kind))
+    assert (a[1, 0], b.tolist(), c.tolist()) == (149, [10000, 2500], [97, 47])
+    with pytest.raises(ValueError, match="c = s - 3 is -1"):
+        plain(x, np.array([100, 2], kind))
 
 
 # Indices, quotients and lengths that only padding would make wrong: declarations, and a model of x: [s], z: int[t].
@@ -135,6 +190,74 @@ def test_padding_is_never_refused(name: str) -> None:
             alone = run(x[place, : s[place]], z[place, : t[place]], s[place], t[place])
             np.testing.assert_allclose(found[place][: t[place]], alone, atol=1e-12)
             assert not found[place][t[place] :].any()
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64, np.float32])
+@pytest.mark.parametrize("falling", ["false", "true"])
+def test_padding_ranks_last_whatever_the_items_are(kind: type[np.generic], falling: str) -> None:
+    whole = np.issubdtype(kind, np.integer)
+    ends = [np.iinfo(kind).min, np.iinfo(kind).max] if whole else [-np.inf, np.inf]
+    head = f"width s ragged\nwidth r like s\nmodel m(x: {'int' if whole else ''}[s]) -> (a: s[r], b: s[two]) {{\n"
+    text = f"depth two = 2\n{head}    return argsort[s -> r](x, descending = {falling}), topk[s -> two](x)\n}}\n"
+    x, lengths = np.array([[0, *ends, 5], [*ends, 1, 1], [ends[0], ends[0], 7, 7]], kind), np.array([4, 3, 2])
+    model = attnc.loads(text).model("m")
+    for found in (model.numpy(seed=0)(x, lengths), model.torch(seed=0)(torch.tensor(x), torch.tensor(lengths))):
+        for place, length in enumerate(lengths):
+            own = model.numpy(seed=0)(x[place, :length], np.array(length))
+            np.testing.assert_array_equal(np.asarray(found[0])[place][:length], own[0])
+            np.testing.assert_array_equal(np.asarray(found[1])[place], own[1])
+
+
+@pytest.mark.parametrize("weight", ["log(4 - s)", "1 / (4 - s)", "max[k](x[s as k] where k >= s)", "exp(99.0 * s * s)"])
+def test_zero_times_what_is_infinite_is_left_out(weight: str) -> None:
+    """Of weights that are 0 in padding; alone none of their factors is infinite."""
+    head = "width s ragged\nwidth k like s\n" if "k" in weight else "width s ragged\n"
+    model = attnc.loads(f"{head}model m(x: [s]) -> [] {{ return dot[s](raw(softmax[s](x)) * ({weight}), x) }}\n").model(
+        "m"
+    )
+    x, lengths = np.random.default_rng(0).normal(size=(3, 9)), np.array([3, 2, 1])
+    for run in both(model):
+        alone = [run(x[i, :length], np.array(length)) for i, length in enumerate(lengths)]
+        np.testing.assert_allclose(run(x, lengths), alone, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y * log(4 - s)",
+        "y / (4 - s)",
+        "y * sqrt(3.5 - s)",
+        "y * exp(10.0 * s * s)",
+        "y / (w * (3 - s))",
+        "y * broadcast[d](max[k](z[s as k] where k >= s))",
+        "y * broadcast[d](logsumexp[k](z[s as k] where k >= s))",
+        "exp(y - broadcast[s](max[s](y)))",
+        "exp(y - broadcast[s](logsumexp[s](y)))",
+        "y * broadcast[s, d](max[s](z))",
+        "y / broadcast[s](sum[s](y))",
+        "y * broadcast[s](rsqrt(sum[s](y ^ 2)))",
+        "y * broadcast[s, d](log(sum[s](z ^ 2)))",
+        "y * (1 / |s|) + y * log(|s|)",
+        "linear.B[d -> d](l2norm[d](y - y, eps = 0.5) + y * broadcast[s, d](max[s](z)))",
+    ],
+)
+def test_what_is_infinite_of_no_items_spoils_no_gradient(body: str) -> None:
+    """The gradient of a batch, with an example of no items and with padding, is the sum of those of its examples."""
+    head = "width s ragged\nwidth k like s\n" if "k" in body.replace("broadcast", "") else "width s ragged\n"
+    weight = "    param w: [] ~ ones\n" if "w *" in body else ""
+    head += f"depth d = 2\nmodel m(x: [s, d], z: [s]) -> [] {{\n{weight}    y = linear.A[d -> d](x)\n"
+    model = attnc.loads(f"{head}    return sum[s, d]({body}) + 0 * sum[s](z)\n}}\n").model("m")
+    net = model.torch(dtype=torch.float64, seed=0)
+    x, z = 2 + torch.rand(3, 9, 2, dtype=torch.float64), 3 + torch.rand(3, 9, dtype=torch.float64)
+    lengths = torch.tensor([3, 0, 2])
+    found = torch.autograd.grad(net(x, z, lengths).sum(), list(net.parameters()))
+    alone = [torch.zeros_like(weight) for weight in net.parameters()]
+    for i in (0, 2):
+        own = net(x[i, : lengths[i]], z[i, : lengths[i]], lengths[i])
+        for total, grad in zip(alone, torch.autograd.grad(own, list(net.parameters())), strict=True):
+            total += grad
+    for grad, total in zip(found, alone, strict=True):
+        torch.testing.assert_close(grad, total, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,108 @@
+"""What may be infinite, or no number, in padding alone, and so would spoil gradients (`ragged.py`).
+
+Where there is padding the gradient of a result is 0. Times a finite number it stays 0; times an infinite one it is no
+number, and a sum over items, such as the gradient of a weight, spreads that. Inputs read 1 in padding and quotients and
+logarithms are settled where they are made. What is left comes of an example without items, or of a mask that keeps
+none: the maximum of nothing is infinite, the sum of nothing is 0, and what divides by it is infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..axes import Axis
+from ..extents import undefined
+from ..graph import Apply, Role, Scalar, Value
+from ..ops import OPS
+from ..static import Static
+from .ragged_lengths import varies
+
+if TYPE_CHECKING:
+    from .ragged import Body
+
+EXTREMES = ("max", "min", "logsumexp")  # infinite of nothing
+SUMS = ("sum", "mean", "dot", "linear", "l2norm")  # 0 of nothing
+DIVIDES = {"/": 1, "%": 1, "log": 0, "sqrt": 0, "rsqrt": 0, "^": 0}  # infinite of 0 in that operand
+# Pointwise ops whose gradient holds no value: what is infinite goes through, and harms nothing yet.
+STRAIGHT = ("+", "-", "neg", "select", "maximum", "minimum", "clamp", "abs", "relu", "broadcast", "raw")
+
+
+class Infinite:
+    """Of one body, the values to beware of, by ids.
+
+    hollow: 0 in an example without items.
+    odd:    infinite perhaps, but not where the axes along which it varies are in their padding.
+    wild:   infinite perhaps, there too.
+    """
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+        self.hollow: set[int] = set()
+        self.odd: set[int] = set()
+        self.wild: set[int] = set()
+
+    def tamed(self, node: Apply) -> Apply:
+        """The op, of operands that are finite where its result is padding."""
+        if node.out.type.element is not Scalar.REAL or node.op in STRAIGHT or not self._multiplies(node):
+            return node
+        return replace(node, operands=tuple(self._tame(node, place) for place in range(len(node.operands))))
+
+    def _multiplies(self, node: Apply) -> bool:
+        return node.op in ("dot", "linear") or OPS[node.op].group == "pointwise"
+
+    def _tame(self, node: Apply, place: int) -> Value:
+        value = node.operands[place]
+        ragged = self._ragged(node.out)
+        divides = DIVIDES.get(node.op) == place
+        if value.id in self.wild:
+            return self._body.settled_over(value, ragged) if ragged else value
+        if value.id in self.odd or (divides and value.id in self.hollow):
+            return self._body.settled_over(value, ragged) if any(not varies(value, a) for a in ragged) else value
+        return value
+
+    def note(self, node: Apply, acts: Sequence[Axis]) -> None:
+        """What the result of an op is, as it stands in the spec."""
+        out = node.out
+        if out.type.element is not Scalar.REAL:
+            return
+        ragged = self._ragged(out)
+        given = {value.id for value in node.operands}
+        spread = [v for v in node.operands if any(not varies(v, axis) for axis in ragged)]
+        if node.op in EXTREMES and (acts or node.mask is not None):
+            (self.wild if ragged else self.odd).add(out.id)
+        elif node.op in STRAIGHT or not self._multiplies(node):
+            if given & self.wild or any(value.id in self.odd for value in spread):
+                self.wild.add(out.id)
+            elif given & self.odd:
+                self.odd.add(out.id)
+        elif given & (self.wild | self.odd):
+            self.odd.add(out.id)
+        place = DIVIDES.get(node.op)
+        if place is not None and (
+            node.operands[place].role is not Role.CONSTANT or node.operands[place].id in self._body.sizes
+        ):
+            self.odd.add(out.id)
+        if (node.op in SUMS and acts) or (given & self.hollow and node.op not in ("+", "-")):
+            self.hollow.add(out.id)
+
+    def size(self, value: Value, static: Static) -> None:
+        """A number that is made of the lengths of an example."""
+        if undefined(static):
+            self.odd.add(value.id)
+
+    def called(self, args: Iterable[Value], outs: Sequence[Value], bodies: Sequence[Body]) -> None:
+        """What the results of a call, a scan or a repeat are."""
+        given = {arg.id for arg in args}
+        for place, out in enumerate(outs):
+            made = [(body.infinite, body.old.outputs[place].value.id) for body in bodies]
+            if given & (self.wild | self.odd) or any(
+                value in inside.wild or value in inside.odd for inside, value in made
+            ):
+                self.wild.add(out.id)
+            if given & self.hollow or any(value in inside.hollow for inside, value in made):
+                self.hollow.add(out.id)
+
+    def _ragged(self, value: Value) -> list[Axis]:
+        return [axis for axis in value.type.axes if varies(value, axis) and self._body.is_ragged(axis)]
