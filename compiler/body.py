@@ -291,8 +291,12 @@ class Body(Repeats):
             reported = len(self.frame.problems)
             if size is not None and kind is Kind.DEPTH:
                 self.frame.known_depth(name, size, decl.size.span)
-            value = None if size is None else checked_size(self.frame, size, decl.size.span, name)
-            size = None if len(self.frame.problems) > reported else size  # wrong: nothing is known of it
+            theirs = self.frame.module.library
+            place = decl.size.span
+            value = None if size is None else checked_size(self.frame, size, place, name, library=theirs)
+            if len(self.frame.problems) > reported:
+                self.frame.misdeclared.add(name)  # what follows from a wrong size is silent
+                return
             extent = value
             bound = largest(size) if size is not None and value is None and kind is Kind.WIDTH else None
         else:
