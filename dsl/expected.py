@@ -545,6 +545,16 @@ def _where_chooses(place: _Place) -> _Finding | None:
     return None
 
 
+def _where_named(place: _Place) -> _Finding | None:
+    """`f(x, where = m)`."""
+    named = re.match(r"[ \t]*=(?!=)[ \t]*", place.span.source.text[place.span.end :])
+    if place.kind != "_WHERE" or named is None or place.opener != "(":
+        return None
+    one = place.previous == "," and re.search(r"\w[ \t]*(?:\[[^][]*\])?[ \t]*\([^(),]+,[ \t]*\Z", place.before)
+    edit = Span(place.span.source, place.previous_span.start, place.span.end + named.end())
+    return _Finding("a mask stands behind what it masks: `x where m`", fix=((edit, " where "),) if one else ())
+
+
 def _where_twice(place: _Place) -> _Finding | None:
     if place.kind == "_WHERE" and "OR" in place.accepts:
         return _Finding("join the two masks with `and`")
@@ -569,6 +579,8 @@ def _brackets(place: _Place) -> _Finding | None:
     ):
         size = f"{place.previous} {place.found} ..."
         return _Finding(f"brackets hold names of axes: declare `depth name = {size}`, and write `name`")
+    if place.opener == "[" and place.found == "=" and "EQUAL" not in place.accepts:
+        return _Finding("options stand in parentheses, behind the operand: `linear[a -> b](x, bias = false)`")
     if place.opener != "[" or "NAME" not in place.accepts or "INT" in place.accepts:
         return None
     if place.kind in ("INT", "MINUS"):
@@ -662,6 +674,9 @@ def _comma(place: _Place) -> _Finding | None:
 
 
 def _text(place: _Place) -> _Finding | None:
+    if place.found == "[" and "INT" in place.accepts:
+        where = "; axes stand in brackets behind the name of an op: `sum[d](x)`" if place.opener == "(" else ""
+        return _Finding(f"there are no lists{where}")
     if place.kind != "STRING":
         return None
     return _Finding(
@@ -683,6 +698,7 @@ _RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
     _body,
     _signature,
     _where_chooses,
+    _where_named,
     _where_twice,
     _after_pipe,
     _brackets,
