@@ -711,6 +711,9 @@ class Expressions(Scope):
                 self.report("E0318", f"the brackets of `{made.shown}` hold names of axes", item.span, help=usage)
                 return False
         names = [item.name for item in brackets.items]
+        if op.brackets is Brackets.ACTS and all(name.text[0].isdigit() for name in names):
+            form.by_number()
+            return False
         axes, each = self.axes(names), self.axes(brackets.each)
         result = self.axes(brackets.result) if brackets.result is not None else []
         if axes is None or each is None or result is None:

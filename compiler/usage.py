@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..dsl import syntax as s
@@ -60,14 +61,20 @@ def _axis(body: Expressions, value: s.Expr) -> Axis | None:
 
 def without(call: s.Call, dropped: Iterable[s.Argument]) -> Edits:
     """The edits that delete arguments, each with a comma beside it."""
-    written = [each for each in call.arguments if each.span.start > call.callee.span.start]  # not what was piped
+    written = [each.span for each in call.arguments if each.span.start > call.callee.span.start]  # not what was piped
+    gone = [each.span for each in dropped]
+    first = next((index for index, span in enumerate(written) if span not in gone), None)  # the first that stays
+    source = call.span.source
     edits: Edits = []
-    for each in dropped:
-        index = written.index(each)
-        start = written[index - 1].span.end if index else each.span.start
-        follows = not index and len(written) > 1
-        end = written[1].span.start if follows else each.span.end
-        edits.append((Span(each.span.source, start, end), ""))
+    if not gone:
+        return []
+    if first is None:
+        return [(written[0].to(written[-1]), "")]
+    if first:
+        edits.append((Span(source, written[0].start, written[first].start), ""))
+    for before, span in pairwise(written[first:]):
+        if span in gone:
+            edits.append((Span(source, before.end, span.end), ""))
     return edits
 
 
@@ -120,6 +127,16 @@ class Usage:
             brackets.span,
             help=help,
             fix=[*fix, *without(self.call, self.apart)] if fix else [],
+        )
+
+    def by_number(self) -> None:
+        """Axes are counted in brackets, as other libraries count them."""
+        assert self.call.brackets is not None
+        self.body.report(
+            "E0318",
+            "axes have names and no order, but this is a number",
+            self.call.brackets.items[0].span,
+            help=self._one_of(),
         )
 
     def doubled(self) -> None:

@@ -222,9 +222,10 @@ def _words(place: _Place) -> list[str]:
     if "RETURN" in accepts:
         words.append("a statement")
         accepts -= _STATEMENT | {"_NL"}
-    if "INT" in accepts:
+    if "TRUE" in accepts:
         words.append("an expression")
         accepts -= _EXPRESSION
+    accepts -= {"INT", "FLOAT"}  # of which alone no brackets are made
     if place.after_expression:
         words.append("an operator")
         accepts -= _OPERATORS | _SUFFIXES
@@ -437,7 +438,7 @@ def _unbound(value: str, span: Span) -> _Finding:
 
 def _reserved(place: _Place) -> _Finding | None:
     word, span = "", None
-    if place.found in RESERVED and "NAME" in place.accepts and "INT" not in place.accepts:
+    if place.found in RESERVED and "NAME" in place.accepts and "TRUE" not in place.accepts:
         word, span = place.found, place.span
     elif place.previous in RESERVED and place.found in ("=", ":") and place.line.strip() == place.previous:
         word, span = place.previous, place.previous_span
@@ -575,13 +576,14 @@ def _brackets(place: _Place) -> _Finding | None:
         place.opener == "["
         and place.kind in _ARITHMETIC
         and not place.after_expression
-        and place.previous.isidentifier()
+        and re.fullmatch(r"\w[\w.]*", place.previous)
     ):
         size = f"{place.previous} {place.found} ..."
-        return _Finding(f"brackets hold names of axes: declare `depth name = {size}`, and write `name`")
+        by_name = f"; a block takes a number by its name, `n = {size}`" if "ARROW" in place.accepts else ""
+        return _Finding(f"brackets hold names of axes: declare `depth name = {size}`, and write `name`{by_name}")
     if place.opener == "[" and place.found == "=" and "EQUAL" not in place.accepts:
         return _Finding("options stand in parentheses, behind the operand: `linear[a -> b](x, bias = false)`")
-    if place.opener != "[" or "NAME" not in place.accepts or "INT" in place.accepts:
+    if place.opener != "[" or "NAME" not in place.accepts or "TRUE" in place.accepts:
         return None
     if place.kind in ("INT", "MINUS"):
         return _Finding(
@@ -637,11 +639,11 @@ def _dotted(place: _Place) -> _Finding | None:
 
 
 def _ternary(place: _Place) -> _Finding | None:
-    if place.found == "if" and (place.after_expression or "INT" in place.accepts):
+    if place.found == "if" and (place.after_expression or "TRUE" in place.accepts):
         return _Finding("choose between values with `select(condition, yes, no)`")
-    if place.found == "~" and "INT" in place.accepts:
+    if place.found == "~" and "TRUE" in place.accepts:
         return _Finding("write `not`", fix=((place.span, "not "),))
-    if place.found == "not" and "INT" in place.accepts:
+    if place.found == "not" and "TRUE" in place.accepts:
         return _Finding("put it in brackets: `(not ...)`")
     return None
 
@@ -660,7 +662,7 @@ def _comma(place: _Place) -> _Finding | None:
     begins = ({"NAME"} if place.opener == "[" else _EXPRESSION | {"LSQB"}) - {"MINUS"}
     if place.opener == "(" and place.accepts & {"COMMA", "PLUS"} == {"PLUS"} and place.kind in begins:
         return _Finding("join the two with an operator")
-    if "COMMA" not in place.accepts or place.kind not in begins:
+    if "COMMA" not in place.accepts or place.kind not in begins or place.found == "as":
         return None
     if place.opener in ("(", "[") and (place.newline or not place.after_expression):
         at = place.previous_span.end
@@ -674,7 +676,7 @@ def _comma(place: _Place) -> _Finding | None:
 
 
 def _text(place: _Place) -> _Finding | None:
-    if place.found == "[" and "INT" in place.accepts:
+    if place.found == "[" and "TRUE" in place.accepts:
         where = "; axes stand in brackets behind the name of an op: `sum[d](x)`" if place.opener == "(" else ""
         return _Finding(f"there are no lists{where}")
     if place.kind != "STRING":
