@@ -554,7 +554,8 @@ class Expressions(Scope):
         name = argument.name.text if argument.name is not None else None
         called = name in MASK_WORDS and name not in arguments(op)
         mask = self.expr(argument.value) if called and op.masked else extra
-        help, fix, near = f"write `{op.usage}`", [], None
+        help, near = f"write `{op.usage}`", None
+        fix: list[tuple[Span, str]] = []
         if op.masked and (called or (mask is not None and mask.is_bool)):
             help, fix = self._as_where(call, argument, mask)
         elif name is not None:

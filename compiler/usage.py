@@ -171,7 +171,8 @@ class Usage:
         op, operands, brackets = self.op, self.made.operands, self.call.brackets
         if not operands:  # which is wrong itself
             return f"write `{op.usage}`", []
-        eats, makes = [], []
+        eats: list[Axis] = []
+        makes: list[Axis] = []
         for axis in axes:
             (eats if axis not in eats and any(_eaten(op, wire, axis) for wire in operands) else makes).append(axis)
         if eats and makes and (op.name != "window" or len(makes) > 1):
