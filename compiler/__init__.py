@@ -8,7 +8,7 @@ The map of the folder, in the order in which data flows:
 `blocks`              each block checked on its own (D8): its parameters, its formals, what it promises
 `body`, `repeats`     statements, by way of `expressions`, in the `scope` of names; one `frame` for each elaboration
 `opcall`, `ops`       one use of an op, and the table: one row for each, with its type rule (D3, D5, D6, D7)
-`lost`                where an axis that an op lacks went, for the help of its error
+`lost`, `usage`       where an axis that an op lacks went, how its call is to be written: for the help of its error
 `blockcall`           a block called: `binding` sorts what it is given, `callframe` its parameters, `arguments` those;
                       `callbody` finds or makes a body for each kind of call; `scancall`
 `builder`, `graph`    the typed graph under construction, and as it is: all that backends and diagrams read

@@ -11,6 +11,7 @@ from .axes import Axis, Kind
 from .modules import BlockDef
 from .names import listed, nearest
 from .static import Const, Static, axes_in
+from .usage import without
 from .wires import Wire, show
 from .written_sizes import checked_size, size_static
 
@@ -97,6 +98,7 @@ class Binding:
             )
             return None
         position = 0
+        numbered = False  # whether a number without its name was told: all of them are mended together
         for item in items:
             if item.rename is not None:
                 body.report("E0318", "brackets of a call name axes, they do not rename", item.span, help=self._usage())
@@ -129,6 +131,11 @@ class Binding:
                     return None
                 name, value = order[position], s.Name(item.name.text, item.name.span)
                 position += 1
+                if item.name.text[0].isdigit() and generics[name].kind != "width":
+                    if not numbered:
+                        self._refuse_number(name, item, items, order)
+                    good, numbered = False, True
+                    continue
             if name in bound:
                 body.report("E0401", f"parameter `{name}` is given twice", item.span, help=self._usage())
                 good = False
@@ -143,8 +150,9 @@ class Binding:
         stray = {argument.name.text for argument in call.arguments if argument.name is not None}
         lacking = [name for name in missing if name not in stray]  # of the others `_bind_arguments` tells
         if lacking and good:
-            misplaced = self._parenthesised(lacking)
-            help, fix = (misplaced, []) if misplaced else self._completed(bound, lacking)
+            help, fix = self._parenthesised(bound, lacking)
+            if not help:
+                help, fix = self._completed(bound, lacking)
             body.report(
                 "E0401",
                 f"`{self.called}` needs {listed(lacking)} in brackets",
@@ -155,18 +163,54 @@ class Binding:
             )
         return bound if good and not missing else None
 
-    def _parenthesised(self, missing: list[str]) -> str:
-        """The help if what is missing in brackets stands, as it seems, in the parentheses behind the arguments."""
-        values = [argument.value.span.text for argument in self.call.arguments if argument.name is None]
-        extra = len(values) - len(self.block.decl.formals)
-        self.misplaced = extra > 0
-        if self.call.brackets is not None or extra != len(missing):
-            return ""
-        callee = Span(
-            self.call.span.source, self.call.callee.span.start, (self.call.label or self.call.callee).span.end
+    def _refuse_number(
+        self, name: str, item: s.BracketItem, items: tuple[s.BracketItem, ...], order: list[str]
+    ) -> None:
+        """Report a number in the place of an axis. What follows it needs its name too, as names take no place."""
+        rest = [each for each in items[items.index(item) :] if each.value is None]
+        names = order[order.index(name) :]
+        edits = [(each.span, f"{own} = {each.span.text}") for own, each in zip(names, rest, strict=False)]
+        self.body.report(
+            "E0401",
+            f"`{name}` of `{self.called}` is given a number, which goes in by name",
+            item.span,
+            related=[(self.block.decl.head, "declared here")],
+            help=f"write `{', '.join(text for _, text in edits)}`",
+            fix=edits if len(rest) <= len(names) else [],
         )
-        written = f"{callee.text}[{', '.join(values[-extra:])}]({', '.join(values[:-extra])})"
-        return f"what is known at build time stands in brackets: `{written}`"
+
+    def _parenthesised(self, bound: dict[str, Axis | Static], missing: list[str]) -> tuple[str, list[tuple[Span, str]]]:
+        """The help, and the edits, if what is missing in brackets stands, as it seems, in the parentheses behind the
+        arguments.
+        """
+        call, generics = self.call, self.block.generics
+        given = [argument for argument in call.arguments if argument.name is None]
+        extra = len(given) - len(self.block.decl.formals)
+        self.misplaced = extra > 0
+        if extra != len(missing):
+            return "", []
+        stay, moved = given[:-extra], given[-extra:]
+        if any(argument.span.start < call.callee.span.start for argument in moved):  # what was piped
+            return "", []
+        parts, fits = [], True
+        by_name = list(generics)[: len(bound) + extra] != [*bound, *missing]
+        for name, argument in zip(missing, moved, strict=True):
+            value, text = argument.value, argument.span.text
+            axis = self.body.frame.axis(text) if isinstance(value, s.Name) else None
+            if generics[name].kind == "const":
+                fits, by_name = fits and axis is None, True  # and so what follows it: names take no place
+            else:
+                fits = fits and axis is not None and axis.kind.value == generics[name].kind
+            parts.append(f"{name} = {text}" if by_name else text)
+        if not fits:
+            return "", []
+        source, brackets = call.span.source, call.brackets
+        place = brackets.span.end - 1 if brackets else (call.label or call.callee).span.end
+        callee = Span(source, call.callee.span.start, place).text
+        added = f", {', '.join(parts)}" if brackets and brackets.items else f"[{', '.join(parts)}"
+        written = f"{callee}{added}]({', '.join(argument.span.text for argument in stay)})"
+        fix = [(Span(source, place, place), added if brackets else f"{added}]"), *without(call, moved)]
+        return f"what is known at build time stands in brackets: `{written}`", fix
 
     def _completed(self, bound: dict[str, Axis | Static], missing: list[str]) -> tuple[str, list[tuple[Span, str]]]:
         """The help with the axes that the arguments have, where these leave no choice, and the edit that adds them."""
@@ -276,7 +320,7 @@ class Binding:
                 )
                 return None
             return axis
-        if isinstance(value, s.Name) and body.frame.const(value.text) is None:
+        if isinstance(value, s.Name) and body.frame.const(value.text) is None and not value.text[0].isdigit():
             body.axis(s.Ident(value.text, value.span))
             return None
         if kind == "width":

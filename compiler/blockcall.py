@@ -68,7 +68,7 @@ class BlockCall(CallBody):
             )
         instance = self._instance(frame, inputs)
         if broken:
-            self._relay(instance, only=_TOLD_BY_CALLS)
+            self._relay(instance, only=None if self._of_the_library() else _TOLD_BY_CALLS)
             return self._promised(instance.frame)
         checker.decisions.extend(instance.decisions)
         checker.undecided = checker.undecided or instance.undecided
@@ -80,6 +80,12 @@ class BlockCall(CallBody):
         if not self._apart(instance, frame) or not self._one_set_made(instance.graph):
             return None
         return self._emit(instance, frame, arguments, name)
+
+    def _of_the_library(self) -> bool:
+        """Whether the block is not to be changed by who calls it: what is wrong in it comes of sizes that the file of
+        the call has chosen for it.
+        """
+        return self.block.module.library and not self.body.frame.module.library
 
     def _arranged(
         self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[Wire, Span]]

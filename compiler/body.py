@@ -12,6 +12,7 @@ from .axes import Axis, Kind
 from .builder import Builder
 from .frame import Formula, Frame, judge_number
 from .graph import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
+from .idioms import compared
 from .lost import lost
 from .names import listed, nearest
 from .one_set import check_one_set
@@ -202,11 +203,21 @@ class Body(Repeats):
                 span,
                 f"this is {show(wire)}",
                 related=[(wanted_span, f"{show_type(wanted)} wanted here")],
-                help=self._difference(wire, wanted),
+                help=self._difference(wire, wanted, span),
+                fix=self._as_index(wire, wanted, span),
             )
         return same
 
-    def _difference(self, wire: Wire, wanted: Type) -> str:
+    def _as_index(self, wire: Wire, wanted: Type, span: Span) -> list[tuple[Span, str]]:
+        """The edit that makes an index of an int, where that is all that its type lacks."""
+        if wire.element is not Scalar.INT or not isinstance(wanted.element, IndexInto):
+            return []
+        free = {*self.frame.lifted, *wire.type.thin}
+        if set(wanted.axes) - free != set(wire.type.axes) - free:
+            return []
+        return [(span, f"index[{wanted.element.axis.name}]({span.text})")]
+
+    def _difference(self, wire: Wire, wanted: Type, span: Span) -> str:
         """In words: what is missing, what is too much."""
         missing = [axis for axis in wanted.axes if axis not in wire.type.axes]
         extra = [axis for axis in wire.axes if axis not in wanted.axes and axis not in self.frame.lifted]
@@ -227,7 +238,7 @@ class Body(Repeats):
         if extra:
             parts.append(f"{listed(axis.name for axis in extra)} {'is' if len(extra) == 1 else 'are'} too much")
         if not parts:
-            return "the kinds of elements differ"
+            return _of_another_kind(wire, wanted, span.text)
         return "; ".join(parts)
 
     def share(self, statement: s.Share) -> None:
@@ -291,8 +302,12 @@ class Body(Repeats):
             reported = len(self.frame.problems)
             if size is not None and kind is Kind.DEPTH:
                 self.frame.known_depth(name, size, decl.size.span)
-            value = None if size is None else checked_size(self.frame, size, decl.size.span, name)
-            size = None if len(self.frame.problems) > reported else size  # wrong: nothing is known of it
+            theirs = self.frame.module.library
+            place = decl.size.span
+            value = None if size is None else checked_size(self.frame, size, place, name, library=theirs)
+            if len(self.frame.problems) > reported:
+                self.frame.misdeclared.add(name)  # what follows from a wrong size is silent
+                return
             extent = value
             bound = largest(size) if size is not None and value is None and kind is Kind.WIDTH else None
         else:
@@ -462,3 +477,20 @@ class Body(Repeats):
                 self.env[name] = None
             elif name not in self.env:
                 self.untaken[name] = trial.assigned[name]
+
+
+def _of_another_kind(wire: Wire, wanted: Type, text: str) -> str:
+    """How a value becomes one of other elements."""
+    match wire.element, wanted.element:
+        case Scalar.INT, IndexInto(axis):
+            return f"`index[{axis.name}](...)` makes an index of an int, and looks that it is one"
+        case IndexInto(), Scalar.INT:
+            return f"`int({text})` is the plain number"
+        case Scalar.BOOL, Scalar.REAL | Scalar.INT:
+            return f"of a truth value `select({text}, 1, 0)` makes a number"
+        case _, Scalar.BOOL:
+            return compared(text)
+        case Scalar.REAL, Scalar.INT | IndexInto():
+            return "the kinds of elements differ: `floor(x)` and `ceil(x)` are whole numbers"
+        case _:
+            return "the kinds of elements differ"

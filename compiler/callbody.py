@@ -126,7 +126,9 @@ class CallBody(Arguments):
 
         only: of a block with mistakes of its own, the codes of those that do not come of them.
         """
-        known = {(d.code, place(d.span)) for d, _ in self.checker.alone[self.block].problems}
+        known = set()
+        if self.body.frame.module.library or not self.block.module.library:
+            known = {(d.code, place(d.span)) for d, _ in self.checker.alone[self.block].problems}
         known |= {(d.code, place(d.span)) for d in self.checker.session.diagnostics}
         for problem, deep in instance.problems:
             if (problem.code, place(problem.span)) in known or (problem.severity is Severity.WARNING and not deep):

@@ -25,7 +25,8 @@ from .opcall import OpCall
 from .ops import OPS, Brackets, Op
 from .scope import Scope
 from .static import ConstOf, Literal, SizeOf, Static, hangs, known
-from .wires import Range, Wire, show, show_axes, static_element
+from .usage import AXIS_WORDS, MASK_WORDS, Usage, arguments, axes_apart, without
+from .wires import Range, Wire, show, static_element
 from .written_sizes import checked_number, has_no_value
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
@@ -377,7 +378,8 @@ class Expressions(Scope):
             return self.checker.call_block(self, self.frame.module.blocks[name], call)
         if name == "raw":
             return self.raw(call)
-        if name in ("max", "min") and call.brackets is None and len(call.arguments) != 1:
+        along = any(each.name is not None and each.name.text in AXIS_WORDS for each in call.arguments)
+        if name in ("max", "min") and call.brackets is None and len(call.arguments) != 1 and not along:
             return self.op_call(call, OPS["maximum" if name == "max" else "minimum"], binding)
         if name in OPS and name not in _HIDDEN:
             return self.op_call(call, OPS[name], binding)
@@ -442,10 +444,14 @@ class Expressions(Scope):
         shown = call.callee.text
         bracket_span = call.brackets.span if call.brackets else call.callee.span
         made = OpCall(self, op, shown, call.span, bracket_span, [], [])
-        good = self._operands(call, op, made)
-        good = self._brackets(call, op, made) and good
+        plain, apart = axes_apart(self, call, op)
+        good = self._operands(plain, op, made)
+        nameless = op.learned and call.label is None and binding in (None, "_")
+        label = self.frame.block.labels[call.callee.span] if nameless else ""
+        good = self._brackets(call, op, made, Usage(self, call, made, apart, label)) and good
         if not good:
-            if op.name in ("linear", "embed"):
+            formed = call.brackets is not None and call.brackets.result is not None  # else it was told with the label
+            if op.name in ("linear", "embed") and formed:
                 self._learned_name(call, op, made, binding)
             return None
         if call.label is not None and not op.learned:
@@ -504,8 +510,8 @@ class Expressions(Scope):
                 if op.variadic and seen >= len(positions):
                     name = None
                 seen += 1
-            elif name not in _arguments(op):
-                self._no_such_argument(argument, op, made)
+            elif name not in arguments(op):
+                self._no_such_argument(call, argument, op, made)
                 good = False
                 continue
             if name in given:
@@ -534,32 +540,57 @@ class Expressions(Scope):
             elif op.variadic:
                 extra.append((wire, argument.value.span))
             else:
-                self._no_such_argument(argument, op, made)
+                self._no_such_argument(call, argument, op, made, wire)
                 good = False
         good = self._complete(call, op, made, given, good)
         made.operands = [slots[name][0] for name in positions if name in slots] + [wire for wire, _ in extra]
         made.spans = [slots[name][1] for name in positions if name in slots] + [span for _, span in extra]
         return good
 
-    def _no_such_argument(self, argument: s.Argument, op: Op, made: OpCall) -> None:
-        if argument.name is None:
-            self.report(
-                "E0319",
-                f"`{made.shown}` takes {len(op.operands)} operand{'s' if len(op.operands) > 1 else ''}",
-                argument.span,
-                "one too many",
-                help=f"write `{op.usage}`",
-            )
-            return
-        name = argument.name.text
-        near = nearest(name, _arguments(op))
+    def _no_such_argument(
+        self, call: s.Call, argument: s.Argument, op: Op, made: OpCall, extra: Wire | None = None
+    ) -> None:
+        """extra: the value of an argument without a name, which is one too many."""
+        name = argument.name.text if argument.name is not None else None
+        called = name in MASK_WORDS and name not in arguments(op)
+        mask = self.expr(argument.value) if called and op.masked else extra
+        help, near = f"write `{op.usage}`", None
+        fix: list[tuple[Span, str]] = []
+        if op.masked and (called or (mask is not None and mask.is_bool)):
+            help, fix = self._as_where(call, argument, mask)
+        elif name is not None:
+            near = nearest(name, arguments(op))
+            help = f"did you mean `{near}`?" if near else f"it has {listed(arguments(op))}"
+            if called:
+                help = f"choose with `select({argument.value.span.text}, x, 0)`"
+            elif name in ("keepdim", "keepdims"):
+                help = "leave it out: axes align by their names; over a width `broadcast[seq](x)` spreads a value"
+        if near and argument.name is not None:
+            fix = [(argument.name.span, near)]
+        takes = f"takes {len(op.operands)} operand{'s' if len(op.operands) > 1 else ''}"
         self.report(
             "E0319",
-            f"`{made.shown}` has no argument `{name}`",
+            f"`{made.shown}` {takes if name is None else f'has no argument `{name}`'}",
             argument.span,
-            help=f"did you mean `{near}`?" if near else f"it has {listed(_arguments(op))}",
-            fix=[(argument.name.span, near)] if near else [],
+            "one too many" if name is None else "",
+            help=help,
+            fix=fix,
         )
+
+    def _as_where(self, call: s.Call, argument: s.Argument, mask: Wire | None) -> tuple[str, list[tuple[Span, str]]]:
+        """A mask among the arguments, as it is written: behind what it masks."""
+        first = call.arguments[0]
+        text = argument.value.span.text
+        if first is argument or isinstance(first.value, s.Where):
+            return f"a mask stands behind what it masks: `x where {'m' if first is argument else 'm and n'}`", []
+        if mask is not None and not mask.is_bool:
+            return f"a mask stands behind what it masks, `x where m`; {kept(argument.value)}", []
+        brackets = call.brackets.span.text if call.brackets is not None else ""
+        help = f"a mask stands behind what it masks: `{call.callee.text}{brackets}({first.span.text} where {text})`"
+        end = first.span.end
+        piped = first.span.start < call.callee.span.start
+        fix = [(Span(call.span.source, end, end), f" where {text}"), *without(call, [argument])]
+        return help, fix if mask is not None and not piped else []
 
     def _complete(self, call: s.Call, op: Op, made: OpCall, given: set[str], good: bool) -> bool:
         """Fill in the defaults of options. What must be given and is not is said if all else was `good`."""
@@ -656,14 +687,14 @@ class Expressions(Scope):
         made.options[option.name] = wire.static
         return True
 
-    def _brackets(self, call: s.Call, op: Op, made: OpCall) -> bool:
+    def _brackets(self, call: s.Call, op: Op, made: OpCall, form: Usage) -> bool:
         """Resolve what stands in brackets, and check its form."""
         brackets = call.brackets
         usage = f"write `{op.usage}`"
         if brackets is None:
             if op.brackets is Brackets.NONE:
                 return True
-            self._no_brackets(call, op, made)
+            form.no_brackets()
             return False
         if op.brackets is Brackets.NONE:
             self.report(
@@ -676,23 +707,26 @@ class Expressions(Scope):
             return False
         for item in brackets.items:
             if item.rename is not None or item.value is not None:
+                if item.value is not None and item.name.text in arguments(op):
+                    usage = f"`{item.span.text}` stands in parentheses, behind the operand"
                 self.report("E0318", f"the brackets of `{made.shown}` hold names of axes", item.span, help=usage)
                 return False
         names = [item.name for item in brackets.items]
+        if op.brackets is Brackets.ACTS and all(name.text[0].isdigit() for name in names):
+            form.by_number()
+            return False
         axes, each = self.axes(names), self.axes(brackets.each)
         result = self.axes(brackets.result) if brackets.result is not None else []
         if axes is None or each is None or result is None:
             return False
         if (op.brackets is Brackets.MAP) != (brackets.result is not None):
             if op.brackets is Brackets.MAP:
-                self.report(
-                    "E0318",
-                    f"`{made.shown}` needs an arrow: the axes it eats, then those it makes",
-                    brackets.span,
-                    help=usage,
-                )
+                form.no_arrow(axes)
             else:
                 self.report("E0318", f"`{made.shown}` makes no axes: no arrow here", brackets.span, help=usage)
+            return False
+        if form.apart:
+            form.doubled()
             return False
         if brackets.each and op.name != "linear":
             self.report("E0318", f"`{made.shown}` takes no colon", brackets.each[0].span, help=usage)
@@ -715,40 +749,6 @@ class Expressions(Scope):
                     )
                     return False
         return True
-
-    def _no_brackets(self, call: s.Call, op: Op, made: OpCall) -> None:
-        """D3: no op has an implicit axis; show how to write it for what stands here."""
-        x = made.operands[0] if made.operands else None
-        has = [axis for axis in x.axes if axis not in self.frame.lifted] if x is not None else []
-        help = f"write `{op.usage}`"
-        if op.brackets is Brackets.ACTS and has:
-            others = made.operands[1:]
-            looked_up = {wire.element.axis.family for wire in others if isinstance(wire.element, IndexInto)}
-            meant = [axis for axis in has if axis.family in looked_up]  # what the targets of a loss index
-            if not meant:
-                meant = self._joined(made.operands) if op.variadic and others else has
-            known = _arguments(op)
-            texts = [each.span.text for each in call.arguments if each.name is None or each.name.text in known]
-            help = f"{' and '.join(show_axes(wire.axes) for wire in made.operands)} stand{'' if others else 's'} here: "
-            if meant:
-                help += "write " + " or ".join(f"`{made.shown}[{a.name}]({', '.join(texts)})`" for a in meant[:3])
-            else:
-                factors = " * ".join(f"({text})" if " " in text else text for text in texts)
-                help += f"they share no axis to sum over; without a sum it is `{factors}`"
-        if op.name in ("max", "min"):
-            help += f"; `{made.shown}(x, y)` is of two values, item by item"
-        self.report(
-            "E0318",
-            f"`{made.shown}` does not say which axes it acts on",
-            call.callee.span,
-            "no axes in brackets",
-            help=help,
-        )
-
-    def _joined(self, wires: list[Wire]) -> list[Axis]:
-        """The axes that two values or more have."""
-        axes = dict.fromkeys(axis for wire in wires for axis in wire.axes if axis not in self.frame.lifted)
-        return [axis for axis in axes if sum(wire.has(axis) for wire in wires) > 1]
 
     def normalised_at(self, wire: Wire) -> Span | None:
         """Where the axes stand in the brackets of the softmax that gave a wire its mark."""
@@ -841,11 +841,6 @@ class Expressions(Scope):
             fix=[(span, f"{name.strip('_')}_")] if span.source.text[: span.start].endswith(".") else [],
         )
         return False
-
-
-def _arguments(op: Op) -> list[str]:
-    """The names of all that an op may be given."""
-    return [*(option.name for option in op.options), *op.operands, *(["init"] if op.learned else [])]
 
 
 def _without(wire: Wire, axes: Iterable[Axis]) -> Wire:

@@ -164,11 +164,12 @@ class Loader:
         return None
 
 
-_DECLARES = frozenset(("use", "width", "depth", "const", "block", "model", "op"))
+_DECLARES = frozenset(("use", "width", "depth", "const", "block", "model", "op", "share"))
 
 
 def _names_in_text(text: str) -> set[str]:
     """What a file that does not parse may have meant to declare: nothing is to be said of these names."""
     lines = re.finditer(r"^[ \t]*(\w+)(.*)", text, re.MULTILINE)
     heads = [line[2] for line in lines if line[1] in _DECLARES or begins_item(text, line.start(1))]
-    return {name for head in heads for name in re.findall(r"[A-Za-z_]\w*", head.split("(")[0])}
+    outside = re.findall(r"^(\w+)[ \t]*[=:,]", text, re.MULTILINE)  # statements where only declarations stand
+    return {*outside, *(name for head in heads for name in re.findall(r"[A-Za-z_]\w*", head.split("(")[0]))}

@@ -150,8 +150,11 @@ class _Build:
         )
         for block in blocks:
             checker.check_alone(block)
-        for alone in list(checker.alone.values()):
-            for problem, _ in alone.problems:
+        alone = sorted(checker.alone.values(), key=lambda each: each.frame.module.library)
+        for each in alone:
+            if each.frame.module.library and session.errors:
+                break
+            for problem, _ in each.problems:
                 session.add(problem)
         if self.facts is not None:
             self.facts.module = module

@@ -17,7 +17,7 @@ from .axes import Axis
 from .builder import Builder
 from .expressions import Expressions
 from .frame import Formula
-from .graph import Apply, Call, Graph, Output, Parameter, Repeat, Scalar, Scan, Type, children
+from .graph import Apply, Call, Graph, IndexInto, Output, Parameter, Repeat, Scalar, Scan, Type, children
 from .one_set import check_one_set, own
 from .static import Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known, turns
 from .wires import Wire, fits, show
@@ -248,7 +248,8 @@ class Repeats(Expressions):
                         (statement.head, "each pass takes what the last one gave"),
                         (before.span, f"`{text}` is {show(before)} here"),
                     ],
-                    help=_before(text, before, after),
+                    notes=self._begun(text, before, after),
+                    help=self._before(text, before, after),
                 )
                 good = False
         result.starts = starts
@@ -258,6 +259,36 @@ class Repeats(Expressions):
             for start, end in zip(starts, result.ends, strict=True)
         ]
         return result if good else None
+
+    def _before(self, text: str, before: Wire, after: Wire) -> str:
+        """How to make what a pass takes and what it gives one type."""
+        more = [axis for axis in after.type.axes if axis not in before.type.axes]
+        names = ", ".join(axis.name for axis in more)
+        if not set(before.type.axes) < set(after.type.axes):
+            return "give the result the type that it had, or bind it to a new name"
+        if set(more) & set(self.frame.lifted) and not self._is_given(text):
+            return f"the block cannot name `{names}`, over which it is lifted: begin with a value that has it already"
+        return f"give it all its axes before the repeat: `{text} = broadcast[{names}]({text})`"
+
+    def _is_given(self, text: str) -> bool:
+        """Whether a variable begins as an argument, so that who calls may give it any axes."""
+        return any(formal.name.text == text for formal in self.frame.block.decl.formals)
+
+    def _begun(self, text: str, before: Wire, after: Wire) -> list[str]:
+        """How what is carried gets an axis that is lifted: from an argument that brings it."""
+        if not set(before.type.axes) < set(after.type.axes) or self._is_given(text):
+            return []
+        lifted = {axis for axis in after.type.axes if axis not in before.type.axes} & set(self.frame.lifted)
+        for formal in self.frame.block.decl.formals:
+            name = formal.name.text
+            wire = self.env.get(name)
+            if wire is None or not lifted or not lifted <= set(wire.axes) or wire.is_bool:
+                continue
+            number = f"int({name})" if isinstance(wire.element, IndexInto) else name
+            spare = [axis.name for axis in wire.axes if axis not in after.type.axes]
+            number = f"sum[{', '.join(spare)}]({number})" if spare else number
+            return [f"in `{self.frame.block.name}`, `{text} = {text} + 0 * {number}` before the repeat does it"]
+        return []
 
     def _one_pass(
         self,
@@ -375,7 +406,8 @@ class Repeats(Expressions):
                             "E0314",
                             f"`{text}` goes into pass {value} as {show(before)} but comes out as {show(after)}",
                             after.span,
-                            help=_before(text, before, after),
+                            notes=self._begun(text, before, after),
+                            help=self._before(text, before, after),
                         )
                         good = False
             self._check_formulas(one, index, [value], told)
@@ -468,14 +500,6 @@ def _weighs(
 def _alike(passes: int) -> tuple[int, ...]:
     """The one body of so many passes, again and again: one tuple for all repeats."""
     return (0,) * passes
-
-
-def _before(text: str, before: Wire, after: Wire) -> str:
-    """How to make what a pass takes and what it gives one type."""
-    more = [axis.name for axis in after.type.axes if axis not in before.type.axes]
-    if set(before.type.axes) < set(after.type.axes):
-        return f"give it all its axes before the repeat: `{text} = broadcast[{', '.join(more)}]({text})`"
-    return "give the result the type that it had, or bind it to a new name"
 
 
 def _like(end: Wire, start: Wire) -> Wire:

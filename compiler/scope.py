@@ -141,6 +141,14 @@ class Scope:
             return axis
         if self.frame.is_missing(name.text):
             return None
+        if name.text[0].isdigit():
+            self.report(
+                "E0318",
+                "brackets hold names of axes, but this is a number",
+                name.span,
+                help=f"declare an axis of that size, `depth name = {name.text}`, and write `name`",
+            )
+            return None
         near = nearest(name.text, self.frame.axis_names())
         message = f"no axis is named `{name.text}`"
         help = f"declare it: `width {name.text}` or `depth {name.text} = 64`"

@@ -153,11 +153,18 @@ def _worked_out(formula: Static) -> Number | _NoValue | None:
 
 
 def checked_size(
-    session: Reporter, formula: Static, span: Span, name: str, *, formula_span: Span | None = None
+    session: Reporter,
+    formula: Static,
+    span: Span,
+    name: str,
+    *,
+    formula_span: Span | None = None,
+    library: bool = False,
 ) -> int | None:
     """The value of a size where it is known: a whole number of 1 or more, divisions exact; else reported and None.
 
-    `span` is the place to point at, `formula_span` where the formula stands, if that is elsewhere.
+    `span` is the place to point at, `formula_span` where the formula stands, if that is elsewhere; `library`: it is
+    not the reader's to change.
     """
     formula_span = formula_span or span
     related = [(formula_span, f"`{name}` is declared here")] if formula_span != span else []
@@ -170,7 +177,11 @@ def checked_size(
             f"{left.dividend} does not divide by {left.divisor}",
             related=related,
             help="choose sizes that divide"
-            + ("" if related else f", or say which way to round: `ceil({span.text})` or `floor({span.text})`"),
+            + (
+                ""
+                if related or library
+                else f", or say which way to round: `ceil({span.text})` or `floor({span.text})`"
+            ),
         )
         return None
     value = checked_number(session, formula, span)

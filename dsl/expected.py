@@ -47,6 +47,7 @@ _SIZE, _ORDER = "`|seq|` is the size of the axis `seq`", "axes have names and no
 _ATTRIBUTES = {**dict.fromkeys(("shape", "size", "ndim"), _SIZE), **dict.fromkeys(("T", "mT", "H"), _ORDER)}
 _DOUBLES = frozenset(("->", "|>", "==", "<="))  # of which the parser may take the half, or no part
 _BEGINNING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+[A-Za-z_]")
+_AFTER_A_WORD = re.compile(rf"[ \t]+({'|'.join(ITEM_WORDS)}|repeat)(\.\w+)?[ \t]+(?=[A-Za-z_0-9])")
 _FIRST_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LAST = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|(?<![A-Za-z0-9_])[0-9][0-9A-Za-z_.]*|->|\|>|[<>=!]=|\S)\Z")
 
@@ -54,7 +55,10 @@ _LAST = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|(?<![A-Za-z0-9_])[0-9][0-9A-Za-z_
 def begins_item(text: str, at: int) -> bool:
     """Whether a line begins a top-level item, or was meant to."""
     found = _BEGINNING.match(text, at)
-    return found is not None and bool(_meant(found[1], ITEM_WORDS, ITEM_ALIASES))
+    if found is None:
+        return False
+    before = _AFTER_A_WORD.match(text, found.end(1)) if found[1] not in RESERVED else None
+    return bool(_meant(found[1], ITEM_WORDS, ITEM_ALIASES)) or (before is not None and before[1] in ITEM_WORDS)
 
 
 def stand_in(text: str, heads: bool, first: bool) -> str | None:
@@ -67,7 +71,8 @@ def stand_in(text: str, heads: bool, first: bool) -> str | None:
         if word in ("else", "elif", "elseif"):
             return "else if 0" if word == "else" and re.search(r"\bif\b", text) else "else"
         return "if 0"
-    meant = _meant(word, ITEM_WORDS, ITEM_ALIASES)
+    after = _AFTER_A_WORD.match(text, len(word))
+    meant = after[1] if after is not None else _meant(word, ITEM_WORDS, ITEM_ALIASES)
     if meant in ("block", "model"):
         return "block _()"
     return "config _" if meant == "config" else None
@@ -217,9 +222,10 @@ def _words(place: _Place) -> list[str]:
     if "RETURN" in accepts:
         words.append("a statement")
         accepts -= _STATEMENT | {"_NL"}
-    if "INT" in accepts:
+    if "TRUE" in accepts:
         words.append("an expression")
         accepts -= _EXPRESSION
+    accepts -= {"INT", "FLOAT"}  # of which alone no brackets are made
     if place.after_expression:
         words.append("an operator")
         accepts -= _OPERATORS | _SUFFIXES
@@ -302,6 +308,9 @@ def _item_begins(place: _Place) -> _Finding | None:
         )
     if place.kind != "NAME":
         return None
+    moved = _moved(word, place.span)
+    if moved is not None:
+        return moved
     meant = _meant(word, ITEM_WORDS, ITEM_ALIASES)
     known = _listed([f"`{each}`" for each in ITEM_WORDS if each != "param"])
     whole, fix = _whole_line(place, meant)
@@ -314,6 +323,32 @@ def _item_begins(place: _Place) -> _Finding | None:
         help=f"write `{whole or meant}`" if meant else f"a file is made of {known}",
         fix=fix,
     )
+
+
+def _moved(word: str, span: Span) -> _Finding | None:
+    """A word in front of the one that begins a declaration or a repeat."""
+    source = span.source
+    after = _AFTER_A_WORD.match(source.text, span.end)
+    if after is None or word in RESERVED:
+        return None
+    kind = after[1]
+    rest = source.text[after.end() :].partition("\n")[0].partition("#")[0].rstrip()
+    help, fix = f"leave it out: the line begins with `{kind}`", ""
+    if word == "ragged" and kind == "width":
+        axes = [axis.strip().removesuffix(" ragged") for axis in rest.split(",")]
+        fix = ", ".join(f"{axis} ragged" for axis in axes) if all(axes) and "(" not in rest else ""
+        help = f"it stands behind the name: `width {axes[0]} ragged`"
+    elif word == "frozen" and kind == "param":
+        fix = f"{rest.removesuffix(' frozen')} frozen" if ":" in rest else ""
+        help = "it stands at the end: `param E: [...] frozen`"
+    elif word == "shared" and kind == "repeat":
+        body = re.fullmatch(r"([^{]*\S)([ \t]*\{.*)", rest)
+        fix = f"{body[1]} shared{body[2]}" if body is not None else ""
+        help = "it stands before the `{`: `repeat n shared { ... }`"
+    elif word == "causal" and kind in ("block", "model"):
+        help = "the claim stands behind a result, with its axis: `-> [seq, d] causal seq`"
+    edit = ((Span(source, span.start, after.end() + len(rest)), f"{kind}{after[2] or ''} {fix}"),) if fix else ()
+    return _Finding(help, "E0106", f"`{word}` stands before `{kind}`", span=span, fix=edit)
 
 
 def _whole_line(place: _Place, meant: str) -> tuple[str, tuple[tuple[Span, str], ...]]:
@@ -353,6 +388,9 @@ def _statement_begins(place: _Place) -> _Finding | None:
     if "COLON" not in place.accepts or place.line.strip() != place.previous:
         return None
     word, span = place.previous, place.previous_span
+    moved = _moved(word, span) if place.found in RESERVED else None
+    if moved is not None:
+        return moved
     if word in ("block", "model", "use", "config", "op") and place.kind == "NAME":
         return _Finding("it stands at the top of a file", "E0106", f"`{word}` begins no statement", span=span)
     if word in _NO_STATEMENTS and place.found not in ("=", ","):
@@ -400,7 +438,7 @@ def _unbound(value: str, span: Span) -> _Finding:
 
 def _reserved(place: _Place) -> _Finding | None:
     word, span = "", None
-    if place.found in RESERVED and "NAME" in place.accepts and "INT" not in place.accepts:
+    if place.found in RESERVED and "NAME" in place.accepts and "TRUE" not in place.accepts:
         word, span = place.found, place.span
     elif place.previous in RESERVED and place.found in ("=", ":") and place.line.strip() == place.previous:
         word, span = place.previous, place.previous_span
@@ -419,9 +457,44 @@ def _reserved(place: _Place) -> _Finding | None:
     )
 
 
+def _shared_call(place: _Place) -> _Finding | None:
+    """What `share` names is a block, not a call of it."""
+    head = re.fullmatch(r"share[ \t]+(\w+)[ \t]*=[ \t]*(\w+)[ \t]*", place.line)
+    if head is None or place.found not in ("(", "[", "."):
+        return None
+    text, start = place.span.source.text, place.span.start
+    name, end = head[1], start + len(text[start:].partition("\n")[0].partition("#")[0].rstrip())
+    called = re.search(rf"(?<![\w.]){name}[ \t]*[(\[]", text[end:].partition("\n}")[0]) is not None
+    return _Finding(
+        f"it names the block alone, `share {name} = {head[2]}`; the calls give axes and arguments: `{name}(...)`",
+        message=f"`share {name} = {head[2]}` takes no call",
+        fix=((Span(place.span.source, place.previous_span.end, end), ""),) if called else (),
+    )
+
+
+def _op_with_body(place: _Place) -> _Finding | None:
+    """An op of one's own has no body."""
+    if place.first != "op" or not place.accepts & {"EQUAL", "ARROW"} or place.found not in ("{", ""):
+        return None
+    start = place.span.start - len(place.line)
+    word = Span(place.span.source, start, start + len("op"))
+    return _Finding(
+        'an `op` names a function in Python, `= "module:function"`; what is made of ops is a `block`',
+        fix=((word, "block"),) if place.found else (),
+    )
+
+
 def _body(place: _Place) -> _Finding | None:
     if "LBRACE" not in place.accepts:
         return None
+    if place.found in ("=", ":") and re.match(r"\s*\{", place.span.source.text[place.span.end :]):
+        head = place.line.strip() if len(place.line) < 60 else "..."
+        start = place.previous_span.end
+        return _Finding(
+            f"nothing stands between them: `{head} {{`",
+            message=f"no `{place.found}` stands before the `{{`",
+            fix=((Span(place.span.source, start, place.span.end), ""),),
+        )
     if place.found == ":":
         return _Finding("a body stands in braces: `{` here, and `}` after its last statement")
     if place.found == "[" and "ARROW" in place.accepts:
@@ -473,6 +546,16 @@ def _where_chooses(place: _Place) -> _Finding | None:
     return None
 
 
+def _where_named(place: _Place) -> _Finding | None:
+    """`f(x, where = m)`."""
+    named = re.match(r"[ \t]*=(?!=)[ \t]*", place.span.source.text[place.span.end :])
+    if place.kind != "_WHERE" or named is None or place.opener != "(":
+        return None
+    one = place.previous == "," and re.search(r"\w[ \t]*(?:\[[^][]*\])?[ \t]*\([^(),]+,[ \t]*\Z", place.before)
+    edit = Span(place.span.source, place.previous_span.start, place.span.end + named.end())
+    return _Finding("a mask stands behind what it masks: `x where m`", fix=((edit, " where "),) if one else ())
+
+
 def _where_twice(place: _Place) -> _Finding | None:
     if place.kind == "_WHERE" and "OR" in place.accepts:
         return _Finding("join the two masks with `and`")
@@ -493,11 +576,14 @@ def _brackets(place: _Place) -> _Finding | None:
         place.opener == "["
         and place.kind in _ARITHMETIC
         and not place.after_expression
-        and place.previous.isidentifier()
+        and re.fullmatch(r"\w[\w.]*", place.previous)
     ):
         size = f"{place.previous} {place.found} ..."
-        return _Finding(f"brackets hold names of axes: declare `depth name = {size}`, and write `name`")
-    if place.opener != "[" or "NAME" not in place.accepts or "INT" in place.accepts:
+        by_name = f"; a block takes a number by its name, `n = {size}`" if "ARROW" in place.accepts else ""
+        return _Finding(f"brackets hold names of axes: declare `depth name = {size}`, and write `name`{by_name}")
+    if place.opener == "[" and place.found == "=" and "EQUAL" not in place.accepts:
+        return _Finding("options stand in parentheses, behind the operand: `linear[a -> b](x, bias = false)`")
+    if place.opener != "[" or "NAME" not in place.accepts or "TRUE" in place.accepts:
         return None
     if place.kind in ("INT", "MINUS"):
         return _Finding(
@@ -511,6 +597,8 @@ def _brackets(place: _Place) -> _Finding | None:
 
 
 def _called(place: _Place) -> _Finding | None:
+    if place.found == "." and place.previous in (")", "]") and "NAME" not in place.accepts:
+        return _dotted(place)
     if place.kind == "LPAR" and place.previous in (")", "]") and place.after_expression:
         return _Finding("only a name is called: bind the value first")
     attribute = re.search(r"\w(\.[ \t]*(\w+)(?:\[[^][]*\])?)\Z", place.before.rstrip())
@@ -527,12 +615,35 @@ def _called(place: _Place) -> _Finding | None:
     return None
 
 
+def _dotted(place: _Place) -> _Finding | None:
+    """A dot behind a call, or behind its brackets: a label that came late, or a method of other languages."""
+    source, start = place.span.source, place.span.start
+    word = re.match(r"\.[ \t]*(\w+)", source.text[start:])
+    if word is None:
+        return None
+    label, end = word[1], start + word.end()
+    called = re.match(r"[ \t]*[(\[]", source.text[end:]) is not None
+    if place.previous == ")":
+        help = _ATTRIBUTES.get(label, "a label stands behind the name of what is called: `linear.out[a -> b](x)`")
+        return _Finding(f"a value has no methods: `x |> {label}` pipes it" if called else help)
+    callee = re.search(r"(\w+)(\.[ \t]*\w+)?([ \t]*\[[^][]*\])[ \t]*\Z", place.before)
+    if callee is None or callee[2]:
+        return _Finding("a call has one label, before its brackets: `linear.out[a -> b](x)`")
+    plain = re.match(r"[ \t]*(\([^()\n]*\))", source.text[end:])
+    at = start - len(place.before) + callee.end(1)
+    return _Finding(
+        f"write `{callee[1]}.{label}{callee[3]}{plain[1] if plain else '(...)' if called else ''}`",
+        message="a label stands before the brackets",
+        fix=((Span(source, at, at), f".{label}"), (Span(source, start, end), "")),
+    )
+
+
 def _ternary(place: _Place) -> _Finding | None:
-    if place.found == "if" and (place.after_expression or "INT" in place.accepts):
+    if place.found == "if" and (place.after_expression or "TRUE" in place.accepts):
         return _Finding("choose between values with `select(condition, yes, no)`")
-    if place.found == "~" and "INT" in place.accepts:
+    if place.found == "~" and "TRUE" in place.accepts:
         return _Finding("write `not`", fix=((place.span, "not "),))
-    if place.found == "not" and "INT" in place.accepts:
+    if place.found == "not" and "TRUE" in place.accepts:
         return _Finding("put it in brackets: `(not ...)`")
     return None
 
@@ -548,8 +659,10 @@ def _comma(place: _Place) -> _Finding | None:
     """Two things side by side."""
     if place.found == "," and place.opener == "(" and place.previous not in ("(", ",") and "RPAR" in place.accepts:
         return _Finding("there are no tuples: `a, b = f(x)` takes two results, `return a, b` gives two")
-    begins = {"NAME"} if place.opener == "[" else _EXPRESSION | {"LSQB"}
-    if "COMMA" not in place.accepts or place.kind not in begins - {"MINUS"}:
+    begins = ({"NAME"} if place.opener == "[" else _EXPRESSION | {"LSQB"}) - {"MINUS"}
+    if place.opener == "(" and place.accepts & {"COMMA", "PLUS"} == {"PLUS"} and place.kind in begins:
+        return _Finding("join the two with an operator")
+    if "COMMA" not in place.accepts or place.kind not in begins or place.found == "as":
         return None
     if place.opener in ("(", "[") and (place.newline or not place.after_expression):
         at = place.previous_span.end
@@ -557,12 +670,15 @@ def _comma(place: _Place) -> _Finding | None:
     if place.first in ("width", "depth", "const") and not place.after_expression:
         at = place.previous_span.end
         return _Finding("separate the two with a comma", fix=((Span(place.span.source, at, at), ","),))
-    if place.opener in ("(", "[") and place.kind == "NAME":
+    if place.opener in ("(", "["):
         return _Finding("separate the two with a comma, or join them with an operator")
     return None
 
 
 def _text(place: _Place) -> _Finding | None:
+    if place.found == "[" and "TRUE" in place.accepts:
+        where = "; axes stand in brackets behind the name of an op: `sum[d](x)`" if place.opener == "(" else ""
+        return _Finding(f"there are no lists{where}")
     if place.kind != "STRING":
         return None
     return _Finding(
@@ -577,11 +693,14 @@ _RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
     _else_if,
     _reserved,
     _to_nothing,
+    _shared_call,
+    _op_with_body,
     _equals,
     _statement_begins,
     _body,
     _signature,
     _where_chooses,
+    _where_named,
     _where_twice,
     _after_pipe,
     _brackets,

@@ -90,7 +90,10 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class BracketItem:
-    """One entry in brackets: `a`, `a as b` (rename) or `a = e` (gather, or a named parameter)."""
+    """One entry in brackets: `a`, `a as b` (rename) or `a = e` (gather, or a named parameter).
+
+    Of the first `a` may be a number: what it was meant for is known to who refuses it.
+    """
 
     name: Ident
     rename: Ident | None

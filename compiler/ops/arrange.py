@@ -185,6 +185,17 @@ def cross_entropy(call: OpCall) -> Wire | None:
         return None
     logits, ids = call.operands
     vocab = call.axes[0]
+    if isinstance(logits.element, IndexInto) and logits.element.axis.family == vocab.family and ids.has(vocab):
+        first, second = call.spans
+        return call.fail(
+            "E0304",
+            "the operands of `cross_entropy` have changed places: these are the targets",
+            first,
+            f"this is {show(logits)}",
+            related=[(second, f"the logits, {show(ids)}")],
+            help=f"the logits come first: `cross_entropy[{vocab.name}]({second.text}, {first.text})`",
+            fix=[(first, second.text), (second, first.text)],
+        )
     if not logits.has(vocab):
         return call.lacks(
             logits,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..axes import Axis
 from ..graph import Apply, Role, Scalar, Type, Value
+from ..names import listed
 from ..static import Literal, known
 from .ragged_infinite import DIVIDES
 
@@ -136,7 +137,7 @@ def _concat(body: Body, node: Apply, acts: list[Axis]) -> None:
         body.refuse(
             f"`concat` would leave the padding of the ragged width `{early.name}` inside `{node.made[0].name}`",
             node.span,
-            f"put what has `{early.name}` last",
+            _one_ragged(body, node, f"put what has `{early.name}` last"),
         )
     elif acts and not body.is_ragged(node.made[0]):
         _underived(body, node, node.made[0])
@@ -155,11 +156,23 @@ def _merge(body: Body, node: Apply, acts: list[Axis]) -> None:
         body.refuse(
             f"`merge` would leave the padding of the ragged width `{late.name}` inside `{node.made[0].name}`",
             node.span,
-            f"put `{late.name}` first",
+            _one_ragged(body, node, f"put `{late.name}` first"),
         )
     elif acts and not body.is_ragged(node.made[0]):
         _underived(body, node, node.made[0])
     body.nodes.append(node)
+
+
+def _one_ragged(body: Body, node: Apply, order: str) -> str:
+    """The order that leaves padding at the end, if there is one: of two ragged widths one is always inside."""
+    ragged = [axis for axis in node.axes if body.is_ragged(axis)]
+    if len(ragged) < 2:
+        return order
+    names = list(dict.fromkeys(axis.name for axis in ragged))
+    if node.op == "concat":
+        return "only the last part may be ragged: keep the parts apart, or give the others one length for all examples"
+    apart = f"ops act on several axes, `sum[{', '.join(names)}](x)`"
+    return f"of several ragged widths one is always inside: keep {listed(names)} apart, as {apart}"
 
 
 def _underived(body: Body, node: Apply, made: Axis) -> None:

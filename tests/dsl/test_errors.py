@@ -79,7 +79,7 @@ THEMES: dict[str, list[str]] = {
     "expressions": [
         inside("y = 1 < x < 3"),
         inside("y = x if a else b"),
-        inside("y = x[0]"),
+        inside("y = x[-1]"),
         inside("y = x[:, 0]"),
         inside("y = softmax[](x)"),
         inside("y = linear[512 -> 64](x)"),
