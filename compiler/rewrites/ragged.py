@@ -223,7 +223,7 @@ class Body(Lengths):
                 )
             self.nodes.append(replace(node, args=args))
             return
-        body = self.owner.body(node.graph, tuple(families), self._around(node.graph.lifted, args))
+        body = self.owner.body(node.graph, tuple(families), self._around(node.graph.lifted, args, range(len(args))))
         wanted = tuple(body.used)
         given = tuple(self._given(told, families) for told in wanted)
         self.nodes.append(replace(node, graph=self.owner.graph(body, wanted), args=(*args, *given)))
@@ -231,11 +231,10 @@ class Body(Lengths):
 
     def _scan(self, node: Scan) -> None:
         families, args = self._into(node.graph, node.axes, node.consts, node.span), tuple(map(self.now, node.args))
-        around = self._around(node.graph.lifted, args)
+        states = {place for place, _ in node.states}  # which each step changes
+        around = self._around(node.graph.lifted, args, [place for place in range(len(args)) if place not in states])
         if self.is_ragged(node.axis):
-            inside = self._in_padding(node.axis, args, step=True)
-            zeros, ones = ([place for place in places if place in node.steps] for places in (inside.zeros, inside.ones))
-            around += (replace(inside, zeros=tuple(zeros), ones=tuple(ones)),)
+            around += (self._in_padding(node.axis, args, node.steps, step=True),)
         body = self.owner.body(node.graph, tuple(families), around)
         wanted = tuple(body.used)
         given = tuple(self._given(told, families) for told in wanted)
@@ -244,25 +243,29 @@ class Body(Lengths):
         self.nodes.append(replace(node, graph=graph, args=(*args, *given), steps=(*node.steps, *steps)))
         self.infinite.called(args, node.outs, [body])
 
-    def _around(self, lifted: Iterable[Axis], args: Sequence[Value]) -> tuple[Around, ...]:
+    def _around(self, lifted: Iterable[Axis], args: Sequence[Value], places: Sequence[int]) -> tuple[Around, ...]:
         """The ragged axes that a block called stands in: those that the call lifts over, and the steps around it."""
-        lifts = tuple(self._in_padding(axis, args) for axis in lifted if self.is_ragged(axis))
-        return lifts + tuple(self._in_padding(axis, args, step=True) for axis in self.steps)
+        lifts = tuple(self._in_padding(axis, args, places) for axis in lifted if self.is_ragged(axis))
+        return lifts + tuple(self._in_padding(axis, args, places, step=True) for axis in self.steps)
 
-    def _in_padding(self, axis: Axis, args: Sequence[Value], *, step: bool = False) -> Around:
+    def _in_padding(self, axis: Axis, args: Sequence[Value], places: Sequence[int], *, step: bool = False) -> Around:
+        """What a body called along an axis knows of its arguments at these places."""
+
         def filled(known: Mapping[int, set[Axis]]) -> tuple[int, ...]:
-            return tuple(place for place, arg in enumerate(args) if axis in known.get(arg.id, ()))
+            return tuple(place for place in places if axis in known.get(args[place].id, ()))
 
         return Around(axis, step, filled(self.zero), filled(self.one))
 
     def _repeat(self, node: Repeat) -> None:
         """The bodies' axes are ours. What one of them needs, all are given: they have the same inputs."""
         families = {family: family for family in self.lengths}
-        bodies = [self.owner.body(body, tuple(families), self.around) for body in node.bodies]
+        args = tuple(map(self.now, node.args))
+        fixed = range(node.carried, len(args))  # what is carried each pass changes
+        around = tuple(self._in_padding(one.axis, args, fixed, step=one.step) for one in self.around)
+        bodies = [self.owner.body(body, tuple(families), around) for body in node.bodies]
         wanted = tuple(dict.fromkeys(told for body in bodies for told in body.used))
         given = tuple(self._given(told, families) for told in wanted)
         graphs = tuple(self.owner.graph(body, wanted) for body in bodies)
-        args = tuple(map(self.now, node.args))
         self.nodes.append(replace(node, bodies=graphs, args=(*args, *given)))
         self.infinite.called(args, node.outs, bodies)
 
