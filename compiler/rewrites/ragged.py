@@ -38,6 +38,7 @@ from ..graph import (
     Node,
     Positions,
     Repeat,
+    Role,
     Scalar,
     Scan,
     Value,
@@ -71,12 +72,18 @@ class _Pass:
         self._graphs: dict[object, Graph] = {}
 
     def body(
-        self, graph: Graph, families: tuple[int, ...], around: tuple[Around, ...] = (), *, root: bool = False
+        self,
+        graph: Graph,
+        families: tuple[int, ...],
+        around: tuple[Around, ...] = (),
+        numbers: tuple[int, ...] = (),
+        *,
+        root: bool = False,
     ) -> Body:
-        """A graph in which these families are ragged, called over or along these axes."""
-        key = (id(graph), families, around)
+        """A graph in which these families are ragged, called over or along these axes, and given these numbers."""
+        key = (id(graph), families, around, numbers)
         if key not in self._bodies:
-            self._bodies[key] = Body(graph, families, around, self.problems, owner=self, root=root)
+            self._bodies[key] = Body(graph, families, around, numbers, self.problems, owner=self, root=root)
             self._bodies[key].run()
         return self._bodies[key]
 
@@ -94,7 +101,7 @@ class Body(Lengths):
     owner: _Pass = field(kw_only=True)
     root: bool = field(kw_only=True)
     infinite: Infinite = field(init=False)
-    _outputs: list[Value] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.infinite = Infinite(self)
@@ -107,7 +114,7 @@ class Body(Lengths):
             self._node(node)
         for output in self.old.outputs:
             value = self.now(output.value)
-            self._outputs.append(self.cleared(value, value.type.axes) if self.root else value)
+            self.outputs.append(self.cleared(value, value.type.axes) if self.root else value)
 
     def finish(self, wanted: tuple[Told, ...]) -> Graph:
         """The new graph, told these things by further inputs."""
@@ -122,8 +129,11 @@ class Body(Lengths):
             extra.append(
                 Input(name, value, length_of=self._named(told) if self.root and isinstance(told, int) else None)
             )
-        outputs = tuple(replace(old, value=new) for old, new in zip(self.old.outputs, self._outputs, strict=True))
-        return replace(self.old, inputs=(*self.old.inputs, *extra), nodes=tuple(self.nodes), outputs=outputs)
+        inputs = list(self.old.inputs)
+        for place in self.numbers:
+            inputs[place] = replace(inputs[place], value=replace(inputs[place].value, role=Role.DATA))
+        outputs = tuple(replace(old, value=new) for old, new in zip(self.old.outputs, self.outputs, strict=True))
+        return replace(self.old, inputs=(*inputs, *extra), nodes=tuple(self.nodes), outputs=outputs)
 
     def _clean_inputs(self) -> None:
         """Reals read 1, not 0: dividing by it or taking its logarithm makes no NaN, which gradients would spread."""
@@ -153,7 +163,8 @@ class Body(Lengths):
                 self.nodes.append(node)
             case Apply():
                 mask = None if node.mask is None else self.now(node.mask)
-                node = replace(node, operands=tuple(map(self.now, node.operands)), mask=mask)
+                operands = tuple(map(self.now, node.operands))
+                node = replace(node, operands=operands, out=self._made(node.out, operands), mask=mask)
                 self._op(self._beside_items(node) if node.out.type.element is Scalar.REAL else node)
             case Call():
                 self._call(node)
@@ -177,6 +188,12 @@ class Body(Lengths):
             return self._number(static, families)
 
         return replace(node, operands=tuple(map(at_least_one, node.operands)))
+
+    def _made(self, out: Value, of: Sequence[Value]) -> Value:
+        """A result: no number any more where it is made of one that each example has its own of."""
+        if out.role is Role.CONSTANT and any(value.role is not Role.CONSTANT for value in of):
+            self.same[out.id] = out = replace(out, role=max(value.role for value in of))
+        return out
 
     def _op(self, node: Apply) -> None:
         if any(self._ragged(option) for option in node.options.values()):
@@ -223,11 +240,13 @@ class Body(Lengths):
                 )
             self.nodes.append(replace(node, args=args))
             return
-        body = self.owner.body(node.graph, tuple(families), self._around(node.graph.lifted, args, range(len(args))))
+        around = self._around(node.graph.lifted, args, range(len(args)))
+        body = self.owner.body(node.graph, tuple(families), around, self._numbers(node.graph, args))
         wanted = tuple(body.used)
         given = tuple(self._given(told, families) for told in wanted)
-        self.nodes.append(replace(node, graph=self.owner.graph(body, wanted), args=(*args, *given)))
-        self.infinite.called(args, node.outs, [body])
+        outs = tuple(self._made(out, [made]) for out, made in zip(node.outs, body.outputs, strict=True))
+        self.nodes.append(replace(node, graph=self.owner.graph(body, wanted), args=(*args, *given), outs=outs))
+        self.infinite.called(args, outs, [body])
 
     def _scan(self, node: Scan) -> None:
         families, args = self._into(node.graph, node.axes, node.consts, node.span), tuple(map(self.now, node.args))
@@ -235,7 +254,7 @@ class Body(Lengths):
         around = self._around(node.graph.lifted, args, [place for place in range(len(args)) if place not in states])
         if self.is_ragged(node.axis):
             around += (self._in_padding(node.axis, args, node.steps, step=True),)
-        body = self.owner.body(node.graph, tuple(families), around)
+        body = self.owner.body(node.graph, tuple(families), around, self._numbers(node.graph, args))
         wanted = tuple(body.used)
         given = tuple(self._given(told, families) for told in wanted)
         steps = tuple(place for place, told in enumerate(wanted, len(args)) if told == node.axis)
@@ -262,12 +281,36 @@ class Body(Lengths):
         args = tuple(map(self.now, node.args))
         fixed = range(node.carried, len(args))  # what is carried each pass changes
         around = tuple(self._in_padding(one.axis, args, fixed, step=one.step) for one in self.around)
-        bodies = [self.owner.body(body, tuple(families), around) for body in node.bodies]
+        numbers: tuple[int, ...] | None = None
+        found = self._numbers(node.bodies[0], args)
+        while found != numbers:  # what a pass makes a number of each example the next one takes
+            numbers = found
+            bodies = [self.owner.body(body, tuple(families), around, numbers) for body in node.bodies]
+            made = {p for body in bodies for p in range(node.carried) if body.outputs[p].role is not Role.CONSTANT}
+            found = tuple(
+                p
+                for p, entry in enumerate(node.bodies[0].inputs)
+                if entry.value.role is Role.CONSTANT and (p in numbers or p in made)
+            )
         wanted = tuple(dict.fromkeys(told for body in bodies for told in body.used))
         given = tuple(self._given(told, families) for told in wanted)
         graphs = tuple(self.owner.graph(body, wanted) for body in bodies)
-        self.nodes.append(replace(node, bodies=graphs, args=(*args, *given)))
-        self.infinite.called(args, node.outs, bodies)
+        outs = tuple(
+            self._made(out, [args[place], *(body.outputs[place] for body in bodies)])
+            for place, out in enumerate(node.outs)
+        )
+        self.nodes.append(replace(node, bodies=graphs, args=(*args, *given), outs=outs))
+        self.infinite.called(args, outs, bodies)
+
+    @staticmethod
+    def _numbers(inner: Graph, args: Sequence[Value]) -> tuple[int, ...]:
+        """The places where a body takes a number, and each example has its own."""
+        places = enumerate(zip(inner.inputs, args, strict=True))
+        return tuple(
+            place
+            for place, (entry, arg) in places
+            if entry.value.role is Role.CONSTANT and arg.role is not Role.CONSTANT
+        )
 
     def _into(
         self,

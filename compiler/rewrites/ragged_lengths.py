@@ -8,7 +8,7 @@ held to (`demand`, `within`).
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ...dsl.diagnostic import Diagnostic, error
@@ -45,6 +45,7 @@ class Lengths:
     old: Graph
     families: tuple[int, ...]
     around: tuple[Around, ...]
+    numbers: tuple[int, ...]  # the places of inputs that are a number each in every example, where the spec has one
     problems: dict[object, Diagnostic]
     nodes: list[Node] = field(default_factory=list)
     lengths: dict[int, Value] = field(default_factory=dict)  # by family: inputs, and what derives from them
@@ -72,6 +73,9 @@ class Lengths:
             for filled, places in ((self.zero, one.zeros), (self.one, one.ones)):
                 for place in places:
                     filled.setdefault(self.old.inputs[place].value.id, set()).add(one.axis)
+        for place in self.numbers:
+            value = self.old.inputs[place].value
+            self.same[value.id] = replace(value, role=Role.DATA)
 
     def refuse(self, message: str, span: Span | None, help: str) -> None:
         """Say that something would mix padding in."""

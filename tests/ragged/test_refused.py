@@ -138,6 +138,62 @@ def test_lengths_are_of_any_kind_of_ints(kind: type[np.generic]) -> None:
         plain(x, np.array([100, 2], kind))
 
 
+# Blocks that are given a number that each example has its own of: declarations, and a model of x: [s, two].
+NUMBERS = {
+    "a factor": ("block f(x: [two], n: int[]) -> [two] { return x * n }\n", "f(x, |s|)"),
+    "of places": ("block f(x: [s, two], n: int[]) -> [s, two] { return x * (s * n + 1) / n }\n", "f(x, |s|)"),
+    "a truth": ("block f(x: [two], long: bool[]) -> [two] { return select(long, x, -x) }\n", "f(x, |s| > 2)"),
+    "a mask": (
+        "width k like s\nblock f(x: [s, two], all: bool[]) -> [s, two] {\n"
+        " return dot[k](softmax[k](broadcast[s](sum[two](x[s as k])) where all or k <= s), x[s as k]) }\n",
+        "f(x, |s| > 2)",
+    ),
+    "a number of it": (
+        "block g(n: int[]) -> int[] { return 2 * n + 1 }\nblock f(x: [two], n: int[]) -> [two] { return x * g(n) }\n",
+        "f(x, g(|s|))",
+    ),
+    "an index": ("block f(x: [s, two], n: int[]) -> [two] { return x[s = n - 1] }\n", "broadcast[s](f(x, |s|))"),
+    "in passes": (
+        "block f(x: [two], n: int[]) -> [two] {\n a = 1.0\n"
+        " repeat.r 2 shared { a = a * n + 1 }\n"
+        " repeat.q i in 2 { x = x * a + linear.L[two -> two](x) * n * i }\n return x }\n",
+        "f(x, |s|)",
+    ),
+    "for each step": (
+        "block f(x: [two], n: int[], h: [two]) -> (h: [two]) { return h / n + x * n }\n",
+        "scan[s] f(x, |s|, h = 0)",
+    ),
+    "at first": (
+        "block f(x: [two], h: []) -> (h: []) { return h / 2 + sum[two](x) }\n",
+        "broadcast[two](scan[s] f(x, h = |s| * 1.0))",
+    ),
+    "of a model": ("model f(x: [two], n: int[]) -> [two] { return x * n }\n", "f(x, |s| + 1)"),
+    "with a default": (
+        "block f(x: [two], n: [] = 2.0) -> [two] { return x * n }\n",
+        "f(x) + f(x, n = 1.0 / max(|s|, 1)) + f(x, 3)",
+    ),
+    "divided by": ("block f(x: [s, two], n: []) -> [s, two] { return x / (n - 2) * (s + 1) }\n", "f(x, 0.5 + |s|)"),
+    "in a table": (
+        "block f(x: [s, two], n: int[]) -> [s, two] { return x + sin((s + n) / 10 ^ (two / |two|)) }\n"
+        "block g(x: [s, two], n: int[]) -> [s, two] {\n repeat.r 2 shared { x = f(x, n) }\n return x }\n",
+        "g(x, |s|)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_of_each_example_is_its_own_in_a_block(name: str) -> None:
+    declared, body = NUMBERS[name]
+    text = f"width s ragged\ndepth two = 2\n{declared}\nmodel m(x: [s, two]) -> [s, two] {{\n    return {body}\n}}\n"
+    model = attnc.loads(text).model("m")
+    x, lengths = np.random.default_rng(0).normal(size=(2, 4, 2)), np.array([4, 2])
+    for run in both(model):
+        found = run(x, lengths)
+        for row, one, length in zip(found, x, lengths, strict=True):
+            np.testing.assert_allclose(row[:length], run(one[:length], np.array(length)), rtol=1e-12)
+            assert not row[length:].any()
+
+
 # Indices, quotients and lengths that only padding would make wrong: declarations, and a model of x: [s], z: int[t].
 FINE = {
     "an index given to a lifted block": (
