@@ -677,7 +677,8 @@ def call(
             continue
         if number_may and val.element == "real" and s.chance(0.1):
             s.tag("number as an argument")
-            args[formal.name] = s.literal(0.5)
+            ragged = next((axis for axis in s.axes if axis.ragged), None)  # of which each example has its own
+            args[formal.name] = s.literal(0.5) if ragged is None else s.share_of(ragged)
         else:
             thin = [
                 axis for axis in val.axes

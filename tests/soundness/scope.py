@@ -318,6 +318,11 @@ class Scope:
         text = str(value) if value >= 0 else f"({value})"
         return Val(text, (), lambda env: number(value), element, big=abs(value), static=True)
 
+    def share_of(self, axis: Axis) -> Val:
+        """A number made of a size."""
+        name = axis.name
+        return Val(f"|{name}| / 4", (), lambda env: number(env.sizes[name] / 4), "real", big=axis.size, static=True)
+
     # -- plumbing ------------------------------------------------------------------------------------------------
 
     def function(self, name: str, val: Val, big: float) -> Val:
