@@ -28,6 +28,9 @@ def within(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     axis = node.axes[0]
     if body.bounds.within(index.bounds, axis) and body.has_items(index, node.operands[0], axis):
         return index
+    if index.number and length.number:
+        body.check_index(index.text, length.text, axis)
+        return index
     body.helper("check_ragged_index")
     index = index if re.fullmatch(r"\w+", index.text) else body.named(index, "index")
     laid = [val for val in (index, length, mask) if val is not None and not val.number]

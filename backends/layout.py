@@ -407,12 +407,12 @@ class Layout(ABC):
 
         code = static_code(formula, sizes, self.const_code)
         where = self.prologue if self._early(formula) else self.lines
-        for op, part in undefined(formula):
+        for op, part in dict.fromkeys(undefined(formula)):
             if not all(map(self.plan.static_size, axes_in(part))):
                 below = static_code(part, sizes, self.const_code)
                 text = no_number(axis, formula, (op, part)).format(shown(below))
                 self._refuse(f"{below.at(SUM)} {'<' if op == 'sqrt' else '<='} 0", text, where)
-        for pair in quotients(formula):
+        for pair in dict.fromkeys(quotients(formula)):
             above, below = (static_code(part, sizes, self.const_code) for part in pair)
             text = inexact(axis, pair).format(shown(above), shown(below))
             remainder = f"{above.at(TERM)} % {below.at(ATOM)}"

@@ -185,7 +185,7 @@ def mean_square(x: Array, axes: int) -> Array:
 
 def one_vector(x: Array, axes: int) -> bool:
     """Whether this is one vector for a norm over `axes`, of which numbers are sooner made than arrays of one item."""
-    return axes == 1 and x.size == x.shape[-1] and x.dtype.itemsize >= 4
+    return axes == 1 and 0 < x.size == x.shape[-1] and x.dtype.itemsize >= 4
 
 
 def layernorm(x: Array, axes: int, eps: float, weight: Array | None = None, bias: Array | None = None) -> Array:

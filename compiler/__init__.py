@@ -17,10 +17,10 @@ The map of the folder, in the order in which data flows:
 ====================  ==============================================================================================
 
 Beneath them: `axes` (the named dimensions), `static` (numbers known at build time, kept symbolic), `sizes` (exact
-division, and proofs about sizes), `written_sizes` (sizes as a spec writes them), `wires` (a value, with what is known
-of it while checking), `session` (fresh ids and diagnostics), `mentions` and `names`. Beside them, for those who read
-graphs: `inventory` (the weights, by their paths), `sized` (whether a graph can be compiled as it stands), `dump` (a
-graph as text).
+division, and proofs about sizes), `extents` (what is taken for granted of the extents of axes), `written_sizes`
+(sizes as a spec writes them), `wires` (a value, with what is known of it while checking), `session` (fresh ids and
+diagnostics), `mentions` and `names`. Beside them, for those who read graphs: `inventory` (the weights, by their
+paths), `sized` (whether a graph can be compiled as it stands), `dump` (a graph as text).
 
 Nothing here imports torch or NumPy, draws, or writes code. A user's mistake raises nothing: it is a diagnostic.
 """

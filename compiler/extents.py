@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from .axes import Axis
 from .graph import Apply
-from .sizes import at_most, difference, substitute
+from .sizes import at_most, difference, never_negative_of_none, poly, substitute
 from .static import Arith, ConstOf, Literal, SizeOf, Static, once
 
 Claim = tuple[Static, str, Static]  # left, "==" or "<=", right
@@ -74,7 +74,8 @@ def quotients(size: Static) -> list[tuple[Static, Static]]:
 
 def at_least_0(size: Static, axes: Mapping[Axis, Axis]) -> bool:
     """Whether a size is surely not negative, also where there are no items; `axes` as in `holds`."""
-    return takes_nothing_away(size) or holds((Literal(0), "<=", size), axes)
+    own = {axis.id: other for axis, other in axes.items()}
+    return takes_nothing_away(size) or never_negative_of_none(poly(substitute(size, own, {})))
 
 
 @once

@@ -262,6 +262,15 @@ def never_negative(p: Poly) -> bool:
     return total >= 0
 
 
+def never_negative_of_none(p: Poly) -> bool:
+    """The same where sizes may be 0."""
+    return all(
+        coefficient >= 0
+        and all(not isinstance(unknown, Opaque) and _least(unknown) is not None for unknown in monomial)
+        for monomial, coefficient in p.items()
+    )
+
+
 def _least(unknown: object) -> int | None:
     """The least value of an unknown of a monomial, where it has one of 0 or more.
 

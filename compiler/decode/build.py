@@ -373,6 +373,9 @@ class Step:
         modes = dict(zip(cell.axes, wish, strict=True))
         if cell.kind == STATIC:
             values = tuple(b.get(site.cells[v.id], {}) for v in node.operands)
+            if node.op == "within" and site.time(node.axes):  # as in `_made`
+                b.values[cell, wish] = values[0]
+                return
             mask = None if node.mask is None else b.get(site.cells[node.mask.id], {})
             b.nodes.append(replace(node, operands=values, mask=mask, out=b.value(cell, wish)))
             return

@@ -2,7 +2,8 @@
 
 passes        those between the checked graph and code, in order; each can be left out
 
-ragged        each example of a batch has its own length: what is padding is left out
+ragged        each example of a batch has its own length: what is padding is left out (`ragged_ops`, the ops with rules
+              of their own; `ragged_lengths`; `ragged_infinite`, what could spoil gradients)
 constants     truth values known at build time are put into the blocks that they are passed to; masks `true` vanish
 split_passes  a repeat gets a body for each kind of pass where truths hang on the pass's number
 attention     softmax(Q K' ..) V becomes one op, which PyTorch has a fused kernel for

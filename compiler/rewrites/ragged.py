@@ -41,6 +41,7 @@ from ..graph import (
     Role,
     Scalar,
     Scan,
+    Type,
     Value,
 )
 from ..ops import OPS
@@ -176,18 +177,31 @@ class Body(Lengths):
                 self.nodes.append(node)
 
     def _beside_items(self, node: Apply) -> Apply:
-        """Beside items of a width its size is 1 at least: what an empty example is divided by is all padding, and must
-        make no NaN there, which gradients would spread.
+        """Beside items of a width a number made of its size is 1 where there are none: what an empty example is divided
+        by is all padding, and must make no NaN there, which gradients would spread.
         """
         families = {axis.family for axis in node.out.type.axes if varies(node.out, axis) and self.is_ragged(axis)}
 
-        def at_least_one(value: Value) -> Value:
+        def of_items(value: Value) -> Value:
             static = self.sizes.get(value.id)
-            if static is None or not any(axis.family in families for axis in axes_in(static)):
+            axes = [] if static is None else [axis for axis in axes_in(static) if axis.family in families]
+            some: Value | None = None
+            for axis in axes:
+                length = self.length(axis)
+                assert length is not None
+                one = self.apply(">=", (length, self.constant(Literal(1))), Type(Scalar.BOOL, ()))
+                some = one if some is None else self.both(some, one)
+            if some is None:
                 return value
-            return self._number(static, families)
+            assert static is not None
+            number = self._number(static, families)
+            found = self.apply("select", (some, number, self.constant(Literal(1))), value.type)
+            self.sizes[found.id] = static
+            if value.id in self.infinite.odd:
+                self.infinite.odd.add(found.id)
+            return found
 
-        return replace(node, operands=tuple(map(at_least_one, node.operands)))
+        return replace(node, operands=tuple(map(of_items, node.operands)))
 
     def _made(self, out: Value, of: Sequence[Value]) -> Value:
         """A result: no number any more where it is made of one that each example has its own of."""

@@ -2,8 +2,10 @@
 
 Where there is padding the gradient of a result is 0. Times a finite number it stays 0; times an infinite one it is no
 number, and a sum over items, such as the gradient of a weight, spreads that. Inputs read 1 in padding and quotients and
-logarithms are settled where they are made. What is left comes of an example without items, or of a mask that keeps
-none: the maximum of nothing is infinite, the sum of nothing is 0, and what divides by it is infinite.
+logarithms are settled where they are made. What is left comes mostly of an example without items, or of a mask that
+keeps none: the maximum of nothing is infinite, the sum of nothing is 0, and what divides by it is infinite. That is
+followed within one body; what a block is given counts as finite there. So does what grows beyond all numbers in
+padding: the state of a scan, or an exponential, of data.
 """
 
 from __future__ import annotations

@@ -14,8 +14,20 @@ from functools import cached_property
 from ...dsl.diagnostic import Diagnostic, error
 from ...dsl.source import Span
 from ..axes import Axis
-from ..extents import at_least_0, claim_of, demand_of, fraction, holds, inexact, negative, quotients
+from ..extents import (
+    at_least_0,
+    claim_of,
+    demand_of,
+    fraction,
+    holds,
+    inexact,
+    negative,
+    no_number,
+    quotients,
+    undefined,
+)
 from ..graph import Apply, Constant, Graph, IndexInto, Node, Positions, Role, Scalar, Type, Value, values_of
+from ..sizes import difference, never_negative_of_none
 from ..static import Arith, Literal, SizeOf, Static, axes_in, known
 from ..wires import static_element
 
@@ -110,15 +122,20 @@ class Lengths:
         shrinks = next((other for other in axes_in(size) if self.is_ragged(other) and not self._grows(size)), None)
         if shrinks is not None:
             self.refuse(
-                f"the size of `{axis.name}` may be less where the ragged width `{shrinks.name}` is longer: an array as "
-                "long as the longest example has no room for the others",
+                f"it is not seen that the size of `{axis.name}` grows with the ragged width `{shrinks.name}`: an array "
+                "as long as the longest example must have room for all",
                 axis.span,
-                f"derive it by what grows (`+`, `*`, `/` by a number, `min`, `max`), or give it lengths of its own: "
+                f"derive it by what grows, such as `a * {shrinks.name} / b + c`, or give it lengths of its own: "
                 f"`width {axis.name} ragged`",
             )
         for above, below in quotients(size):
             if self._ragged(above) or self._ragged(below):
                 self._divides(axis, above, below)
+        for op, part in undefined(size):
+            if self._ragged(part):
+                number, least = self._number(part), self.constant(Literal(0))
+                ok = self.apply(">=" if op == "sqrt" else ">", (number, least), Type(Scalar.BOOL, ()))
+                self.demand(ok, no_number(axis, size, (op, part)), number)
         found = self._number(size)
         if found.type.element is Scalar.REAL:  # it is made of a const that may be 2.5
             whole = self.apply("floor", (found,), Type(Scalar.INT, ()))
@@ -131,7 +148,7 @@ class Lengths:
 
     def _grows(self, size: Static) -> bool:
         """Whether a size is surely no less where an example is longer."""
-        if not self._ragged(size):
+        if not self._ragged(size) or self._never_shrinks(size):
             return True
         match size:
             case SizeOf():
@@ -140,10 +157,17 @@ class Lengths:
                 return all(map(self._grows, args))
             case Arith("*", args):
                 return all(self._grows(arg) and at_least_0(arg, {}) for arg in args)
-            case Arith("/" | "//" | "-" | "^", (a, b)):
-                return not self._ragged(b) and self._grows(a) and (size.op == "-" or at_least_0(b, {}))
+            case Arith("/" | "//" | "-" as op, (a, b)):
+                return not self._ragged(b) and self._grows(a) and (op == "-" or at_least_0(b, {}))
+            case Arith("^", (a, b)):
+                return not self._ragged(b) and self._grows(a) and at_least_0(a, {}) and at_least_0(b, {})
             case _:
                 return False
+
+    def _never_shrinks(self, size: Static) -> bool:
+        """Whether one item more makes it no less, as far as polynomials tell."""
+        more = (difference(_longer(size, axis), size) for axis in axes_in(size) if self.is_ragged(axis))
+        return all(map(never_negative_of_none, more))
 
     def _divides(self, axis: Axis, above: Static, below: Static) -> None:
         a, b = self._number(above), self._number(below)
@@ -165,7 +189,10 @@ class Lengths:
         return any(self.is_ragged(axis) for axis in axes_in(static))
 
     def _number(self, static: Static, some: Container[int] = ()) -> Value:
-        """A size for each example: static arithmetic over lengths, which count as 1 at least of families in `some`."""
+        """A size for each example: static arithmetic over lengths, which count as 1 at least of families in `some`.
+
+        Reals are float64, as those of Python are.
+        """
         if not self._ragged(static):
             return self.constant(static)
         match static:
@@ -181,12 +208,16 @@ class Lengths:
                 below = self.apply("neg", (self._number(a, some),), Type(Scalar.INT, ()))
                 return self.apply("neg", (self._quotient(below, b, some),), Type(Scalar.INT, ()))
             case Arith("//", (a, b)):
-                quotient = self.apply("/", (self._number(a, some), self._number(b, some)), Type(Scalar.REAL, ()))
+                quotient = self.apply(
+                    "/", (self._number(a, some), self._number(b, some)), Type(Scalar.REAL, ()), role=Role.TABLE
+                )
                 return self.apply("floor", (quotient,), Type(Scalar.INT, ()))
             case Arith(op, args):
                 name = {"max": "maximum", "min": "minimum"}.get(op, op)
                 numbers = tuple(self._number(arg, some) for arg in args)
-                return self.apply(name, numbers, Type(static_element(static), ()))
+                element = static_element(static)
+                role = Role.TABLE if element is Scalar.REAL else None
+                return self.apply(name, numbers, Type(element, ()), role=role)
         raise AssertionError(static)
 
     def _quotient(self, above: Value, below: Static, some: Container[int]) -> Value:
@@ -285,9 +316,9 @@ class Lengths:
         *,
         axes: tuple[Axis, ...] = (),
         mask: Value | None = None,
+        role: Role | None = None,
     ) -> Value:
-        role = max(value.role for value in operands)
-        out = self._value(type, role, None, name)
+        out = self._value(type, max(value.role for value in operands) if role is None else role, None, name)
         self.nodes.append(Apply(op, operands, out, axes=axes, mask=mask))
         return out
 
@@ -338,6 +369,17 @@ class Lengths:
     def settled(self, value: Value, fill: float | int = 0) -> Value:
         """The value, with `fill` wherever it is padding: its own, or a caller's."""
         return self.cleared(value, (*value.type.axes, *self.steps), fill)
+
+
+def _longer(size: Static, axis: Axis) -> Static:
+    """The size if there were one item more along an axis."""
+    match size:
+        case SizeOf(of) if of == axis:
+            return Arith("+", (size, Literal(1)))
+        case Arith(op, args):
+            return Arith(op, tuple(_longer(arg, axis) for arg in args))
+        case _:
+            return size
 
 
 def _whole(*sizes: Static) -> bool:

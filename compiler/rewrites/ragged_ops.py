@@ -36,7 +36,7 @@ def _keeps_zero(body: Body, node: Apply, acts: list[Axis]) -> None:
 
     def finite(value: Value, axis: Axis) -> bool:
         known = body.zero.get(value.id, set()) | body.one.get(value.id, set())
-        return axis in known or value.role in (Role.CONSTANT, Role.WEIGHT)
+        return axis in known or value.role is Role.CONSTANT
 
     body.zero[node.out.id] = {
         axis

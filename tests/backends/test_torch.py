@@ -275,6 +275,8 @@ def test_a_size_below_0_or_of_a_division_by_0_is_refused() -> None:
         ("floor(sqrt(t - 2))", "c = floor(sqrt(t - 2)) takes the root of t - 2, which is -2"),
         ("floor(log(t))", "c = floor(log(t)) takes the logarithm of t, which is 0"),
         ("10 - s * 4", "c = 10 - s * 4 is -2"),
+        ("floor((t - 1) / 2)", "c = floor((t - 1) / 2) is -1"),
+        ("min(t - 1, 4)", "c = min(t - 1, 4) is -1"),
     ],
 )
 def test_a_size_that_is_no_number_is_refused(size: str, said: str) -> None:

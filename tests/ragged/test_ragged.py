@@ -318,7 +318,9 @@ def test_decoding_over_a_ragged_source() -> None:
         np.testing.assert_array_equal(scores[0, len(prompt) - 1 : -1].argmax(-1), row)
 
 
-@pytest.mark.parametrize("index", ["max(target - 1, 0)", "max(target - 2, 0)", "min(target, |target| - 1)"])
+@pytest.mark.parametrize(
+    "index", ["max(target - 1, 0)", "max(target - 2, 0)", "min(target, |target| - 1)", "0 * target"]
+)
 def test_decoding_looks_up_earlier_items_of_a_ragged_target(index: str) -> None:
     model = attnc.loads(f"""
     width target ragged
@@ -337,6 +339,21 @@ def test_decoding_looks_up_earlier_items_of_a_ragged_target(index: str) -> None:
         whole = np.concatenate([prompt, row])
         scores = plain(whole, np.array(len(whole)))
         np.testing.assert_array_equal(scores[len(prompt) - 1 : -1].argmax(-1), row)
+
+
+def test_decoding_looks_up_the_first_item_of_a_ragged_target() -> None:
+    model = attnc.loads("""
+    width target ragged
+    depth model = 8, vocab = 11
+    model f(ids: vocab[target]) -> [target, vocab] causal target {
+        param E: [vocab, model] ~ normal(0.5)
+        x = E[vocab = ids]
+        return dot[model](x + 2 * broadcast[target](x[target = 0]), E)
+    }
+    """).model("f")
+    prompts = [np.array([1, 4, 2]), np.array([7])]
+    plain = model.numpy(seed=0, dtype="float64").generate(prompts, 4)
+    np.testing.assert_array_equal(model.torch(seed=0, dtype=torch.float64).generate(prompts, 4).numpy(), plain)
 
 
 PICKED = """

@@ -99,15 +99,33 @@ def test_an_index_that_is_given_is_one_of_each_example() -> None:
             run(x, i, np.array([4, 2]))
 
 
-@pytest.mark.parametrize("size", ["5 - s", "s % 2 + 1", "max(5 - s, 0)", "s - t", "floor(t / s)", "s * (t - 3)"])
+@pytest.mark.parametrize(
+    "size", ["5 - s", "s % 2 + 1", "max(5 - s, 0)", "s - t", "floor(t / s)", "s * (t - 3)", "(s - 4) ^ 2"]
+)
 def test_a_size_that_may_shrink_as_examples_grow_is_refused(size: str) -> None:
     """The arrays are as long as the longest example, and so is what derives from it."""
     text = f"width s ragged\nwidth t ragged\nwidth c = {size}\nmodel m(x: [s], y: [t]) -> [] {{\n"
-    with pytest.raises(attnc.AttnError, match=r"the size of `c` may be less where the ragged width `[st]` is longer"):
+    with pytest.raises(attnc.AttnError, match=r"not seen that the size of `c` grows with the ragged width `[st]`"):
         attnc.loads(f"{text}    return sum[c](c + 1.0) * sum[s](x) * sum[t](y)\n}}\n")
 
 
-@pytest.mark.parametrize("size", ["2 * s - 1", "max(s - 2, 0)", "floor(s / 3)", "ceil(s / 3)", "s + t", "min(s, t)"])
+@pytest.mark.parametrize(
+    "size",
+    [
+        "2 * s - 1",
+        "max(s - 2, 0)",
+        "floor(s / 3)",
+        "ceil(s / 3)",
+        "s + t",
+        "min(s, t)",
+        "2 * (s - 1)",
+        "s * (s - 1) / 2",
+        "2 * s - s",
+        "(s + t) - t",
+        "s ^ 2",
+        "floor(s * 0.5)",
+    ],
+)
 def test_a_size_that_grows_with_examples_is_each_ones_own(size: str) -> None:
     text = f"width s ragged\nwidth t ragged\nwidth c = {size}\nmodel m(x: [s], y: [t]) -> int[] {{\n"
     model = attnc.loads(f"{text}    return sum[c](1 + 0 * int(c)) + 0 * floor(sum[s](x) * sum[t](y))\n}}\n").model("m")
@@ -119,12 +137,14 @@ def test_a_size_that_grows_with_examples_is_each_ones_own(size: str) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
 def test_lengths_are_not_rounded_with_the_numbers(dtype: torch.dtype) -> None:
-    text = "width s ragged\nwidth c = s / 2, e = floor(s / 3)\nmodel m(x: [s]) -> (a: int[], b: int[]) {\n"
-    text += "    return sum[c](1 + 0 * int(c)), sum[e](1 + 0 * int(e))\n}\n"
+    text = "width s ragged\nwidth c = s / 2, e = floor(s / 3), f = floor(s * 0.5)\n"
+    text += "model m(x: [s]) -> (a: int[], b: int[], c: int[]) {\n"
+    text += "    return sum[c](1 + 0 * int(c)), sum[e](1 + 0 * int(e)), sum[f](1 + 0 * int(f))\n}\n"
     net = attnc.loads(text).model("m").torch(dtype=dtype)
-    a, b = net(torch.ones(2, 4098, dtype=dtype), torch.tensor([4098, 518]))
+    a, b, c = net(torch.ones(2, 4098, dtype=dtype), torch.tensor([4098, 518]))
     assert a.tolist() == [2049, 259]
     assert b.tolist() == [1366, 172]
+    assert c.tolist() == [2049, 259]
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint64])
@@ -264,17 +284,28 @@ def test_padding_ranks_last_whatever_the_items_are(kind: type[np.generic], falli
             np.testing.assert_array_equal(np.asarray(found[1])[place], own[1])
 
 
-@pytest.mark.parametrize("weight", ["log(4 - s)", "1 / (4 - s)", "max[k](x[s as k] where k >= s)", "exp(99.0 * s * s)"])
+@pytest.mark.parametrize(
+    "weight",
+    [
+        "log(4 - s)",
+        "1 / (4 - s)",
+        "max[k](x[s as k] where k >= s)",
+        "exp(99.0 * s * s)",
+        "2.0 ^ (200.0 * broadcast[s](w) * s)",
+    ],
+)
 def test_zero_times_what_is_infinite_is_left_out(weight: str) -> None:
     """Of weights that are 0 in padding; alone none of their factors is infinite."""
     head = "width s ragged\nwidth k like s\n" if "k" in weight else "width s ragged\n"
-    model = attnc.loads(f"{head}model m(x: [s]) -> [] {{ return dot[s](raw(softmax[s](x)) * ({weight}), x) }}\n").model(
-        "m"
-    )
+    param = "param w: [] ~ ones" if "(w)" in weight else ""
+    text = f"{head}model m(x: [s]) -> [] {{\n{param}\nreturn dot[s](raw(softmax[s](x)) * ({weight}), x) }}\n"
+    model = attnc.loads(text).model("m")
     x, lengths = np.random.default_rng(0).normal(size=(3, 9)), np.array([3, 2, 1])
     for run in both(model):
+        with np.errstate(over="ignore"):  # in padding
+            found = run(x, lengths)
         alone = [run(x[i, :length], np.array(length)) for i, length in enumerate(lengths)]
-        np.testing.assert_allclose(run(x, lengths), alone, rtol=1e-12)
+        np.testing.assert_allclose(found, alone, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -294,6 +325,9 @@ def test_zero_times_what_is_infinite_is_left_out(weight: str) -> None:
         "y * broadcast[s](rsqrt(sum[s](y ^ 2)))",
         "y * broadcast[s, d](log(sum[s](z ^ 2)))",
         "y * (1 / |s|) + y * log(|s|)",
+        "y / (|s| - 1)",
+        "y * rsqrt(|s| - 1) + y / log(|s|) + y * (|s| - 1) ^ (-1)",
+        "y * (s / (|s| - 1))",
         "linear.B[d -> d](l2norm[d](y - y, eps = 0.5) + y * broadcast[s, d](max[s](z)))",
     ],
 )
