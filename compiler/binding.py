@@ -167,16 +167,19 @@ class Binding:
         self, name: str, item: s.BracketItem, items: tuple[s.BracketItem, ...], order: list[str]
     ) -> None:
         """Report a number in the place of an axis. What follows it needs its name too, as names take no place."""
+        named = {each.name.text for each in items if each.value is not None}
+        name = next((each for each in order[order.index(name) :] if each not in named), name)
         rest = [each for each in items[items.index(item) :] if each.value is None]
         names = order[order.index(name) :]
         edits = [(each.span, f"{own} = {each.span.text}") for own, each in zip(names, rest, strict=False)]
+        plain = all(each.value is None for each in items)  # beside names it is a guess which one is meant
         self.body.report(
             "E0401",
             f"`{name}` of `{self.called}` is given a number, which goes in by name",
             item.span,
             related=[(self.block.decl.head, "declared here")],
-            help=f"write `{', '.join(text for _, text in edits)}`",
-            fix=edits if len(rest) <= len(names) else [],
+            help=f"write `{', '.join(text for _, text in edits)}`" if plain else f"write `{name} = {item.span.text}`",
+            fix=edits if plain and len(rest) <= len(names) else [],
         )
 
     def _parenthesised(self, bound: dict[str, Axis | Static], missing: list[str]) -> tuple[str, list[tuple[Span, str]]]:
@@ -198,7 +201,8 @@ class Binding:
             value, text = argument.value, argument.span.text
             axis = self.body.frame.axis(text) if isinstance(value, s.Name) else None
             if generics[name].kind == "const":
-                fits, by_name = fits and axis is None, True  # and so what follows it: names take no place
+                is_value = isinstance(value, s.Name) and value.text in self.body.env
+                fits, by_name = fits and axis is None and not is_value, True  # and so what follows: names take no place
             else:
                 fits = fits and axis is not None and axis.kind.value == generics[name].kind
             parts.append(f"{name} = {text}" if by_name else text)

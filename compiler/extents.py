@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from .axes import Axis
 from .graph import Apply
 from .sizes import at_most, difference, never_negative_of_none, poly, substitute
-from .static import Arith, ConstOf, Literal, SizeOf, Static, once
+from .static import Arith, ConstOf, Literal, SizeOf, Static, known, once
 
 Claim = tuple[Static, str, Static]  # left, "==" or "<=", right
 
@@ -97,12 +97,17 @@ def takes_nothing_away(size: Static) -> bool:
 
 
 def undefined(size: Static) -> list[tuple[str, Static]]:
-    """The parts of a size that must be above 0 (`/`, `%`, `log`), or not below it (`sqrt`), by their ops."""
+    """The parts of a size that must be above 0 (`/`, `%`, `log`), or not below it (`sqrt`), by their ops.
+
+    A power may be a quotient, or a root.
+    """
     match size:
         case Arith("/" | "%" as op, (a, b)):
             return [*undefined(a), *undefined(b), (op, b)]
         case Arith("log" | "sqrt" as op, (a,)):
             return [*undefined(a), (op, a)]
+        case Arith("^", (a, b)) if isinstance(power := known(b), int | float) and (power < 0 or power % 1):
+            return [*undefined(a), ("/" if power < 0 else "sqrt", a)]
         case Arith(_, args):
             return [part for arg in args for part in undefined(arg)]
         case _:

@@ -156,8 +156,8 @@ class Usage:
         call, known = self.call, arguments(self.op)
         kept = (each for each in call.arguments if each not in self.apart)
         texts = ", ".join(each.span.text for each in kept if each.name is None or each.name.text in known)
-        each = ", ".join(name.text for name in call.brackets.each) if call.brackets is not None else ""
-        inside = f"{each}: {inside}" if each else inside
+        each = call.brackets.each if call.brackets is not None and "->" in inside else ()
+        inside = f"{', '.join(name.text for name in each)}: {inside}" if each else inside
         label = call.label.text if call.label is not None else self.label
         return f"{call.callee.text}{f'.{label}' if label else ''}[{inside}]({texts})"
 
@@ -175,6 +175,8 @@ class Usage:
         makes: list[Axis] = []
         for axis in axes:
             (eats if axis not in eats and any(_eaten(op, wire, axis) for wire in operands) else makes).append(axis)
+        if op.name == "concat" and len(axes) == len(operands) and set(makes) <= set(eats):
+            eats, makes = list(axes), []
         if eats and makes and (op.name != "window" or len(makes) > 1):
             inside = f"{', '.join(axis.name for axis in eats)} -> {', '.join(axis.name for axis in makes)}"
             help = f"write `{self._written(inside)}`"

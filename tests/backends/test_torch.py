@@ -274,6 +274,8 @@ def test_a_size_below_0_or_of_a_division_by_0_is_refused() -> None:
         ("s % t", "c = s % t divides by t, which is 0"),
         ("floor(sqrt(t - 2))", "c = floor(sqrt(t - 2)) takes the root of t - 2, which is -2"),
         ("floor(log(t))", "c = floor(log(t)) takes the logarithm of t, which is 0"),
+        ("floor(4 * t ^ (-1))", "c = floor(4 * t ^ (-1)) divides by t, which is 0"),
+        ("floor((t - 1) ^ 0.5)", "c = floor((t - 1) ^ 0.5) takes the root of t - 1, which is -1"),
         ("10 - s * 4", "c = 10 - s * 4 is -2"),
         ("floor((t - 1) / 2)", "c = floor((t - 1) / 2) is -1"),
         ("min(t - 1, 4)", "c = min(t - 1, 4) is -1"),
