@@ -47,7 +47,7 @@ from ..graph import (
 from ..ops import OPS
 from ..static import Literal, Static, axes_in
 from .ragged_infinite import Infinite
-from .ragged_lengths import Around, Lengths, Told, varies
+from .ragged_lengths import NOTHING, Around, Given, Lengths, Told, varies
 from .ragged_ops import RULES
 
 
@@ -77,14 +77,14 @@ class _Pass:
         graph: Graph,
         families: tuple[int, ...],
         around: tuple[Around, ...] = (),
-        numbers: tuple[int, ...] = (),
+        given: Given = NOTHING,
         *,
         root: bool = False,
     ) -> Body:
-        """A graph in which these families are ragged, called over or along these axes, and given these numbers."""
-        key = (id(graph), families, around, numbers)
+        """A graph in which these families are ragged, called over or along these axes, and given this."""
+        key = (id(graph), families, around, given)
         if key not in self._bodies:
-            self._bodies[key] = Body(graph, families, around, numbers, self.problems, owner=self, root=root)
+            self._bodies[key] = Body(graph, families, around, given, self.problems, owner=self, root=root)
             self._bodies[key].run()
         return self._bodies[key]
 
@@ -131,7 +131,7 @@ class Body(Lengths):
                 Input(name, value, length_of=self._named(told) if self.root and isinstance(told, int) else None)
             )
         inputs = list(self.old.inputs)
-        for place in self.numbers:
+        for place in self.given.numbers:
             inputs[place] = replace(inputs[place], value=replace(inputs[place].value, role=Role.DATA))
         outputs = tuple(replace(old, value=new) for old, new in zip(self.old.outputs, self.outputs, strict=True))
         return replace(self.old, inputs=(*inputs, *extra), nodes=tuple(self.nodes), outputs=outputs)
@@ -255,12 +255,12 @@ class Body(Lengths):
             self.nodes.append(replace(node, args=args))
             return
         around = self._around(node.graph.lifted, args, range(len(args)))
-        body = self.owner.body(node.graph, tuple(families), around, self._numbers(node.graph, args))
+        body = self.owner.body(node.graph, tuple(families), around, self._said(node.graph, args))
         wanted = tuple(body.used)
-        given = tuple(self._given(told, families) for told in wanted)
+        told = tuple(self._told(one, families) for one in wanted)
         outs = tuple(self._made(out, [made]) for out, made in zip(node.outs, body.outputs, strict=True))
-        self.nodes.append(replace(node, graph=self.owner.graph(body, wanted), args=(*args, *given), outs=outs))
-        self.infinite.called(args, outs, [body])
+        self.nodes.append(replace(node, graph=self.owner.graph(body, wanted), args=(*args, *told), outs=outs))
+        self.infinite.called(outs, body.infinite.of(enumerate(body.outputs)))
 
     def _scan(self, node: Scan) -> None:
         families, args = self._into(node.graph, node.axes, node.consts, node.span), tuple(map(self.now, node.args))
@@ -268,13 +268,19 @@ class Body(Lengths):
         around = self._around(node.graph.lifted, args, [place for place in range(len(args)) if place not in states])
         if self.is_ragged(node.axis):
             around += (self._in_padding(node.axis, args, node.steps, step=True),)
-        body = self.owner.body(node.graph, tuple(families), around, self._numbers(node.graph, args))
+        given: Given | None = None
+        found = self._said(node.graph, args)
+        found |= Given(wild=found.odd.difference(node.steps))  # it lacks the axis of the steps
+        while found != given:  # what a step makes infinite the next one takes
+            given = found
+            body = self.owner.body(node.graph, tuple(families), around, given)
+            found |= body.infinite.of((into, body.outputs[made]) for into, made in node.states)
         wanted = tuple(body.used)
-        given = tuple(self._given(told, families) for told in wanted)
-        steps = tuple(place for place, told in enumerate(wanted, len(args)) if told == node.axis)
+        told = tuple(self._told(one, families) for one in wanted)
+        steps = tuple(place for place, one in enumerate(wanted, len(args)) if one == node.axis)
         graph = self.owner.graph(body, wanted)
-        self.nodes.append(replace(node, graph=graph, args=(*args, *given), steps=(*node.steps, *steps)))
-        self.infinite.called(args, node.outs, [body])
+        self.nodes.append(replace(node, graph=graph, args=(*args, *told), steps=(*node.steps, *steps)))
+        self.infinite.called(node.outs, body.infinite.of(enumerate(body.outputs)))
 
     def _around(self, lifted: Iterable[Axis], args: Sequence[Value], places: Sequence[int]) -> tuple[Around, ...]:
         """The ragged axes that a block called stands in: those that the call lifts over, and the steps around it."""
@@ -295,36 +301,29 @@ class Body(Lengths):
         args = tuple(map(self.now, node.args))
         fixed = range(node.carried, len(args))  # what is carried each pass changes
         around = tuple(self._in_padding(one.axis, args, fixed, step=one.step) for one in self.around)
-        numbers: tuple[int, ...] | None = None
-        found = self._numbers(node.bodies[0], args)
-        while found != numbers:  # what a pass makes a number of each example the next one takes
-            numbers = found
-            bodies = [self.owner.body(body, tuple(families), around, numbers) for body in node.bodies]
-            made = {p for body in bodies for p in range(node.carried) if body.outputs[p].role is not Role.CONSTANT}
-            found = tuple(
-                p
-                for p, entry in enumerate(node.bodies[0].inputs)
-                if entry.value.role is Role.CONSTANT and (p in numbers or p in made)
-            )
+        given: Given | None = None
+        found = self._said(node.bodies[0], args)
+        while found != given:  # what a pass makes infinite, or a number of each example, the next one takes
+            given = found
+            bodies = [self.owner.body(body, tuple(families), around, given) for body in node.bodies]
+            for body in bodies:
+                made = body.outputs[: node.carried]
+                found |= Given(_numbers(body.old, made)) | body.infinite.of(enumerate(made))
         wanted = tuple(dict.fromkeys(told for body in bodies for told in body.used))
-        given = tuple(self._given(told, families) for told in wanted)
+        told = tuple(self._told(one, families) for one in wanted)
         graphs = tuple(self.owner.graph(body, wanted) for body in bodies)
         outs = tuple(
             self._made(out, [args[place], *(body.outputs[place] for body in bodies)])
             for place, out in enumerate(node.outs)
         )
-        self.nodes.append(replace(node, bodies=graphs, args=(*args, *given), outs=outs))
-        self.infinite.called(args, outs, bodies)
+        self.nodes.append(replace(node, bodies=graphs, args=(*args, *told), outs=outs))
+        self.infinite.called(outs, self.infinite.of(enumerate(args[: node.carried])))
+        for body in bodies:
+            self.infinite.called(outs, body.infinite.of(enumerate(body.outputs)))
 
-    @staticmethod
-    def _numbers(inner: Graph, args: Sequence[Value]) -> tuple[int, ...]:
-        """The places where a body takes a number, and each example has its own."""
-        places = enumerate(zip(inner.inputs, args, strict=True))
-        return tuple(
-            place
-            for place, (entry, arg) in places
-            if entry.value.role is Role.CONSTANT and arg.role is not Role.CONSTANT
-        )
+    def _said(self, inner: Graph, args: Sequence[Value]) -> Given:
+        """What a body is told of its arguments."""
+        return Given(_numbers(inner, args)) | self.infinite.of(enumerate(args))
 
     def _into(
         self,
@@ -346,7 +345,7 @@ class Body(Lengths):
                 self.length(ours)
         return found  # what the call lifts over nothing in the block acts on
 
-    def _given(self, told: Told, families: Mapping[int, int]) -> Value:
+    def _told(self, told: Told, families: Mapping[int, int]) -> Value:
         """What a body called is told, as it is here."""
         if isinstance(told, Axis):
             valid = self.valid((told,))
@@ -356,3 +355,9 @@ class Body(Lengths):
         if family in self.families:
             self.used[family] = None
         return self.lengths[family]
+
+
+def _numbers(inner: Graph, args: Sequence[Value]) -> frozenset[int]:
+    """The places where a body takes a number, of the first that it is given, and each example has its own."""
+    places = enumerate(zip(inner.inputs, args, strict=False))
+    return frozenset(p for p, (e, a) in places if e.value.role is Role.CONSTANT and a.role is not Role.CONSTANT)

@@ -3,9 +3,8 @@
 Where there is padding the gradient of a result is 0. Times a finite number it stays 0; times an infinite one it is no
 number, and a sum over items, such as the gradient of a weight, spreads that. Inputs read 1 in padding and quotients and
 logarithms are settled where they are made. What is left comes mostly of an example without items, or of a mask that
-keeps none: the maximum of nothing is infinite, the sum of nothing is 0, and what divides by it is infinite. That is
-followed within one body; what a block is given counts as finite there. So does what grows beyond all numbers in
-padding: the state of a scan, or an exponential, of data.
+keeps none: the maximum of nothing is infinite, the sum of nothing is 0, and what divides by it is infinite. What grows
+beyond all numbers in padding of data alone, the state of a scan or an exponential, is not seen.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ..extents import undefined
 from ..graph import Apply, Role, Scalar, Value
 from ..ops import OPS
 from ..static import Static
-from .ragged_lengths import varies
+from .ragged_lengths import Given, varies
 
 if TYPE_CHECKING:
     from .ragged import Body
@@ -41,9 +40,10 @@ class Infinite:
 
     def __init__(self, body: Body) -> None:
         self._body = body
-        self.hollow: set[int] = set()
-        self.odd: set[int] = set()
-        self.wild: set[int] = set()
+        inputs, given = body.old.inputs, body.given
+        self.hollow = {inputs[place].value.id for place in given.hollow}
+        self.odd = {inputs[place].value.id for place in given.odd}
+        self.wild = {inputs[place].value.id for place in given.wild}
 
     def tamed(self, node: Apply) -> Apply:
         """The op, of operands that are finite where its result is padding."""
@@ -59,7 +59,7 @@ class Infinite:
         ragged = self._ragged(node.out)
         divides = DIVIDES.get(node.op) == place
         if value.id in self.wild:
-            return self._body.settled_over(value, ragged) if ragged else value
+            return self._body.settled_over(value, ragged) if ragged or self._body.steps else value
         if value.id in self.odd or (divides and value.id in self.hollow):
             return self._body.settled_over(value, ragged) if any(not varies(value, a) for a in ragged) else value
         return value
@@ -94,17 +94,18 @@ class Infinite:
         if undefined(static):
             self.odd.add(value.id)
 
-    def called(self, args: Iterable[Value], outs: Sequence[Value], bodies: Sequence[Body]) -> None:
-        """What the results of a call, a scan or a repeat are."""
-        given = {arg.id for arg in args}
-        for place, out in enumerate(outs):
-            made = [(body.infinite, body.old.outputs[place].value.id) for body in bodies]
-            if given & (self.wild | self.odd) or any(
-                value in inside.wild or value in inside.odd for inside, value in made
-            ):
-                self.wild.add(out.id)
-            if given & self.hollow or any(value in inside.hollow for inside, value in made):
-                self.hollow.add(out.id)
+    def of(self, values: Iterable[tuple[int, Value]]) -> Given:
+        """What is to be said of these values where they go in at these places."""
+        pairs = [(place, value.id) for place, value in values if value.type.element is Scalar.REAL]
+        hollow, odd, wild = (
+            frozenset(place for place, value in pairs if value in kind) for kind in (self.hollow, self.odd, self.wild)
+        )
+        return Given(hollow=hollow, odd=odd, wild=wild)
+
+    def called(self, outs: Sequence[Value], given: Given) -> None:
+        """The results at these places of a call, a scan or a repeat."""
+        for kind, places in ((self.hollow, given.hollow), (self.odd, given.odd), (self.wild, given.wild)):
+            kind |= {outs[place].id for place in places}
 
     def _ragged(self, value: Value) -> list[Axis]:
         return [axis for axis in value.type.axes if varies(value, axis) and self._body.is_ragged(axis)]

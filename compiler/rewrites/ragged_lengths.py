@@ -45,6 +45,26 @@ class Around:
     ones: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a caller says of the inputs of a body, by their places.
+
+    numbers: each example has a number of its own, where the spec has one for all.
+    hollow, odd, wild: as `Infinite` says of values.
+    """
+
+    numbers: frozenset[int] = frozenset()
+    hollow: frozenset[int] = frozenset()
+    odd: frozenset[int] = frozenset()
+    wild: frozenset[int] = frozenset()
+
+    def __or__(self, other: Given) -> Given:
+        return Given(
+            self.numbers | other.numbers, self.hollow | other.hollow, self.odd | other.odd, self.wild | other.wild
+        )
+
+
+NOTHING = Given()
 Told = int | Axis  # what a body is told: the lengths of a family, or where an axis around it is none of padding
 
 
@@ -57,7 +77,7 @@ class Lengths:
     old: Graph
     families: tuple[int, ...]
     around: tuple[Around, ...]
-    numbers: tuple[int, ...]  # the places of inputs that are a number each in every example, where the spec has one
+    given: Given
     problems: dict[object, Diagnostic]
     nodes: list[Node] = field(default_factory=list)
     lengths: dict[int, Value] = field(default_factory=dict)  # by family: inputs, and what derives from them
@@ -85,7 +105,7 @@ class Lengths:
             for filled, places in ((self.zero, one.zeros), (self.one, one.ones)):
                 for place in places:
                     filled.setdefault(self.old.inputs[place].value.id, set()).add(one.axis)
-        for place in self.numbers:
+        for place in self.given.numbers:
             value = self.old.inputs[place].value
             self.same[value.id] = replace(value, role=Role.DATA)
 

@@ -350,6 +350,43 @@ def test_what_is_infinite_of_no_items_spoils_no_gradient(body: str) -> None:
         torch.testing.assert_close(grad, total, rtol=1e-9, atol=1e-12)
 
 
+INSIDE = {
+    "a block": (
+        "block g[n: width](y: [n, d], z: [d]) -> [n, d] { return exp(y - broadcast[n](z)) }\n",
+        "g[s](y, max[s](y))",
+    ),
+    "a lifted block": (
+        "block g(y: [], z: []) -> [] { return exp(y - z) * z }\n",
+        "g(y, broadcast[s](max[s](y)))",
+    ),
+    "what a block gives": (
+        "block g[n: width](y: [n, d]) -> [d] { return max[n](y) }\n",
+        "exp(y - broadcast[s](g[s](y)))",
+    ),
+    "passes": ("", "a"),
+    "carried from pass to pass": ("", "b"),
+    "steps": (
+        "width k like s\nblock c(y: [d], z: [], h: []) -> (h: []) { return h * 0.5 + sum[d](y * broadcast[d](z)) }\n",
+        "broadcast[d](scan[s] c(y, logsumexp[k](dot[d](y, y[s as k]) where k >= s), h = 0))",
+    ),
+}
+
+
+@pytest.mark.parametrize("where", INSIDE)
+def test_what_is_infinite_is_followed_into(where: str) -> None:
+    declared, body = INSIDE[where]
+    text = f"width s ragged\ndepth d = 2\n{declared}model m(x: [s, d]) -> [] {{\n    y = linear.A[d -> d](x)\n"
+    text += "    z = broadcast[s](max[s](y))\n    a = y\n    repeat.q 2 shared { a = a * 0.5 + y * exp(y - z) }\n"
+    text += "    b = y\n    v = mean[s](y)\n    repeat.r 2 shared {\n        b = y * exp(b - broadcast[s](v))\n"
+    text += f"        v = max[s](y)\n    }}\n    return sum[s, d]({body})\n}}\n"
+    net = attnc.loads(text).model("m").torch(dtype=torch.float64, seed=0)
+    x, lengths = 2 + torch.rand(3, 4, 2, dtype=torch.float64), torch.tensor([3, 0, 2])
+    found = torch.autograd.grad(net(x, lengths).sum(), list(net.parameters()))
+    alone = [torch.autograd.grad(net(x[i, : lengths[i]], lengths[i]), list(net.parameters())) for i in (0, 2)]
+    for grad, one, other in zip(found, *alone, strict=True):
+        torch.testing.assert_close(grad, one + other, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     "body",
     [
