@@ -6,7 +6,6 @@ size 1), what has leading dimensions, which sizes they need; `Emitter.settle` st
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,7 +33,7 @@ from ..compiler.graph import (
 from ..compiler.static import Literal
 from .capture import Captures
 from .demands import DEMANDS
-from .layout import INLINE, Reader, but, plan_axes, shown
+from .layout import INLINE, Reader, but, in_text, plan_axes
 from .plan import OutputState, Plan, Program
 from .repeats import Repeats
 from .scans import Scans
@@ -250,15 +249,14 @@ class Body(Scans, Repeats):
         if not all(self.plan.static_size(axis) or self._find_extent(axis) for axis in [*node.axes, *node.made]):
             return  # one of them is what this op makes it
         here, there = self.static(left), self.static(right)
-        text = demand_of(node, claim).format(shown(here), shown(there))
-        self.lines.append(f"{self.indent}if {here.text} {'!=' if relation == '==' else '>'} {there.text}:")
-        self.lines.append(f'{self.indent}    raise ValueError(f"{self.graph.name}: {text}")')
+        text = demand_of(node, claim).format(in_text(here), in_text(there))
+        self.refuse(f"{here.text} {'!=' if relation == '==' else '>'} {there.text}", text, self.lines)
 
     def checked(self, e: Val, value: Value, axis: Axis) -> Val:
         """An index that surely lies within its axis: proved, or checked when the code runs."""
         if self.bounds.within(e.bounds, axis) and self.has_items(e, value, axis):
             return e
-        e = e if re.fullmatch(r"\w+", e.text) else self.named(e, "index")
+        e = self.one_word(e, "index")
         self.check_index(e.text, self.extent(axis).text, axis)
         return replace(e, bounds=self.bounds.positions(axis))
 

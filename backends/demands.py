@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -32,7 +31,7 @@ def within(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
         body.check_index(index.text, length.text, axis)
         return index
     body.helper("check_ragged_index")
-    index = index if re.fullmatch(r"\w+", index.text) else body.named(index, "index")
+    index = body.one_word(index, "index")
     laid = [val for val in (index, length, mask) if val is not None and not val.number]
     order = body.union_order(laid, node.out)
     aligned = [body.align(val, order, short=True).text if val in laid else val.text for val in (index, length)]

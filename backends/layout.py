@@ -10,8 +10,9 @@ size 1), what has leading dimensions, which sizes they need; `emit_all` stops wh
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -317,6 +318,10 @@ class Layout(ABC):
         """The value as a plain variable or attribute: for an expression that is written more than once."""
         return val if val.code.level == ATOM and is_path(val.text) else self.let(wish, val)
 
+    def one_word(self, val: Val, wish: str) -> Val:
+        """The value as a variable or a number: for one that two lines read."""
+        return val if re.fullmatch(r"\w+", val.text) else self.named(val, wish)
+
     # -- numbers ------------------------------------------------------------------------------------------------
 
     def static(self, static: Static) -> Code:
@@ -407,34 +412,38 @@ class Layout(ABC):
 
         code = static_code(formula, sizes, self.const_code)
         where = self.prologue if self._early(formula) else self.lines
-        for op, part in dict.fromkeys(undefined(formula)):
-            if not all(map(self.plan.static_size, axes_in(part))):
-                below = static_code(part, sizes, self.const_code)
-                text = no_number(axis, formula, (op, part)).format(shown(below))
-                self._refuse(f"{below.at(SUM)} {'<' if op == 'sqrt' else '<='} 0", text, where)
-        for pair in dict.fromkeys(quotients(formula)):
-            above, below = (static_code(part, sizes, self.const_code) for part in pair)
-            text = inexact(axis, pair).format(shown(above), shown(below))
-            remainder = f"{above.at(TERM)} % {below.at(ATOM)}"
-            whole = all(map(self.plan.static_size, axes_in(pair[1])))  # what is known when it is built is not 0
-            self._refuse(remainder if whole else f"not {below.at(ATOM)} or {remainder}", text, where)
+        self._check_parts(axis, formula, sizes, where)
         if self.plan.kind(formula) is Scalar.INT:
             found = self._read_extent(axis, self.whole(formula, code), where)
         else:
             found = self._read_extent(axis, code.text, where)  # it is made of a const that may be 2.0, or 2.5
-            self._refuse(f"{found.text} % 1", fraction(axis, formula).format(f"{{{found.text}}}"), where)
+            self.refuse(f"{found.text} % 1", fraction(axis, formula).format(in_text(found)), where)
             where.append(f"{self._space(where)}{found.text} = int({found.text})")
         if not all(
             takes_nothing_away(formula) if turned else at_least_0(formula, axes) for axes, _ in self.plan.instances
         ):
-            self._refuse(f"{found.text} < 0", negative(axis, formula).format(f"{{{found.text}}}"), where)
+            self.refuse(f"{found.text} < 0", negative(axis, formula).format(in_text(found)), where)
         return found
+
+    def _check_parts(self, axis: Axis, formula: Static, sizes: Callable[[Axis], str], where: list[str]) -> None:
+        """Lines that refuse an input of which a size would be no number, or a quotient that leaves a remainder (D1)."""
+        for op, part in dict.fromkeys(undefined(formula)):
+            if not all(map(self.plan.static_size, axes_in(part))):
+                below = static_code(part, sizes, self.const_code)
+                text = no_number(axis, formula, (op, part)).format(in_text(below))
+                self.refuse(f"{below.at(SUM)} {'<' if op == 'sqrt' else '<='} 0", text, where)
+        for pair in dict.fromkeys(quotients(formula)):
+            above, below = (static_code(part, sizes, self.const_code) for part in pair)
+            text = inexact(axis, pair).format(in_text(above), in_text(below))
+            remainder = f"{above.at(TERM)} % {below.at(ATOM)}"
+            whole = all(map(self.plan.static_size, axes_in(pair[1])))  # what is known when it is built is not 0
+            self.refuse(remainder if whole else f"not {below.at(ATOM)} or {remainder}", text, where)
 
     def whole(self, formula: Static, code: Code) -> str:
         """A size that is known when it is built: an int, also where it is made of reals."""
         return code.text if self.plan.is_int(formula) else f"int({code.text})"
 
-    def _refuse(self, condition: str, text: str, where: list[str]) -> None:
+    def refuse(self, condition: str, text: str, where: list[str]) -> None:
         """Lines that refuse an input where a condition holds: `text` is what the spec says of sizes."""
         where.append(f"{self._space(where)}if {condition}:")
         where.append(f'{self._space(where)}    raise ValueError(f"{self.graph.name}: {text}")')
@@ -720,7 +729,7 @@ class Layout(ABC):
         return all(sum(least[axis] * n for axis, n in form.items()) > 0 <= min(form.values()) for form in low)
 
 
-def shown(code: Code) -> str:
+def in_text(code: Code) -> str:
     """A number in the text of an f-string."""
     return code.text if code.text.isdecimal() else f"{{{code.text}}}"
 

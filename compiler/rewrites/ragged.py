@@ -41,7 +41,6 @@ from ..graph import (
     Role,
     Scalar,
     Scan,
-    Type,
     Value,
 )
 from ..ops import OPS
@@ -187,9 +186,7 @@ class Body(Lengths):
             axes = [] if static is None else [axis for axis in axes_in(static) if axis.family in families]
             some: Value | None = None
             for axis in axes:
-                length = self.length(axis)
-                assert length is not None
-                one = self.apply(">=", (length, self.constant(Literal(1))), Type(Scalar.BOOL, ()))
+                one = self.some_items(axis)
                 some = one if some is None else self.both(some, one)
             if some is None:
                 return value

@@ -139,8 +139,8 @@ class Lengths:
 
     def _derived(self, axis: Axis, size: Static) -> Value:
         """The length of each example along an axis whose size derives from others; it is one (D1), or is refused."""
-        shrinks = next((other for other in axes_in(size) if self.is_ragged(other) and not self._grows(size)), None)
-        if shrinks is not None:
+        if not self._grows(size):
+            shrinks = next(other for other in axes_in(size) if self.is_ragged(other))
             self.refuse(
                 f"it is not seen that the size of `{axis.name}` grows with the ragged width `{shrinks.name}`: an array "
                 "as long as the longest example must have room for all",
@@ -153,8 +153,8 @@ class Lengths:
                 self._divides(axis, above, below)
         for op, part in undefined(size):
             if self._ragged(part):
-                number, least = self._number(part), self.constant(Literal(0))
-                ok = self.apply(">=" if op == "sqrt" else ">", (number, least), Type(Scalar.BOOL, ()))
+                number = self._number(part)
+                ok = self._compared(">=" if op == "sqrt" else ">", number, 0)
                 self.demand(ok, no_number(axis, size, (op, part)), number)
         found = self._number(size)
         if found.type.element is Scalar.REAL:  # it is made of a const that may be 2.5
@@ -162,8 +162,7 @@ class Lengths:
             self.demand(self.apply("==", (whole, found), Type(Scalar.BOOL, ())), fraction(axis, size), found)
             found = whole
         if not at_least_0(size, {}):
-            some = self.apply(">=", (found, self.constant(Literal(0))), Type(Scalar.BOOL, ()))
-            self.demand(some, negative(axis, size), found)
+            self.demand(self._compared(">=", found, 0), negative(axis, size), found)
         return found
 
     def _grows(self, size: Static) -> bool:
@@ -191,11 +190,11 @@ class Lengths:
 
     def _divides(self, axis: Axis, above: Static, below: Static) -> None:
         a, b = self._number(above), self._number(below)
-        divisor = self.apply("maximum", (b, self.constant(Literal(1))), b.type) if self._ragged(below) else b
+        divisor = self.or_one(b) if self._ragged(below) else b
         rest = self.apply("%", (a, divisor), Type(Scalar.INT, ()))
-        ok = self.apply("==", (rest, self.constant(Literal(0))), Type(Scalar.BOOL, ()))
+        ok = self._compared("==", rest, 0)
         if divisor is not b:
-            ok = self.both(ok, self.apply(">=", (b, self.constant(Literal(1))), Type(Scalar.BOOL, ())))
+            ok = self.both(ok, self._compared(">=", b, 1))
         self.demand(ok, inexact(axis, (above, below)), a, b)
 
     def is_ragged(self, axis: Axis) -> bool:
@@ -219,9 +218,7 @@ class Lengths:
             case SizeOf(axis):
                 found = self.length(axis)
                 assert found is not None
-                if axis.family in some:
-                    return self.apply("maximum", (found, self.constant(Literal(1))), Type(Scalar.INT, ()))
-                return found
+                return self.or_one(found) if axis.family in some else found
             case Arith("//", (a, b)) | Arith("floor", (Arith("/", (a, b)),)) if _whole(a, b):
                 return self._quotient(self._number(a, some), b, some)
             case Arith("ceil", (Arith("/", (a, b)),)) if _whole(a, b):
@@ -244,7 +241,7 @@ class Lengths:
         """Rounded down, of ints, which no real type rounds; by a length of 0 it is of no use, and is no error."""
         divisor = self._number(below, some)
         if self._ragged(below):
-            divisor = self.apply("maximum", (divisor, self.constant(Literal(1))), divisor.type)
+            divisor = self.or_one(divisor)
         return self.apply("//", (above, divisor), Type(Scalar.INT, ()))
 
     def valid(self, axes: Iterable[Axis]) -> Value | None:
@@ -278,9 +275,7 @@ class Lengths:
 
     def demand_items(self, axis: Axis, out: Value) -> None:
         """Refuse to choose one of no items, where there is something that the choice is for."""
-        length = self.length(axis)
-        assert length is not None
-        some = self.apply(">=", (length, self.constant(Literal(1))), Type(Scalar.BOOL, ()))
+        some = self.some_items(axis)
         outer = [other for other in out.type.axes if varies(out, other)]
         says = f"argmax[{axis.name}]: there is no item to choose; give at least one"
         self.demand(self._unless_padding(some, outer), says)
@@ -341,6 +336,19 @@ class Lengths:
         out = self._value(type, max(value.role for value in operands) if role is None else role, None, name)
         self.nodes.append(Apply(op, operands, out, axes=axes, mask=mask))
         return out
+
+    def or_one(self, number: Value) -> Value:
+        """A number that is 1 at least, for what is divided by it."""
+        return self.apply("maximum", (number, self.constant(Literal(1))), number.type)
+
+    def some_items(self, axis: Axis) -> Value:
+        """Whether an example has items along a ragged axis."""
+        length = self.length(axis)
+        assert length is not None
+        return self._compared(">=", length, 1)
+
+    def _compared(self, relation: str, number: Value, other: int) -> Value:
+        return self.apply(relation, (number, self.constant(Literal(other))), Type(Scalar.BOOL, ()))
 
     def constant(self, static: Static) -> Value:
         out = self._value(Type(static_element(static), ()), Role.CONSTANT)

@@ -55,7 +55,7 @@ def _defined(body: Body, node: Apply, acts: list[Axis]) -> None:
     place = DIVIDES[node.op]
     x = node.operands[place]
     if x.id in body.sizes:
-        x = body.apply("maximum", (x, body.constant(Literal(1))), x.type) if node.op == "%" else x
+        x = body.or_one(x) if node.op == "%" else x
     elif x.role is Role.DATA:
         x = body.settled(x, 1)
     else:
