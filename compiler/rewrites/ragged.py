@@ -78,12 +78,18 @@ class _Pass:
         around: tuple[Around, ...] = (),
         given: Given = NOTHING,
         *,
+        states: tuple[tuple[int, int], ...] = (),
         root: bool = False,
     ) -> Body:
-        """A graph in which these families are ragged, called over or along these axes, and given this."""
-        key = (id(graph), families, around, given)
+        """A graph in which these families are ragged, called over or along these axes, and given this.
+
+        states: of the step of a scan, as `Scan.states`.
+        """
+        key = (id(graph), families, around, given, states)
         if key not in self._bodies:
-            self._bodies[key] = Body(graph, families, around, given, self.problems, owner=self, root=root)
+            self._bodies[key] = Body(
+                graph, families, around, given, self.problems, owner=self, states=states, root=root
+            )
             self._bodies[key].run()
         return self._bodies[key]
 
@@ -99,6 +105,7 @@ class Body(Lengths):
     """One graph on its way, node by node."""
 
     owner: _Pass = field(kw_only=True)
+    states: tuple[tuple[int, int], ...] = field(kw_only=True)
     root: bool = field(kw_only=True)
     infinite: Infinite = field(init=False)
     outputs: list[Value] = field(default_factory=list)
@@ -115,6 +122,20 @@ class Body(Lengths):
         for output in self.old.outputs:
             value = self.now(output.value)
             self.outputs.append(self.cleared(value, value.type.axes) if self.root else value)
+        for into, made in self.states:
+            self.outputs[made] = self._held(self.now(self.old.inputs[into].value), self.outputs[made])
+
+    def _held(self, before: Value, after: Value) -> Value:
+        """The state after a step; where that is padding it stays as it was, and so does not grow without end."""
+        axes = [one.axis for one in self.around if one.step or varies(after, one.axis)]
+        valid = self.valid(dict.fromkeys((*axes, *(axis for axis in after.type.axes if varies(after, axis)))))
+        if valid is None or after.type.element is not Scalar.REAL or after is before:
+            return after
+        thin = {axis for axis in after.type.axes if not any(varies(one, axis) for one in (valid, before, after))}
+        type = replace(after.type, thin=frozenset(thin))
+        held = self.apply("select", (valid, after, before), type)
+        self.infinite.note(self.nodes[-1], [])
+        return held
 
     def finish(self, wanted: tuple[Told, ...]) -> Graph:
         """The new graph, told these things by further inputs."""
@@ -270,7 +291,7 @@ class Body(Lengths):
         found |= Given(wild=found.odd.difference(node.steps))  # it lacks the axis of the steps
         while found != given:  # what a step makes infinite the next one takes
             given = found
-            body = self.owner.body(node.graph, tuple(families), around, given)
+            body = self.owner.body(node.graph, tuple(families), around, given, states=node.states)
             found |= body.infinite.of((into, body.outputs[made]) for into, made in node.states)
         wanted = tuple(body.used)
         told = tuple(self._told(one, families) for one in wanted)

@@ -413,3 +413,40 @@ def test_what_is_undefined_in_a_callers_padding_spoils_no_gradient(body: str, ca
     x = 2 + torch.rand(2, 3, dtype=torch.float64)
     net(x, torch.tensor([3, 1])).sum().backward()
     assert all(weight.grad.isfinite().all() for weight in net.parameters())
+
+
+STATES = {
+    "steps along the width": "sum[s, d](scan[s] cell(x, h = 1))",
+    "steps of each item": "sum[s, t, d](scan[t] cell(broadcast[t](x), h = x))",
+    "a state that has the width": "sum[s, t, d](scan[t] wide[s](broadcast[t](x), h = x))",
+    "a state of which all items feed each": "sum[s, t, d](scan[t] mixed[s](broadcast[t](x), h = x))",
+    "steps within steps": "sum[s, d](scan[s] outer(x, h = 1))",
+}
+
+
+@pytest.mark.parametrize("where", STATES)
+def test_a_state_does_not_grow_in_padding(where: str) -> None:
+    """Padding reads 1: there a state would be infinite after two steps, and the gradients of weights no numbers."""
+    text = f"""
+    width s ragged
+    width t = 4
+    depth d = 2
+    block grow(y: [d], h: [d]) -> [d] {{ return h * exp(exp(6 * y)) + linear.w[d -> d](y) }}
+    block cell(y: [d], h: [d]) -> (h: [d]) {{ return grow(y, h) }}
+    block wide[n: width](y: [n, d], h: [n, d]) -> (h: [n, d]) {{ return grow(y, h) }}
+    block mixed[n: width](y: [n, d], h: [n, d]) -> (h: [n, d]) {{ return grow(y, h) + broadcast[n](mean[n](h)) }}
+    block outer(y: [d], h: [d]) -> (h: [d]) {{
+        g = scan[t] cell(broadcast[t](y), h = h)
+        return g[t = 3]
+    }}
+    model m(x: [s, d]) -> [] {{ return {STATES[where]} }}
+    """
+    model = attnc.loads(text).model("m")
+    net, plain = model.torch(dtype=torch.float64, seed=0), model.numpy(dtype="float64", seed=0)
+    x, lengths = -0.5 * torch.rand(2, 6, 2, dtype=torch.float64), torch.tensor([3, 1])
+    y = net(x, lengths)
+    found = torch.autograd.grad(y.sum(), list(net.parameters()))
+    np.testing.assert_allclose(plain(x.numpy(), lengths.numpy()), y.detach(), rtol=1e-10)
+    one, other = (torch.autograd.grad(net(x[i, :n], lengths[i]), list(net.parameters())) for i, n in ((0, 3), (1, 1)))
+    for total, a, b in zip(found, one, other, strict=True):
+        torch.testing.assert_close(total, a + b, rtol=1e-9, atol=1e-12)
