@@ -63,9 +63,8 @@ class Body(Scans, Repeats):
         outputs = [self._output(output, number_) for number_, output in enumerate(graph.outputs)]
         self.returned = outputs
         for place, (output, val) in enumerate(zip(graph.outputs, outputs, strict=True)):
-            in_range = isinstance(output.value.type.element, IndexInto) and self.bounds.within(
-                self.env[output.value.id].bounds, output.value.type.element.axis
-            )
+            element = output.value.type.element
+            in_range = isinstance(element, IndexInto) and self.lies_in(self.env[output.value.id], element.axis)
             plan.outputs[place] = OutputState(
                 val.axes, val.thin, val.lead, val.text if val.number else None, val.needs, in_range
             )
@@ -203,7 +202,7 @@ class Body(Scans, Repeats):
             case "cast":  # of a table that is hoisted (rewrites/hoist.py)
                 val = self.real(vals[0], is_table(out))
             case "index":
-                val = self.checked(vals[0], node.operands[0], node.made[0])
+                val = self.checked(vals[0], node.made[0])
             case "+" | "-" | "*" if kind_of(out) == "int" and (same := unchanged(node.op, vals)) is not None:
                 val = same
             case "split" if not vals[0].number:
@@ -252,22 +251,13 @@ class Body(Scans, Repeats):
         text = demand_of(node, claim).format(in_text(here), in_text(there))
         self.refuse(f"{here.text} {'!=' if relation == '==' else '>'} {there.text}", text, self.lines)
 
-    def checked(self, e: Val, value: Value, axis: Axis) -> Val:
+    def checked(self, e: Val, axis: Axis) -> Val:
         """An index that surely lies within its axis: proved, or checked when the code runs."""
-        if self.bounds.within(e.bounds, axis) and self.has_items(e, value, axis):
+        if self.lies_in(e, axis):
             return e
         e = self.one_word(e, "index")
         self.check_index(e.text, self.extent(axis).text, axis)
         return replace(e, bounds=self.bounds.positions(axis))
-
-    def has_items(self, e: Val, value: Value, axis: Axis) -> bool:
-        """Whether where there is an index there surely is an item: proofs take it that there are items."""
-        family = self.plan.family(axis)
-        return (
-            self.plan.static_size(axis)
-            or isinstance(value.type.element, IndexInto)  # what made the index has seen to it
-            or any(self.plan.family(other) == family for other in e.axes)
-        )
 
     def _split(self, node: Apply, x: Val) -> Val:
         axis = node.axes[0]
@@ -291,7 +281,7 @@ class Body(Scans, Repeats):
     def _gather(self, node: Apply, x: Val, e: Val) -> Val:
         """x[a = e]: axes that e shares with x align, its other axes take a's place (D5)."""
         a, out = node.axes[0], node.out
-        e = self.checked(e, node.operands[1], a)
+        e = self.checked(e, a)
         if kind_of(out) == "real":
             x = self.real(x, is_table(out))
         needs, names = x.needs | e.needs, x.names | e.names

@@ -68,7 +68,7 @@ class Calls(Layout):
             element = item.value.type.element
             if isinstance(element, IndexInto):
                 axis = to_caller.get(element.axis, element.axis)
-                state.in_range = state.in_range and self.bounds.within(val.bounds, axis)
+                state.in_range = state.in_range and self.lies_in(val, axis)
             prepared.append(val)
         return prepared
 

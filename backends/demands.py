@@ -25,7 +25,7 @@ def within(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """An index into each example's own items: proved, or checked when the code runs, but for what the mask drops."""
     index, length = vals
     axis = node.axes[0]
-    if body.bounds.within(index.bounds, axis) and body.has_items(index, node.operands[0], axis):
+    if body.lies_in(index, axis):
         return index
     if index.number and length.number:
         body.check_index(index.text, length.text, axis)

@@ -223,6 +223,13 @@ class Layout(ABC):
     @abstractmethod
     def first_weight(self) -> str | None: ...
 
+    def lies_in(self, index: Val, axis: Axis) -> bool:
+        """Whether an index is proved to lie within its axis, which bounds take to have items: that is seen to, too."""
+        family = self.plan.family(axis)
+        some = self.plan.static_size(axis) or self.bounds.has_items(index.bounds, axis)
+        some = some or any(self.plan.family(other) == family for other in index.axes)
+        return bool(some) and self.bounds.within(index.bounds, axis)
+
     @abstractmethod
     def check_index(self, code: str, extent: str, axis: Axis) -> None: ...
 
@@ -238,6 +245,8 @@ class Layout(ABC):
             item = self.graph.inputs[place]
             if isinstance(element, IndexInto) and state.in_range and not padded(self.graph, item):
                 bounds = self.bounds.positions(element.axis)
+                if item.default is not None and self.plan.is_root:  # which the border does not look at
+                    bounds = self.bounds.union(bounds, self.bounds.static(item.default))
             axes = self.core(value.type.axes)
             lead = NONE if state.lead is None else state.lead
             thin = frozenset(state.thin)

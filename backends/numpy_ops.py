@@ -118,7 +118,7 @@ def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 
 
 def embed(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    ids = body.checked(vals[0], node.operands[0], node.axes[0])
+    ids = body.checked(vals[0], node.axes[0])
     val = body.combine([ids], Code(f"{body.weight(node.weights[0])}[{ids.text}]"), (*ids.axes, *node.made), node.out)
     if len(node.made) > 1:
         val = replace(val, code=Code(body.unflatten(val, -1, node.made)))
@@ -273,7 +273,7 @@ def dropout(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> 
 def cross_entropy(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """Minus the log-likelihood of each id; smoothing spreads its share evenly over all classes, as torch does."""
     vocab, out = node.axes[0], node.out
-    ids = body.checked(vals[1], node.operands[1], vocab)
+    ids = body.checked(vals[1], vocab)
     if ids.number:
         ids = replace(ids, code=Code(body.filled("()", ids.text, "int", "")), number=False)
     x = body.last(body.real(vals[0], False), [vocab])

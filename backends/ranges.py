@@ -7,7 +7,7 @@ What cannot be proved is checked when the code runs (LANGUAGE D5).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from ..compiler.axes import Axis
@@ -20,10 +20,14 @@ MOST = 6  # alternatives kept
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The least of `low` <= value <= the largest of `high`."""
+    """The least of `low` <= value <= the largest of `high`.
+
+    items: axes that have items wherever there is such a value, for it is an index of theirs, or made of one.
+    """
 
     low: Ends
     high: Ends
+    items: frozenset[Axis] = frozenset()
 
 
 ANY = Interval(None, None)
@@ -59,7 +63,10 @@ class Bounds:
 
     def positions(self, axis: Axis) -> Interval:
         """Indices of an axis: 0 .. |axis| - 1."""
-        return Interval(constant(0), add(self.size(axis), constant(-1)))
+        return Interval(constant(0), add(self.size(axis), constant(-1)), frozenset({self._same(axis)}))
+
+    def has_items(self, value: Interval, axis: Axis) -> bool:
+        return self._same(axis) in value.items
 
     def static(self, static: Static) -> Interval:
         form = self._linear(static)
@@ -99,7 +106,7 @@ class Bounds:
         return self.at_most(constant(0), value.low) and self.at_most(value.high, self.positions(axis).high)
 
     def union(self, a: Interval, b: Interval) -> Interval:
-        return Interval(self._either(a.low, b.low), self._either(a.high, b.high))
+        return Interval(self._either(a.low, b.low), self._either(a.high, b.high), a.items & b.items)
 
     def any_of(self, found: Sequence[Interval]) -> Interval:
         return reduce(self.union, found)
@@ -109,6 +116,10 @@ class Bounds:
 
     def apply(self, op: str, args: list[Interval]) -> Interval:
         """The interval of a pointwise op on integers."""
+        found = self._pointwise(op, args)
+        return replace(found, items=frozenset[Axis]().union(*(arg.items for arg in args)))
+
+    def _pointwise(self, op: str, args: list[Interval]) -> Interval:
         if op == "+" or op == "-":
             a, b = args
             if op == "+":

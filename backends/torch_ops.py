@@ -134,7 +134,7 @@ def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 
 
 def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    ids = body.checked(vals[0], node.operands[0], node.axes[0])
+    ids = body.checked(vals[0], node.axes[0])
     made = f"nn.Embedding({body.dim_size(node.axes)}, {body.dim_size(node.made)})"
     text = ids.text if not ids.number else body.filled("()", ids.text, "int", "")
     text = f"{body.module(node, made, {'weight': Init('normal', (1.0,))})}({text})"
@@ -310,7 +310,7 @@ def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
 def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """Minus the log-likelihood of each id; smoothing spreads its share evenly over all classes, as torch does."""
     vocab, out = node.axes[0], node.out
-    ids = body.checked(vals[1], node.operands[1], vocab)
+    ids = body.checked(vals[1], vocab)
     x = body.last(body.real(vals[0], False), [vocab])
     if ids.number:
         ids = Val(Code(body.filled("()", ids.text, "int", "")), kind="int", needs=ids.needs)

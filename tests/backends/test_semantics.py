@@ -256,6 +256,36 @@ def test_the_first_of_no_items(place: str, shown: int) -> None:
         np.testing.assert_array_equal(run(x), x[shown])
 
 
+INDEX_OF_NOTHING = {
+    "made of the last index": ("", "x[t = clamp(max[t](t), 0, |t| - 1)]", -1),
+    "a default": ("", "x[t = i]", 0),
+    "a block's default": ("block b[n: width](x: [n, d], i: n[] = 0) -> [d] { return x[n = i] }", "b[t](x)", 0),
+    "given to a block": ("block b[n: width](x: [n, d], i: n[]) -> [d] { return x[n = i] }", "b[t](x, index[t](0))", 0),
+    "a result of a block": ("block b[n: width](x: [n, d]) -> (i: n[]) { return max[n](n) }", "x[t = b[t](x)]", -1),
+}
+
+
+@pytest.mark.parametrize("name", INDEX_OF_NOTHING)
+def test_an_index_into_no_items(name: str) -> None:
+    """It may be made of numbers alone, and so be there though nothing is that it could be an index of."""
+    declared, body, place = INDEX_OF_NOTHING[name]
+    text = f"width t\ndepth d = 2\n{declared}\nmodel f(x: [t, d], i: t[] = 0) -> [d] {{ return {body} }}"
+    model = attnc.loads(text).model("f")
+    x = np.arange(6.0).reshape(3, 2)
+    for run in (model.numpy(), lambda x: model.torch()(torch.tensor(x))):
+        with pytest.raises(IndexError, match=r"[fb]: index into [tn]: -?[0-9]+ is no index \(there is no item"):
+            run(x[:0])
+        np.testing.assert_array_equal(run(x), x[place])
+
+
+def test_a_default_that_is_no_index() -> None:
+    model = attnc.loads("width t\nmodel f(x: [t], i: t[] = 2) -> [] { return x[t = i] }").model("f")
+    for run in (model.numpy(), lambda x: model.torch()(torch.tensor(x))):
+        with pytest.raises(IndexError, match=r"f: index into t: 2 is no index \(0\.\.1\)"):
+            run(np.ones(2))
+        assert run(np.ones(3)) == 1
+
+
 def test_what_a_scan_begins_with_is_computed_once() -> None:
     """It also tells the leading dimensions of a step."""
     model = attnc.loads(
