@@ -187,12 +187,14 @@ class Expressions(Scope):
         wire = self.expr(expr.value)
         brackets = expr.brackets
         if brackets.result is not None or brackets.each:
-            self.report(
-                "E0318",
-                "brackets on a value rename or gather: no arrow, no colon",
-                brackets.span,
-                help="write `x[a as b]` or `x[a = index]`; to call a block or op, arguments must follow the brackets",
-            )
+            help = "write `x[a as b]` or `x[a = index]`; to call a block or op, arguments must follow the brackets"
+            if brackets.result is None and any(_is_number(name) for name in self._around_colon(brackets)):
+                help = self._piece(expr)
+            self.report("E0318", "brackets on a value rename or gather: no arrow, no colon", brackets.span, help=help)
+            return None
+        bare = [item for item in brackets.items if item.rename is None and item.value is None]
+        if len(bare) > 1 and not all(self.frame.axis(item.name.text) for item in bare):
+            self._bare_all(wire, bare, expr)
             return None
         for item in brackets.items:
             if item.rename is not None:
@@ -200,13 +202,46 @@ class Expressions(Scope):
             elif item.value is not None:
                 wire = self.gather(wire, item, expr)
             else:
-                self._bare(wire, item, expr)
-                wire = None
+                if wire is not None or not isinstance(expr.value, s.Index):  # which has its error
+                    self._bare(wire, item, expr)
+                return None
         return wire
+
+    @staticmethod
+    def _around_colon(brackets: s.Brackets) -> list[s.Ident]:
+        return [brackets.each[-1], brackets.items[0].name]
+
+    def _piece(self, expr: s.Index) -> str:
+        """How to write `x[2:5]`."""
+        first, last = (name.text for name in self._around_colon(expr.brackets))
+        size = f"{int(last) - int(first)}" if first.isdigit() and last.isdigit() else f"{last} - {first}"
+        index = f"int(piece) + {first}" if first != "0" else "int(piece)"
+        return (
+            f"a piece of an axis is an axis of its own: declare `depth piece = {size}`, "
+            f"and write `{expr.value.span.text}[axis = {index}]`"
+        )
+
+    def _bare_all(self, wire: Wire | None, items: list[s.BracketItem], expr: s.Index) -> None:
+        """`x[i, j]`: indices in the order of the axes, as other libraries take them."""
+        axes = wire.type.axes if wire is not None else ()
+        ordered = len(axes) == len(items) == len(expr.brackets.items)
+        named = [axis.name for axis in axes] if ordered else ["axis"] * len(items)
+        inside = ", ".join(f"{name} = {item.name.text}" for name, item in zip(named, items, strict=False))
+        among = f" of {listed(axis.name for axis in axes)}" if axes else ""
+        self.report(
+            "E0318",
+            "brackets on a value rename or gather an axis",
+            items[0].span.to(items[-1].span),
+            help=f"axes have names and no order: say of each along which{among}, `{expr.value.span.text}[{inside}]`",
+        )
 
     def _bare(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> None:
         """`x[i]`: an axis alone, or an index without its axis."""
         shown, name = expr.value.span.text, item.name.text
+        if _is_number(item.name) and not name.isdigit():
+            help = f"an index is a whole number: `{shown}[axis = 0]`"
+            self.report("E0318", "brackets on a value rename or gather an axis", item.span, help=help)
+            return
         help = f"write `{shown}[{name} as other]` or `{shown}[{name} = index]`"
         fix: list[tuple[Span, str]] = []
         if name in self.env or self.frame.axis(name) is None:
@@ -558,6 +593,8 @@ class Expressions(Scope):
         fix: list[tuple[Span, str]] = []
         if op.masked and (called or (mask is not None and mask.is_bool)):
             help, fix = self._as_where(call, argument, mask)
+        elif name is None and op.name in ("max", "min"):
+            help = f"`{op.name}(x, y)`, without brackets, is of two values, item by item"
         elif name is not None:
             near = nearest(name, arguments(op))
             help = f"did you mean `{near}`?" if near else f"it has {listed(arguments(op))}"
@@ -841,6 +878,11 @@ class Expressions(Scope):
             fix=[(span, f"{name.strip('_')}_")] if span.source.text[: span.start].endswith(".") else [],
         )
         return False
+
+
+def _is_number(name: s.Ident) -> bool:
+    """Whether a number stands where brackets hold names: the grammar takes it, so that more can be said of it."""
+    return name.text[0].isdigit()
 
 
 def _without(wire: Wire, axes: Iterable[Axis]) -> Wire:

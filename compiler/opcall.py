@@ -296,13 +296,16 @@ class OpCall:
     def wrong_table(self, ids: Wire, vocab: Axis, span: Span) -> Wire | None:
         assert isinstance(ids.element, IndexInto)
         other = ids.element.axis
+        help = f"use a table over `{other.name}`, or correct the type of the indices to `{vocab.name}[..]`"
+        if self.op.name == "gather" and ids.role is Role.TABLE:  # places, which no type was written for
+            help = f"`int({span.text})` forgets the axis on purpose: an int picks from any"
         self.body.report_wrong_table(
             ids,
             other,
             vocab,
             f"these are indices into `{other.name}`, but the table is over `{vocab.name}`",
             span,
-            f"use a table over `{other.name}`, or correct the type of the indices to `{vocab.name}[..]`",
+            help,
         )
         return None
 

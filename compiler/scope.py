@@ -146,7 +146,9 @@ class Scope:
                 "E0318",
                 "brackets hold names of axes, but this is a number",
                 name.span,
-                help=f"declare an axis of that size, `depth name = {name.text}`, and write `name`",
+                help=f"declare an axis of that size, `depth name = {name.text}`, and write `name`"
+                if name.text != "0"
+                else "axes have names and no order: write the name of one",
             )
             return None
         near = nearest(name.text, self.frame.axis_names())

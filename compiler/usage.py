@@ -103,8 +103,8 @@ class Usage:
             help, fix = f"write `{self._written(inside)}`", self._insert(f"[{inside}]")
         else:
             help = self._one_of()
-        if self.op.name in ("max", "min") and not self.apart:
-            help += f"; `{self.made.shown}(x, y)` is of two values, item by item"
+        if not self.apart:
+            help += self._of_two()
         self.body.report(
             "E0318",
             f"`{self.made.shown}` takes its axes in brackets"
@@ -136,7 +136,7 @@ class Usage:
             "E0318",
             "axes have names and no order, but this is a number",
             self.call.brackets.items[0].span,
-            help=self._one_of(),
+            help=self._one_of() + self._of_two(),
         )
 
     def doubled(self) -> None:
@@ -154,7 +154,10 @@ class Usage:
     def _written(self, inside: str) -> str:
         """The call with this in its brackets."""
         call, known = self.call, arguments(self.op)
-        kept = (each for each in call.arguments if each not in self.apart)
+        kept = [each for each in call.arguments if each not in self.apart]
+        if not self.op.variadic:  # those that it takes
+            places = len(self.op.operands) + self.op.positional
+            kept = [each for place, each in enumerate(kept) if place < places or each.name is not None]
         texts = ", ".join(each.span.text for each in kept if each.name is None or each.name.text in known)
         each = call.brackets.each if call.brackets is not None and "->" in inside else ()
         inside = f"{', '.join(name.text for name in each)}: {inside}" if each else inside
@@ -214,6 +217,10 @@ class Usage:
         made, op, meant = self.made, self.op, self._meant()
         if not self._has():
             return f"write `{op.usage}`"
+        targets = made.operands[0].element
+        if op.name == "cross_entropy" and isinstance(targets, IndexInto) and len(made.spans) > 1:
+            first, second = (span.text for span in made.spans)
+            return f"the logits come first: write `cross_entropy[{targets.axis.name}]({second}, {first})`"
         others = made.operands[1:]
         stand = f"{' and '.join(show_axes(wire.axes) for wire in made.operands)} stand{'' if others else 's'} here: "
         if op.learned and not meant:
@@ -226,6 +233,9 @@ class Usage:
         texts = [each.span.text for each in self.call.arguments]
         factors = " * ".join(f"({text})" if " " in text else text for text in texts)
         return stand + f"they share no axis to sum over; without a sum it is `{factors}`"
+
+    def _of_two(self) -> str:
+        return f"; `{self.made.shown}(x, y)` is of two values, item by item" if self.op.name in ("max", "min") else ""
 
     def _has(self) -> list[Axis]:
         """The axes of the first operand of an op that acts on some."""

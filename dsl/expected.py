@@ -581,6 +581,8 @@ def _brackets(place: _Place) -> _Finding | None:
         size = f"{place.previous} {place.found} ..."
         by_name = f"; a block takes a number by its name, `n = {size}`" if "ARROW" in place.accepts else ""
         return _Finding(f"brackets hold names of axes: declare `depth name = {size}`, and write `name`{by_name}")
+    if place.opener == "[" and place.found == "=" and re.fullmatch(r"[\d.]+", place.previous):
+        return _Finding("axes have names and no order: one item of an axis is `x[axis = 0]`")
     if place.opener == "[" and place.found == "=" and "EQUAL" not in place.accepts:
         return _Finding("options stand in parentheses, behind the operand: `linear[a -> b](x, bias = false)`")
     if place.opener != "[" or "NAME" not in place.accepts or "TRUE" in place.accepts:
