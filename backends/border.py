@@ -6,6 +6,8 @@ import keyword
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Graph, IndexInto, Input
+from ..compiler.sizes import solved
+from ..compiler.static import axes_in
 from .body import Body
 from .names import Namer
 from .plan import Plan, padded
@@ -77,6 +79,33 @@ def _lengths(body: Body) -> list[str]:
             f'"{item.length_of.name}", {extents[0]})'
         )
     return lines
+
+
+def hold_derived(body: Body) -> None:
+    """Holds inputs to the formulas of their derived widths, as far as other inputs tell what these are made of."""
+    given: dict[int, tuple[Axis, str]] = {}
+    for val, item in zip(body.inputs, body.graph.inputs, strict=True):
+        if item.default is None and body.checks_input(val):
+            for axis in body.core(item.value.type.axes):
+                given.setdefault(axis.family, (axis, item.name))
+    stepped = body.graph.stepped
+    given = {family: found for family, found in given.items() if stepped is None or family not in stepped.times}
+
+    def told(axis: Axis, without: int) -> bool:
+        if body.plan.static_size(axis) or (axis.family in given and axis.family != without):
+            return True
+        formula = body.plan.formula(axis)
+        if formula is not None:
+            return all(told(part, without) for part in axes_in(formula))
+        first = next((whole for whole, _ in given.values() if solved(whole, axis) is not None), None)
+        return first is not None and first.family != without
+
+    for axis, name in given.values():
+        formula = body.plan.formula(axis)
+        if formula is None or body.plan.static_size(axis):
+            continue
+        if all(told(part, axis.family) for part in axes_in(formula)):
+            body.hold_extent(axis, formula, name)
 
 
 def behind_default(graph: Graph) -> list[Input]:

@@ -26,6 +26,7 @@ from ..compiler.extents import (
     quotients,
     takes_nothing_away,
     undefined,
+    unlike,
 )
 from ..compiler.graph import (
     Apply,
@@ -433,6 +434,14 @@ class Layout(ABC):
         ):
             self.refuse(f"{found.text} < 0", negative(axis, formula).format(in_text(found)), where)
         return found
+
+    def hold_extent(self, axis: Axis, formula: Static, name: str) -> None:
+        """Lines that refuse an input, of that name, with another extent than the formula of the axis gives."""
+        extent = self.extent(axis)
+        code = static_code(formula, lambda part: self.extent(part).at(ATOM), self.const_code)
+        self._check_parts(axis, formula, lambda part: self.extent(part).at(ATOM), self.prologue)
+        text = unlike(axis, formula, name).format(in_text(extent), in_text(code))
+        self.refuse(f"{extent.text} != {code.at(SUM)}", text, self.prologue)
 
     def _check_parts(self, axis: Axis, formula: Static, sizes: Callable[[Axis], str], where: list[str]) -> None:
         """Lines that refuse an input of which a size would be no number, or a quotient that leaves a remainder (D1)."""

@@ -16,7 +16,7 @@ from ..compiler.rewrites.join_maps import weights_together
 from ..compiler.static import Const, Static
 from . import numpy_ops
 from .body import Body, Emitter
-from .border import annotation, behind_default, border, missing, output_names
+from .border import annotation, behind_default, border, hold_derived, missing, output_names
 from .calls import cache_at
 from .capture import Captures, segment
 from .decoder import DOCS, NAMES, begin_decoding, decoder_functions
@@ -283,6 +283,7 @@ class NumpyBody(Body):
                     else ""
                 )
             self.checks = [*missing(self), *(line for line in self.checks if line), *border(self)]
+            hold_derived(self)
             for place, item in enumerate(self.graph.inputs):
                 if item.default is not None:
                     val = self.inputs[place]

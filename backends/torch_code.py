@@ -15,7 +15,7 @@ from ..compiler.rewrites import PASSES, Pass
 from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
 from . import torch_ops
 from .body import Body, Emitter
-from .border import annotation, behind_default, border, missing, output_names
+from .border import annotation, behind_default, border, hold_derived, missing, output_names
 from .calls import cache_at
 from .capture import Captures, segment
 from .decoder import DOCS, NAMES, begin_decoding, decodes
@@ -622,6 +622,7 @@ class TorchBody(Body):
             if any(item.length_of is not None for item in self.graph.inputs):
                 self.helper("check_lengths")
             self.checks = [*missing(self), *border(self)]
+            hold_derived(self)
             for place, item in enumerate(self.graph.inputs):
                 if item.default is not None:
                     val = self.inputs[place]

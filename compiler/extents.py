@@ -104,6 +104,8 @@ def undefined(size: Static) -> list[tuple[str, Static]]:
     match size:
         case Arith("/" | "%" as op, (a, b)):
             return [*undefined(a), *undefined(b), (op, b)]
+        case Arith("sqrt", (a,)) if takes_nothing_away(a):
+            return undefined(a)
         case Arith("log" | "sqrt" as op, (a,)):
             return [*undefined(a), (op, a)]
         case Arith("^", (a, b)) if isinstance(power := known(b), int | float) and (power < 0 or power % 1):
@@ -125,6 +127,11 @@ def inexact(axis: Axis, quotient: tuple[Static, Static]) -> str:
     """The message of a division that leaves a remainder: `{}` stands for what either part is."""
     above, below = (written(part, level=_LEVELS["//"] + place) for place, part in enumerate(quotient))
     return f"{axis.name} = {above} / {below} does not divide: {{}} / {{}}"
+
+
+def unlike(axis: Axis, size: Static, name: str) -> str:
+    """The message of an input, of that name, that has another extent than the size: `{}` stands for each."""
+    return f"`{name}` has {axis.name} = {{}}, but {axis.name} = {written(size)} is {{}}"
 
 
 def negative(axis: Axis, size: Static) -> str:
