@@ -284,9 +284,9 @@ class Body(Scans, Repeats):
         e = self.checked(e, a)
         if kind_of(out) == "real":
             x = self.real(x, is_table(out))
-        needs, names = x.needs | e.needs, x.names | e.names
         if x.number or (e.number and a not in x.axes):
-            return replace(x, needs=needs)
+            return x
+        needs, names = x.needs | e.needs, x.names | e.names
         x = self.full(x, [a])
         if e.number:
             place = x.axes.index(a)

@@ -136,8 +136,8 @@ def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
 
 def vectors(x: Array) -> Array:
     """The vectors along the last dimension as [rows, size]; one alone as [size], with which NumPy is done sooner."""
-    size = x.shape[-1]
-    return x.reshape(size) if x.size == size else x.reshape(math.prod(x.shape[:-1]), size)
+    rows, size = math.prod(x.shape[:-1]), x.shape[-1]
+    return x.reshape(size) if rows == 1 else x.reshape(rows, size)
 
 
 def unflatten(x: Array, axis: int, *sizes: int) -> Array:

@@ -146,10 +146,28 @@ class CallBody(Arguments):
                 label="",
                 related=(*related, *problem.related),
                 notes=(*problem.notes, *self._renamed(problem)),
-                help=self._in_callers_words(problem.help),
+                help=self._spread_default(problem) or self._in_callers_words(problem.help),
                 fix=None,
             )
             self.body.frame.problems.append((made, False))
+
+    def _spread_default(self, problem: Diagnostic) -> str:
+        """The help where an argument that is not given lacks an axis: its default is one number for all items."""
+        if problem.code not in ("E0301", "E0309"):
+            return ""
+        places = [label.span for label in problem.related] + ([problem.span] if problem.span else [])
+        spoken = {word for span in places for word in re.findall(r"\w+", span.text)}
+        formals = self.block.decl.formals
+        given = {argument.name.text for argument in self.call.arguments if argument.name}
+        in_order = sum(argument.name is None for argument in self.call.arguments)
+        given |= {formal.name.text for formal in formals[:in_order]}
+        for formal in formals:
+            name, default = formal.name.text, formal.default
+            if name in spoken and name not in given and default is not None and formal.type.axes:
+                axes = ", ".join(axis.text for axis in formal.type.axes)
+                words = self._in_callers_words(f"`broadcast[{axes}]({default.span.text})`")
+                return f"`{name}` is {default.span.text} here, without an axis; give it its own: `{name} = {words[1:]}"
+        return ""
 
     def _in_callers_words(self, help: str) -> str:
         """What a message of the body says to write, written for the call: with its axes and its arguments."""

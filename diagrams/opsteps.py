@@ -262,7 +262,8 @@ class Steps:
         if isinstance(table, Formula) and isinstance(index, Formula) and not table.leaves and not index.leaves:
             return Formula("?", text=node.out.name or "", axes=axes, boolean=node.out.type.element is Scalar.BOOL)
         rest = set(table.axes) - set(eaten) if not isinstance(table, Tensor) else set()
-        if isinstance(table, Learned) and isinstance(index, Tensor) and not rest & set(index.axes):
+        fits = isinstance(index, Tensor) and bool(rest or not index.axes) and not rest & set(index.axes)
+        if isinstance(table, Learned) and isinstance(index, Tensor) and fits:
             born = tuple(a for a in axes if a not in index.axes)
             text = bold(spaced(table.name))
             self.add(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -284,6 +285,58 @@ def test_a_default_that_is_no_index() -> None:
         with pytest.raises(IndexError, match=r"f: index into t: 2 is no index \(0\.\.1\)"):
             run(np.ones(2))
         assert run(np.ones(3)) == 1
+
+
+@pytest.mark.parametrize("first", ["0", "broadcast[d](0)", "n", "floor(x[t = 0])"])
+def test_a_state_is_real_whatever_it_begins_with(first: str) -> None:
+    model = attnc.loads(
+        "width t\ndepth d = 2\nblock c(x: [d], s: [d]) -> (s: [d]) {\n    return s + x\n}\n"
+        "model f(x: [t, d], n: int[d]) -> [t, d] {\n"
+        f"    s = scan[t] c(x, s = {first})\n    return floor(s) * 1.0\n}}\n"
+    ).model("f")
+    x, n = np.array([[0.5, 1.5], [0.25, 2.0]]), np.array([0, 0])
+    want = np.floor(np.cumsum(x, 0) + (np.floor(x[0]) if "floor" in first else 0))
+    np.testing.assert_array_equal(model.numpy(dtype="float64")(x, n), want)
+    np.testing.assert_array_equal(model.torch()(torch.tensor(x), torch.tensor(n)), want)
+
+
+PICKED = {
+    "a block": "block f(x: [word]) -> [word] { return C[word] }\nmodel m(x: [word]) -> [word] { return f(x) }",
+    "spread": "block f(x: [word]) -> [word] { return C[word] }\n"
+    "model m(x: [word]) -> [k, word] { return broadcast[k](f(x)) }",
+    "lifted": "block f(x: [d]) -> [d] { return C[d] }\nmodel m(x: [word, d]) -> [word, d] { return f(x) }",
+    "steps": "block f(x: [d], h: [d]) -> (h: [d]) { return h + C[d] }\n"
+    "model m(x: [word, d]) -> [word, d] { return scan[word] f(x, h = 0) }",
+    "passes": "model m(x: [word]) -> [word] {\n    y = x\n    repeat.r 2 shared { y = C[word] }\n    return y\n}",
+}
+
+
+@pytest.mark.parametrize("name", PICKED)
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_what_is_picked_from_a_number_hangs_on_no_index(name: str, batch: tuple[int, ...]) -> None:
+    def picked(found: re.Match[str]) -> str:
+        x = "y" if name == "passes" else "x"
+        return f"l2norm[{found[1]}](broadcast[k, {found[1]}](1.25)[k = argmax[k](broadcast[k]({x}))])"
+
+    text = re.sub(r"C\[(\w+)\]", picked, PICKED[name])
+    model = attnc.loads(f"width word\ndepth k = 3, d = 2\n{text}\n").model("m")
+    x = np.random.default_rng(0).normal(size=(*batch, 4, 2) if "[word, d]" in text else (*batch, 4))
+    size = 2 if "[word, d]" in text else 4
+    want = np.broadcast_to(np.full(size, size**-0.5), (*batch, 3, 4) if name == "spread" else x.shape)
+    if name == "steps":
+        want = want.cumsum(-2)
+    np.testing.assert_allclose(model.numpy()(x), want)
+    found = model.torch(dtype="float64")(torch.tensor(x))
+    assert found.shape == want.shape
+    np.testing.assert_allclose(found, want)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 0), (0, 3), (1, 0)])
+def test_a_product_of_no_items(shape: tuple[int, ...]) -> None:
+    model = attnc.loads("width t\ndepth d = 4\nmodel f(x: [t]) -> [d] { return dot[t](x, cos(t * d / 4)) }").model("f")
+    for run in (model.numpy(), lambda x: model.torch()(torch.tensor(x))):
+        found = run(np.ones(shape, np.float32))
+        assert found.shape == (*shape[:-1], 4) and not np.asarray(found).any()
 
 
 def test_what_a_scan_begins_with_is_computed_once() -> None:

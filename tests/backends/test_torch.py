@@ -283,7 +283,8 @@ def test_inputs_are_held_to_the_formulas_of_their_widths(
 
 
 def test_two_widths_that_derive_from_one_are_held_to_each_other() -> None:
-    text = "width s\nwidth a = s * 2, b = s * 3\nmodel f(x: [a], y: [b]) -> [b] {\n    return y * broadcast[b](sum[a](x))\n}\n"
+    text = "width s\nwidth a = s * 2, b = s * 3\n"
+    text += "model f(x: [a], y: [b]) -> [b] {\n    return y * broadcast[b](sum[a](x))\n}\n"
     for run in (build_torch(graph_of(text)), lambda *given: build_numpy(graph_of(text))(*(x.numpy() for x in given))):
         assert run(torch.ones(4), torch.ones(6)).shape == (6,)
         with pytest.raises(ValueError, match=r"f: `y` has b = 5, but b = s \* 3 is 6"):

@@ -432,3 +432,15 @@ def test_odd_scans_are_drawn(text: str, depth: int) -> None:
     drawn = attnc.loads(text).model("f").draw(depth=depth)
     assert drawn.dot.startswith("digraph")
     assert faults(drawn._sheet) == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "ids", "mark"),
+    [("[vocab]", "seq", "pick"), ("[vocab, d]", "seq", "embed"), ("[vocab]", "", "embed"), ("[vocab, d]", "", "embed")],
+)
+def test_a_look_up_in_a_table_that_is_learned(declared: str, ids: str, mark: str) -> None:
+    """An index of no axes, or a table of one, leaves no wire on one side."""
+    made = ", ".join([*([ids] if ids else []), *(["d"] if "d" in declared else [])])
+    text = f"width seq\ndepth vocab = 9, d = 4\nmodel f(ids: vocab[{ids}]) -> [{made}] {{\n"
+    diagram = figure(f"{text}    param b: {declared}\n    return b[vocab = ids]\n}}\n")
+    assert mark in [step.mark for step in steps(diagram)]
