@@ -24,7 +24,7 @@ IDIOMS: dict[str, str] = {
     **dict.fromkeys(("arange", "positions"), "the name of an axis stands for its index"),
     **dict.fromkeys(("size", "shape", "len"), "`|a|` is the size of the axis `a`"),
     **dict.fromkeys(("unfold", "conv1d", "conv2d", "Conv1d"), "`window[t -> t, tap](x)`, then `linear[tap, d -> e]`"),
-    **dict.fromkeys(("flip", "roll", "shift"), "gather by arithmetic of the index: `x[t = |t| - 1 - t]`"),
+    **dict.fromkeys(("flip", "reverse"), "gather by arithmetic of the index: `x[t = |t| - 1 - t]`"),
     **dict.fromkeys(("attention", "scaled_dot_product_attention", "sdpa", "self_attention"), _ATTEND),
     **dict.fromkeys(("MultiheadAttention", "multi_head_attention", "mha", "cross_attention"), _ATTEND),
     **dict.fromkeys(("rope", "apply_rotary", "apply_rope", "rotary_embedding"), "`use std.positions: rotary`"),
@@ -41,6 +41,72 @@ IDIOMS: dict[str, str] = {
     **dict.fromkeys(("fft", "rfft", "fftconv"), "a long convolution is a `dot` with a filter read at `t - s`"),
     **dict.fromkeys(("mse_loss", "mse", "MSELoss"), "write `mean[a]((x - y) ^ 2)`"),
     **dict.fromkeys(("l1_loss", "L1Loss"), "write `mean[a](abs(x - y))`"),
+    **dict.fromkeys(
+        ("logsigmoid", "log_sigmoid", "LogSigmoid"),
+        "write `-(max(-x, 0) + log(1 + exp(-abs(x))))`, which does not overflow",
+    ),
+    **dict.fromkeys(
+        ("glu", "GLU"), "a gate is a product of two maps: `linear.a[d -> e](x) * sigmoid(linear.b[d -> e](x))`"
+    ),
+    **dict.fromkeys(
+        ("reglu", "ReGLU"), "a gate is a product of two maps: `linear.a[d -> e](x) * relu(linear.b[d -> e](x))`"
+    ),
+    **dict.fromkeys(("relu2", "squared_relu", "relu_squared"), "write `relu(x) ^ 2`"),
+    **dict.fromkeys(
+        ("prelu", "PReLU"), "write `max(x, 0) + slope * min(x, 0)`, for `param slope: [] ~ constant(0.25)`"
+    ),
+    **dict.fromkeys(("hardtanh", "hard_tanh"), "write `clamp(x, -1, 1)`"),
+    **dict.fromkeys(("hardsigmoid", "hard_sigmoid"), "write `clamp(x / 6 + 0.5, 0, 1)`"),
+    **dict.fromkeys(("hardswish", "hard_swish", "hardsilu"), "write `x * clamp(x / 6 + 0.5, 0, 1)`"),
+    **dict.fromkeys(("log2", "log10"), "write `log(x) / log(2)`, or `/ log(10)`"),
+    **dict.fromkeys(
+        ("cumprod", "logcumsumexp"), "of positive numbers, `cumsum[a](log(x))` is the logarithm of their products"
+    ),
+    **dict.fromkeys(
+        ("cummax", "cummin"), "a mask says so far: `max[past](x[a as past] where past <= a)`, for a copy `past like a`"
+    ),
+    **dict.fromkeys(("mod", "fmod", "remainder"), "write `x % n`"),
+    **dict.fromkeys(("l1norm", "l1_norm"), "write `x / sum[a](abs(x))`"),
+    **dict.fromkeys(
+        ("median", "quantile"), "sort, and take the middle: `x[a = argsort[a -> r](x)][r = floor(|r| / 2)]`"
+    ),
+    **dict.fromkeys(
+        ("softmax1", "softmax_one", "softmax_plus_one"),
+        "`concat` a score of 0 before `softmax`, and leave its weight out",
+    ),
+    **dict.fromkeys(
+        ("gumbel_softmax", "gumbel", "multinomial", "bernoulli"),
+        "a spec draws nothing at random but `dropout`: take the noise as an input",
+    ),
+    **dict.fromkeys(
+        ("scatter", "scatter_add", "index_add", "index_copy", "segment_sum"),
+        "a product with a one-hot table, `dot[k](select(t == at, 1, 0), y)`: the cookbook has it (writing back)",
+    ),
+    **dict.fromkeys(
+        ("roll", "shift"), "gather by arithmetic of the index: `x[t = (t + |t| - 1) % |t|]`, or `x[t = max(t - 1, 0)]`"
+    ),
+    **dict.fromkeys(
+        ("acos", "asin", "atan", "arccos", "arcsin", "arctan", "atan2"),
+        "there is no inverse of `cos` and `sin`: docs/ops.md lists the ops",
+    ),
+    **dict.fromkeys(("diag", "eye", "trace"), "indices compare: `select(a == b, x, 0)`, for two copies of an axis"),
+    **dict.fromkeys(("kl_div", "entropy"), "write `-sum[a](p * log(p))`; `cross_entropy[a](logits, ids)` is the loss"),
+    **dict.fromkeys(("cosine_similarity", "cos_sim"), "write `dot[d](l2norm[d](x), l2norm[d](y))`"),
+    **dict.fromkeys(("logaddexp", "logaddexp2"), "write `max(x, y) + log(1 + exp(-abs(x - y)))`"),
+    "selu": "write `1.0507 * (max(x, 0) + 1.6733 * (exp(min(x, 0)) - 1))`",
+    "celu": "write `max(x, 0) + a * (exp(min(x, 0) / a) - 1)`",
+    "softmin": "write `softmax[a](-x)`",
+    "softsign": "write `x / (1 + abs(x))`",
+    "tanhshrink": "write `x - tanh(x)`",
+    "logit": "write `log(x / (1 - x))`",
+    "exp2": "write `2 ^ x`",
+    "reciprocal": "write `1 / x`",
+    "lerp": "write `x + t * (y - x)`",
+    "tan": "write `sin(x) / cos(x)`",
+    "sinh": "write `(exp(x) - exp(-x)) / 2`",
+    "cosh": "write `(exp(x) + exp(-x)) / 2`",
+    "trunc": "write `select(x > 0, floor(x), ceil(x))`",
+    "frac": "write `x - floor(x)`",
     "self": "a block is called by its own name; `.label` names weights: `linear.out[a -> b](x)`",
     "log1p": "write `log(1 + x)`",
     "expm1": "write `exp(x) - 1`",
@@ -56,7 +122,7 @@ IDIOMS: dict[str, str] = {
     "outer": "write `x * y`: depths that only one of the two has spread, and widths by `broadcast[a](x)`",
     "softplus": "write `max(x, 0) + log(1 + exp(-abs(x)))`, which does not overflow",
     "swish": "it is `silu(x)`",
-    "square": "write `x ^ 2`",
+    **dict.fromkeys(("square", "sqr"), "write `x ^ 2`"),
     "pow": "write `x ^ n`",
     "var": "write `mean[a]((x - broadcast[a](mean[a](x))) ^ 2)`",
     "std": "write `sqrt(mean[a]((x - broadcast[a](mean[a](x))) ^ 2))`",
@@ -64,7 +130,6 @@ IDIOMS: dict[str, str] = {
     "normalize": "`l2norm[a](x)` divides by the length",
     "argmin": "write `argmax[a](-x)`",
     "sort": "write `x[a = argsort[a -> r](x)]`",
-    "cumprod": "write `exp(cumsum[a](log(x)))`",
     "nll_loss": "`cross_entropy[vocab](logits, ids)` takes logits",
 }
 

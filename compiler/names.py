@@ -32,7 +32,7 @@ def indexed(text: str, brackets: str) -> str:
 
 
 _MANY, _LONGEST = 200, 200
-_SURE = 0.75
+_SURE, _SHORT = 0.75, 5
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -51,8 +51,20 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def misspelt(name: str, known: str) -> bool:
-    """Whether a name is another one with letters lost, doubled or turned round, not only much like it."""
-    return SequenceMatcher(None, name.lower(), known.lower()).ratio() >= _SURE
+    """Whether a name is another one with letters lost, doubled or turned round, not only much like it.
+
+    Short names lie near one another, and one more letter makes another function (`selu` is not `silu`, nor `tan`
+    `tanh`): of these, letters turned round or doubled alone.
+    """
+    name, known = name.lower(), known.lower()
+    if min(len(name), len(known)) < _SHORT:
+        return sorted(name) == sorted(known) or _once(name) == _once(known)
+    return SequenceMatcher(None, name, known).ratio() >= _SURE
+
+
+def _once(name: str) -> str:
+    """Without the letters that are doubled."""
+    return re.sub(r"(.)\1+", r"\1", name)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -18,7 +18,8 @@ WORDS = {
     "stands for its index": "arange positions",
     "|a|": "size shape len",
     "window[t -> t, tap](x)": "unfold conv1d conv2d Conv1d",
-    "x[t = |t| - 1 - t]": "flip roll shift",
+    "x[t = |t| - 1 - t]": "flip reverse",
+    "x[t = max(t - 1, 0)]": "roll shift",
     "max(x, 0.01 * x)": "leaky_relu leakyrelu LeakyReLU",
     "select(x > 0, x,": "elu",
     "write `max(x, 0) + log(1 + exp(-abs(x)))`": "softplus",
@@ -44,17 +45,52 @@ WORDS = {
     "x * tanh(max(x, 0)": "mish",
     "exp(sum[a](log(x)))": "prod",
     "silu(x)": "swish",
-    "x ^ 2": "square",
+    "x ^ 2": "square sqr",
     "x ^ n": "pow",
     "mean[a]((x - broadcast[a](mean[a](x))) ^ 2)": "var std",
     "l2norm[a](x)": "norm normalize",
     "argmax[a](-x)": "argmin",
     "argsort[a -> r](x)": "sort",
-    "exp(cumsum[a](log(x)))": "cumprod",
+    "of positive numbers, `cumsum[a](log(x))`": "cumprod logcumsumexp",
     "cross_entropy[vocab](logits, ids)": "nll_loss",
     "mean[a]((x - y) ^ 2)": "mse_loss mse MSELoss",
     "mean[a](abs(x - y))": "l1_loss L1Loss",
     "called by its own name": "self",
+    "-(max(-x, 0) + log(1 + exp(-abs(x))))": "logsigmoid log_sigmoid LogSigmoid",
+    "* sigmoid(linear.b[d -> e](x))": "glu GLU",
+    "* relu(linear.b[d -> e](x))": "reglu ReGLU",
+    "relu(x) ^ 2": "relu2 squared_relu relu_squared",
+    "slope * min(x, 0)": "prelu PReLU",
+    "clamp(x, -1, 1)": "hardtanh hard_tanh",
+    "`clamp(x / 6 + 0.5, 0, 1)": "hardsigmoid hard_sigmoid",
+    "x * clamp(x / 6 + 0.5, 0, 1)": "hardswish hard_swish hardsilu",
+    "log(x) / log(2)": "log2 log10",
+    "where past <= a": "cummax cummin",
+    "x % n": "mod fmod remainder",
+    "x / sum[a](abs(x))": "l1norm l1_norm",
+    "[r = floor(|r| / 2)]": "median quantile",
+    "a score of 0": "softmax1 softmax_one softmax_plus_one",
+    "take the noise as an input": "gumbel_softmax gumbel multinomial bernoulli",
+    "select(t == at, 1, 0)": "scatter scatter_add index_add index_copy segment_sum",
+    "no inverse": "acos asin atan arccos arcsin arctan atan2",
+    "select(a == b, x, 0)": "diag eye trace",
+    "-sum[a](p * log(p))": "kl_div entropy",
+    "dot[d](l2norm[d](x), l2norm[d](y))": "cosine_similarity cos_sim",
+    "max(x, y) + log(1 + exp(-abs(x - y)))": "logaddexp logaddexp2",
+    "1.0507 *": "selu",
+    "a * (exp(min(x, 0) / a) - 1)": "celu",
+    "softmax[a](-x)": "softmin",
+    "x / (1 + abs(x))": "softsign",
+    "x - tanh(x)": "tanhshrink",
+    "log(x / (1 - x))": "logit",
+    "2 ^ x": "exp2",
+    "1 / x": "reciprocal",
+    "x + t * (y - x)": "lerp",
+    "sin(x) / cos(x)": "tan",
+    "(exp(x) - exp(-x)) / 2": "sinh",
+    "(exp(x) + exp(-x)) / 2": "cosh",
+    "select(x > 0, floor(x), ceil(x))": "trunc",
+    "x - floor(x)": "frac",
 }
 NAMES = [(name, said) for said, names in WORDS.items() for name in names.split()]
 
@@ -66,6 +102,49 @@ def test_what_it_is_called_here(name: str, said: str) -> None:
     assert found.code == "E0203"
     assert said in found.help
     assert found.fix is None  # it is no misspelling of an op with a name like it
+
+
+POINTWISE = [
+    "logsigmoid",
+    "relu6",
+    "hardtanh",
+    "hardsigmoid",
+    "hardswish",
+    "softplus",
+    "mish",
+    "elu",
+    "selu",
+    "celu",
+    "softsign",
+    "tanhshrink",
+    "logit",
+    "exp2",
+    "reciprocal",
+    "tan",
+    "sinh",
+    "cosh",
+    "trunc",
+    "log1p",
+    "expm1",
+    "sign",
+    "square",
+    "log2",
+    "leaky_relu",
+    "silu",
+]
+
+
+@pytest.mark.parametrize("name", [name for name in POINTWISE if name in IDIOMS])
+def test_what_is_to_be_written_computes_the_same(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    theirs = getattr(torch.nn.functional, name, None) or getattr(torch, name)
+    text = IDIOMS[name].partition("`")[2].partition("`")[0]
+    spec = f"const a = 1.0\nwidth n\nmodel f(x: [n]) -> [n] {{\n    return {text} + 0 * a\n}}\n"
+    x = torch.linspace(0.05, 0.95, 7, dtype=torch.float64)
+    if name not in ("logit", "log1p", "log2"):
+        x = torch.cat([-8 * x, 4 * x])
+    found = attnc.loads(spec).model("f").torch(dtype=torch.float64)(x)
+    torch.testing.assert_close(found, theirs(x), rtol=1e-4, atol=1e-4)
 
 
 def test_none_is_forgotten() -> None:
