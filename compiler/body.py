@@ -140,12 +140,21 @@ class Body(Repeats):
                 f"{len(statement.targets)} names for {len(wires)} result{'s' if len(wires) != 1 else ''}",
                 statement.targets[0].span.to(statement.targets[-1].span),
                 related=[(statement.value.span, f"this gives {len(wires)}")],
-                help="name each result; `_` discards one",
+                help=self._picked(wires, len(statement.targets)) or "name each result; `_` discards one",
             )
             wires = None
         self._crossed(statement)
         for index, target in enumerate(statement.targets):
             self.bind(target, wires[index] if wires else None)
+
+    def _picked(self, wires: Sequence[Wire | None], names: int) -> str:
+        """How to name the items of one value, where other languages would unpack it."""
+        wire = wires[0] if len(wires) == 1 else None
+        axis = None if wire is None else next((axis for axis in wire.axes if axis.extent == names), None)
+        if axis is None:
+            return ""
+        items = ", ".join(f"`both[{axis.name} = {item}]`" for item in range(min(names, 2)))
+        return f"it is one value: bind one name, `both = ...`, and pick its items, {items}{' ...' * (names > 2)}"
 
     def _crossed(self, statement: s.Assign) -> None:
         """Warn of a name that is another result's: names on the left take results by their places."""

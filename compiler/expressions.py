@@ -147,6 +147,11 @@ class Expressions(Scope):
             near = text.lower()
         if text == "None":
             help, near = "leave it out: what has a default need not be given; a mask that keeps all is `true`", None
+        elif text.lower() in ("inf", "infinity", "nan"):
+            help, near = (
+                "numbers are finite: `softmax[k](s where m)` leaves items out, and `-1e30` is below all scores",
+                None,
+            )
         elif text in WRITABLE_OPS or text in self.frame.module.blocks:
             help = f"`{text}` is called with its operands: `{text}(x)`, or `x |> {text}`"
         else:

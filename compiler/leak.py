@@ -71,11 +71,33 @@ def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagn
             *([(claim, f"`causal {axis.name}` is claimed")] if place != claim else ()),
         ],
         notes=["the path of the leak:", *notes] if len(seen) < len(steps) else (),
-        help=f"groups are compared with groups alone: split what reads them, too, and let in those before its own, "
-        f"`where before < {group.name}` with `before` a copy of `{group.name}`; or drop the claim"
-        if (group := _groups(steps, axis)) is not None
-        else f"{_masked(trace, axis)}, or drop the claim",
+        help=_help(trace, steps, graph, axis),
     )
+
+
+def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
+    if trace.node is not None and trace.node.op in ("topk", "argsort"):
+        return (
+            f"the proof does not follow a choice by rank: it may fall on any `{trace.node.axes[0].name}`, also on one "
+            "whose score is low; drop the claim"
+        )
+    read = _groups(steps, axis)
+    if read is None:
+        return f"{_masked(trace, axis)}, or drop the claim"
+    group, *copies = sorted({each for each in (read, *graph.axes) if each.family == read.family}, key=_declared)
+    copy = copies[0].name if copies else "before"
+    declared = "" if copies else f" with `before` a copy of `{group.name}`"
+    masks = [step.node.mask.span for step in steps if step.node is not None and step.node.mask is not None]
+    joined = any(span is not None and re.search(r"\bor\b", span.text) for span in masks)
+    return (
+        "groups are compared with groups alone: split what reads them, too, and let in those before its own, "
+        f"`where {copy} < {group.name}`{declared}"
+        f"{'; a mask that joins these and others by `or` is not followed' if joined else ''}; or drop the claim"
+    )
+
+
+def _declared(axis: Axis) -> int:
+    return axis.span.start if axis.span is not None else 0
 
 
 def _masked(trace: Trace, axis: Axis) -> str:

@@ -17,7 +17,7 @@ from .body import Body
 from .builder import Builder
 from .frame import Frame, Instance
 from .graph import Role, Scan, Type, Value
-from .static import Literal, Static
+from .static import Literal, Static, known
 from .wires import Wire, fits, show, show_type
 
 
@@ -174,7 +174,8 @@ class ScanCall(BlockCall):
             if name in self._states and name not in given and formal.default is not None:
                 frame = self.checker.alone[self.block].frame
                 first = Body(self.checker, frame, Builder(), {}).expr(formal.default)
-                if first is None or not isinstance(first.static, Literal):
+                number = None if first is None or first.static is None else known(first.static)
+                if first is None or number is None:
                     if first is not None:
                         self.body.report(
                             "E0411",
@@ -183,7 +184,7 @@ class ScanCall(BlockCall):
                             help=f"write `{name} = ...` among the arguments",
                         )
                     return None
-                given[name] = (first, self.call.span)
+                given[name] = (replace(first, static=Literal(number)), self.call.span)
         return given
 
     def _item(self, wire: Wire) -> Wire:

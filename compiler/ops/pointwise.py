@@ -50,7 +50,7 @@ def function(call: OpCall) -> Wire | None:
         return None
     made = call.make(Type(Scalar.REAL, x.type.axes, x.type.thin))
     if x.power_of is not None and call.op.name == "rsqrt":
-        return _divided_by_index(call, x.power_of[0], call.spans[0])
+        return _divided_by_index(call, x.power_of[0], 0)
     if made is not None and call.op.name == "sqrt":
         return replace(made, power_of=_powered(x, 0.5))
     return made
@@ -116,9 +116,9 @@ def arithmetic(call: OpCall) -> Wire | None:
         element = Scalar.REAL
     exponent = known(b.static) if op == "^" and b.static is not None else None
     if op == "/" and b.power_of is not None:
-        return _divided_by_index(call, b.power_of[0], call.spans[1])
+        return _divided_by_index(call, b.power_of[0], 1)
     if a.power_of is not None and exponent is not None and exponent < 0:
-        return _divided_by_index(call, a.power_of[0], call.spans[0])
+        return _divided_by_index(call, a.power_of[0], 0)
     divided = b.static if op in ("/", "%") and a.static is None else None
     if divided is not None and not call.in_each_pass(_divisor, call.spans[1], divided):
         return None
@@ -156,19 +156,27 @@ def _powered(wire: Wire, exponent: int | float | None) -> tuple[Axis, float] | N
     return axis, before * exponent
 
 
-def _sized(span: Span, axis: Axis) -> str:
-    """The text with the size of the axis in place of its index."""
-    return re.sub(rf"\b{axis.name}\b", f"|{axis.name}|", span.text)
+def _sized(span: Span, axis: Axis) -> list[tuple[Span, str]]:
+    """The edit that puts the size of the axis in place of its index: none where a variable stands for that."""
+    text = re.sub(rf"\b{axis.name}\b", f"|{axis.name}|", span.text)
+    return [(span, text)] if text != span.text else []
 
 
-def _divided_by_index(call: OpCall, axis: Axis, span: Span) -> Wire | None:
+def _bound(wire: Wire, span: Span, axis: Axis) -> list[tuple[Span, str]]:
+    """Where the variable is bound that stands for the index."""
+    return [(wire.span, f"`{span.text}` is bound here")] if not _sized(span, axis) and wire.span != span else []
+
+
+def _divided_by_index(call: OpCall, axis: Axis, place: int) -> Wire | None:
+    span = call.spans[place]
     return call.fail(
         "E0324",
         f"this divides by the index of `{axis.name}`, which begins at 0",
         span,
         f"`{axis.name}` stands for 0, 1, ..., |{axis.name}| - 1 here",
         help=f"the size is `|{axis.name}|`; if the index is meant, divide by `({axis.name} + 1)`",
-        fix=[(span, _sized(span, axis))],
+        related=_bound(call.operands[place], span, axis),
+        fix=_sized(span, axis),
     )
 
 
@@ -183,7 +191,8 @@ def _root_of_index(call: OpCall) -> None:
                 span,
                 f"`{axis.name}` stands for 0, 1, ..., |{axis.name}| - 1 here",
                 help=f"the size is `|{axis.name}|`; `int({axis.name})` says that the index is meant",
-                fix=[(span, _sized(span, axis))],
+                related=_bound(wire, span, axis),
+                fix=_sized(span, axis),
                 warning=True,
             )
 
