@@ -469,6 +469,38 @@ model small(x: [q, m], y: [k, m]) -> [q, m] {
         editor.rename("main.attn", "model, heads", "q")
 
 
+def test_an_axis_that_stands_in_the_place_of_the_librarys_is_renamed_from_the_use_too(editor: Editor) -> None:
+    text = """\
+use std.attention: multihead, model, heads
+width q, k
+depth model = 64, heads = 4
+model small(x: [q, model], y: [k, model]) -> [q, model] {
+    return multihead[q, k](x, y)
+}
+"""
+    editor.open("main.attn", text)
+    expected = (
+        text.replace("model]", "emb]")
+        .replace("depth model", "depth emb")
+        .replace("multihead, model", "multihead, model as emb")
+    )
+    for piece in ("model, heads\nwidth", "model = 64"):
+        assert editor.rename("main.attn", piece, "emb") == {"main.attn": expected}
+
+
+def test_hover_on_a_result_shows_the_type_that_is_declared(editor: Editor) -> None:
+    """A variable of its name is of other types on the way."""
+    editor.open(
+        "main.attn",
+        "depth model = 8, key = 4\nblock f(x: [model]) -> (h: [model], s: [key]) {\n"
+        "    h = linear.down[model -> key](x)\n    s = tanh(h)\n    h = linear.up[key -> model](s)\n"
+        "    return h, s\n}\n",
+    )
+    shown = editor.hover("main.attn", "h: [model]")
+    assert "h: [model]" in shown and "other axes on the way" in shown
+    assert "h: [key]" in editor.hover("main.attn", "h = linear.down")
+
+
 @pytest.mark.parametrize(
     ("piece", "new", "why"),
     [

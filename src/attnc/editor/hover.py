@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..compiler.expressions import INITS
 from ..compiler.mentions import walk
@@ -227,7 +227,12 @@ def _value(view: Analysis, mention: Mention) -> str:
     symbol = mention.symbol
     owner = symbol.owner
     frame = view.frame(owner)
+    results = owner.results if owner is not None and symbol.path == view.path else ()
+    result = next((each for each in results if each.name is not None and each.name.span == mention.span), None)
     wire = view.wire(mention.span) or view.wire(symbol.span)
+    if result is not None and wire is not None and {a.name for a in wire.axes} != {a.text for a in result.type.axes}:
+        head = describe.head(replace(symbol, kind="result", node=result))
+        return f"{describe.code(head)}\n\na result: `{symbol.name}` has other axes on the way to it"
     if symbol.kind == "index":
         return "\n\n".join(
             [describe.code(describe.head(symbol)), "the number of the pass, from 0, known at build time"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 from ..compiler.mentions import walk
 from ..compiler.modules import ELEMENTS
@@ -31,6 +32,9 @@ def prepare(analysis: Analysis, offset: int) -> Mention:
     found = mention_at(analysis, offset)
     if found is None:
         raise Refused("there is no name here that could be changed")
+    for used, theirs, ours in analysis.names.joined:
+        if used.name.span == found.span and is_library(theirs.path):  # ours stands in its place in this file
+            found = replace(found, symbol=ours)
     symbol = found.symbol
     if symbol.kind == "file":
         raise Refused(f"`{symbol.name}` is a file: change its name on disk")
