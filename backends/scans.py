@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..compiler.axes import Axis
-from ..compiler.graph import Role, Scan, Value
+from ..compiler.graph import Apply, Role, Scan, Value, reads
 from ..compiler.sources import Sources, over_steps, sources
 from .calls import Calls, is_bare, sources_of
 from .layout import plan_axes
@@ -93,12 +93,20 @@ class Scans(Calls):
         self._late(loop.plan, graph, consts)
         if not self.file.knows(loop.plan):
             self.file.emit(loop.plan)
-        collected = [out if self.reads_left(out) or out.id in self.plan.captured else None for out in node.outs]
-        lists = self._steps(loop, collected)
+        last = [place in loop.carriers and self._left_alone(out, node) for place, out in enumerate(node.outs)]
+        collected = [
+            out if not last[place] and (self.reads_left(out) or out.id in self.plan.captured) else None
+            for place, out in enumerate(node.outs)
+        ]
+        names, lists = self._steps(loop, collected)
         several = sum(out is not None for out in collected) > 1  # then what tells a shape stays until all are stacked
         if not several:
             self.release(node.args)
         for place, out in enumerate(node.outs):
+            if last[place]:
+                carrier = loop.carriers[place]
+                self._keep(out, replace(loop.args[carrier], code=Code(names[carrier]), names=frozenset()))
+                continue
             val = self._scanned(loop, place, out)
             if collected[place] is None:
                 self._keep(out, val)
@@ -109,6 +117,13 @@ class Scans(Calls):
                 self.record(out, bound)
         if several:
             self.release(node.args)
+
+    def _left_alone(self, out: Value, node: Scan) -> bool:
+        """Whether the last value of a state is all that is read of it: what a step of decoding goes on from."""
+        read = [each for each in self.graph.nodes if out in reads(each)]
+        given = any(output.value is out for output in self.graph.outputs) or out.id in self.plan.captured
+        left = all(isinstance(each, Apply) and each.op == "leave" and each.axes == (node.axis,) for each in read)
+        return bool(read) and left and not given
 
     def _loop_of(self, node: Scan) -> _Loop:
         """What the arguments are, and what the scan lifts over: dimensions of theirs that no formal asks for."""
@@ -209,8 +224,8 @@ class Scans(Calls):
             state.thin |= {back[a] for a in formal if a in val.thin}
             state.in_range = False
 
-    def _steps(self, loop: _Loop, collected: Sequence[Value | None]) -> list[str]:
-        """The loop itself; returns the lists in which it collects the results that are read."""
+    def _steps(self, loop: _Loop, collected: Sequence[Value | None]) -> tuple[dict[int, str], list[str]]:
+        """The loop itself; returns the names of states, and the lists that collect the results that are read."""
         node, graph = loop.node, loop.node.graph
         names = {place: self.namer.give(graph.inputs[place].name) for place in loop.states}
         for place, name in names.items():
@@ -246,7 +261,7 @@ class Scans(Calls):
         for told in self.told_in_loop:  # which no step may have done
             del self._extents[told]
         self.told_in_loop = around
-        return lists
+        return names, lists
 
     def _after_step(self, loop: _Loop, place: int, target: str, collect: str) -> None:
         """A result of one step: an array, collected, and of a state as the next step takes it."""

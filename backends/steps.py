@@ -95,8 +95,12 @@ def resume(body: Body, node: Apply, vals: list[Val]) -> Val:
 def leave(body: Body, node: Apply, vals: list[Val]) -> None:
     """The last of the new items is what the next step goes on from."""
     axis = node.axes[0]
-    x = body.full(_plain(body, node, vals[0]), [axis])
-    x = body.align(x, [axis, *(a for a in body.core(node.out.type.axes) if a != axis)])
+    x, axes = _plain(body, node, vals[0]), [a for a in body.core(node.out.type.axes) if a != axis]
+    if axis not in x.axes:  # it is the last one
+        x = body.align(x, axes)
+        body.line(f'cache.leave("{node.name}", {x.text}{_own(x, len(axes))})')
+        return
+    x = body.align(body.full(x, [axis]), [axis, *axes])
     after = ", :" * (len(x.axes) - 1)
     body.line(f'cache.leave("{node.name}", {x.atom}[..., -1{after}]{_own(x, len(x.axes) - 1)})')
 

@@ -80,6 +80,27 @@ def test_a_scan_keeps_its_state() -> None:
     assert kept(small("tests/compiler/right/scan")) == {"s": (6, (0,), "state"), "c": (6, (0,), "state")}
 
 
+def test_a_state_that_no_result_is_made_of_is_not_collected() -> None:
+    """A prompt of many items needs room for one state, not for one at each of them."""
+    text = """
+width seq
+depth d = 4, e = 3
+block cell(x: [d], v: [e], S: [d, e], n: [d] = -1) -> (S: [d, e], n: [d], y: [e]) {
+    T = S * 0.5 + x * v
+    m = max(n, x)
+    return T, m, dot[d](m * x, T)
+}
+model net(x: [seq, d]) -> [seq, e] causal seq {
+    _, _, y = scan[seq] cell(x, linear.v[d -> e](x), S = 0)
+    return y
+}
+"""
+    model = attnc.loads(text).model("net")
+    for backend in ("torch", "numpy"):
+        assert "y_steps.append" in model.source(backend) and "S_steps" not in model.source(backend)
+    check_steps(model)
+
+
 def test_an_encoder_is_kept_once() -> None:
     found = kept(small("examples/transformer"))
     assert {path for path, (_, _, kind) in found.items() if kind == "once"} == {
