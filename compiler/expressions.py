@@ -758,7 +758,7 @@ class Expressions(Scope):
             form.by_number()
             return False
         axes, each = self.axes(names), self.axes(brackets.each)
-        result = self.axes(brackets.result) if brackets.result is not None else []
+        result = self.axes(brackets.result, _whole(op, axes)) if brackets.result is not None else []
         if axes is None or each is None or result is None:
             return False
         if (op.brackets is Brackets.MAP) != (brackets.result is not None):
@@ -883,6 +883,15 @@ class Expressions(Scope):
             fix=[(span, f"{name.strip('_')}_")] if span.source.text[: span.start].endswith(".") else [],
         )
         return False
+
+
+def _whole(op: Op, axes: list[Axis] | None) -> str:
+    """Kind and size of the axis that one of these is joined of: `depth heads * hidden`."""
+    sign = {"merge": " * ", "concat": " + "}.get(op.name)
+    if sign is None or not axes:
+        return ""
+    kind = "width" if any(axis.is_width for axis in axes) else "depth"
+    return f"{kind} {sign.join(axis.name for axis in axes)}"
 
 
 def _is_number(name: s.Ident) -> bool:

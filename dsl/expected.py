@@ -296,6 +296,16 @@ def _equals(place: _Place) -> _Finding | None:
     return None
 
 
+def _no_value(place: _Place) -> _Finding | None:
+    typed = re.match(r"\s*(\w+) *: *(\w*\[[^]]*\])\s*$", place.line)
+    if typed is None or "EQUAL" not in place.accepts or not (place.newline or place.found in ("", "\n")):
+        return None
+    name, type = typed.groups()
+    return _Finding(
+        f"give it a value, `{name}: {type} = ...`; of a name that is bound, `expect {name}: {type}` says its type"
+    )
+
+
 def _item_begins(place: _Place) -> _Finding | None:
     if not place.begins_item:
         return None
@@ -698,6 +708,7 @@ _RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
     _shared_call,
     _op_with_body,
     _equals,
+    _no_value,
     _statement_begins,
     _body,
     _signature,
