@@ -40,6 +40,9 @@ def assigned(name: str, value: str) -> str:
     return f"self.{name} = {value}" if accessible(name) else f'setattr(self, "{name}", {value})'
 
 
+HALF = 65504.0  # the largest float16: `torch.full` refuses what its type has no room for
+
+
 class TorchBody(Body):
     """Emits `__init__` and `forward` of one class."""
 
@@ -307,6 +310,13 @@ class TorchBody(Body):
 
     def filled(self, shape: str, value: str, kind: str, dtype: str) -> str:
         types = {"int": "torch.int64", "bool": "torch.bool"}
+        if (
+            kind == "real"
+            and dtype != "torch.float64"
+            and re.fullmatch(r"-?[\d.e+]+", value)
+            and abs(float(value)) > HALF
+        ):
+            return f"torch.full({shape}, {value}, dtype=torch.float64, device={self.device}).to({dtype})"
         return f"torch.full({shape}, {value}, dtype={types.get(kind, dtype)}, device={self.device})"
 
     def cast(self, text: str, dtype: str) -> str:

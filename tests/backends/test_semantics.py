@@ -300,6 +300,16 @@ def test_a_state_is_real_whatever_it_begins_with(first: str) -> None:
     np.testing.assert_array_equal(model.torch()(torch.tensor(x), torch.tensor(n)), want)
 
 
+def test_a_first_value_that_a_small_type_has_no_room_for() -> None:
+    model = attnc.loads(
+        "width t\nblock c(x: [], m: [] = -1e30) -> (m: []) { return max(x, m) }\n"
+        "model f(x: [t]) -> [t] { return scan[t] c(x) }\n"
+    ).model("f")
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        x = torch.tensor([-2.0, 1.0, 0.5], dtype=dtype)
+        assert model.torch(dtype=dtype)(x).tolist() == [-2, 1, 1]
+
+
 PICKED = {
     "a block": "block f(x: [word]) -> [word] { return C[word] }\nmodel m(x: [word]) -> [word] { return f(x) }",
     "spread": "block f(x: [word]) -> [word] { return C[word] }\n"
