@@ -82,30 +82,55 @@ def _lengths(body: Body) -> list[str]:
 
 
 def hold_derived(body: Body) -> None:
-    """Holds inputs to the formulas of their derived widths, as far as other inputs tell what these are made of."""
-    given: dict[int, tuple[Axis, str]] = {}
+    """Holds inputs to the formulas of their derived widths, as far as other inputs tell what these are made of.
+
+    Of a ragged width the examples' own lengths are held to that (rewrites/ragged.py): an array may be longer.
+    """
+    plan, stepped = body.plan, body.graph.stepped
+    arrays: list[tuple[Val, Input, list[Axis]]] = []
     for val, item in zip(body.inputs, body.graph.inputs, strict=True):
-        if item.default is None and body.checks_input(val):
-            for axis in body.core(item.value.type.axes):
-                given.setdefault(axis.family, (axis, item.name))
-    stepped = body.graph.stepped
-    given = {family: found for family, found in given.items() if stepped is None or family not in stepped.times}
+        if body.checks_input(val):
+            axes = body.core(item.value.type.axes)
+            arrays.append((val, item, [a for a in axes if stepped is None or a.family not in stepped.times]))
+    given = {axis.family: axis for _, item, axes in arrays if item.default is None for axis in axes}
 
-    def told(axis: Axis, without: int) -> bool:
-        if body.plan.static_size(axis) or (axis.family in given and axis.family != without):
+    def told(axis: Axis, without: int, seen: frozenset[int] = frozenset()) -> bool:
+        """Whether inputs tell the extent, also without a look at this family."""
+        if plan.static_size(axis) or (axis.family in given and axis.family != without):
             return True
-        formula = body.plan.formula(axis)
-        if formula is not None:
-            return all(told(part, without) for part in axes_in(formula))
-        first = next((whole for whole, _ in given.values() if solved(whole, axis) is not None), None)
-        return first is not None and first.family != without
+        formula = plan.formula(axis)
+        if axis.family in seen:
+            return False
+        seen |= {axis.family}
+        if formula is not None and all(told(part, without, seen) for part in axes_in(formula)):
+            return True
+        return any(_alone(whole, axis) for whole in given.values() if whole.family != without)
 
-    for axis, name in given.values():
-        formula = body.plan.formula(axis)
-        if formula is None or body.plan.static_size(axis):
-            continue
-        if all(told(part, axis.family) for part in axes_in(formula)):
-            body.hold_extent(axis, formula, name)
+    held = set[int]()
+    for val, item, axes in sorted(arrays, key=lambda array: array[1].default is not None):
+        for axis in axes:
+            if axis.family in held or plan.static_size(axis):
+                continue
+            formula = plan.formula(axis)
+            if formula is None and item.default is not None and axis.family not in given:
+                whole = next((whole for whole in given.values() if _alone(whole, axis)), None)
+                formula = None if whole is None else solved(whole, axis)
+            if formula is None or any(map(_is_ragged, (axis, *axes_in(formula)))):
+                continue
+            if all(told(part, axis.family) for part in axes_in(formula)):
+                body.hold_extent(axis, formula, val, item)
+                if item.default is None:
+                    held.add(axis.family)
+
+
+def _alone(whole: Axis, part: Axis) -> bool:
+    """Whether the extent of one axis tells that of another, which it is derived from."""
+    turned = solved(whole, part) if whole.size is not None else None
+    return turned is not None and {axis.family for axis in axes_in(turned)} <= {whole.family}
+
+
+def _is_ragged(axis: Axis) -> bool:
+    return axis.ragged or (axis.size is not None and any(map(_is_ragged, axes_in(axis.size))))
 
 
 def behind_default(graph: Graph) -> list[Input]:

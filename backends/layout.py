@@ -32,6 +32,7 @@ from ..compiler.graph import (
     Apply,
     Call,
     IndexInto,
+    Input,
     Node,
     Repeat,
     Role,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from .body import Emitter
 
 INLINE = 64  # characters: a longer expression gets a line of its own
+ROUNDING = 1e-6  # of a size that is made of reals
 
 
 @dataclass(slots=True)
@@ -227,9 +229,12 @@ class Layout(ABC):
     def lies_in(self, index: Val, axis: Axis) -> bool:
         """Whether an index is proved to lie within its axis, which bounds take to have items: that is seen to, too."""
         family = self.plan.family(axis)
-        some = self.plan.static_size(axis) or self.bounds.has_items(index.bounds, axis)
-        some = some or any(self.plan.family(other) == family for other in index.axes)
-        return bool(some) and self.bounds.within(index.bounds, axis)
+        some = (
+            self.plan.static_size(axis)
+            or self.bounds.has_items(index.bounds, axis)
+            or any(self.plan.family(other) == family and index.has(other) for other in index.axes)
+        )
+        return some and self.bounds.within(index.bounds, axis)
 
     @abstractmethod
     def check_index(self, code: str, extent: str, axis: Axis) -> None: ...
@@ -435,13 +440,18 @@ class Layout(ABC):
             self.refuse(f"{found.text} < 0", negative(axis, formula).format(in_text(found)), where)
         return found
 
-    def hold_extent(self, axis: Axis, formula: Static, name: str) -> None:
-        """Lines that refuse an input, of that name, with another extent than the formula of the axis gives."""
-        extent = self.extent(axis)
+    def hold_extent(self, axis: Axis, formula: Static, val: Val, item: Input) -> None:
+        """Lines that refuse an input with another extent than the formula of the axis gives."""
+        if any(self.plan.kind(part) is not Scalar.INT for pair in quotients(formula) for part in pair):
+            return  # rounding tells whether that divides
+        optional = item.default is not None
+        extent = Code(f"{val.text}.shape[{val.dim(axis)}]") if optional else self.extent(axis)
         code = static_code(formula, lambda part: self.extent(part).at(ATOM), self.const_code)
+        exact = self.plan.kind(formula) is Scalar.INT
         self._check_parts(axis, formula, lambda part: self.extent(part).at(ATOM), self.prologue)
-        text = unlike(axis, formula, name).format(in_text(extent), in_text(code))
-        self.refuse(f"{extent.text} != {code.at(SUM)}", text, self.prologue)
+        text = unlike(axis, formula, item.name).format(in_text(extent), in_text(code))
+        unequal = f"{extent.text} != {code.at(SUM)}" if exact else f"abs({extent.text} - {code.at(TERM)}) > {ROUNDING}"
+        self.refuse(f"{val.text} is not None and {unequal}" if optional else unequal, text, self.prologue)
 
     def _check_parts(self, axis: Axis, formula: Static, sizes: Callable[[Axis], str], where: list[str]) -> None:
         """Lines that refuse an input of which a size would be no number, or a quotient that leaves a remainder (D1)."""

@@ -199,8 +199,11 @@ class Expressions(Scope):
             return None
         bare = [item for item in brackets.items if item.rename is None and item.value is None]
         if len(bare) > 1 and not all(self.frame.axis(item.name.text) for item in bare):
-            self._bare_all(wire, bare, expr)
-            return None
+            if wire is not None and wire.type.axes:
+                self._bare_all(wire, bare, expr)
+                return None
+            if wire is None:  # which has its error
+                return None
         for item in brackets.items:
             if item.rename is not None:
                 wire = self.rename(wire, item, expr)
@@ -219,26 +222,42 @@ class Expressions(Scope):
     def _piece(self, expr: s.Index) -> str:
         """How to write `x[2:5]`."""
         first, last = (name.text for name in self._around_colon(expr.brackets))
-        size = f"{int(last) - int(first)}" if first.isdigit() and last.isdigit() else f"{last} - {first}"
+        known = first.isdigit() and last.isdigit() and int(first) < int(last)
+        size = f"{int(last) - int(first)}" if known else "..."
         index = f"int(piece) + {first}" if first != "0" else "int(piece)"
+        others = ", ..." if len(expr.brackets.items) + len(expr.brackets.each) > 2 else ""
         return (
             f"a piece of an axis is an axis of its own: declare `depth piece = {size}`, "
-            f"and write `{expr.value.span.text}[axis = {index}]`"
+            f"and write `{expr.value.span.text}[axis = {index}{others}]`"
         )
 
-    def _bare_all(self, wire: Wire | None, items: list[s.BracketItem], expr: s.Index) -> None:
+    def _bare_all(self, wire: Wire, items: list[s.BracketItem], expr: s.Index) -> None:
         """`x[i, j]`: indices in the order of the axes, as other libraries take them."""
-        axes = wire.type.axes if wire is not None else ()
-        ordered = len(axes) == len(items) == len(expr.brackets.items)
-        named = [axis.name for axis in axes] if ordered else ["axis"] * len(items)
-        inside = ", ".join(f"{name} = {item.name.text}" for name, item in zip(named, items, strict=False))
-        among = f" of {listed(axis.name for axis in axes)}" if axes else ""
+        axes, shown = wire.type.axes, expr.value.span.text
+        told = [self._indexed_axis(item.name.text, axes) for item in items]
+        if not any(told) and len(axes) == len(items) == len(expr.brackets.items):
+            told = list(axes)
+
+        def written(item: s.BracketItem, axis: Axis | None) -> str:
+            name = item.name.text
+            if name not in self.env and self.frame.axis(name) is not None:
+                return f"{name} as other"
+            return f"{axis.name if axis is not None else 'axis'} = {name}"
+
+        inside = ", ".join(written(item, axis) for item, axis in zip(items, told, strict=True))
         self.report(
             "E0318",
             "brackets on a value rename or gather an axis",
             items[0].span.to(items[-1].span),
-            help=f"axes have names and no order: say of each along which{among}, `{expr.value.span.text}[{inside}]`",
+            help="axes have names and no order: say of each along which of "
+            f"{listed(axis.name for axis in axes)}, `{shown}[{inside}]`",
         )
+
+    def _indexed_axis(self, name: str, axes: tuple[Axis, ...]) -> Axis | None:
+        """The axis that a variable is an index of, if it is one of these."""
+        index = self.env.get(name)
+        into = index.element.axis if index is not None and isinstance(index.element, IndexInto) else None
+        return into if into in axes else None
 
     def _bare(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> None:
         """`x[i]`: an axis alone, or an index without its axis."""
@@ -251,9 +270,8 @@ class Expressions(Scope):
         fix: list[tuple[Span, str]] = []
         if name in self.env or self.frame.axis(name) is None:
             axes = wire.type.axes if wire is not None else ()
-            index = self.env.get(name)
-            if index is not None and isinstance(index.element, IndexInto) and index.element.axis in axes:
-                axes = (index.element.axis,)
+            into = self._indexed_axis(name, axes)
+            axes = axes if into is None else (into,)
             if len(axes) == 1:
                 fix = [(item.span, f"{axes[0].name} = {name}")]
                 help = f"say along which axis: `{shown}[{axes[0].name} = {name}]`"

@@ -65,10 +65,11 @@ IDIOMS: dict[str, str] = {
     **dict.fromkeys(
         ("cummax", "cummin"), "a mask says so far: `max[past](x[a as past] where past <= a)`, for a copy `past like a`"
     ),
-    **dict.fromkeys(("mod", "fmod", "remainder"), "write `x % n`"),
-    **dict.fromkeys(("l1norm", "l1_norm"), "write `x / sum[a](abs(x))`"),
+    **dict.fromkeys(("mod", "remainder"), "write `x % n`"),
+    **dict.fromkeys(("l1norm", "l1_norm"), "write `x / broadcast[a](sum[a](abs(x)))`"),
     **dict.fromkeys(
-        ("median", "quantile"), "sort, and take the middle: `x[a = argsort[a -> r](x)][r = floor(|r| / 2)]`"
+        ("median", "quantile"),
+        "sort, and take what is in the middle: `x[a = argsort[a -> r](x)][r = floor((|r| - 1) / 2)]`",
     ),
     **dict.fromkeys(
         ("softmax1", "softmax_one", "softmax_plus_one"),
@@ -90,9 +91,11 @@ IDIOMS: dict[str, str] = {
         "there is no inverse of `cos` and `sin`: docs/ops.md lists the ops",
     ),
     **dict.fromkeys(("diag", "eye", "trace"), "indices compare: `select(a == b, x, 0)`, for two copies of an axis"),
-    **dict.fromkeys(("kl_div", "entropy"), "write `-sum[a](p * log(p))`; `cross_entropy[a](logits, ids)` is the loss"),
+    "kl_div": "write `sum[a](p * log(p / q))`",
+    "fmod": "write `x - n * select(x / n > 0, floor(x / n), ceil(x / n))`: `x % n` has the sign of `n`",
+    "entropy": "write `-sum[a](p * log(p))`; `cross_entropy[a](logits, ids)` is the loss",
     **dict.fromkeys(("cosine_similarity", "cos_sim"), "write `dot[d](l2norm[d](x), l2norm[d](y))`"),
-    **dict.fromkeys(("logaddexp", "logaddexp2"), "write `max(x, y) + log(1 + exp(-abs(x - y)))`"),
+    "logaddexp": "write `max(x, y) + log(1 + exp(-abs(x - y)))`",
     "selu": "write `1.0507 * (max(x, 0) + 1.6733 * (exp(min(x, 0)) - 1))`",
     "celu": "write `max(x, 0) + a * (exp(min(x, 0) / a) - 1)`",
     "softmin": "write `softmax[a](-x)`",

@@ -297,7 +297,8 @@ class OpCall:
         assert isinstance(ids.element, IndexInto)
         other = ids.element.axis
         help = f"use a table over `{other.name}`, or correct the type of the indices to `{vocab.name}[..]`"
-        if self.op.name == "gather" and ids.role is Role.TABLE:  # places, which no type was written for
+        named = span.text.isidentifier() and self.body.frame.axis(span.text) is None
+        if self.op.name == "gather" and not named:  # computed: no type was written for it
             help = f"`int({span.text})` forgets the axis on purpose: an int picks from any"
         self.body.report_wrong_table(
             ids,

@@ -17,7 +17,7 @@ from .body import Body
 from .builder import Builder
 from .frame import Frame, Instance
 from .graph import Role, Scan, Type, Value
-from .static import Literal, Static, known
+from .static import Literal, Static, axes_in, consts_in, known
 from .wires import Wire, fits, show, show_type
 
 
@@ -174,7 +174,8 @@ class ScanCall(BlockCall):
             if name in self._states and name not in given and formal.default is not None:
                 frame = self.checker.alone[self.block].frame
                 first = Body(self.checker, frame, Builder(), {}).expr(formal.default)
-                number = None if first is None or first.static is None else known(first.static)
+                static = None if first is None else first.static
+                number = None if static is None or axes_in(static) or consts_in(static) else known(static)
                 if first is None or number is None:
                     if first is not None:
                         self.body.report(

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from ...dsl.diagnostic import Diagnostic
 from ...dsl.source import Span
 from ..axes import Axis
+from ..extents import unlike
 from ..graph import (
     Apply,
     Call,
@@ -41,10 +42,11 @@ from ..graph import (
     Role,
     Scalar,
     Scan,
+    Type,
     Value,
 )
 from ..ops import OPS
-from ..static import Literal, Static, axes_in
+from ..static import Literal, SizeOf, Static, axes_in
 from .ragged_infinite import Infinite
 from .ragged_lengths import NOTHING, Around, Given, Lengths, Told, varies
 from .ragged_ops import RULES
@@ -129,7 +131,7 @@ class Body(Lengths):
         """The state after a step; where that is padding it stays as it was, and so does not grow without end."""
         axes = [one.axis for one in self.around if one.step or varies(after, one.axis)]
         valid = self.valid(dict.fromkeys((*axes, *(axis for axis in after.type.axes if varies(after, axis)))))
-        if valid is None or after.type.element is not Scalar.REAL or after is before:
+        if valid is None or after is before:
             return after
         thin = {axis for axis in after.type.axes if not any(varies(one, axis) for one in (valid, before, after))}
         type = replace(after.type, thin=frozenset(thin))
@@ -164,6 +166,16 @@ class Body(Lengths):
             if isinstance(element, IndexInto) and self.is_ragged(element.axis):
                 value = self.within(value, element.axis)
             self.same[entry.value.id] = value
+            for axis in entry.value.type.axes:
+                if axis.size is not None and self._ragged(axis.size):
+                    self._has_room(entry, axis, axis.size)
+
+    def _has_room(self, entry: Input, axis: Axis, size: Static) -> None:
+        """Refuse an input that is shorter than what its width derives from says of an example."""
+        length, extent = self.length(axis), self.constant(SizeOf(axis))
+        assert length is not None
+        ok = self.apply("<=", (length, extent), Type(Scalar.BOOL, ()))
+        self.demand(ok, unlike(axis, size, entry.name), extent, length)
 
     # -- nodes -------------------------------------------------------------------------------------------------------
 

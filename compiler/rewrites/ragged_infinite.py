@@ -61,7 +61,8 @@ class Infinite:
         if value.id in self.wild:
             return self._body.settled_over(value, ragged) if ragged or self._body.steps else value
         if value.id in self.odd or (divides and value.id in self.hollow):
-            return self._body.settled_over(value, ragged) if any(not varies(value, a) for a in ragged) else value
+            around = self._body.steps or any(not varies(value, axis) for axis in ragged)
+            return self._body.settled_over(value, ragged) if around else value
         return value
 
     def note(self, node: Apply, acts: Sequence[Axis]) -> None:

@@ -56,7 +56,7 @@ def _defined(body: Body, node: Apply, acts: list[Axis]) -> None:
     x = node.operands[place]
     if x.id in body.sizes:
         x = body.or_one(x) if node.op == "%" else x
-    elif x.role is Role.DATA:
+    elif x.role is Role.DATA or (x.role is Role.TABLE and body.steps):  # the state of a scan may be a table
         x = body.settled(x, 1)
     else:
         x = body.cleared(x, x.type.axes, 1)

@@ -262,6 +262,7 @@ INDEX_OF_NOTHING = {
     "a default": ("", "x[t = i]", 0),
     "a block's default": ("block b[n: width](x: [n, d], i: n[] = 0) -> [d] { return x[n = i] }", "b[t](x)", 0),
     "given to a block": ("block b[n: width](x: [n, d], i: n[]) -> [d] { return x[n = i] }", "b[t](x, index[t](0))", 0),
+    "the same for each item": ("width past like t", "broadcast[past](x[t = i])[past = 0]", 0),
     "a result of a block": ("block b[n: width](x: [n, d]) -> (i: n[]) { return max[n](n) }", "x[t = b[t](x)]", -1),
 }
 

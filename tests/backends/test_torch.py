@@ -255,44 +255,6 @@ model f(x: [seq]) -> [chunk] {
         named(torch.ones(5))
 
 
-@pytest.mark.parametrize(
-    ("declared", "right", "said"),
-    [
-        ("s * 2", 6, "`y` has c = 5, but c = s * 2 is 6"),
-        ("a + 1", 7, "`y` has c = 5, but c = a + 1 is 7"),
-        ("s - k", 2, "`y` has c = 5, but c = s - k is 2.0"),
-        ("min(s, 4) ^ 2", 9, "`y` has c = 5, but c = min(s, 4) ^ 2 is 9"),
-        ("(s + 1) / 2", 2, "`y` has c = 5, but c = (s + 1) / 2 is 2"),
-        ("s / 2", None, "c = s / 2 does not divide: 3 / 2"),
-    ],
-)
-@pytest.mark.parametrize("read", ["y", "y * broadcast[c](sum[s](x))"])
-def test_inputs_are_held_to_the_formulas_of_their_widths(
-    declared: str, right: int | None, said: str, read: str
-) -> None:
-    """Whatever the model reads of them."""
-    text = (
-        f"const k = 1.0\nwidth s\nwidth a = s * 2, c = {declared}, other like c\nmodel f(x: [s], y: [other]) -> [other]"
-    )
-    graph = graph_of(f"{text} {{\n    return {read.replace('[c]', '[other]')}\n}}\n")
-    for run in (build_torch(graph), lambda *given: build_numpy(graph)(*(x.numpy() for x in given))):
-        if right is not None:
-            assert run(torch.ones(3), torch.ones(right)).shape == (right,)
-        with pytest.raises(ValueError, match=re.escape(f"f: {said.replace('c = ', 'other = ')}")):
-            run(torch.ones(3), torch.ones(5))
-
-
-def test_two_widths_that_derive_from_one_are_held_to_each_other() -> None:
-    text = "width s\nwidth a = s * 2, b = s * 3\n"
-    text += "model f(x: [a], y: [b]) -> [b] {\n    return y * broadcast[b](sum[a](x))\n}\n"
-    for run in (build_torch(graph_of(text)), lambda *given: build_numpy(graph_of(text))(*(x.numpy() for x in given))):
-        assert run(torch.ones(4), torch.ones(6)).shape == (6,)
-        with pytest.raises(ValueError, match=r"f: `y` has b = 5, but b = s \* 3 is 6"):
-            run(torch.ones(4), torch.ones(5))
-    one = "width s\nwidth a = s * 2\nmodel f(x: [a]) -> [a] {\n    return x\n}\n"  # nothing tells what s is
-    assert build_torch(graph_of(one))(torch.ones(3)).shape == (3,)
-
-
 def test_a_size_below_0_or_of_a_division_by_0_is_refused() -> None:
     text = "width s, t\nwidth c = s - 2, part = s / t\nmodel f(x: [s], y: [t]) -> (a: [c], b: [part]) {\n"
     text += "    z = sum[s](x) + sum[t](y)\n    return broadcast[c](z), broadcast[part](z)\n}\n"

@@ -497,7 +497,7 @@ def test_hover_on_a_result_shows_the_type_that_is_declared(editor: Editor) -> No
         "    return h, s\n}\n",
     )
     shown = editor.hover("main.attn", "h: [model]")
-    assert "h: [model]" in shown and "other axes on the way" in shown
+    assert "h: [model]" in shown and "of another type on the way" in shown
     assert "h: [key]" in editor.hover("main.attn", "h = linear.down")
 
 

@@ -421,6 +421,8 @@ STATES = {
     "a state that has the width": "sum[s, t, d](scan[t] wide[s](broadcast[t](x), h = x))",
     "a state of which all items feed each": "sum[s, t, d](scan[t] mixed[s](broadcast[t](x), h = x))",
     "steps within steps": "sum[s, d](scan[s] outer(x, h = 1))",
+    "a state that is an int": "sum[s, d](counts[s](x))",
+    "a state after the last item": "sum[s, d](counts_down[s](x))",
 }
 
 
@@ -435,6 +437,16 @@ def test_a_state_does_not_grow_in_padding(where: str) -> None:
     block cell(y: [d], h: [d]) -> (h: [d]) {{ return grow(y, h) }}
     block wide[n: width](y: [n, d], h: [n, d]) -> (h: [n, d]) {{ return grow(y, h) }}
     block mixed[n: width](y: [n, d], h: [n, d]) -> (h: [n, d]) {{ return grow(y, h) + broadcast[n](mean[n](h)) }}
+    block up(y: [d], m: int[]) -> (m: int[], z: [d]) {{ return m * 8, linear.w[d -> d](y) * exp(m) }}
+    block counts[n: width](x: [n, d]) -> [n, d] {{
+        _, z = scan[n] up(x, m = 1)
+        return z
+    }}
+    block down(y: [d], m: []) -> (m: [], z: [d]) {{ return m - 1, linear.w[d -> d](y) * log(m) }}
+    block counts_down[n: width](x: [n, d]) -> [n, d] {{
+        _, z = scan[n] down(x, m = 3)
+        return z
+    }}
     block outer(y: [d], h: [d]) -> (h: [d]) {{
         g = scan[t] cell(broadcast[t](y), h = h)
         return g[t = 3]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..compiler.expressions import INITS
+from ..compiler.graph import Scalar
 from ..compiler.mentions import walk
 from ..compiler.session import Session
 from ..compiler.static import ConstOf, SizeOf, Static, axes_in, known
-from ..compiler.wires import show
+from ..compiler.wires import Wire, show
 from ..compiler.written_sizes import size_static
 from ..dsl import syntax as s
 from ..dsl.source import Span
@@ -222,6 +223,12 @@ def _in_its_place(view: Analysis, mention: Mention) -> Symbol | None:
     return ours if ours is not None and ours.path == view.path and ours.kind in AXES | {"const"} else None
 
 
+def _otherwise(wire: Wire, result: s.Result) -> bool:
+    """Whether a variable is of another type than the result of its name: it is rebound on the way."""
+    of_reals = wire.element is Scalar.REAL
+    return {a.name for a in wire.axes} != {a.text for a in result.type.axes} or of_reals != (not result.type.element)
+
+
 def _value(view: Analysis, mention: Mention) -> str:
     """A variable, an argument, a param: the type that it has at this place."""
     symbol = mention.symbol
@@ -230,9 +237,9 @@ def _value(view: Analysis, mention: Mention) -> str:
     results = owner.results if owner is not None and symbol.path == view.path else ()
     result = next((each for each in results if each.name is not None and each.name.span == mention.span), None)
     wire = view.wire(mention.span) or view.wire(symbol.span)
-    if result is not None and wire is not None and {a.name for a in wire.axes} != {a.text for a in result.type.axes}:
+    if result is not None and wire is not None and _otherwise(wire, result):
         head = describe.head(replace(symbol, kind="result", node=result))
-        return f"{describe.code(head)}\n\na result: `{symbol.name}` has other axes on the way to it"
+        return f"{describe.code(head)}\n\na result: `{symbol.name}` is of another type on the way to it"
     if symbol.kind == "index":
         return "\n\n".join(
             [describe.code(describe.head(symbol)), "the number of the pass, from 0, known at build time"]
