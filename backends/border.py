@@ -121,6 +121,14 @@ def hold_derived(body: Body) -> None:
                 body.hold_extent(axis, formula, val, item)
                 if item.default is None:
                     held.add(axis.family)
+    for val, item in zip(body.inputs, body.graph.inputs, strict=True):
+        element = item.value.type.element
+        if not isinstance(element, IndexInto) or item.default is not None or padded(body.graph, item):
+            continue
+        axis = element.axis
+        known = axis.family in given or plan.static_size(axis) or _is_ragged(axis) or stepped is not None
+        if not known and plan.formula(axis) is not None and told(axis, -1):
+            body.hold_indices(axis, val, item)
 
 
 def _alone(whole: Axis, part: Axis) -> bool:

@@ -42,7 +42,7 @@ from ..compiler.graph import (
     Weight,
 )
 from ..compiler.sizes import solved
-from ..compiler.static import Const, Static, axes_in
+from ..compiler.static import Const, Static, axes_in, known
 from . import ranges
 from .names import Namer
 from .plan import Plan, padded
@@ -453,6 +453,13 @@ class Layout(ABC):
         unequal = f"{extent.text} != {code.at(SUM)}" if exact else f"abs({extent.text} - {code.at(TERM)}) > {ROUNDING}"
         self.refuse(f"{val.text} is not None and {unequal}" if optional else unequal, text, self.prologue)
 
+    def hold_indices(self, axis: Axis, val: Val, item: Input) -> None:
+        """Lines that refuse an input of indices into a derived width that no input has."""
+        extent = self.extent(axis).text
+        self.helper("check_index")
+        where = f"{self.graph.name}: `{item.name}`: index into {axis.name}"
+        self.prologue.append(f'check_index({val.text}, {extent}, "{where}")')
+
     def _check_parts(self, axis: Axis, formula: Static, sizes: Callable[[Axis], str], where: list[str]) -> None:
         """Lines that refuse an input of which a size would be no number, or a quotient that leaves a remainder (D1)."""
         for op, part in dict.fromkeys(undefined(formula)):
@@ -464,8 +471,8 @@ class Layout(ABC):
             above, below = (static_code(part, sizes, self.const_code) for part in pair)
             text = inexact(axis, pair).format(in_text(above), in_text(below))
             remainder = f"{above.at(TERM)} % {below.at(ATOM)}"
-            whole = all(map(self.plan.static_size, axes_in(pair[1])))  # what is known when it is built is not 0
-            self.refuse(remainder if whole else f"not {below.at(ATOM)} or {remainder}", text, where)
+            sure = all(map(self.plan.static_size, axes_in(pair[1]))) and known(pair[1]) != 0
+            self.refuse(remainder if sure else f"not {below.at(ATOM)} or {remainder}", text, where)
 
     def whole(self, formula: Static, code: Code) -> str:
         """A size that is known when it is built: an int, also where it is made of reals."""

@@ -161,7 +161,7 @@ class Expressions(Scope):
             f"nothing is named `{text}` here",
             span,
             help=help,
-            fix=[(span, near)] if near and help.startswith("did") else [],
+            fix=[(span, near)] if near and help.startswith("did") and misspelt(text, near) else [],
         )
         return None
 
@@ -762,7 +762,7 @@ class Expressions(Scope):
                 f"`{made.shown}` works item by item: it takes no brackets",
                 brackets.span,
                 help=usage,
-                fix=[(brackets.span, "")],
+                fix=[(brackets.span, "")] if all(self.frame.axis(item.name.text) for item in brackets.items) else [],
             )
             return False
         for item in brackets.items:

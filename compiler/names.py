@@ -32,7 +32,7 @@ def indexed(text: str, brackets: str) -> str:
 
 
 _MANY, _LONGEST = 200, 200
-_SURE, _SHORT = 0.75, 5
+_SURE, _SHORT = 0.8, 5
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -51,15 +51,18 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def misspelt(name: str, known: str) -> bool:
-    """Whether a name is another one with letters lost, doubled or turned round, not only much like it.
+    """Whether a name is surely another one with letters lost, doubled or turned round, not only much like it.
 
     Short names lie near one another, and one more letter makes another function (`selu` is not `silu`, nor `tan`
-    `tanh`): of these, letters turned round or doubled alone.
+    `tanh`): of these, letters turned round or doubled alone. What has a known name in it (`rrelu`, `dropout2d`),
+    another beginning (`decoder`, `encoder`) or another number (`norm3`, `norm2`) is something else.
     """
     name, known = name.lower(), known.lower()
-    if min(len(name), len(known)) < _SHORT:
-        return sorted(name) == sorted(known) or _once(name) == _once(known)
-    return SequenceMatcher(None, name, known).ratio() >= _SURE
+    alike = sorted(name) == sorted(known) or _once(name) == _once(known)
+    if alike or min(len(name), len(known)) < _SHORT:
+        return alike
+    others = known in name or name[0] != known[0] or re.sub(r"\D", "", name) != re.sub(r"\D", "", known)
+    return not others and SequenceMatcher(None, name, known).ratio() >= _SURE
 
 
 def _once(name: str) -> str:

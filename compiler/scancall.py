@@ -16,7 +16,7 @@ from .blockcall import BlockCall
 from .body import Body
 from .builder import Builder
 from .frame import Frame, Instance
-from .graph import Role, Scan, Type, Value
+from .graph import Role, Scalar, Scan, Type, Value
 from .static import Literal, Static, axes_in, consts_in, known
 from .wires import Wire, fits, show, show_type
 
@@ -202,7 +202,8 @@ class ScanCall(BlockCall):
         if outward is None or (set(wire.axes) - set(outward.axes) and set(outward.axes) - set(wire.axes)):
             return wire  # that it does not fit is said where arguments are checked
         axes = (*(axis for axis in wire.axes if axis not in outward.axes), *outward.axes)
-        element = outward.element if fits(wire.element, outward.element) else wire.element
+        number = wire.element is Scalar.INT and wire.static is not None and outward.element is not Scalar.BOOL
+        element = outward.element if number or fits(wire.element, outward.element) else wire.element
         role = max(wire.role, Role.TABLE)  # a number has no axes, and is no value that changes
         return replace(wire, type=Type(element, axes), role=role, static=None, range=None, mark=frozenset())
 
