@@ -87,18 +87,24 @@ def _untold(graph: Graph) -> list[Axis]:
     }
     open = [axis for axis in graph.axes if axis.is_width and axis.extent is None and axis.size is None]
     given = [axis for axis in graph.axes if axis.family in told and axis.size is not None]
-    while new := {axis.family for axis in open for whole in given if _tells(whole, axis, open, told)} - told:
+    while new := {axis.family for axis in open for whole in given if _tells(whole, axis, told)} - told:
         told |= new
     needed = _needed(graph, {})
     needed = with_parts(needed, lambda axis: axis.family not in told)
     return [axis for axis in open if axis.family not in told and axis in needed]
 
 
-def _tells(whole: Axis, axis: Axis, open: list[Axis], told: set[int]) -> bool:
+def _tells(whole: Axis, axis: Axis, told: set[int]) -> bool:
     """Whether the size of a derived width tells that of one in its formula: nothing else there is unknown."""
     assert whole.size is not None
-    others = {part.family for part in axes_in(whole.size)} & {each.family for each in open} - {axis.family}
-    return others <= told and solved(whole, axis) is not None
+
+    def known(part: Axis) -> bool:
+        if not part.is_width or part.extent is not None or part.family in told:
+            return True
+        return part.family != axis.family and part.size is not None and all(map(known, axes_in(part.size)))
+
+    others = (part for part in axes_in(whole.size) if part.family != axis.family)
+    return all(map(known, others)) and solved(whole, axis) is not None
 
 
 def _needed(graph: Graph, known: dict[int, set[Axis]]) -> set[Axis]:

@@ -92,6 +92,16 @@ def test_what_no_input_tells_is_not_held_to(declared: str) -> None:
         assert run(x=torch.ones(6), y=torch.ones(10)).shape == (6,)
 
 
+def test_a_width_that_its_own_size_would_tell_is_not_told() -> None:
+    """The checker says so, not the backend."""
+    text = "width s\nwidth c = (s - 1) / 3\nwidth d = s + c\nmodel f(x: [d]) -> [] {\n    return sum[d](x) + |s|\n}\n"
+    with pytest.raises(attnc.AttnError, match="E0409"):
+        attnc.loads(text).model("f").torch()
+    both = text.replace("x: [d]", "x: [d], y: [c]").replace("|s|", "|s| + 0 * sum[c](y)")
+    for run in either(both):
+        assert run(x=torch.ones(5), y=torch.ones(1)) == 9
+
+
 def test_a_ragged_sum_is_held_to_its_examples() -> None:
     """The longest of sums is shorter than the sum of the longest."""
     text = "width s ragged\nwidth t ragged\nwidth c = s + t\nmodel f(x: [s], z: [t], y: [c]) -> [] {\n"
