@@ -6,8 +6,6 @@ import keyword
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Graph, IndexInto, Input
-from ..compiler.sizes import solved
-from ..compiler.static import axes_in
 from .body import Body
 from .names import Namer
 from .plan import Plan, padded
@@ -79,66 +77,6 @@ def _lengths(body: Body) -> list[str]:
             f'"{item.length_of.name}", {extents[0]})'
         )
     return lines
-
-
-def hold_derived(body: Body) -> None:
-    """Holds inputs to the formulas of their derived widths, as far as other inputs tell what these are made of.
-
-    Of a ragged width the examples' own lengths are held to that (rewrites/ragged.py): an array may be longer.
-    """
-    plan, stepped = body.plan, body.graph.stepped
-    arrays: list[tuple[Val, Input, list[Axis]]] = []
-    for val, item in zip(body.inputs, body.graph.inputs, strict=True):
-        if body.checks_input(val):
-            axes = body.core(item.value.type.axes)
-            arrays.append((val, item, [a for a in axes if stepped is None or a.family not in stepped.times]))
-    given = {axis.family: axis for _, item, axes in arrays if item.default is None for axis in axes}
-
-    def told(axis: Axis, without: int, seen: frozenset[int] = frozenset()) -> bool:
-        """Whether inputs tell the extent, also without a look at this family."""
-        if plan.static_size(axis) or (axis.family in given and axis.family != without):
-            return True
-        formula = plan.formula(axis)
-        if axis.family in seen:
-            return False
-        seen |= {axis.family}
-        if formula is not None and all(told(part, without, seen) for part in axes_in(formula)):
-            return True
-        return any(_alone(whole, axis) for whole in given.values() if whole.family != without)
-
-    held = set[int]()
-    for val, item, axes in sorted(arrays, key=lambda array: array[1].default is not None):
-        for axis in axes:
-            if axis.family in held or plan.static_size(axis):
-                continue
-            formula = plan.formula(axis)
-            if formula is None and item.default is not None and axis.family not in given:
-                whole = next((whole for whole in given.values() if _alone(whole, axis)), None)
-                formula = None if whole is None else solved(whole, axis)
-            if formula is None or any(map(_is_ragged, (axis, *axes_in(formula)))):
-                continue
-            if all(told(part, axis.family) for part in axes_in(formula)):
-                body.hold_extent(axis, formula, val, item)
-                if item.default is None:
-                    held.add(axis.family)
-    for val, item in zip(body.inputs, body.graph.inputs, strict=True):
-        element = item.value.type.element
-        if not isinstance(element, IndexInto) or item.default is not None or padded(body.graph, item):
-            continue
-        axis = element.axis
-        known = axis.family in given or plan.static_size(axis) or _is_ragged(axis) or stepped is not None
-        if not known and plan.formula(axis) is not None and told(axis, -1):
-            body.hold_indices(axis, val, item)
-
-
-def _alone(whole: Axis, part: Axis) -> bool:
-    """Whether the extent of one axis tells that of another, which it is derived from."""
-    turned = solved(whole, part) if whole.size is not None else None
-    return turned is not None and {axis.family for axis in axes_in(turned)} <= {whole.family}
-
-
-def _is_ragged(axis: Axis) -> bool:
-    return axis.ragged or (axis.size is not None and any(map(_is_ragged, axes_in(axis.size))))
 
 
 def behind_default(graph: Graph) -> list[Input]:

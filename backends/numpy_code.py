@@ -16,10 +16,11 @@ from ..compiler.rewrites.join_maps import weights_together
 from ..compiler.static import Const, Static
 from . import numpy_ops
 from .body import Body, Emitter
-from .border import annotation, behind_default, border, hold_derived, missing, output_names
+from .border import annotation, behind_default, border, missing, output_names
 from .calls import cache_at
 from .capture import Captures, segment
 from .decoder import DOCS, NAMES, begin_decoding, decoder_functions
+from .derived import hold_derived
 from .helper_text import NUMPY, helper_names, helpers, used_helpers
 from .names import Namer
 from .plan import Plan, Program

@@ -15,10 +15,11 @@ from ..compiler.rewrites import PASSES, Pass
 from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
 from . import torch_ops
 from .body import Body, Emitter
-from .border import annotation, behind_default, border, hold_derived, missing, output_names
+from .border import annotation, behind_default, border, missing, output_names
 from .calls import cache_at
 from .capture import Captures, segment
 from .decoder import DOCS, NAMES, begin_decoding, decodes
+from .derived import hold_derived
 from .helper_text import TORCH, helper_names, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
 from .plan import Plan, Program

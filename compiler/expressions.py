@@ -236,7 +236,7 @@ class Expressions(Scope):
         axes, shown = wire.type.axes, expr.value.span.text
         told = [self._indexed_axis(item.name.text, axes) for item in items]
         if not any(told) and len(axes) == len(items) == len(expr.brackets.items):
-            told = list(axes)
+            told = [*axes]
 
         def written(item: s.BracketItem, axis: Axis | None) -> str:
             name = item.name.text

@@ -135,9 +135,10 @@ class Body(Lengths):
             return after
         thin = {axis for axis in after.type.axes if not any(varies(one, axis) for one in (valid, before, after))}
         type = replace(after.type, thin=frozenset(thin))
-        held = self.apply("select", (valid, after, before), type)
-        self.infinite.note(self.nodes[-1], [])
-        return held
+        node = Apply("select", (valid, after, before), self._value(type, max(valid.role, before.role, after.role)))
+        self.nodes.append(node)
+        self.infinite.note(node, [])
+        return node.out
 
     def finish(self, wanted: tuple[Told, ...]) -> Graph:
         """The new graph, told these things by further inputs."""
