@@ -102,6 +102,23 @@ def test_a_width_that_its_own_size_would_tell_is_not_told() -> None:
         assert run(x=torch.ones(5), y=torch.ones(1)) == 9
 
 
+def test_nothing_is_divided_by_a_const_of_0() -> None:
+    text = "const k = 0\nwidth s\nwidth d = s * k\nmodel f(x: [d]) -> [] {\n    return sum[d](x) + |s|\n}\n"
+    for run in either(text):
+        with pytest.raises(ValueError, match="f: s = d / k does not divide: 0 / 0"):
+            run(x=torch.ones(0))
+
+
+@pytest.mark.parametrize("wrong", [-1, 4])
+def test_indices_into_a_width_that_no_input_has(wrong: int) -> None:
+    text = "width s\nwidth past like s\nwidth c = s * 2\nmodel f(x: [s], i: c[s]) -> [s] {\n"
+    for body in ("concat[s, past -> c](x, x[s as past])[c = i]", "x + 0 * int(i)"):
+        for run in either(f"{text}    return {body}\n}}\n"):
+            assert run(x=torch.ones(2), i=torch.tensor([3, 0])).tolist() == [1, 1]
+            with pytest.raises(IndexError, match=rf"f: `i`: index into c: {wrong} is no index \(0\.\.3\)"):
+                run(x=torch.ones(2), i=torch.tensor([0, wrong]))
+
+
 def test_a_ragged_sum_is_held_to_its_examples() -> None:
     """The longest of sums is shorter than the sum of the longest."""
     text = "width s ragged\nwidth t ragged\nwidth c = s + t\nmodel f(x: [s], z: [t], y: [c]) -> [] {\n"

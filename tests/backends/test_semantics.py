@@ -301,6 +301,16 @@ def test_a_state_is_real_whatever_it_begins_with(first: str) -> None:
     np.testing.assert_array_equal(model.torch()(torch.tensor(x), torch.tensor(n)), want)
 
 
+def test_a_state_that_is_an_index_stays_one() -> None:
+    model = attnc.loads(
+        "width t\ndepth v = 5\nblock c(i: v[], p: v[] = 3) -> (p: v[]) {\n"
+        "    return index[v](int(i) * 0 + min(int(p) + 1, 4))\n}\n"
+        "model f(i: v[t], w: [v]) -> [t] { return w[v = scan[t] c(i)] }\n"
+    ).model("f")
+    i, w = np.array([0, 1, 2]), np.arange(5.0)
+    assert model.numpy()(i, w).tolist() == model.torch()(torch.tensor(i), torch.tensor(w)).tolist() == [4, 4, 4]
+
+
 def test_a_first_value_that_a_small_type_has_no_room_for() -> None:
     model = attnc.loads(
         "width t\nblock c(x: [], m: [] = -1e30) -> (m: []) { return max(x, m) }\n"
