@@ -301,6 +301,25 @@ def test_a_state_is_real_whatever_it_begins_with(first: str) -> None:
     np.testing.assert_array_equal(model.torch()(torch.tensor(x), torch.tensor(n)), want)
 
 
+@pytest.mark.parametrize("given", [("a",), ("b",), ("a", "b"), ()])
+def test_a_scan_whose_arguments_may_all_lack_the_batch(given: tuple[str, ...]) -> None:
+    """Each may have it or not: what the state takes of leading dimensions is told by all of them together."""
+    model = attnc.loads(
+        "width t\ndepth d = 2\nblock c(y: [], b: [d], h: [d]) -> (h: [d]) { return h * 0.5 + b * y }\n"
+        "model f(x: [t], a: [d] = 0, b: [d] = 1) -> [t, d] {\n"
+        "    return scan[t] c(t * 0.25, b, h = a) + 0 * broadcast[t](sum[t](x))\n}\n"
+    ).model("f")
+    rng = np.random.default_rng(0)
+    x, more = rng.normal(size=(3, 4)), {name: rng.normal(size=(3, 2)) for name in given}
+    h, want = more.get("a", np.zeros((3, 2))), []
+    for step in range(4):
+        h = h * 0.5 + more.get("b", np.ones((3, 2))) * step * 0.25
+        want.append(h)
+    np.testing.assert_allclose(model.numpy(dtype="float64")(x, **more), np.stack(want, 1))
+    found = model.torch(dtype="float64")(torch.tensor(x), **{name: torch.tensor(y) for name, y in more.items()})
+    np.testing.assert_allclose(found, np.stack(want, 1))
+
+
 def test_a_state_that_is_an_index_stays_one() -> None:
     model = attnc.loads(
         "width t\ndepth v = 5\nblock c(i: v[], p: v[] = 3) -> (p: v[]) {\n"
