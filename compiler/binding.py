@@ -9,7 +9,7 @@ from ..dsl import syntax as s
 from ..dsl.source import Span
 from .axes import Axis, Kind
 from .modules import BlockDef
-from .names import listed, nearest
+from .names import listed, nearest, respelt
 from .static import Const, Static, axes_in
 from .usage import without
 from .wires import Wire, show
@@ -114,7 +114,7 @@ class Binding:
                         f"`{self.called}` has no parameter `{name}`",
                         item.name.span,
                         help=f"it is an argument, which stands in parentheses: {self._usage()}" if argument else help,
-                        fix=[(item.name.span, near)] if near and not argument else [],
+                        fix=respelt(item.name.span, near) if not argument else [],
                     )
                     good = False
                     continue

@@ -25,7 +25,7 @@ from .graph import Element, Graph, IndexInto, Output, Role, Scalar, Type
 from .limits import MISTAKES, WORK, Exhausted, TooMuch
 from .mentions import walk
 from .modules import BlockDef
-from .names import nearest, undeclared
+from .names import nearest, respelt, undeclared
 from .one_set import Ways, check_one_set
 from .scancall import ScanCall
 from .session import Session
@@ -268,7 +268,7 @@ class Checker:
                     help=f"did you mean `{near}`?"
                     if near
                     else f"a copy stands after its original: `{generic.like.text}: {generic.kind}, {name}: ...`",
-                    fix=[(generic.like.span, near)] if near else [],
+                    fix=respelt(generic.like.span, near),
                 )
             elif original is not None and original.kind is not kind:
                 frame.report(

@@ -14,7 +14,7 @@ from .frame import Formula, Frame, judge_number
 from .graph import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
 from .idioms import compared
 from .lost import lost
-from .names import listed, nearest
+from .names import listed, nearest, respelt
 from .one_set import check_one_set
 from .opcall import OpCall
 from .ops import OPS
@@ -261,7 +261,7 @@ class Body(Repeats):
                     help=f"did you mean `{near}`?"
                     if near
                     else "`share f = block` gives one set of weights to all calls of `f`",
-                    fix=[(statement.block.span, near)] if near else [],
+                    fix=respelt(statement.block.span, near),
                 )
             self.env[statement.name.text] = None
             return

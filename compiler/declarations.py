@@ -11,7 +11,7 @@ from ..dsl import syntax as s
 from ..dsl.source import Span
 from .axes import Axis, Kind
 from .modules import ELEMENTS, BlockDef
-from .names import did_you_mean, nearest, undeclared
+from .names import did_you_mean, nearest, respelt, undeclared
 from .ops import OPS
 from .ragged import refuse_ragged
 from .session import Session
@@ -391,11 +391,11 @@ class Declarations(Uses):
             f"no axis or const is named `{name.text}`",
             name.span,
             help=undeclared(name.text, known),
-            fix=[(name.span, near)] if near else [],
+            fix=respelt(name.span, near),
         )
 
 
 def _renamed(name: s.Ident, known: Iterable[str]) -> list[tuple[Span, str]]:
     """The edit to the nearest of the names that are known, if one is near."""
     near = nearest(name.text, known)
-    return [(name.span, near)] if near else []
+    return respelt(name.span, near)

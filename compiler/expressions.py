@@ -20,7 +20,7 @@ from .idioms import FOREIGN, IDIOMS, kept
 from .limits import OPERANDS, TooMuch
 from .lost import copies
 from .mentions import walk
-from .names import is_reserved, listed, misspelt, nearest
+from .names import is_reserved, listed, nearest, respelt
 from .opcall import OpCall
 from .ops import OPS, Brackets, Op
 from .scope import Scope
@@ -161,7 +161,7 @@ class Expressions(Scope):
             f"nothing is named `{text}` here",
             span,
             help=help,
-            fix=[(span, near)] if near and help.startswith("did") and misspelt(text, near) else [],
+            fix=respelt(span, near) if help.startswith("did") else [],
         )
         return None
 
@@ -477,7 +477,7 @@ class Expressions(Scope):
     def _called_otherwise(self, call: s.Call, near: str | None, library: str | None) -> list[tuple[Span, str]]:
         """The edit that makes an unknown callee known: a `use` of the library, else the near name."""
         if not library:
-            return [(call.callee.span, near)] if near and misspelt(call.callee.text, near) else []
+            return respelt(call.callee.span, near)
         source = self.frame.module.source
         used = [item.span.start for item in self.frame.module.file.items if isinstance(item, s.UseDecl)]
         line = f"use {library}: {call.callee.text}\n"

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 
+from ..dsl.source import Span
+
 # What `torch.nn.Module` keeps for itself (`dir(nn.Module())`, public names): a weight of such a name could not be
 # a module's attribute. Kept as text because checking never imports torch; a test compares it with torch's.
 _MODULE = """
@@ -63,6 +65,11 @@ def misspelt(name: str, known: str) -> bool:
         return alike
     others = known in name or name[0] != known[0] or re.sub(r"\D", "", name) != re.sub(r"\D", "", known)
     return not others and SequenceMatcher(None, name, known).ratio() >= _SURE
+
+
+def respelt(span: Span, near: str | None) -> list[tuple[Span, str]]:
+    """The edit that puts a near name in place of the one that stands there, if that is surely misspelt."""
+    return [(span, near)] if near and misspelt(span.text, near) else []
 
 
 def _once(name: str) -> str:

@@ -11,7 +11,7 @@ from ..dsl.source import Span
 from .axes import Axis, Kind
 from .builder import Builder
 from .graph import Graph, IndexInto, Scalar, Type
-from .names import nearest, undeclared
+from .names import nearest, respelt, undeclared
 from .static import SizeOf, Static, hangs
 from .wires import Wire, show
 
@@ -168,7 +168,7 @@ class Scope:
             if name.text not in self.frame.module.axes:
                 help = "declare it before, or make it a parameter of the block"
         help = f"did you mean `{near}`?" if near else help
-        self.report("E0201", message, name.span, help=help, fix=[(name.span, near)] if near else [])
+        self.report("E0201", message, name.span, help=help, fix=respelt(name.span, near))
         return None
 
     def axes(self, names: Iterable[s.Ident], size: str = "") -> list[Axis] | None:

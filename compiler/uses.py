@@ -12,7 +12,7 @@ from ..dsl.source import Span
 from .axes import Axis
 from .limits import FILES, FILES_DEEP, TooMuch
 from .modules import Module
-from .names import did_you_mean, nearest
+from .names import did_you_mean, nearest, respelt
 from .session import Session
 from .static import Const, Number
 from .written_sizes import size_set
@@ -195,7 +195,7 @@ class Uses(ABC):
                 f"{other.source.name} has no `{name}`",
                 used.name.span,
                 help=did_you_mean(name, known) or f"it has {', '.join(known)}",
-                fix=[(used.name.span, near)] if near else [],
+                fix=respelt(used.name.span, near),
             )
             module.places.setdefault(local, ident.span)
             module.missing.add(local)
