@@ -8,11 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..compiler.axes import Axis
-from ..compiler.graph import IndexInto, Input
+from ..compiler.extents import quotients, unlike
+from ..compiler.graph import IndexInto, Input, Scalar
 from ..compiler.sizes import solved
 from ..compiler.static import Static, axes_in
 from .body import Body
+from .layout import in_text
 from .plan import padded
+from .static_code import ATOM, SUM, TERM, Code, static_code
+from .values import Val
+
+ROUNDING = 1e-6  # of a size that is made of reals
 
 
 def hold_derived(body: Body) -> None:
@@ -27,13 +33,39 @@ def hold_derived(body: Body) -> None:
         for axis in axes[item.name]:
             formula = told.formula(axis, item) if axis.family not in held else None
             if formula is not None:
-                body.hold_extent(axis, formula, val, item)
+                _hold_extent(body, axis, formula, val, item)
                 if item.default is None:
                     held.add(axis.family)
     for val, item in pairs:
         element, looked_at = item.value.type.element, item.default is None and not padded(body.graph, item)
         if isinstance(element, IndexInto) and looked_at and stepped is None and told.by_formula_alone(element.axis):
-            body.hold_indices(element.axis, val, item)
+            _hold_indices(body, element.axis, val, item)
+
+
+def _hold_extent(body: Body, axis: Axis, formula: Static, val: Val, item: Input) -> None:
+    """Lines that refuse an input with another extent than the formula of the axis gives."""
+    plan, optional = body.plan, item.default is not None
+    if any(plan.kind(part) is not Scalar.INT for pair in quotients(formula) for part in pair):
+        return  # rounding tells whether that divides
+
+    def size(part: Axis) -> str:
+        return body.extent(part).at(ATOM)
+
+    extent = Code(f"{val.text}.shape[{val.dim(axis)}]") if optional else body.extent(axis)
+    code = static_code(formula, size, body.const_code)
+    body.check_parts(axis, formula, size, body.prologue)
+    exact = plan.kind(formula) is Scalar.INT
+    unequal = f"{extent.text} != {code.at(SUM)}" if exact else f"abs({extent.text} - {code.at(TERM)}) > {ROUNDING}"
+    text = unlike(axis, formula, item.name).format(in_text(extent), in_text(code))
+    body.refuse(f"{val.text} is not None and {unequal}" if optional else unequal, text, body.prologue)
+
+
+def _hold_indices(body: Body, axis: Axis, val: Val, item: Input) -> None:
+    """A line that refuses an input of indices into a derived width that no input has."""
+    extent = body.extent(axis).text
+    body.helper("check_index")
+    where = f"{body.graph.name}: `{item.name}`: index into {axis.name}"
+    body.prologue.append(f'check_index({val.text}, {extent}, "{where}")')
 
 
 @dataclass

@@ -26,13 +26,11 @@ from ..compiler.extents import (
     quotients,
     takes_nothing_away,
     undefined,
-    unlike,
 )
 from ..compiler.graph import (
     Apply,
     Call,
     IndexInto,
-    Input,
     Node,
     Repeat,
     Role,
@@ -55,7 +53,6 @@ if TYPE_CHECKING:
     from .body import Emitter
 
 INLINE = 64  # characters: a longer expression gets a line of its own
-ROUNDING = 1e-6  # of a size that is made of reals
 
 
 @dataclass(slots=True)
@@ -427,7 +424,7 @@ class Layout(ABC):
 
         code = static_code(formula, sizes, self.const_code)
         where = self.prologue if self._early(formula) else self.lines
-        self._check_parts(axis, formula, sizes, where)
+        self.check_parts(axis, formula, sizes, where)
         if self.plan.kind(formula) is Scalar.INT:
             found = self._read_extent(axis, self.whole(formula, code), where)
         else:
@@ -440,27 +437,7 @@ class Layout(ABC):
             self.refuse(f"{found.text} < 0", negative(axis, formula).format(in_text(found)), where)
         return found
 
-    def hold_extent(self, axis: Axis, formula: Static, val: Val, item: Input) -> None:
-        """Lines that refuse an input with another extent than the formula of the axis gives."""
-        if any(self.plan.kind(part) is not Scalar.INT for pair in quotients(formula) for part in pair):
-            return  # rounding tells whether that divides
-        optional = item.default is not None
-        extent = Code(f"{val.text}.shape[{val.dim(axis)}]") if optional else self.extent(axis)
-        code = static_code(formula, lambda part: self.extent(part).at(ATOM), self.const_code)
-        exact = self.plan.kind(formula) is Scalar.INT
-        self._check_parts(axis, formula, lambda part: self.extent(part).at(ATOM), self.prologue)
-        text = unlike(axis, formula, item.name).format(in_text(extent), in_text(code))
-        unequal = f"{extent.text} != {code.at(SUM)}" if exact else f"abs({extent.text} - {code.at(TERM)}) > {ROUNDING}"
-        self.refuse(f"{val.text} is not None and {unequal}" if optional else unequal, text, self.prologue)
-
-    def hold_indices(self, axis: Axis, val: Val, item: Input) -> None:
-        """Lines that refuse an input of indices into a derived width that no input has."""
-        extent = self.extent(axis).text
-        self.helper("check_index")
-        where = f"{self.graph.name}: `{item.name}`: index into {axis.name}"
-        self.prologue.append(f'check_index({val.text}, {extent}, "{where}")')
-
-    def _check_parts(self, axis: Axis, formula: Static, sizes: Callable[[Axis], str], where: list[str]) -> None:
+    def check_parts(self, axis: Axis, formula: Static, sizes: Callable[[Axis], str], where: list[str]) -> None:
         """Lines that refuse an input of which a size would be no number, or a quotient that leaves a remainder (D1)."""
         for op, part in dict.fromkeys(undefined(formula)):
             if not all(map(self.plan.static_size, axes_in(part))):

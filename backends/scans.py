@@ -120,6 +120,8 @@ class Scans(Calls):
 
     def _left_alone(self, out: Value, node: Scan) -> bool:
         """Whether the last value of a state is all that is read of it: what a step of decoding goes on from."""
+        if self.graph.stepped is None:
+            return False
         read = [each for each in self.graph.nodes if out in reads(each)]
         given = any(output.value is out for output in self.graph.outputs) or out.id in self.plan.captured
         left = all(isinstance(each, Apply) and each.op == "leave" and each.axes == (node.axis,) for each in read)

@@ -96,13 +96,13 @@ def leave(body: Body, node: Apply, vals: list[Val]) -> None:
     """The last of the new items is what the next step goes on from."""
     axis = node.axes[0]
     x, axes = _plain(body, node, vals[0]), [a for a in body.core(node.out.type.axes) if a != axis]
-    if axis not in x.axes:  # it is the last one
+    if axis in x.axes:
+        x = body.align(body.full(x, [axis]), [axis, *axes])
+        last = f"{x.atom}[..., -1{', :' * len(axes)}]"
+    else:  # it is the last one itself
         x = body.align(x, axes)
-        body.line(f'cache.leave("{node.name}", {x.text}{_own(x, len(axes))})')
-        return
-    x = body.align(body.full(x, [axis]), [axis, *axes])
-    after = ", :" * (len(x.axes) - 1)
-    body.line(f'cache.leave("{node.name}", {x.atom}[..., -1{after}]{_own(x, len(x.axes) - 1)})')
+        last = x.text
+    body.line(f'cache.leave("{node.name}", {last}{_own(x, len(axes))})')
 
 
 def positions(body: Body, node: Apply, vals: list[Val]) -> Val:

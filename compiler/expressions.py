@@ -904,12 +904,12 @@ class Expressions(Scope):
 
 
 def _whole(op: Op, axes: list[Axis] | None) -> str:
-    """Kind and size of the axis that one of these is joined of: `depth heads * hidden`."""
+    """How to declare the axis that these are joined to: `depth {} = heads * hidden`."""
     sign = {"merge": " * ", "concat": " + "}.get(op.name)
     if sign is None or not axes:
         return ""
     kind = "width" if any(axis.is_width for axis in axes) else "depth"
-    return f"{kind} {sign.join(axis.name for axis in axes)}"
+    return f"{kind} {{}} = {sign.join(axis.name for axis in axes)}"
 
 
 def _is_number(name: s.Ident) -> bool:

@@ -134,8 +134,11 @@ class Scope:
 
     # -- names ---------------------------------------------------------------------------------------------------
 
-    def axis(self, name: s.Ident, size: str = "") -> Axis | None:
-        """The axis of that name, or None after a report."""
+    def axis(self, name: s.Ident, declared: str = "") -> Axis | None:
+        """The axis of that name, or None after a report.
+
+        declared: how to declare it if there is none, with `{}` for the name.
+        """
         axis = self.frame.axis(name.text)
         if axis is not None:
             return axis
@@ -154,8 +157,8 @@ class Scope:
         near = nearest(name.text, self.frame.axis_names())
         message = f"no axis is named `{name.text}`"
         help = f"declare it: `width {name.text}` or `depth {name.text} = 64`"
-        if size:
-            help = f"declare it: `{size.partition(' ')[0]} {name.text} = {size.partition(' ')[2]}`"
+        if declared:
+            help = f"declare it: `{declared.format(name.text)}`"
         if name.text in self.env:
             message = f"`{name.text}` is a variable, but an axis is wanted here"
             help = "write the name of an axis"
@@ -171,9 +174,9 @@ class Scope:
         self.report("E0201", message, name.span, help=help, fix=respelt(name.span, near))
         return None
 
-    def axes(self, names: Iterable[s.Ident], size: str = "") -> list[Axis] | None:
-        """The axes of these names, or None after reports, which say how to declare one of this kind and size."""
-        found = [self.axis(name, size) for name in names]
+    def axes(self, names: Iterable[s.Ident], declared: str = "") -> list[Axis] | None:
+        """The axes of these names, or None after reports; `declared` as for one."""
+        found = [self.axis(name, declared) for name in names]
         return None if any(axis is None for axis in found) else [axis for axis in found if axis is not None]
 
     def lookup(self, name: s.Ident) -> Static | None:
