@@ -198,22 +198,23 @@ class Expressions(Scope):
             self.report("E0318", "brackets on a value rename or gather: no arrow, no colon", brackets.span, help=help)
             return None
         bare = [item for item in brackets.items if item.rename is None and item.value is None]
-        if len(bare) > 1 and not all(self.frame.axis(item.name.text) for item in bare):
-            if wire is not None and wire.type.axes:
-                self._bare_all(wire, bare, expr)
-                return None
-            if wire is None:  # which has its error
-                return None
+        if bare and wire is None:  # which has its error
+            return None
+        if wire is not None and len(bare) > 1 and wire.type.axes and not self._are_axes(bare):
+            self._bare_all(wire, bare, expr)
+            return None
         for item in brackets.items:
             if item.rename is not None:
                 wire = self.rename(wire, item, expr)
             elif item.value is not None:
                 wire = self.gather(wire, item, expr)
             else:
-                if wire is not None or not isinstance(expr.value, s.Index):  # which has its error
-                    self._bare(wire, item, expr)
+                self._bare(wire, item, expr)
                 return None
         return wire
+
+    def _are_axes(self, items: list[s.BracketItem]) -> bool:
+        return all(self.frame.axis(item.name.text) is not None for item in items)
 
     @staticmethod
     def _around_colon(brackets: s.Brackets) -> list[s.Ident]:
