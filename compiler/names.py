@@ -63,7 +63,8 @@ def misspelt(name: str, known: str) -> bool:
     alike = sorted(name) == sorted(known) or _once(name) == _once(known)
     if alike or min(len(name), len(known)) < _SHORT:
         return alike
-    others = known in name or name[0] != known[0] or re.sub(r"\D", "", name) != re.sub(r"\D", "", known)
+    more = known in name and len(name) > len(known) + 1
+    others = more or name[0] != known[0] or re.sub(r"\D", "", name) != re.sub(r"\D", "", known)
     return not others and SequenceMatcher(None, name, known).ratio() >= _SURE
 
 

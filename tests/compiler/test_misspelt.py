@@ -18,6 +18,8 @@ from attnc.compiler.names import misspelt
         ("ReLU", "relu"),
         ("multihaed", "multihead"),
         ("Liner", "linear"),
+        ("vocabz", "vocab"),
+        ("blocks", "block"),
     ],
 )
 def test_letters_lost_doubled_or_turned_round(name: str, known: str) -> None:
@@ -38,6 +40,8 @@ def test_letters_lost_doubled_or_turned_round(name: str, known: str) -> None:
         ("decoder", "encoder"),
         ("norm3", "norm2"),
         ("hidden2", "hidden1"),
+        ("hsplit", "split"),
+        ("softmax1", "softmax"),
         ("Flatten", "attend"),
     ],
 )
