@@ -47,6 +47,7 @@ from ..graph import (
 )
 from ..ops import OPS
 from ..static import Literal, SizeOf, Static, axes_in
+from .ragged_growth import bounded
 from .ragged_infinite import Infinite
 from .ragged_lengths import NOTHING, Around, Given, Lengths, Told, varies
 from .ragged_ops import RULES
@@ -124,7 +125,10 @@ class Body(Lengths):
         for output in self.old.outputs:
             value = self.now(output.value)
             self.outputs.append(self.cleared(value, value.type.axes) if self.root else value)
+        free = bounded(self.old, self.states)
         for into, made in self.states:
+            if made in free and not self.infinite.perhaps(self.outputs[made]):
+                continue
             self.outputs[made] = self._held(self.now(self.old.inputs[into].value), self.outputs[made])
 
     def _held(self, before: Value, after: Value) -> Value:

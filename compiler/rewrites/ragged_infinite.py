@@ -1,10 +1,11 @@
 """What may be infinite, or no number, in padding alone, and so would spoil gradients (`ragged.py`).
 
 Where there is padding the gradient of a result is 0. Times a finite number it stays 0; times an infinite one it is no
-number, and a sum over items, such as the gradient of a weight, spreads that. Inputs read 1 in padding and quotients and
-logarithms are settled where they are made; the state of a scan stays as it was. What is left comes mostly of an example
-without items, or of a mask that keeps none: the maximum of nothing is infinite, the sum of nothing is 0, and what
-divides by it is infinite. What grows beyond all numbers in padding of data alone (`exp` of `exp`) is not seen.
+number, and a sum over items, such as the gradient of a weight, spreads that. Inputs read 1 in padding and quotients
+and logarithms are settled where they are made; the state of a scan stays as it was, or stays finite of itself
+(`ragged_growth.py`). What is left comes mostly of an example without items, or of a mask that keeps none: the maximum
+of nothing is infinite, the sum of nothing is 0, and what divides by it is infinite. What grows beyond all numbers in
+padding of data alone (`exp` of `exp`) is not seen.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ EXTREMES = ("max", "min", "logsumexp")  # infinite of nothing
 SUMS = ("sum", "mean", "dot", "linear", "l2norm")  # 0 of nothing
 DIVIDES = {"/": 1, "%": 1, "log": 0, "sqrt": 0, "rsqrt": 0, "^": 0}  # infinite of 0 in that operand
 # Pointwise ops whose gradient holds no value: what is infinite goes through, and harms nothing yet.
-STRAIGHT = ("+", "-", "neg", "select", "maximum", "minimum", "clamp", "abs", "relu", "broadcast", "raw")
+STRAIGHT = ("+", "-", "neg", "select", "maximum", "minimum", "clamp", "abs", "relu", "broadcast")
 
 
 class Infinite:
@@ -44,6 +45,10 @@ class Infinite:
         self.hollow = {inputs[place].value.id for place in given.hollow}
         self.odd = {inputs[place].value.id for place in given.odd}
         self.wild = {inputs[place].value.id for place in given.wild}
+
+    def perhaps(self, value: Value) -> bool:
+        """Whether it is infinite perhaps, wherever."""
+        return value.id in self.odd or value.id in self.wild
 
     def tamed(self, node: Apply) -> Apply:
         """The op, of operands that are finite where its result is padding."""

@@ -58,7 +58,7 @@ class Caller:
 class Terms:
     """What stands for the axes, numbers and values of a body where it is called.
 
-    own: the axes that it has of itself; None for the body of a repeat, whose axes are those around it.
+    own: whether it has axes of its own; those of the body of a repeat are those around it.
     """
 
     caller: Caller
