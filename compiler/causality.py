@@ -4,7 +4,7 @@ On the expanded graph every value has a *reach*: upper bounds of the input indic
 it depends on. A bound is a number in mixed radix whose digits are the value's own axes plus an offset (one digit, until
 an axis is split). Inputs reach their own index; what is built of positions and weights reaches nothing. Pointwise ops
 unite; arranging ops and gathers substitute their index map; summing, normalising or picking over a reached axis
-replaces it by its bound, taken from the *support* of what is summed (`predicates.Facts`), else by everything.
+replaces it by its bound, taken from the *support* of what is summed (`predicates.Cases`), else by everything.
 
 What is proved is sound, not complete: a failed proof shows the path of the leak as far as the rules see it.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ..dsl.diagnostic import Diagnostic
 from ..dsl.source import Span
@@ -21,7 +22,7 @@ from .graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, R
 from .leak import Trace, leak
 from .limits import PROOF, TooMuch
 from .ops import OPS
-from .predicates import Facts, Linear, at_most_zero, both, closed, either, over, without
+from .predicates import ALWAYS, NEVER, Cases, Facts, Linear, at_most_zero, both, closed, either, over, shared, without
 from .sizes import never_negative, poly, substitute
 from .static import Arith, Const, Literal, SizeOf, Static, axes_in, consts_in, known
 
@@ -45,6 +46,7 @@ ZERO_OF_ZERO = frozenset(
 )  # ops that give zero where their first operand is zero
 
 Reach = dict[Bound, Trace]
+Nearest = dict[Axis, tuple[Axis, int]]  # of each axis, another and a number: it is at most their sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ class Info:
     """What is known of a value: its reach; what holds where it is true or not zero, and where it is false; its form."""
 
     reach: Reach
-    true: Facts = field(default_factory=dict)
-    false: Facts = field(default_factory=dict)
+    true: Cases = ALWAYS
+    false: Cases = ALWAYS
     linear: Linear | None = None
     uppers: tuple[Linear, ...] = ()  # each is an upper bound of the value
     absolute: Linear | None = None  # the value is the absolute value of this
@@ -274,8 +276,8 @@ class Analysis:
 
 
 def _freeze(info: Info) -> object:
-    def facts(of: Facts) -> object:
-        return None if of is None else tuple(sorted(((a.id, b.id), k) for (a, b), k in of.items()))
+    def facts(of: Cases) -> object:
+        return frozenset(frozenset(case.items()) for case in of)
 
     forms = (info.linear, info.uppers, info.absolute, info.extent, info.never_negative)
     return (frozenset(info.reach), facts(info.true), facts(info.false), *forms)
@@ -353,8 +355,8 @@ def constant_info(value: Static, out: Value, given: Given) -> Info:
     if reach := counted(value, out.span, given):
         return Info(reach, extent=_extent(value))
     form = Linear((), number) if isinstance(number, int) and not isinstance(number, bool) else None
-    true: Facts = None if number is not None and not number else {}
-    false: Facts = None if number else {}
+    true = NEVER if number is not None and not number else ALWAYS
+    false = NEVER if number else ALWAYS
     whole = given.outermost(value) if number is None else None
     open = whole is not None and never_negative(poly(whole))
     return Info({}, true, false, form, (form,) if form else (), extent=_extent(value), never_negative=open)
@@ -391,15 +393,15 @@ class Step:
                 joined = [over_info(part, {axis: node.made[0]}) for part, axis in zip(parts, node.axes, strict=True)]
                 return Info(unite(*(part.reach for part in joined)))
             case "softmax" | "log_softmax" | "l2norm" | "layernorm" | "rmsnorm":
-                support = both(parts[0].true if node.op == "l2norm" else {}, mask.true if mask else {})
+                support = both(parts[0].true if node.op == "l2norm" else ALWAYS, mask.true if mask else ALWAYS)
                 reach = self._bounded(parts + ([mask] if mask else []), set(node.axes), support)
-                return Info(reach, support if node.op == "softmax" and mask else {})
+                return Info(reach, support if node.op == "softmax" and mask else ALWAYS)
             case "sum" | "mean" | "max" | "min" | "logsumexp" | "any" | "all" | "argmax" | "dot" | "linear":
                 return self._reduce(parts, mask)
             case "cumsum":
                 return Info(parts[0].reach)
             case "argsort" | "topk":
-                return Info(self._bounded(parts, set(node.axes), {}))
+                return Info(self._bounded(parts, set(node.axes), ALWAYS))
             case "broadcast" | "dropout" | "within":
                 return parts[0]
             case "demand":
@@ -409,7 +411,7 @@ class Step:
             case "pad":
                 return Info(over_info(parts[0], {node.axes[0]: node.made[0]}).reach)
             case "cross_entropy":
-                return Info(self._bounded(parts, set(node.axes), {}))
+                return Info(self._bounded(parts, set(node.axes), ALWAYS))
             case "embed" | "index" | "//":
                 return self._pointwise(parts)
             case op:
@@ -421,25 +423,44 @@ class Step:
     def _step(self, text: str, before: Trace | None) -> Trace:
         return Trace(text, self.node.span, before, self.node, self.graph, self.graph)
 
-    def _bounded(self, parts: Sequence[Info], axes: set[Axis], support: Facts) -> Reach:
-        """The reach after the axes went: each is replaced by what the support says it is at most, else by
-        everything.
+    def _bounded(self, parts: Sequence[Info], axes: set[Axis], support: Cases) -> Reach:
+        """The reach after the axes went: in each case of the support each is replaced by what it is at most there,
+        else by everything.
         """
-        shown = self.node.op
-        kept = closed(support) if support is not None else {}
+        if not support:
+            return {
+                tuple(ZERO if digit.axis in axes else digit for digit in bound): trace
+                for part in parts
+                for bound, trace in part.reach.items()
+            }
+        in_all = self._nearest(closed(shared(support)), axes, {})
+        return unite(*(self._in_case(parts, axes, case, in_all) for case in support))
+
+    def _nearest(self, facts: Facts, axes: set[Axis], first: Nearest) -> Nearest:
+        """Of each of these axes what it is at most: of several axes the one wanted, or that of `first`."""
+        found: dict[Axis, list[tuple[Axis, int]]] = {}
+        for (a, b), k in facts.items():
+            if a in axes and b not in axes:
+                found.setdefault(a, []).append((b, k))
+
+        def order(axis: Axis, bound: tuple[Axis, int]) -> tuple[bool, bool, int]:
+            other, k = bound
+            return other != self.given.wanted, axis not in first or other != first[axis][0], k
+
+        return {axis: min(bounds, key=partial(order, axis)) for axis, bounds in found.items()}
+
+    def _in_case(self, parts: Sequence[Info], axes: set[Axis], case: Facts, in_all: Nearest) -> Reach:
+        shown, nearest = self.node.op, self._nearest(closed(case), axes, in_all)
 
         def digit(d: Digit) -> tuple[Digit, str]:
-            if d.axis not in axes:
+            if d.axis is None or d.axis not in axes:
                 return d, ""
-            name = d.axis.name if d.axis else ""
-            if support is None:
-                return ZERO, ""
-            found = [(b, k) for (a, b), k in kept.items() if a == d.axis and b not in axes]
-            if not found:
-                turned = next((b for (b, a) in support if a == d.axis and b not in axes), None)
+            name = d.axis.name
+            if d.axis not in nearest:
+                turned = next((b for (b, a) in case if a == d.axis and b not in axes), None)
                 hint = f": its mask keeps `{turned.name} <= {name}`, is it turned round?" if turned else ""
                 return TOP, f"`{shown}` reads every `{name}`{hint}"
-            axis, k = min(found, key=lambda item: (item[0] != self.given.wanted, item[1]))
+            axis, k = nearest[d.axis]
             return Digit(axis, d.offset + k), f"`{shown}` reads `{name}` up to `{axis.name}`" + (f" + {k}" if k else "")
 
         out: Reach = {}
@@ -452,7 +473,7 @@ class Step:
         read = {d.axis for part in parts for bound in part.reach for d in bound}
         for axis in sorted(axes - read, key=lambda axis: axis.id):
             d, text = digit(Digit(axis))
-            if counts(axis, self.given) and not d.zero and (d.axis is None or d.offset > 0):
+            if counts(axis, self.given) and (d.axis is None or d.offset > 0):
                 out = unite(out, {(d,): self._step(f"{text}: even of equal items, it tells their number", None)})
         return out
 
@@ -460,13 +481,13 @@ class Step:
         """sum, dot, linear, ...: what is zero or masked is not read."""
         node = self.node
         zero_kept = node.op in ("sum", "dot", "linear", "any")
-        support: Facts = mask.true if mask else {}
+        support = mask.true if mask else ALWAYS
         for part in parts if zero_kept else []:
             support = both(support, part.true)
         reach = self._bounded([*parts, *([mask] if mask else [])], set(node.axes), support)
         biased = node.op == "linear" and any(weight.name.endswith(".bias") for weight in node.weights)
-        true = without(closed(support) if support is not None else None, set(node.axes))
-        return Info(reach, true if zero_kept and not biased else {})
+        true = without(tuple(map(closed, support)), set(node.axes))
+        return Info(reach, true if zero_kept and not biased else ALWAYS)
 
     def _gather(self, x: Info, e: Info) -> Info:
         node, axis = self.node, self.node.axes[0]
@@ -574,7 +595,7 @@ class Step:
             case _:
                 return parts
 
-    def _facts(self, parts: list[Info]) -> tuple[Facts, Facts]:
+    def _facts(self, parts: list[Info]) -> tuple[Cases, Cases]:
         op = self.node.op
         match op:
             case "and":
@@ -584,11 +605,11 @@ class Step:
             case "not":
                 return parts[0].false, parts[0].true
             case "*":
-                return both(parts[0].true, parts[1].true), {}
+                return both(parts[0].true, parts[1].true), ALWAYS
             case "+" | "-":  # a sum is not zero where one of its parts is not: a bias has no support, and so loses it
-                return either(parts[0].true, parts[1].true), {}
+                return either(parts[0].true, parts[1].true), ALWAYS
             case _ if op in ZERO_OF_ZERO:
-                return parts[0].true, {}
+                return parts[0].true, ALWAYS
             case "select":
                 c, x, y = parts
                 return either(both(c.true, x.true), both(c.false, y.true)), either(
@@ -597,9 +618,9 @@ class Step:
             case "<=" | "<" | ">=" | ">" | "==" | "!=":
                 return self._comparison(parts)
             case _:
-                return {}, {}
+                return ALWAYS, ALWAYS
 
-    def _comparison(self, parts: list[Info]) -> tuple[Facts, Facts]:
+    def _comparison(self, parts: list[Info]) -> tuple[Cases, Cases]:
         a, b = parts
         op = self.node.op
         if op in (">", ">="):
@@ -613,18 +634,18 @@ class Step:
                 case "<":
                     return at_most_zero(d.plus(one)), at_most_zero(d.times(-1))
                 case "==":
-                    return both(at_most_zero(d), at_most_zero(d.times(-1))), {}
+                    return both(at_most_zero(d), at_most_zero(d.times(-1))), ALWAYS
                 case "!=":
-                    return {}, both(at_most_zero(d), at_most_zero(d.times(-1)))
+                    return ALWAYS, both(at_most_zero(d), at_most_zero(d.times(-1)))
         if a.linear is not None and b.uppers and _never_negative(a) and op in ("<=", "<"):
-            found: Facts = {}  # 0 <= a <= b, and such a b is at most each of its bounds
+            found = ALWAYS  # 0 <= a <= b, and such a b is at most each of its bounds
             for upper in b.uppers:
                 found = both(found, at_most_zero(a.linear.plus(upper, -1)))
-            return found, {}
+            return found, ALWAYS
         if a.absolute is not None and b.linear is not None and not b.linear.terms and op in ("<=", "<"):
             n = Linear((), b.linear.constant - (op == "<"))
-            return both(at_most_zero(a.absolute.plus(n, -1)), at_most_zero(a.absolute.times(-1).plus(n, -1))), {}
-        return {}, {}
+            return both(at_most_zero(a.absolute.plus(n, -1)), at_most_zero(a.absolute.times(-1).plus(n, -1))), ALWAYS
+        return ALWAYS, ALWAYS
 
     def _linear(self, parts: list[Info]) -> Linear | None:
         forms = [part.linear for part in parts]

@@ -87,13 +87,17 @@ def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
     group, *copies = sorted({each for each in (read, *graph.axes) if each.family == read.family}, key=_declared)
     copy = copies[0].name if copies else "before"
     declared = "" if copies else f" with `before` a copy of `{group.name}`"
-    masks = [step.node.mask.span for step in steps if step.node is not None and step.node.mask is not None]
-    joined = any(span is not None and re.search(r"\bor\b", span.text) for span in masks)
+    made = [step.node for step in steps if step.node is not None and any(each in copies for each in step.node.axes)]
+    items = [(a, b) for node in made for a in node.axes if a not in copies for b in node.out.type.axes if _alike(a, b)]
+    own = "".join(f" or ({copy} == {group.name} and {there.name} <= {here.name})" for there, here in items[:1])
     return (
         "groups are compared with groups alone: split what reads them, too, and let in those before its own, "
-        f"`where {copy} < {group.name}`{declared}"
-        f"{'; a mask that joins these and others by `or` is not followed' if joined else ''}; or drop the claim"
+        f"`where {copy} < {group.name}{own}`{declared}; or drop the claim"
     )
+
+
+def _alike(axis: Axis, other: Axis) -> bool:
+    return axis.family == other.family and axis != other
 
 
 def _declared(axis: Axis) -> int:

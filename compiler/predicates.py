@@ -1,13 +1,13 @@
 """Index arithmetic, kept symbolic (D5): linear forms of positions, upper bounds, and what a mask implies.
 
 A *fact* `(a, b): k` says that wherever a value is true (or not zero), `a <= b + k` holds between the indices of two of
-its axes. From `past <= target` follows `(past, target): 0`; from `abs(q - k) <= 128` follow two facts. Facts are what
-the proof of causality (D12) takes from masks.
+its axes. From `past <= target` follows `(past, target): 0`; from `abs(q - k) <= 128` follow two facts; from an `or`
+follow two *cases*, each with facts of its own. They are what the proof of causality (D12) takes from masks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .axes import Axis
@@ -49,18 +49,26 @@ class Linear:
 
 
 MOST_FACTS = 100
+MOST_CASES = 8
 
-Facts = dict[tuple[Axis, Axis], int] | None
-"""None: the value is never true (never other than zero), so everything follows."""
+Facts = dict[tuple[Axis, Axis], int]
+
+Cases = tuple[Facts, ...]
+"""Wherever the value is true (or not zero) the facts of one case hold at least. No case is contained in another."""
+
+ALWAYS: Cases = ({},)
+NEVER: Cases = ()
 
 
-def both(a: Facts, b: Facts) -> Facts:
-    """What holds where both do: all facts of either, the sharper where they meet, and what follows from two
-    together.
+def both(a: Cases, b: Cases) -> Cases:
+    """What holds where both do: in each pair of cases all facts of either, the sharper where they meet, and what
+    follows from two together.
     """
-    if a is None or b is None:
-        return None
-    if all(key in a and a[key] <= k for key, k in b.items()):
+    return _apart(_met(one, other) for one in a for other in b)
+
+
+def _met(a: Facts, b: Facts) -> Facts:
+    if _implies(a, b):
         return a
     out = dict(a)
     for key, k in b.items():
@@ -68,14 +76,35 @@ def both(a: Facts, b: Facts) -> Facts:
     return closed(out)
 
 
-def either(a: Facts, b: Facts) -> Facts:
-    """What holds where one of them does: facts of both, the weaker."""
-    if a is None or b is None:
-        return b if a is None else a
-    return {key: max(k, b[key]) for key, k in a.items() if key in b}
+def either(a: Cases, b: Cases) -> Cases:
+    """What holds where one of them does: all cases."""
+    return _apart((*a, *b))
 
 
-def closed(facts: dict[tuple[Axis, Axis], int]) -> dict[tuple[Axis, Axis], int]:
+def _apart(cases: Iterable[Facts]) -> Cases:
+    """The cases without those that another one contains; of very many, what holds in all."""
+    out: list[Facts] = []
+    for case in cases:
+        if not any(_implies(case, other) for other in out):
+            out = [*(other for other in out if not _implies(other, case)), case]
+    return tuple(out) if len(out) <= MOST_CASES else (shared(tuple(out)),)
+
+
+def _implies(a: Facts, b: Facts) -> bool:
+    return all(key in a and a[key] <= k for key, k in b.items())
+
+
+def shared(cases: Cases) -> Facts:
+    """What holds in all cases, of which there is one at least: the weaker of each fact."""
+    first, *others = cases
+    return {
+        key: max(k, *(case[key] for case in others)) if others else k
+        for key, k in first.items()
+        if all(key in case for case in others)
+    }
+
+
+def closed(facts: Facts) -> Facts:
     """With `a <= b + i` and `b <= c + j` also `a <= c + i + j`; of more than a hundred facts none follows."""
     out = dict(facts)
     after: dict[Axis, list[tuple[Axis, int]]] = {}
@@ -88,26 +117,22 @@ def closed(facts: dict[tuple[Axis, Axis], int]) -> dict[tuple[Axis, Axis], int]:
     return out
 
 
-def without(facts: Facts, axes: set[Axis]) -> Facts:
+def without(cases: Cases, axes: set[Axis]) -> Cases:
     """What is left when these axes go."""
-    if facts is None:
-        return None
-    return {key: k for key, k in facts.items() if not set(key) & axes}
+    return _apart({key: k for key, k in facts.items() if not set(key) & axes} for facts in cases)
 
 
-def over(facts: Facts, names: Mapping[Axis, Axis]) -> Facts:
+def over(cases: Cases, names: Mapping[Axis, Axis]) -> Cases:
     """The same over other axes."""
-    if facts is None:
-        return None
-    return {(names.get(a, a), names.get(b, b)): k for (a, b), k in facts.items()}
+    return _apart({(names.get(a, a), names.get(b, b)): k for (a, b), k in facts.items()} for facts in cases)
 
 
-def at_most_zero(form: Linear) -> Facts:
+def at_most_zero(form: Linear) -> Cases:
     """What `form <= 0` implies."""
     plus = [axis for axis, c in form.terms if c == 1]
     minus = [axis for axis, c in form.terms if c == -1]
     if len(form.terms) == 2 and len(plus) == len(minus) == 1:
-        return {(plus[0], minus[0]): -form.constant}
+        return ({(plus[0], minus[0]): -form.constant},)
     if not form.terms and form.constant > 0:
-        return None
-    return {}
+        return NEVER
+    return ALWAYS

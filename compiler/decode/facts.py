@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from ..axes import Axis
 from ..causality import Analysis, Given, Info, Step, constant_info, over_info
 from ..graph import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Value
-from ..predicates import Facts as Implied
-from ..predicates import Linear, both, closed
+from ..predicates import ALWAYS, Cases, Linear, both, closed, shared
 from ..static import Arith, Const, ConstOf, Literal, Number, Static, known
 from .sites import Site
 from .spans import ENTIRE, Mode, Need
@@ -126,12 +125,12 @@ class Facts:
 
         def back(infos: dict[int, Info]) -> int | None:
             support = self._support(node, infos)
-            if support is None:
+            if not support:
                 return 0
             if len(eaten) != 1:
                 return None
             axis = next(iter(eaten))
-            found = [k for (q, a), k in closed(support).items() if a == axis and q in now]
+            found = [k for (q, a), k in closed(shared(support)).items() if a == axis and q in now]
             return max(found[0], 0) if found else None  # one axis is of new items
 
         return self._passes(site, back)
@@ -154,9 +153,9 @@ class Facts:
     def _read_at_most(self, node: Apply, axis: Axis, infos: dict[int, Info]) -> list[tuple[Axis | None, int]]:
         """Of an op that sums, picks or normalises: what it reads is at most each `axis + k`; None: it reads nothing."""
         support = self._support(node, infos)
-        if support is None:
+        if not support:
             return [(None, 0)]
-        return [(b, k) for (a, b), k in closed(support).items() if a == axis and b not in node.axes]
+        return [(b, k) for (a, b), k in closed(shared(support)).items() if a == axis and b not in node.axes]
 
     def _index_at_most(self, node: Apply, axis: Axis, infos: dict[int, Info]) -> list[tuple[Axis | None, int]]:
         """Of `x[a = e]`; None: it reads the first item."""
@@ -166,8 +165,8 @@ class Facts:
         return [bound for upper in index.uppers if (bound := upper.bound) is not None]
 
     @staticmethod
-    def _support(node: Apply, infos: dict[int, Info]) -> Implied:
-        support: Implied = infos[node.mask.id].true if node.mask else {}
+    def _support(node: Apply, infos: dict[int, Info]) -> Cases:
+        support = infos[node.mask.id].true if node.mask else ALWAYS
         if node.op in ("sum", "dot", "any", "l2norm"):
             for value in node.operands:
                 support = both(support, infos[value.id].true)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import attnc
 from attnc.compiler.ops import OPS
@@ -138,3 +141,70 @@ def test_what_the_help_says_is_causal(op: str) -> None:
     for piece in pieces:
         mended = spec.replace(f"broadcast[t]({op}[t](x))", piece)
         assert not build(Source("t.attn", mended)).errors, piece
+
+
+SPLIT = """\
+width t
+width block = t / 3
+width before like block
+depth place = 3, there like place
+model f(x: [t]) -> [t] causal t {
+    k = split[t -> block, place](x)[block as before, place as there]
+    m = MASK
+    y = sum[before, there](broadcast[block, place](k) where m)
+    return merge[block, place -> t](y)
+}
+"""
+
+
+def proved_in_blocks(mask: str) -> bool:
+    codes = {found.code for found in build(Source("t.attn", SPLIT.replace("MASK", mask))).errors}
+    assert codes <= {"E0701"}, (mask, codes)
+    return not codes
+
+
+@pytest.mark.parametrize(
+    ("mask", "proved"),
+    [
+        ("before < block or (before == block and there <= place)", True),
+        ("(before <= block and there <= place) or before < block", True),
+        ("before <= block and (before < block or there <= place)", True),
+        ("before < block or (before <= block and there < place)", True),
+        ("not (before > block or (before >= block and there > place))", True),
+        ("before < block or there <= place", False),
+        ("before <= block or (before == block and there <= place)", False),
+        ("before < block or (before == block and there <= place + 1)", False),
+        ("before < block or (before == block and place <= there)", False),
+        ("before < block and there <= place or before == block", False),
+    ],
+)
+def test_blocks_before_or_items_of_the_own_one(mask: str, proved: bool) -> None:
+    assert proved_in_blocks(mask) == proved
+
+
+ATOMS = st.builds(
+    "({0} {2} {1}{3})".format,
+    st.sampled_from(["before", "there"]),
+    st.sampled_from(["block", "place"]),
+    st.sampled_from(["<", "<=", "==", ">=", "!="]),
+    st.sampled_from(["", " + 1", " - 1"]),
+).filter(lambda atom: ("before" in atom) == ("block" in atom))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.recursive(
+        ATOMS,
+        lambda parts: st.one_of(
+            st.builds("({} {} {})".format, parts, st.sampled_from(["and", "or"]), parts),
+            st.builds("(not {})".format, parts),
+        ),
+        max_leaves=6,
+    )
+)
+def test_what_is_proved_of_blocks_is_so(mask: str) -> None:
+    """Every pair of items of three blocks of three."""
+    if proved_in_blocks(mask):
+        for before, there, block, place in product(range(3), repeat=4):
+            kept = eval(mask, {"before": before, "there": there, "block": block, "place": place})
+            assert not kept or 3 * before + there <= 3 * block + place, (before, there, block, place)

@@ -9,7 +9,22 @@ import pytest
 from attnc.compiler.axes import Axis, Kind
 from attnc.compiler.causality import RIVALS, TOP, ZERO, Bound, Digit, Reach, unite
 from attnc.compiler.leak import Trace
-from attnc.compiler.predicates import MOST_FACTS, Facts, Linear, at_most_zero, both, closed, either, over, without
+from attnc.compiler.predicates import (
+    ALWAYS,
+    MOST_CASES,
+    MOST_FACTS,
+    NEVER,
+    Cases,
+    Facts,
+    Linear,
+    at_most_zero,
+    both,
+    closed,
+    either,
+    over,
+    shared,
+    without,
+)
 from attnc.compiler.session import Session
 
 SESSION = Session()
@@ -48,24 +63,24 @@ AB, BA, BC, AC, CD, AD = (A, B), (B, A), (B, C), (A, C), (C, D), (A, D)
 
 
 @pytest.mark.parametrize(
-    ("linear", "facts"),
+    ("linear", "cases"),
     [
-        (form(0, a=1, b=-1), {AB: 0}),
-        (form(3, a=1, b=-1), {AB: -3}),
-        (form(-3, b=1, a=-1), {BA: 3}),
-        (form(0, a=2, b=-1), {}),
-        (form(0, a=1, b=1), {}),
-        (form(0, a=-1, b=-1), {}),
-        (form(0, a=1, b=-1, c=1), {}),
-        (form(0, a=1, b=-1, c=-2), {}),
-        (form(4, a=1), {}),
-        (form(0), {}),
-        (form(-1), {}),
-        (form(1), None),
+        (form(0, a=1, b=-1), ({AB: 0},)),
+        (form(3, a=1, b=-1), ({AB: -3},)),
+        (form(-3, b=1, a=-1), ({BA: 3},)),
+        (form(0, a=2, b=-1), ALWAYS),
+        (form(0, a=1, b=1), ALWAYS),
+        (form(0, a=-1, b=-1), ALWAYS),
+        (form(0, a=1, b=-1, c=1), ALWAYS),
+        (form(0, a=1, b=-1, c=-2), ALWAYS),
+        (form(4, a=1), ALWAYS),
+        (form(0), ALWAYS),
+        (form(-1), ALWAYS),
+        (form(1), NEVER),
     ],
 )
-def test_what_a_bound_implies(linear: Linear, facts: Facts) -> None:
-    assert at_most_zero(linear) == facts
+def test_what_a_bound_implies(linear: Linear, cases: Cases) -> None:
+    assert at_most_zero(linear) == cases
 
 
 @pytest.mark.parametrize(
@@ -79,34 +94,50 @@ def test_what_a_bound_implies(linear: Linear, facts: Facts) -> None:
         ({AB: 1, AC: 9}, {BC: 2}, {AB: 1, BC: 2, AC: 3}),
         ({AB: 1, AC: 2}, {BC: 2}, {AB: 1, BC: 2, AC: 2}),
         ({AB: 1}, {BA: 2}, {AB: 1, BA: 2}),
-        ({}, None, None),
     ],
 )
 def test_what_holds_where_both_do(one: Facts, other: Facts, found: Facts) -> None:
-    assert both(one, other) == both(other, one) == found
+    assert both((one,), (other,)) == both((other,), (one,)) == (found,)
+
+
+def test_each_case_meets_each() -> None:
+    assert both(({AB: 0}, {AC: 0}), ({BC: 1}, {AC: -1})) == ({AB: 0, BC: 1, AC: 1}, {AC: 0, BC: 1}, {AC: -1})
+    assert both(ALWAYS, NEVER) == both(NEVER, ({AB: 1},)) == NEVER
 
 
 @pytest.mark.parametrize(
     ("one", "other", "found"),
     [
-        ({AB: 1}, {AB: 0}, {AB: 1}),
-        ({AB: 1, AC: 0}, {AB: 3}, {AB: 3}),
-        ({AB: 1}, {AC: 0}, {}),
-        ({AB: 1}, None, {AB: 1}),
-        ({}, {AB: 1}, {}),
-        (None, None, None),
+        (({AB: 1},), ({AB: 0},), ({AB: 1},)),
+        (({AB: 1, AC: 0},), ({AB: 3},), ({AB: 3},)),
+        (({AB: 1},), ({AC: 0},), ({AB: 1}, {AC: 0})),
+        (({AB: 1}, {AC: 0}), ({AB: 0, AC: 2},), ({AB: 1}, {AC: 0})),
+        (({AB: 1},), NEVER, ({AB: 1},)),
+        (ALWAYS, ({AB: 1},), ALWAYS),
+        (NEVER, NEVER, NEVER),
     ],
 )
-def test_what_holds_where_either_does(one: Facts, other: Facts, found: Facts) -> None:
-    assert either(one, other) == either(other, one) == found
+def test_what_holds_where_either_does(one: Cases, other: Cases, found: Cases) -> None:
+    assert either(one, other) == found
+    assert set(map(str, either(other, one))) == set(map(str, found))
+
+
+def test_of_many_cases_what_holds_in_all() -> None:
+    many: Cases = NEVER
+    for n in range(MOST_CASES):
+        many = either(many, ({AB: n, AC: -n, BC: 7},))
+    assert len(many) == MOST_CASES
+    assert shared(many) == {AB: MOST_CASES - 1, AC: 0, BC: 7}
+    assert either(many, ({AB: MOST_CASES, AC: -MOST_CASES},)) == ({AB: MOST_CASES, AC: 0},)
 
 
 def test_what_is_left_of_facts() -> None:
     facts = {AB: 1, BC: 2, CD: 3}
-    assert without(facts, {B}) == {CD: 3}
-    assert without(facts, {A, D}) == {BC: 2}
-    assert without(None, {A}) is over(None, {}) is None
-    assert over(facts, {B: D}) == {AD: 1, (D, C): 2, CD: 3}
+    assert without((facts,), {B}) == ({CD: 3},)
+    assert without((facts,), {A, D}) == ({BC: 2},)
+    assert without((facts, {AB: 0}), {A, D}) == ALWAYS
+    assert without(NEVER, {A}) == over(NEVER, {}) == NEVER
+    assert over((facts,), {B: D}) == ({AD: 1, (D, C): 2, CD: 3},)
     assert closed({AB: 1, BC: -1, CD: 2}) == {AB: 1, BC: -1, CD: 2, AC: 0, (B, D): 1}
 
 
