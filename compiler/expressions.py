@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..dsl import syntax as s
+from ..dsl.slips import FINITE
 from ..dsl.source import Span
 from .axes import Axis
 from .builder import Builder
@@ -149,7 +150,7 @@ class Expressions(Scope):
             help, near = "leave it out: what has a default need not be given; a mask that keeps all is `true`", None
         elif text.lower() in ("inf", "infinity", "nan"):
             help, near = (
-                "numbers are finite: `softmax[k](s where m)` leaves items out, and `-1e30` is below all scores",
+                FINITE,
                 None,
             )
         elif text in WRITABLE_OPS or text in self.frame.module.blocks:

@@ -17,6 +17,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from .diagnostic import Diagnostic, error
 from .layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS, Piece
+from .slips import FINITE, infinite
 from .source import Source, Span
 
 RESERVED = frozenset((*STATEMENT_WORDS, "and", "else", "false", "not", "or", "scan", "true", "where"))
@@ -580,6 +581,23 @@ def _after_pipe(place: _Place) -> _Finding | None:
     return None
 
 
+def _slice(place: _Place) -> _Finding | None:
+    """`x[1:]`, `x[:, 3]`, `x[seq = :4]`."""
+    begins = place.found == ":" and place.previous in ("[", ",", "=")
+    if place.opener != "[" or not (begins or (place.previous == ":" and place.kind in ("RSQB", "COMMA", "MINUS"))):
+        return None
+    value = re.search(r"([\w.]+)[ \t]*\[[^][]*\Z", place.before)
+    shown = value[1] if value else "x"
+    if begins and re.match(r"[ \t]*[],]", place.span.source.text[place.span.end :]):
+        return _Finding(f"an axis that is not named stays as it is: `{shown}[axis = e]` picks along another")
+    axis = re.search(r"(\w+)[ \t]*=[^,[]*\Z", place.before)
+    first = re.search(r"\b([1-9]\d*)[ \t]*:[ \t]*\Z", place.before)
+    index = f"{axis[1] if axis else 'axis'} = int(piece){f' + {first[1]}' if first else ''}"
+    return _Finding(
+        f"a piece of an axis is an axis of its own: declare `depth piece = ...`, and write `{shown}[{index}]`"
+    )
+
+
 def _brackets(place: _Place) -> _Finding | None:
     """Brackets hold names of axes."""
     if (
@@ -601,8 +619,6 @@ def _brackets(place: _Place) -> _Finding | None:
         return _Finding(
             "brackets hold names of axes: declare `depth name = size`; one item of an axis is `x[axis = 0]`"
         )
-    if place.found == ":":
-        return _Finding("brackets hold names of axes: `x[axis = e]` picks by an index")
     if place.found == "]" and place.previous == "[":
         return _Finding("name the axes that it acts on, or leave the brackets away")
     return None
@@ -693,6 +709,8 @@ def _text(place: _Place) -> _Finding | None:
         return _Finding(f"there are no lists{where}")
     if place.kind != "STRING":
         return None
+    if infinite(place.found):
+        return _Finding(FINITE)
     return _Finding(
         "text is the target of an `op` alone; axes stand in brackets: `dot[d](x, y)`, `split[a -> b, c](x)`"
     )
@@ -716,6 +734,7 @@ _RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
     _where_named,
     _where_twice,
     _after_pipe,
+    _slice,
     _brackets,
     _called,
     _ternary,

@@ -67,10 +67,20 @@ PATTERN = "|".join(re.escape(sign) for sign in _SIGNS if len(sign) > 1)  # none 
 """A regular expression for the slips of more than one character."""
 
 
+FINITE = "numbers are finite: `softmax[k](s where m)` leaves items out, and `-1e30` is below all scores"
+
+
+def infinite(text: str) -> bool:
+    """Whether this, in quotes, stands for an infinite number or none in Python."""
+    return re.fullmatch(r"[-+]?(inf|infinity|nan)", text[1:-1].lower()) is not None
+
+
 def slip(text: str) -> Slip:
     """What to say of a character, or of a short run of them, that begins no token."""
     if text in _SIGNS:
         return _SIGNS[text]
+    if infinite(text):
+        return Slip(f"`{text}` is no number", FINITE)
     if text[0] in QUOTES or text[0] == "'":
         return Slip('a text stands between two `"`', f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"')
     first = text[0]
