@@ -39,7 +39,7 @@ _WITHIN = (
     "split",
     "gather",
 )  # no larger than the largest operand
-_FROM_BOUNDED = ("+", "-", "*", "neg", "abs", "relu", "clamp", "dot", "linear", "sum", "mean", "concat")
+_FROM_BOUNDED = ("+", "-", "*", "neg", "abs", "relu", "dot", "linear", "sum", "mean", "concat")
 
 
 def bounded(graph: Graph, states: Sequence[tuple[int, int]]) -> set[int]:
@@ -88,12 +88,12 @@ class _Growth:
     def _bound(self, node: Apply) -> Bound | None:
         if node.op in _OF_ANYTHING:
             return _OF_ANYTHING[node.op]
-        operands = node.operands[1:] if node.op == "select" else node.operands
+        operands = node.operands[1:] if node.op in ("select", "clamp") else node.operands  # of values, of limits
         bounds = [bound for bound in map(self._of, operands) if bound is not None]
         if len(bounds) < len(operands):
             return None
         largest = max(bounds, default=Bound.SOME)
-        if node.op in (*_WITHIN, "select", "*"):
+        if node.op in (*_WITHIN, "select", "clamp", "*"):
             return largest
         if node.op == "-" and largest is Bound.SHARE:
             return Bound.UNIT

@@ -45,6 +45,8 @@ LEFT_ALONE = [
     "mean[d](tanh(b)) * a",
     "max(tanh(b), a) * a",
     "min(sigmoid(b), 0.5) * h",
+    "clamp(h * h, -1, 1)",
+    "clamp(b, 0, 1) * h + clamp(h, -9, a)",
 ]
 HELD = [
     "a + b",
@@ -59,6 +61,8 @@ HELD = [
     "e + a",
     "select(a > 0, h, c)",
     "tanh(b) / h",
+    "clamp(h + 1, 0, h)",
+    "clamp(h, 0, 9) * h",
     "exp(b)",
     "relu(h) * 2",
     "c - sigmoid(b) * h",
