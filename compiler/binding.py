@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from .axes import Axis, Kind
 from .modules import BlockDef
 from .names import listed, nearest, respelt
 from .static import Const, Static, axes_in
-from .usage import without
+from .usage import MASK_WORDS, without
 from .wires import Wire, show
 from .written_sizes import checked_size, size_static
 
@@ -272,6 +273,15 @@ class Binding:
     def _kind(self, item: Axis | Const) -> str:
         return item.kind.value if isinstance(item, Axis) else "const"
 
+    def _mask_of(self, name: str, formals: Mapping[str, s.Formal]) -> str:
+        """How a mask is given that other languages call otherwise, or ask for by a truth value."""
+        masks = [each for each, formal in formals.items() if formal.type.element and formal.type.element.text == "bool"]
+        if not masks or name not in {*MASK_WORDS, "is_causal", "causal", "causal_mask"}:
+            return ""
+        items = self.call.brackets.items if self.call.brackets is not None else ()
+        seen, by = (items[1].name.text, items[0].name.text) if len(items) == 2 else ("past", "seq")
+        return f"its mask is `{masks[0]}`: `{masks[0]} = {seen} <= {by}` lets in what is not after"
+
     def _usage(self, least: bool = False) -> str:
         """How the block is called; `least`: without what has a default."""
         decl = self.block.decl
@@ -393,7 +403,7 @@ class Binding:
                         f"`{self.called}` has no argument `{name}`",
                         argument.name.span,
                         related=[(block.decl.head, "declared here")],
-                        help=f"did you mean `{near}`?" if near else self._usage(),
+                        help=f"did you mean `{near}`?" if near else self._mask_of(name, formals) or self._usage(),
                         fix=[(argument.name.span, near)] if near else [],
                     )
                     good = False

@@ -78,13 +78,17 @@ class Builder:
         if name in self.names:
             callee, *rest = re.split(r"([^A-Za-z0-9_])", span.text)
             another = "another" if rest[:1] == ["."] else "a"
+            before = re.search(r"(\w+)\.\Z", span.source.text[: span.start])  # the span may be the label alone
+            if before is not None:
+                callee, another = before[1], "another"
             body.report(
                 "E0217",
                 f"two things here own weights under the name `{name}`",
                 span,
                 "the second",
                 related=[(self.names[name], "the first")],
-                help=f"give one of them {another} label, such as `{callee}.other`",
+                help=f"give one of them {another} label, such as `{callee}.other`; "
+                "calls of one `share` have the same weights",
             )
         self.names[name] = span
 

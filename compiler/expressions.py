@@ -17,7 +17,7 @@ from .axes import Axis
 from .builder import Builder
 from .frame import Frame
 from .graph import Apply, IndexInto, Init, Role, Scalar, Type
-from .idioms import FOREIGN, IDIOMS, kept
+from .idioms import FOREIGN, IDIOMS, OTHER_INITS, kept
 from .limits import OPERANDS, TooMuch
 from .lost import copies
 from .mentions import walk
@@ -143,7 +143,7 @@ class Expressions(Scope):
                 help=f"bind `{text}` in both branches, or before the `if`",
             )
             return None
-        near = nearest(text, [*self.env, *self.frame.axis_names(), *self.frame.const_names()])
+        near = nearest(text, [*self.env, *self.frame.like_axes(), *self.frame.like_consts()])
         if text in ("True", "False"):
             near = text.lower()
         if text == "None":
@@ -625,6 +625,8 @@ class Expressions(Scope):
             help = f"did you mean `{near}`?" if near else f"it has {listed(arguments(op))}"
             if called:
                 help = f"choose with `select({argument.value.span.text}, x, 0)`"
+            elif argument.name is not None and (name in self.env or self.frame.axis(name) is not None):
+                help = f"an argument is given by its name; to compare, write `{name} == {argument.value.span.text}`"
             elif name in ("keepdim", "keepdims"):
                 help = "leave it out: axes align by their names; over a width `broadcast[seq](x)` spreads a value"
         if near and argument.name is not None:
@@ -842,13 +844,13 @@ class Expressions(Scope):
                 return None
         callee, arguments = expr.callee, expr.arguments
         if callee.text not in INITS:
-            near = nearest(callee.text, INITS)
+            other, near = OTHER_INITS.get(callee.text.rstrip("_")), nearest(callee.text, INITS)
             self.report(
                 "E0320",
                 f"no initialisation is named `{callee.text}`",
                 callee.span,
-                help=f"did you mean `{near}`?" if near else f"there are {listed(INITS)}",
-                fix=[(callee.span, near)] if near else [],
+                help=other or (f"did you mean `{near}`?" if near else f"there are {listed(INITS)}"),
+                fix=respelt(callee.span, near) if other is None else [],
             )
             return None
         if len(arguments) != INITS[callee.text] or any(a.name for a in arguments):

@@ -17,9 +17,10 @@ IDIOMS: dict[str, str] = {
     **dict.fromkeys(("einsum", "matmul", "bmm", "mm", "tensordot", "contract", "inner"), _DOT),
     **dict.fromkeys(("transpose", "permute", "swapaxes", "movedim", "t"), _ORDER),
     **dict.fromkeys(("reshape", "view", "rearrange", "flatten", "unflatten", "chunk"), _RESHAPE),
-    **dict.fromkeys(("masked_fill", "masked_softmax", "tril", "triu", "mask"), _MASK),
+    **dict.fromkeys(("masked_fill", "masked_softmax", "mask"), _MASK),
     **dict.fromkeys(("expand", "repeat_interleave", "tile", "unsqueeze", "squeeze", "expand_as"), _ALONG),
-    **dict.fromkeys(("cat", "stack", "hstack", "vstack"), "`concat[a, b -> c](x, y)` joins along named axes"),
+    **dict.fromkeys(("cat", "hstack", "vstack"), "`concat[a, b -> c](x, y)` joins along named axes"),
+    "stack": "choose along an axis of its own, `select(which == 0, x, y)`, for `depth which = 2`",
     **dict.fromkeys(("gather", "take", "index_select", "take_along"), "`x[a = e]` takes the items of x at e along a"),
     **dict.fromkeys(("arange", "positions", "range", "linspace"), "the name of an axis stands for its index"),
     **dict.fromkeys(("size", "shape", "len"), "`|a|` is the size of the axis `a`"),
@@ -29,7 +30,8 @@ IDIOMS: dict[str, str] = {
     **dict.fromkeys(("MultiheadAttention", "multi_head_attention", "mha", "cross_attention"), _ATTEND),
     **dict.fromkeys(("rope", "apply_rotary", "apply_rope", "rotary_embedding"), "`use std.positions: rotary`"),
     **dict.fromkeys(
-        ("causal_mask", "attention_mask"), "a mask compares indices: `past <= seq`, for `width past like seq`"
+        ("causal_mask", "attention_mask", "tril", "triu"),
+        "a mask compares indices: `past <= seq`, for `width past like seq`",
     ),
     **dict.fromkeys(("zeros", "ones", "full", "zeros_like", "ones_like"), "a number is a value: `broadcast[a](0)`"),
     **dict.fromkeys(("rand", "randn", "normal", "uniform"), "weights begin at random: `param w: [a] ~ normal(0.02)`"),
@@ -126,13 +128,21 @@ IDIOMS: dict[str, str] = {
     "softcap": "write `c * tanh(x / c)`",
     "mish": "write `x * tanh(max(x, 0) + log(1 + exp(-abs(x))))`",
     "prod": "of positive numbers, write `exp(sum[a](log(x)))`",
-    "leaky_relu": "write `max(x, 0.01 * x)`",
+    "leaky_relu": "write `max(x, 0.01 * x)`, or another slope",
     "elu": "write `select(x > 0, x, exp(min(x, 0)) - 1)`",
     "outer": "write `x * y`: depths that only one of the two has spread, and widths by `broadcast[a](x)`",
     "softplus": "write `max(x, 0) + log(1 + exp(-abs(x)))`, which does not overflow",
     "swish": "it is `silu(x)`",
     **dict.fromkeys(("square", "sqr"), "write `x ^ 2`"),
     "pow": "write `x ^ n`",
+    "add": "write `x + y`",
+    **dict.fromkeys(("sub", "subtract"), "write `x - y`"),
+    **dict.fromkeys(("mul", "multiply"), "write `x * y`"),
+    **dict.fromkeys(("div", "divide", "true_divide"), "write `x / y`"),
+    **dict.fromkeys(
+        ("inverse", "inv", "pinv", "det", "svd", "solve"),
+        "there is no linear algebra but `dot`: docs/ops.md lists the ops",
+    ),
     "var": "write `mean[a]((x - broadcast[a](mean[a](x))) ^ 2)`",
     "std": "write `sqrt(mean[a]((x - broadcast[a](mean[a](x))) ^ 2))`",
     "norm": "`l2norm[a](x)` divides by the length; the length itself is `sqrt(sum[a](x * x))`",
@@ -141,6 +151,18 @@ IDIOMS: dict[str, str] = {
     "sort": "write `x[a = argsort[a -> r](x)]`",
     "nll_loss": "`cross_entropy[vocab](logits, ids)` takes logits",
 }
+
+OTHER_INITS: dict[str, str] = {
+    **dict.fromkeys(("kaiming_normal", "he_normal"), "for a map from `a`, write `normal(sqrt(2 / |a|))`"),
+    **dict.fromkeys(("kaiming_uniform", "he_uniform"), "for a map from `a`, write `uniform(sqrt(6 / |a|))`"),
+    "lecun_normal": "for a map from `a`, write `normal(sqrt(1 / |a|))`",
+    **dict.fromkeys(("xavier_uniform", "glorot_uniform", "glorot"), "it is `xavier`"),
+    **dict.fromkeys(("xavier_normal", "glorot_normal"), "write `normal(sqrt(2 / (|a| + |b|)))`, for a map from a to b"),
+    **dict.fromkeys(("randn", "trunc_normal", "truncated_normal", "gaussian"), "it is `normal(std)`"),
+    **dict.fromkeys(("rand", "random"), "it is `uniform(bound)`, from -bound to bound"),
+    **dict.fromkeys(("const", "fill", "full"), "it is `constant(c)`"),
+}
+"""What initialisations of other libraries are called here."""
 
 FOREIGN = frozenset(("torch", "F", "nn", "np", "jnp", "numpy", "jax", "tf", "keras", "einops"))
 """What libraries are called, before a dot."""

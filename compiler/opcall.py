@@ -244,6 +244,8 @@ class OpCall:
             help = f"it has `{copies[0].name}`, a copy of `{axis.name}`: rename it, `{renamed}`"
             if operand_span.text.isidentifier():
                 fix = [(Span(operand_span.source, operand_span.end, operand_span.end), change)]
+        elif copies and copies[0] in self.axes:
+            help = f"it has `{copies[0].name}` alone of the two copies: leave `{axis.name}` out"
         elif copies:
             help = (
                 f"it has `{copies[0].name}`, a copy of `{axis.name}`: write `{copies[0].name}` "
@@ -333,6 +335,9 @@ class OpCall:
     def _another_width(self, wire: Wire, span: Span, other: Wire, other_span: Span, axis: Axis) -> bool:
         foreign = [a for a in wire.axes if a.is_width and not other.has(a) and a.family != axis.family]
         copies = [a for a in wire.axes if a.family == axis.family and not other.has(a)]
+        gone = lost(wire, [axis], self.body.frame)
+        reduced = gone and "each" not in gone
+        shared = [] if reduced else [a for a in wire.axes if a.family == axis.family and other.has(a)]
         if copies:
             help = (
                 f"`{copies[0].name}` is another copy of `{axis.name}`: rename it, `x[{copies[0].name} as {axis.name}]`"
@@ -347,9 +352,12 @@ class OpCall:
             )
         else:
             help = f"if the same value for every `{axis.name}` is meant, write `broadcast[{axis.name}]({span.text})`"
+            if shared:
+                renamed = indexed(span.text, f"[{shared[0].name} as {axis.name}]")
+                help += f"; if that of each `{axis.name}`, `{renamed}`"
         fix = (
             []
-            if copies or foreign or axis in self.body.frame.lifted
+            if copies or shared or foreign or axis in self.body.frame.lifted
             else [(span, f"broadcast[{axis.name}]({span.text})")]
         )
         self.fail(

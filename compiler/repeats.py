@@ -21,7 +21,7 @@ from .graph import Apply, Call, Graph, IndexInto, Output, Parameter, Repeat, Sca
 from .one_set import check_one_set, own
 from .static import Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known, turns
 from .wires import Wire, fits, show
-from .written_sizes import checked_number, size_static
+from .written_sizes import NO_SIZES, checked_number, size_static
 
 _MOST_PASSES = 10_000
 
@@ -194,6 +194,8 @@ class Repeats(Expressions):
             return statement.label.text if self.may_own(statement.label.text, statement.label.span) else None
         if isinstance(statement.count, s.Name):
             return statement.count.text if self.may_own(statement.count.text, statement.count.span) else None
+        if isinstance(statement.count, s.Call) and statement.count.callee.text in NO_SIZES:
+            return None  # said of its count
         count = statement.count.span.text
         each = f"{statement.index.text} in " if statement.index is not None else ""
         self.report(

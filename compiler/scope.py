@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from ..dsl.source import Span
 from .axes import Axis, Kind
 from .builder import Builder
 from .graph import Graph, IndexInto, Scalar, Type
-from .names import nearest, respelt, undeclared
+from .names import misspelt, nearest, respelt, undeclared
 from .static import SizeOf, Static, hangs
 from .wires import Wire, show
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _REALS = frozenset(("tensor", "float", "double", "half", "f", "bf", "bfloat", "number", "scalar", "array", "ndarray"))
 """What other languages call real numbers, or anything in brackets; with a number of bits or without."""
+_BATCH = frozenset(("batch", "batches", "batch_size", "batchsize", "bs", "bsz", "n_batch", "nbatch"))
 _ELEMENTS = "a type is `[axes]` for real numbers, `bool[axes]`, `int[axes]`, or `axis[axes]` for indices into that axis"
 
 Splits = dict[tuple[int, frozenset[int]], tuple[tuple[tuple[Axis, ...], Span], ...]]
@@ -154,14 +156,19 @@ class Scope:
                 else "axes have names and no order: write the name of one",
             )
             return None
-        near = nearest(name.text, self.frame.axis_names())
+        near = nearest(name.text, self.frame.like_axes())
         message = f"no axis is named `{name.text}`"
         help = f"declare it: `width {name.text}` or `depth {name.text} = 64`"
-        if declared:
+        numbered = self.frame.axis(re.sub(r"_?\d+\Z", "", name.text))
+        if name.text.lower() in _BATCH and near is None:
+            help = "leave it out: the axes of a batch are not written, all ops run along them by themselves"
+        elif numbered is not None and not misspelt(name.text, near or ""):
+            near, help = None, f"declare a copy: `{numbered.kind.value} {name.text} like {numbered.name}`"
+        elif declared:
             help = f"declare it: `{declared.format(name.text)}`"
         if name.text in self.env:
             message = f"`{name.text}` is a variable, but an axis is wanted here"
-            help = "write the name of an axis"
+            help = f"write the name of an axis; `abs({name.text})` is the absolute value"
         elif self.frame.const(name.text) is not None:
             message = f"`{name.text}` is a const, but an axis is wanted here"
             help = f"declare an axis of that size: `depth other = {name.text}`"
@@ -191,7 +198,7 @@ class Scope:
         if wire is not None and wire.static is not None:
             return wire.static
         if not self.frame.is_missing(name.text) and not (name.text in self.env and wire is None):
-            known = [*self.frame.axis_names(), *self.frame.const_names()]
+            known = [*self.frame.like_axes(), *self.frame.like_consts()]
             if wire is not None:
                 self.report(
                     "E0207",
@@ -234,7 +241,7 @@ class Scope:
                 if into is None:
                     if not self.frame.is_missing(text):
                         reals = "".join(c for c in text.lower() if c.isalpha()) in _REALS
-                        near = "" if reals else nearest(text, [*self.frame.axis_names(), "bool", "int"])
+                        near = "" if reals else nearest(text, [*self.frame.like_axes(), "bool", "int"])
                         self.report(
                             "E0215",
                             f"`{text}` is no kind of element: neither bool, nor int, nor an axis",

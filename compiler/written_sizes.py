@@ -17,6 +17,8 @@ from .static import Arith, Literal, Number, Static, evaluate
 Lookup = Callable[[s.Ident], Static | None]
 
 _BINARY = frozenset({"+", "-", "*", "/", "%", "^"})
+NO_SIZES = ("range", "len")
+"""What other languages write around a number of passes, or around an axis."""
 _FUNCTIONS = {"ceil": 1, "floor": 1, "sqrt": 1, "min": 2, "max": 2, "abs": 1, "exp": 1, "log": 1}
 
 
@@ -71,6 +73,9 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
             if any(part is None for part in parts):
                 return None
             return Arith(callee.text, tuple(part for part in parts if part is not None))
+        case s.Call(s.Ident(name), None, None, (argument,)) if name in NO_SIZES:
+            alone = f"write `{argument.value.span.text}` alone"
+            session.report("E0207", "this is no number known at build time", expr.span, help=alone)
         case _:
             session.report(
                 "E0207",

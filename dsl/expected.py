@@ -43,6 +43,16 @@ _NO_STATEMENTS = {
     "pass": "delete it",
     "assert": "`expect x: [a, b]` checks a type; what sizes must be is checked where they meet",
 }
+_OPERATOR_WORDS = {
+    "xor": "a != b",
+    "xnor": "a == b",
+    "nand": "not (a and b)",
+    "nor": "not (a or b)",
+    "implies": "not a or b",
+    "is": "a == b",
+    "mod": "a % b",
+    "div": "floor(a / b)",
+}
 # What values of other languages are asked for by a dot.
 _SIZE, _ORDER = "`|seq|` is the size of the axis `seq`", "axes have names and no order: nothing is transposed"
 _ATTRIBUTES = {**dict.fromkeys(("shape", "size", "ndim"), _SIZE), **dict.fromkeys(("T", "mT", "H"), _ORDER)}
@@ -331,7 +341,13 @@ def _item_begins(place: _Place) -> _Finding | None:
         code="E0106",
         message=f"`{word}` begins nothing that the language knows",
         label=f"expected {_listed(_words(place))}",
-        help=f"write `{whole or meant}`" if meant else f"a file is made of {known}",
+        help=f"write `{whole}`"
+        if whole
+        else "delete it: a spec needs no library, and `use file: name` brings what another file declares"
+        if word == "import"
+        else f"write `{meant}`"
+        if meant
+        else f"a file is made of {known}",
         fix=fix,
     )
 
@@ -371,6 +387,8 @@ def _whole_line(place: _Place, meant: str) -> tuple[str, tuple[tuple[Span, str],
         use = f"use {imported[1]}: {imported[2]}"
         return use, ((Span(source, start, end + len(line)), use),)
     alone = re.fullmatch(r"[ \t]+([A-Za-z_][\w.]*)", line)
+    if place.found in ("import", "include") and re.match(r"[ \t]+[\w.]+[ \t]+as\b|[ \t]+(torch|numpy|jax)\b", line):
+        return "", ()
     if place.found in ("import", "include") and alone is not None:
         return f"use {alone[1]}: name, other", ()
     head = re.match(r"[ \t]+(\w+)[ \t]*\(", line)
@@ -463,9 +481,11 @@ def _reserved(place: _Place) -> _Finding | None:
             f"`{word}` is no type of an argument",
             span=span,
         )
-    return _Finding(
-        f"take another name, such as `{word}_`", "E0108", f"`{word}` is a word of the language, not a name", span=span
-    )
+    if word == "where" and place.previous == ".":
+        help = "`select(condition, x, y)` chooses"
+    else:
+        help = f"take another name, such as `{word}_`"
+    return _Finding(help, "E0108", f"`{word}` is a word of the language, not a name", span=span)
 
 
 def _shared_call(place: _Place) -> _Finding | None:
@@ -609,12 +629,16 @@ def _brackets(place: _Place) -> _Finding | None:
         size = f"{place.previous} {place.found} ..."
         by_name = f"; a block takes a number by its name, `n = {size}`" if "ARROW" in place.accepts else ""
         return _Finding(f"brackets hold names of axes: declare `depth name = {size}`, and write `name`{by_name}")
+    if place.opener == "[" and place.found == ":" and "COLON" not in place.accepts and "EQUAL" not in place.accepts:
+        return _Finding("what stands for a parameter is given by `=`: `f[q = seq, k = past](x)`")
     if place.opener == "[" and place.found == "=" and re.fullmatch(r"[\d.]+", place.previous):
         return _Finding("axes have names and no order: one item of an axis is `x[axis = 0]`")
     if place.opener == "[" and place.found == "=" and "EQUAL" not in place.accepts:
         return _Finding("options stand in parentheses, behind the operand: `linear[a -> b](x, bias = false)`")
     if place.opener != "[" or "NAME" not in place.accepts or "TRUE" in place.accepts:
         return None
+    if place.kind in ("INT", "MINUS") and re.search(r"\.[ \t]*(shape|size)[ \t]*\[\Z", place.before.rstrip()):
+        return _Finding(_SIZE)
     if place.kind in ("INT", "MINUS"):
         return _Finding(
             "brackets hold names of axes: declare `depth name = size`; one item of an axis is `x[axis = 0]`"
@@ -628,7 +652,9 @@ def _called(place: _Place) -> _Finding | None:
     if place.found == "." and place.previous in (")", "]") and "NAME" not in place.accepts:
         return _dotted(place)
     if place.kind == "LPAR" and place.previous in (")", "]") and place.after_expression:
-        return _Finding("only a name is called: bind the value first")
+        made = re.search(r"\.[ \t]*[A-Z]\w*\([^()]*\)\Z", place.before)  # `nn.Linear(8, 8)(x)`
+        otherwise = "what is learned is an op, such as `linear[a -> b](x)`" if made else "bind the value first"
+        return _Finding(f"only a name is called: {otherwise}")
     attribute = re.search(r"\w(\.[ \t]*(\w+)(?:\[[^][]*\])?)\Z", place.before.rstrip())
     known = attribute is not None and attribute[2] in _ATTRIBUTES
     if attribute is not None and (place.accepts == {"LPAR", "LSQB"} or (known and place.accepts == {"LPAR"})):
@@ -667,6 +693,10 @@ def _dotted(place: _Place) -> _Finding | None:
 
 
 def _ternary(place: _Place) -> _Finding | None:
+    if place.found == "repeat" and "TRUE" in place.accepts:
+        return _Finding("a `repeat` has no value: `broadcast[a](x)` spreads one over an axis")
+    if place.found in STATEMENT_WORDS and place.after_expression and place.opener in ("", "{"):
+        return _Finding("begin a new line")
     if place.found == "if" and (place.after_expression or "TRUE" in place.accepts):
         return _Finding("choose between values with `select(condition, yes, no)`")
     if place.found == "~" and "TRUE" in place.accepts:
@@ -676,10 +706,21 @@ def _ternary(place: _Place) -> _Finding | None:
     return None
 
 
+def _logic(place: _Place) -> _Finding | None:
+    """Operators that other languages write as words, or as a bar."""
+    if place.kind == "BAR" and place.after_expression:
+        size = re.match(r"\|[ \t]*\w+[ \t]*\|", place.span.source.text[place.span.start :])
+        return None if size else _Finding("write `or`", fix=((place.span, "or"),))
+    written = _OPERATOR_WORDS.get(place.found) if place.after_expression else None
+    return _Finding(f"write `{written}`") if written else None
+
+
 def _misspelt(place: _Place) -> _Finding | None:
     """A word of the language that could stand here, with letters turned round or missing."""
     known = tuple(sorted(filter(str.isalpha, map(_spelling, place.accepts - _WORDS.keys()))))
     meant = _nearest(place.found.lower(), known) if place.kind == "NAME" and len(place.found) > 2 else ""
+    if meant in ("and", "or", "not") and re.sub(r"(.)\1+", r"\1", place.found.lower()) != meant:
+        return None  # `nand`, `xand`: something else
     return _Finding(f"write `{meant}`", fix=((place.span, meant),)) if meant else None
 
 
@@ -711,6 +752,11 @@ def _text(place: _Place) -> _Finding | None:
         return None
     if infinite(place.found):
         return _Finding(FINITE)
+    if place.found.startswith('""') and "RETURN" in place.accepts:
+        return _Finding("a comment begins with `#`")
+    if place.previous == "=" and place.opener == "(":
+        tanh = " (`gelu_tanh(x)` is an op of its own)" if "gelu" in place.before else ""
+        return _Finding(f"options are numbers, or `true` or `false`{tanh}")
     return _Finding(
         "text is the target of an `op` alone; axes stand in brackets: `dot[d](x, y)`, `split[a -> b, c](x)`"
     )
@@ -738,6 +784,7 @@ _RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
     _brackets,
     _called,
     _ternary,
+    _logic,
     _misspelt,
     _comma,
     _text,

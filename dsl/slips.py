@@ -22,7 +22,10 @@ def _sign(sign: str, help: str, instead: str | None = None) -> Slip:
 
 _SIGNS: dict[str, Slip] = {
     "**": _sign("**", "a power is written `a ^ b`", "^"),
-    "//": _sign("//", "write `floor(a / b)`; a comment begins with `#`"),
+    "//": _sign(
+        "//",
+        "write `a / b` for a size, which leaves no remainder, else `floor(a / b)`; a comment begins with `#`",
+    ),
     "/*": _sign("/*", "a comment begins with `#` and ends with the line"),
     "&&": _sign("&&", "write `and`", "and"),
     "||": _sign("||", "write `or`", "or"),
@@ -36,7 +39,9 @@ _SIGNS: dict[str, Slip] = {
     ":=": _sign(":=", "a value is bound with `=`", "="),
     "@": _sign("@", "products of arrays name the axis that they sum over: `dot[axis](x, y)`"),
     ";": Slip("`;` does not separate statements", "put each statement on a line of its own"),
-    "'": Slip("`'` is not part of the language", 'a text stands between two `"`'),
+    "'": Slip(
+        "`'` is not part of the language", 'names are made of letters, digits and `_`; a text stands between two `"`'
+    ),
     "\\": Slip(
         "a `\\` does not continue a line", "end the line with an operator or a comma, or break it inside brackets"
     ),

@@ -49,8 +49,8 @@ def function(call: OpCall) -> Wire | None:
         )
         return None
     made = call.make(Type(Scalar.REAL, x.type.axes, x.type.thin))
-    if x.power_of is not None and call.op.name == "rsqrt":
-        return _divided_by_index(call, x.power_of[0], 0)
+    if x.power_of is not None and call.op.name in ("rsqrt", "log"):
+        return _divided_by_index(call, x.power_of, 0)
     if made is not None and call.op.name == "sqrt":
         return replace(made, power_of=_powered(x, 0.5))
     return made
@@ -62,7 +62,7 @@ def keep(call: OpCall) -> Wire | None:
         return None
     x = call.operands[0]
     element = Scalar.REAL if x.element is Scalar.REAL else Scalar.INT
-    return call.make(Type(element, x.type.axes, x.type.thin))
+    return _as_zero(call.make(Type(element, x.type.axes, x.type.thin)), x)
 
 
 def whole(call: OpCall) -> Wire | None:
@@ -70,7 +70,7 @@ def whole(call: OpCall) -> Wire | None:
     if not _numbers(call):
         return None
     x = call.operands[0]
-    return call.make(Type(Scalar.INT, x.type.axes, x.type.thin))
+    return _as_zero(call.make(Type(Scalar.INT, x.type.axes, x.type.thin)), x)
 
 
 def to_int(call: OpCall) -> Wire | None:
@@ -116,9 +116,9 @@ def arithmetic(call: OpCall) -> Wire | None:
         element = Scalar.REAL
     exponent = known(b.static) if op == "^" and b.static is not None else None
     if op == "/" and b.power_of is not None:
-        return _divided_by_index(call, b.power_of[0], 1)
+        return _divided_by_index(call, b.power_of, 1)
     if a.power_of is not None and exponent is not None and exponent < 0:
-        return _divided_by_index(call, a.power_of[0], 0)
+        return _divided_by_index(call, a.power_of, 0)
     divided = b.static if op in ("/", "%") and a.static is None else None
     if divided is not None and not call.in_each_pass(_divisor, call.spans[1], divided):
         return None
@@ -131,7 +131,8 @@ def arithmetic(call: OpCall) -> Wire | None:
     product = a.product_of if op in "*/" and b.static is not None else ()
     wire = call.make(Type(element, axes, thin), range=_range(op, a, b), product_of=product)
     if wire is not None:
-        wire = replace(wire, scaled=_scaled(op, a, b), power_of=_powered(a, exponent))
+        power_of = _powered(a, exponent) if op == "^" else _multiplied(a, b) if op in "*/" else None
+        wire = replace(wire, scaled=_scaled(op, a, b), power_of=power_of)
     if op in "*/" and wire is not None:
         call.check_scale(a, b)
     return wire
@@ -156,9 +157,22 @@ def _powered(wire: Wire, exponent: int | float | None) -> tuple[Axis, float] | N
     return axis, before * exponent
 
 
+def _multiplied(a: Wire, b: Wire) -> tuple[Axis, float] | None:
+    """Of an index times or over a number, or times an index: 0 at the first place still."""
+    for one, other in ((a, b), (b, a)):
+        if one.power_of is not None and (other.static is not None or other.power_of is not None):
+            return one.power_of
+    return None
+
+
+def _as_zero(made: Wire | None, x: Wire) -> Wire | None:
+    """What is 0 where its operand is."""
+    return None if made is None else replace(made, power_of=x.power_of)
+
+
 def _sized(span: Span, axis: Axis) -> list[tuple[Span, str]]:
     """The edit that puts the size of the axis in place of its index: none where a variable stands for that."""
-    text = re.sub(rf"\b{axis.name}\b", f"|{axis.name}|", span.text)
+    text = re.sub(rf"(?<!\|)\b{axis.name}\b(?!\|)", f"|{axis.name}|", span.text)
     return [(span, text)] if text != span.text else []
 
 
@@ -167,16 +181,22 @@ def _bound(wire: Wire, span: Span, axis: Axis) -> list[tuple[Span, str]]:
     return [(wire.span, f"`{span.text}` is bound here")] if not _sized(span, axis) and wire.span != span else []
 
 
-def _divided_by_index(call: OpCall, axis: Axis, place: int) -> Wire | None:
-    span = call.spans[place]
+def _divided_by_index(call: OpCall, power_of: tuple[Axis, float], place: int) -> Wire | None:
+    axis, exponent = power_of
+    span, log = call.spans[place], call.op.name == "log"
+    # A running mean divides by the place, and of two indices both may be slips, or one.
+    before = [wire.power_of[0] for wire in call.operands[:place] if wire.power_of and wire.power_of[0] != axis]
+    running = axis.is_width and exponent >= 1 and any(wire.has(axis) for wire in call.operands[:place])
+    sizes = f"sizes are `|{before[0].name}|` and" if before else "size is"
     return call.fail(
         "E0324",
-        f"this divides by the index of `{axis.name}`, which begins at 0",
+        f"this {'takes the logarithm of' if log else 'divides by'} the index of `{axis.name}`, which begins at 0",
         span,
         f"`{axis.name}` stands for 0, 1, ..., |{axis.name}| - 1 here",
-        help=f"the size is `|{axis.name}|`; if the index is meant, divide by `({axis.name} + 1)`",
+        help=f"the {sizes} `|{axis.name}|`; "
+        f"if the index is meant, {'take' if log else 'divide by'} `({axis.name} + 1)`",
         related=_bound(call.operands[place], span, axis),
-        fix=_sized(span, axis),
+        fix=[] if running or before or log else _sized(span, axis),
     )
 
 

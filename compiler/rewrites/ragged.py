@@ -44,10 +44,11 @@ from ..graph import (
     Scan,
     Type,
     Value,
+    reads,
 )
 from ..ops import OPS
 from ..static import Literal, SizeOf, Static, axes_in
-from .ragged_growth import bounded
+from .ragged_growth import finite
 from .ragged_infinite import Infinite
 from .ragged_lengths import NOTHING, Around, Given, Lengths, Told, varies
 from .ragged_ops import RULES
@@ -82,16 +83,17 @@ class _Pass:
         given: Given = NOTHING,
         *,
         states: tuple[tuple[int, int], ...] = (),
+        told: frozenset[int] = frozenset(),
         root: bool = False,
     ) -> Body:
         """A graph in which these families are ragged, called over or along these axes, and given this.
 
-        states: of the step of a scan, as `Scan.states`.
+        states, told: of the step of a scan, as `Scan.states`, and which of its results someone reads.
         """
-        key = (id(graph), families, around, given, states)
+        key = (id(graph), families, around, given, states, told)
         if key not in self._bodies:
             self._bodies[key] = Body(
-                graph, families, around, given, self.problems, owner=self, states=states, root=root
+                graph, families, around, given, self.problems, owner=self, states=states, told=told, root=root
             )
             self._bodies[key].run()
         return self._bodies[key]
@@ -109,12 +111,15 @@ class Body(Lengths):
 
     owner: _Pass = field(kw_only=True)
     states: tuple[tuple[int, int], ...] = field(kw_only=True)
+    told: frozenset[int] = field(kw_only=True)
     root: bool = field(kw_only=True)
     infinite: Infinite = field(init=False)
     outputs: list[Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.infinite = Infinite(self)
+        self._read = {value.id for node in self.old.nodes for value in reads(node)}
+        self._read |= {output.value.id for output in self.old.outputs}
 
     def run(self) -> None:
         self.begin()
@@ -125,7 +130,7 @@ class Body(Lengths):
         for output in self.old.outputs:
             value = self.now(output.value)
             self.outputs.append(self.cleared(value, value.type.axes) if self.root else value)
-        free = bounded(self.old, self.states)
+        free = finite(self.old, self.states, self.told)
         for into, made in self.states:
             if made in free and not self.infinite.perhaps(self.outputs[made]):
                 continue
@@ -303,18 +308,19 @@ class Body(Lengths):
         around = self._around(node.graph.lifted, args, [place for place in range(len(args)) if place not in states])
         if self.is_ragged(node.axis):
             around += (self._in_padding(node.axis, args, node.steps, step=True),)
+        told = frozenset(place for place, out in enumerate(node.outs) if out.id in self._read)
         given: Given | None = None
         found = self._said(node.graph, args)
         found |= Given(wild=found.odd.difference(node.steps))  # it lacks the axis of the steps
         while found != given:  # what a step makes infinite the next one takes
             given = found
-            body = self.owner.body(node.graph, tuple(families), around, given, states=node.states)
+            body = self.owner.body(node.graph, tuple(families), around, given, states=node.states, told=told)
             found |= body.infinite.of((into, body.outputs[made]) for into, made in node.states)
         wanted = tuple(body.used)
-        told = tuple(self._told(one, families) for one in wanted)
+        more = tuple(self._told(one, families) for one in wanted)
         steps = tuple(place for place, one in enumerate(wanted, len(args)) if one == node.axis)
         graph = self.owner.graph(body, wanted)
-        self.nodes.append(replace(node, graph=graph, args=(*args, *told), steps=(*node.steps, *steps)))
+        self.nodes.append(replace(node, graph=graph, args=(*args, *more), steps=(*node.steps, *steps)))
         self.infinite.called(node.outs, body.infinite.of(enumerate(body.outputs)))
 
     def _around(self, lifted: Iterable[Axis], args: Sequence[Value], places: Sequence[int]) -> tuple[Around, ...]:

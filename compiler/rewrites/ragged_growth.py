@@ -1,13 +1,15 @@
 """Which states of a scan stay finite of themselves, however long the padding that its steps run over (`ragged.py`).
 
-A state is left alone if its next value is bounded (`tanh` of anything), or is at most the state before and something
-bounded: `f * c + i * g` of an LSTM, `c + k * v` of linear attention. Then it grows by no more than a fixed amount a
-step. All others are held where an example has ended, at the price of a choice for each state and step.
+A state is left alone if it stays bounded: its next value is (`tanh` of anything), or lies between the state before and
+what is (`z * h + (1 - z) * n` of a GRU). It is too if it grows by no more than a fixed amount a step (`f * c + i * g`
+of an LSTM), as long as no one can tell: what the step gives away is bounded, and nothing in it is an exponent. All
+others are held where an example has ended, at the price of a choice for each state and step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from enum import IntEnum
 
 from ..graph import Apply, Constant, Graph, Node, Scalar, Value, makes, reads
@@ -19,7 +21,7 @@ class Bound(IntEnum):
 
     SHARE = 0  # from 0 to 1
     UNIT = 1  # from -1 to 1
-    SOME = 2  # finite, and no larger after many steps than after one
+    SOME = 2  # no larger after many steps than after one
 
 
 _OF_ANYTHING = {
@@ -30,46 +32,76 @@ _OF_ANYTHING = {
     "cos": Bound.UNIT,
     "erf": Bound.UNIT,
 }
-_WITHIN = (
-    "maximum",
-    "minimum",
-    "broadcast",
-    "rename",
-    "merge",
-    "split",
-    "gather",
-)  # no larger than the largest operand
-_FROM_BOUNDED = ("+", "-", "*", "neg", "abs", "relu", "dot", "linear", "sum", "mean", "concat")
+_WITHIN = ("maximum", "minimum", "broadcast", "rename", "merge", "split", "gather", "select", "clamp")
+"""No larger than the largest operand."""
+_SAFE = {*_OF_ANYTHING, *_WITHIN, "+", "-", "*", "neg", "abs", "relu", "dot", "linear", "sum", "mean", "concat"}
+_SAFE |= {"<=", "<", ">=", ">", "==", "!="}
+"""Bounded, of what is bounded, and far from overflow, of what grows slowly."""
 
 
-def bounded(graph: Graph, states: Sequence[tuple[int, int]]) -> set[int]:
-    """The places of those states of a step that need not be held, of these (place of the input, of the result)."""
-    return _Growth(graph, [graph.inputs[into].value for into, _ in states]).places(states)
+def finite(graph: Graph, states: Sequence[tuple[int, int]], told: Collection[int]) -> set[int]:
+    """The places of those states of a step that need not be held, of these (place of the input, of the result).
+
+    told: the places of the results that someone reads.
+    """
+    bounded: set[int] = set()
+    while True:
+        growth = _Growth(graph, states, bounded)
+        found = bounded | growth.bounded()
+        if found == bounded:
+            return bounded | (growth.slow() if growth.hidden(told) else set())
+        bounded = found
 
 
 class _Growth:
-    def __init__(self, graph: Graph, states: Sequence[Value]) -> None:
+    """What is known of a step's values, if the states whose next values are at these places stay bounded."""
+
+    def __init__(self, graph: Graph, states: Sequence[tuple[int, int]], bounded: Collection[int]) -> None:
         self.graph = graph
-        self.hang = {state.id for state in states}  # what is made of a state
+        self.states = [(graph.inputs[into].value, graph.outputs[made].value, made) for into, made in states]
+        self.makers = {node.out.id: node for node in graph.nodes if isinstance(node, Apply)}
+        self.ones = {node.out.id for node in graph.nodes if isinstance(node, Constant) and known(node.value) == 1}
+        growing = {state.id for state, _, made in self.states if made not in bounded}
+        self.hang = set(growing)  # what is made of a state that may grow
         self.bounds: dict[int, Bound] = {}
-        self.follows = {state.id: state.id for state in states}  # is at most that state and something bounded
+        self.within = {number: number for number in growing}  # no larger than that state, or than what is bounded
+        self.follows = dict(self.within)  # no larger than that state and something bounded together
         for node in graph.nodes:
             self._node(node)
 
-    def places(self, states: Sequence[tuple[int, int]]) -> set[int]:
-        found = set()
-        for into, made in states:
-            state, after = self.graph.inputs[into].value, self.graph.outputs[made].value
-            real = state.type.element is Scalar.REAL is after.type.element
-            if real and (self._of(after) is not None or self.follows.get(after.id) == state.id):
-                found.add(made)
-        return found
+    def bounded(self) -> set[int]:
+        return {
+            made for state, after, made in self._reals() if self._bounded(after) or self._in(self.within, after, state)
+        }
+
+    def slow(self) -> set[int]:
+        return {made for state, after, made in self._reals() if self._in(self.follows, after, state)}
+
+    def hidden(self, told: Collection[int]) -> bool:
+        """Whether nothing that grows leaves the step, or meets an op in which it may overflow."""
+        if not all(self._bounded(self.graph.outputs[place].value) for place in told):
+            return False
+        return all(
+            (isinstance(node, Apply) and node.op in _SAFE) or all(map(self._bounded, reads(node)))
+            for node in self.graph.nodes
+        )
+
+    def _reals(self) -> list[tuple[Value, Value, int]]:
+        real = Scalar.REAL
+        return [each for each in self.states if each[0].type.element is real is each[1].type.element]
+
+    @staticmethod
+    def _in(found: Mapping[int, int], value: Value, state: Value) -> bool:
+        return found.get(value.id) == state.id
 
     def _of(self, value: Value) -> Bound | None:
         """The bound of a value; None if it may grow with every step."""
         if value.id in self.bounds:
             return self.bounds[value.id]
         return None if value.id in self.hang and value.type.element in (Scalar.REAL, Scalar.INT) else Bound.SOME
+
+    def _bounded(self, value: Value) -> bool:
+        return self._of(value) is not None
 
     def _node(self, node: Node) -> None:
         if any(value.id in self.hang for value in reads(node)):
@@ -82,7 +114,10 @@ class _Growth:
             bound = self._bound(node)
             if bound is not None:
                 self.bounds[node.out.id] = bound
-            elif (state := self._followed(node)) is not None:
+                return
+            if (state := self._lies_within(node)) is not None:
+                self.within[node.out.id] = state
+            if (state := self._followed(node)) is not None:
                 self.follows[node.out.id] = state
 
     def _bound(self, node: Apply) -> Bound | None:
@@ -93,22 +128,88 @@ class _Growth:
         if len(bounds) < len(operands):
             return None
         largest = max(bounds, default=Bound.SOME)
-        if node.op in (*_WITHIN, "select", "clamp", "*"):
+        if node.op in (*_WITHIN, "*"):
             return largest
         if node.op == "-" and largest is Bound.SHARE:
-            return Bound.UNIT
-        return Bound.SOME if node.op in _FROM_BOUNDED or node.out.id not in self.hang else None
+            return Bound.SHARE if node.operands[0].id in self.ones else Bound.UNIT
+        return Bound.SOME if node.op in _SAFE or node.out.id not in self.hang else None
+
+    def _lies_within(self, node: Apply) -> int | None:
+        parts = self._between(node)
+        between = None if parts is None else self._one_of(parts, self.within)
+        return self._carried(node, self.within) if between is None else between
 
     def _followed(self, node: Apply) -> int | None:
-        """The state that the result is at most, but for something bounded."""
+        match node.op, node.operands:
+            case "+" | "-", (a, b) if self._bounded(a) or self._bounded(b):
+                return self.follows.get(b.id if self._bounded(a) else a.id)
+            case _ if node.out.id in self.within:
+                return self.within[node.out.id]
+            case _:
+                return self._carried(node, self.follows)
+
+    def _carried(self, node: Apply, found: Mapping[int, int]) -> int | None:
+        """The state that the largest operand is bound to, if the result is no larger than that operand."""
         match node.op, node.operands:
             case "*", (a, b):
                 pairs = [(a, self._of(b)), (b, self._of(a))]
-                return next((self.follows.get(of.id) for of, by in pairs if by in (Bound.SHARE, Bound.UNIT)), None)
-            case "+" | "-", (a, b) if self._of(a) is not None or self._of(b) is not None:
-                return self.follows.get(b.id if self._of(a) is not None else a.id)
+                return next((found.get(of.id) for of, by in pairs if by in (Bound.SHARE, Bound.UNIT)), None)
             case "select", (_, *choices):
-                states = {self.follows.get(choice.id) for choice in choices if self._of(choice) is None}
-                return states.pop() if len(states) == 1 else None
+                return self._one_of(choices, found)
+            case (("maximum" | "minimum" | "neg" | "abs" | "relu" | "rename" | "broadcast" | "mean"), operands):
+                return self._one_of(operands, found)
             case _:
                 return None
+
+    def _one_of(self, values: Sequence[Value], found: Mapping[int, int]) -> int | None:
+        """The state to which all of these are bound that are not bounded themselves."""
+        states = {found.get(value.id) for value in values if not self._bounded(value)}
+        return states.pop() if len(states) == 1 else None
+
+    def _between(self, node: Apply) -> tuple[Value, Value] | None:
+        """Two values between which a sum lies: `z * a + (1 - z) * b`, or `a + z * (b - a)`."""
+        if node.op != "+":
+            return None
+        one, other = (self._factors(value) for value in node.operands)
+        for z, a in one:
+            for rest, b in other:
+                if (self._of(z) is Bound.SHARE and self._rest_of(rest, z)) or (
+                    self._of(rest) is Bound.SHARE and self._rest_of(z, rest)
+                ):
+                    return a, b
+        for a, factors in zip(node.operands, (other, one), strict=True):
+            for z, step in factors:
+                made = self.makers.get(step.id)
+                if (
+                    self._of(z) is Bound.SHARE
+                    and made is not None
+                    and made.op == "-"
+                    and self._same(made.operands[1], a)
+                ):
+                    return a, made.operands[0]
+        return None
+
+    def _factors(self, value: Value) -> list[tuple[Value, Value]]:
+        made = self.makers.get(value.id)
+        if made is None or made.op != "*":
+            return []
+        a, b = made.operands
+        return [(a, b), (b, a)]
+
+    def _rest_of(self, value: Value, share: Value) -> bool:
+        """Whether it is one less that share."""
+        made = self.makers.get(value.id)
+        return (
+            made is not None
+            and made.op == "-"
+            and made.operands[0].id in self.ones
+            and self._same(made.operands[1], share)
+        )
+
+    def _same(self, one: Value, other: Value) -> bool:
+        """Whether two values are the same, or are made alike of the same ones."""
+        if one.id == other.id:
+            return True
+        a, b = self.makers.get(one.id), self.makers.get(other.id)
+        alike = a is not None and b is not None and not a.weights and replace(a, out=b.out, span=b.span) == b
+        return alike and a is not None and a.op in _OF_ANYTHING

@@ -10,63 +10,81 @@ from hypothesis import strategies as st
 import attnc
 
 
-def spec(h: str, c: str = "c") -> str:
-    """A scan of two states, which a step makes of x (of both at once), of itself and of the other."""
+def spec(h: str, c: str = "c", y: str = "h + c", told: str = "h, c, y") -> str:
+    """A scan of two states, which a step makes of x (`a`), of both (`b`), of itself and of the other."""
+    some = {name: f"sum[d]({name})" for name in told.split(", ")}
+    names = ", ".join(name if name in some else "_" for name in ("h", "c", "y"))
     return f"""
     width s ragged
     depth d = 2
     const half = 0.5
-    block cell(x: [d], h: [d], c: [d]) -> (h: [d], c: [d]) {{
+    block cell(x: [d], h: [d], c: [d]) -> (h: [d], c: [d], y: [d]) {{
         a = linear.A[d -> d](x)
         b = linear.B[d -> d](h) + linear.C[d -> d](c)
-        e = 0.25 * c
-        return {h}, {c}
+        z = sigmoid(b)
+        return {h}, {c}, {y}
     }}
-    model m(x: [s, d]) -> [s, d] {{
-        h, c = scan[s] cell(x, h = 0, c = 1)
-        return h + c
+    model m(x: [s, d]) -> [s] {{
+        {names} = scan[s] cell(x, h = 0, c = 1)
+        return {" + ".join(some.values())}
     }}
     """
 
 
-LEFT_ALONE = [
+BOUNDED = [
     "tanh(a + b)",
     "h",
+    "-h",
     "a * a - tanh(h)",
-    "sigmoid(b) * h + a",
-    "a + h * sigmoid(b)",
-    "(1 - sigmoid(b)) * h + sigmoid(b) * tanh(a + b)",
+    "z * h",
+    "(1 - z) * h + z * tanh(a + b)",
+    "tanh(a + b) * z + h * (1 - z)",
+    "(1 - sigmoid(b)) * h + sigmoid(b) * a",
+    "h + z * (a - h)",
+    "half * (a - h) + h",
+    "max(h * (-0.5), a)",
+    "select(b > 0, h, 0.5 * h)",
+    "select(a > 0, h, tanh(b))",
+    "broadcast[d](dot[d](softmax[d](b), a))",
+    "mean[d](tanh(b)) * a",
+    "broadcast[d](mean[d](h))",
+    "max(tanh(b), a) * a",
+    "min(sigmoid(b), 0.5) * h",
+    "clamp(h * h, -1, 1)",
+]
+SLOW = [
+    "z * h + a",
+    "h * z + z * a",
+    "h + tanh(b)",
     "a - sin(b) * cos(b) * h",
     "half * h + a",
     "h * (-0.5) - a",
     "select(a > 0, h, tanh(b)) + a",
-    "select(b > 0, h, 0.5 * h)",
-    "dot[d](softmax[d](b), a) + h",
-    "mean[d](tanh(b)) * a",
-    "max(tanh(b), a) * a",
-    "min(sigmoid(b), 0.5) * h",
-    "clamp(h * h, -1, 1)",
+    "broadcast[d](dot[d](softmax[d](b), a)) + h",
     "clamp(b, 0, 1) * h + clamp(h, -9, a)",
+    "(1 - z) * h + sigmoid(a) * tanh(b)",
+    "h + z * (a + 1)",
 ]
-HELD = [
+FAST = [
     "a + b",
     "h + h",
     "h * a",
     "h * h",
     "1.5 * h",
-    "h * (1 + sigmoid(b))",
-    "h * (sigmoid(b) + sigmoid(a))",
+    "h * (1 + z)",
+    "h * (z + sigmoid(a))",
+    "(2 - z) * h + z * a",
+    "h + z * (h - a)",
+    "(z - 1) * h + z * h * h",
     "h + c",
-    "c",
-    "e + a",
-    "select(a > 0, h, c)",
+    "select(a > 0, h, c + a)",
     "tanh(b) / h",
-    "clamp(h + 1, 0, h)",
-    "clamp(h, 0, 9) * h",
     "exp(b)",
     "relu(h) * 2",
-    "c - sigmoid(b) * h",
+    "c - z * h",
     "h - sin(b) * c",
+    "clamp(h + 1, 0, h)",
+    "clamp(h, 0, 9) * h + h",
 ]
 
 
@@ -77,14 +95,29 @@ def held(text: str) -> bool:
     return "s_valid" in step
 
 
-@pytest.mark.parametrize("next_", LEFT_ALONE)
-def test_what_cannot_grow_is_left_alone(next_: str) -> None:
+@pytest.mark.parametrize("next_", BOUNDED)
+def test_what_stays_bounded_is_left_alone(next_: str) -> None:
     assert not held(spec(next_))
 
 
-@pytest.mark.parametrize("next_", HELD)
+@pytest.mark.parametrize("next_", SLOW)
+def test_what_grows_slowly_is_left_alone_as_long_as_no_one_can_tell(next_: str) -> None:
+    assert not held(spec(next_, y="tanh(h)", told="y"))
+    assert not held(spec(next_, y="tanh(h * h + c)", told="c, y"))
+    assert held(spec(next_, y="tanh(h)", told="h, y"))
+    for told in ("h * c", "exp(-h)", "2 ^ h", "tanh(exp(h))", "a / (1 + h * h)", "layernorm.out[d](h)"):
+        assert held(spec(next_, y=told, told="y")), told
+
+
+@pytest.mark.parametrize("next_", FAST)
 def test_what_may_grow_is_held(next_: str) -> None:
-    assert held(spec(next_))
+    assert held(spec(next_, c="c + a", y="tanh(h)", told="y"))
+
+
+def test_of_two_states_one_bounds_the_other() -> None:
+    assert not held(spec("c + tanh(a)", "(1 - z) * c + z * a"))
+    assert not held(spec("z * c + (1 - z) * h", "tanh(h + a)"))
+    assert held(spec("h + c", "h"))
 
 
 def test_an_int_is_held() -> None:
@@ -109,13 +142,20 @@ def grown(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 @settings(max_examples=15, deadline=None)
-@given(h=st.recursive(PARTS, grown, max_leaves=6), c=st.recursive(PARTS, grown, max_leaves=6))
-def test_gradients_of_short_examples_are_those_alone(h: str, c: str) -> None:
-    """Any step, an example of 2 items in 1,500: what doubles at each would be infinite."""
-    net = attnc.loads(spec(f"({h}) + 0 * a", f"({c}) + 0 * a")).model("m").torch(dtype=torch.float64, seed=0)
-    x = torch.rand(1500, 2, dtype=torch.float64) - 0.5
+@given(
+    h=st.recursive(PARTS, grown, max_leaves=6),
+    c=st.recursive(PARTS, grown, max_leaves=6),
+    told=st.sampled_from(["y", "h, y", "c, y", "h, c"]),
+    kind=st.sampled_from([torch.float32, torch.float64]),
+)
+def test_gradients_of_short_examples_are_those_alone(h: str, c: str, told: str, kind: torch.dtype) -> None:
+    """Any step, an example of 2 items in 1,500: what doubles at each would be infinite, and so is `exp` of a sum."""
+    text = spec(f"({h}) + 0 * a", f"({c}) + 0 * a", "exp(clamp(h, -9, 9)) + c / exp(h)", told)
+    net = attnc.loads(text).model("m").torch(dtype=kind, seed=0)
+    x = (torch.rand(1500, 2, dtype=torch.float64) - 0.5).to(kind)
     alone = torch.autograd.grad(net(x[:2], torch.tensor(2)).sum(), list(net.parameters()), allow_unused=True)
     padded = torch.autograd.grad(net(x, torch.tensor(2)).sum(), list(net.parameters()), allow_unused=True)
+    near = 1e-9 if kind == torch.float64 else 1e-4
     for one, other in zip(alone, padded, strict=True):
-        if one is not None:
-            torch.testing.assert_close(other, one, rtol=1e-9, atol=1e-12)
+        if one is not None and one.isfinite().all():
+            torch.testing.assert_close(other, one, rtol=near, atol=near)
