@@ -79,6 +79,20 @@ def _lengths(body: Body) -> list[str]:
     return lines
 
 
+def default_index(body: Body, val: Val, item: Input) -> list[str]:
+    """Refuses a default that is an index into a width with fewer items; one into a fixed axis the checker has seen.
+
+    Of a width without items none is: what reads it there is refused where it does.
+    """
+    element = item.value.type.element
+    if not isinstance(element, IndexInto) or body.plan.static_size(element.axis) or padded(body.graph, item):
+        return []
+    body.helper("check_index")
+    where = f"{body.graph.name}: the default of `{item.name}`: index into {element.axis.name}"
+    extent = body.extent(element.axis).text
+    return [f"if {extent}:", f'    check_index({val.text}, {extent}, "{where}")']
+
+
 def behind_default(graph: Graph) -> list[Input]:
     """Inputs without a default that follow one with a default: Python wants one of these too."""
     first = next((place for place, item in enumerate(graph.inputs) if item.default is not None), len(graph.inputs))

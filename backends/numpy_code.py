@@ -16,7 +16,7 @@ from ..compiler.rewrites.join_maps import weights_together
 from ..compiler.static import Const, Static
 from . import numpy_ops
 from .body import Body, Emitter
-from .border import annotation, behind_default, border, missing, output_names
+from .border import annotation, behind_default, border, default_index, missing, output_names
 from .calls import cache_at
 from .capture import Captures, segment
 from .decoder import DOCS, NAMES, begin_decoding, decoder_functions
@@ -292,6 +292,7 @@ class NumpyBody(Body):
                     dtype = self.dtype if val.kind == "real" else ""
                     full = self.filled(shape, self.static(item.default).text, val.kind, dtype)
                     self.lines += [f"if {val.text} is None:", f"    {val.text} = {full}"]
+                    self.lines += [f"    {line}" for line in default_index(self, val, item)]
 
 
 class NumpyEmitter(Emitter):

@@ -40,6 +40,12 @@ class Axis:
     span: Span | None = field(compare=False, repr=False)
     ragged: bool = field(default=False, compare=False, repr=False)
 
+    def rename(self, name: str) -> None:
+        """Be called otherwise, everywhere: `use other: v as mine`. The file that uses another is loaded after it."""
+        if self.label == self.name:
+            object.__setattr__(self, "label", name)
+        object.__setattr__(self, "name", name)
+
     @property
     def is_width(self) -> bool:
         return self.kind is Kind.WIDTH

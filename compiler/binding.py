@@ -64,15 +64,18 @@ class Binding:
         return (self.call.label or self.call.callee).text
 
     def _file_names(self, axes: list[Axis], consts: list[Const]) -> dict[str, Axis | Const]:
-        """The axes and consts of files that a call may give anew, by the names that they have in the block's file."""
+        """The axes and consts of files that a call may give anew, by the names that they have in the block's file.
+
+        Also by their own, which the file that uses them may have given them, where that means nothing else there.
+        """
         module = self.block.module
-        generics = self.block.generics
+        there: dict[str, Axis | Const] = {**module.axes, **module.consts}
         found: dict[str, Axis | Const] = {}
         items: list[Axis | Const] = [*axes, *consts]
         for item in items:
-            own = module.axes.get(item.name) or module.consts.get(item.name)
-            if item.name not in generics and (own is None or own.id == item.id):
-                found.setdefault(item.name, item)
+            for name in (*(name for name, own in there.items() if own.id == item.id), item.name):
+                if name not in self.block.generics and there.get(name, item).id == item.id:
+                    found.setdefault(name, item)
         return found
 
     def _parameters(self) -> set[str]:

@@ -73,15 +73,12 @@ class CallFrame(Binding):
         """
         given: dict[int, Axis] = {}
         numbers: dict[int, Static] = {}
-        anew = self._file_names(axes, consts)
-        for axis in axes:
-            value = bound.get(axis.name)
-            if isinstance(value, Axis) and anew.get(axis.name) is axis:
-                given[axis.id] = value
-        for const in consts:
-            number = bound.get(const.name)
-            if number is not None and not isinstance(number, Axis) and anew.get(const.name) is const:
-                numbers[const.id] = number
+        for name, item in self._file_names(axes, consts).items():
+            value = bound.get(name)
+            if isinstance(item, Axis) and isinstance(value, Axis):
+                given[item.id] = value
+            elif isinstance(item, Const) and value is not None and not isinstance(value, Axis):
+                numbers[item.id] = value
         rebound = {*given, *numbers}
         for axis in axes:
             self._inherit_axis(axis, rebound, given, numbers)

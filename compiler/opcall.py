@@ -264,6 +264,8 @@ class OpCall:
             gone = lost(wire, [axis], self.body.frame)
             has = f"it has {listed(other.name for other in wire.axes)}" if wire.axes else ""
             help = gone if len(gone) > len(has) and "copies" in gone else "; ".join(filter(None, (has, gone)))
+        if not help and not wire.axes and wire.is_number:
+            help = f"it is one number: `broadcast[{axis.name}]({operand_span.text})` has it at each `{axis.name}`"
         related = [(operand_span, f"this is {show(wire)}")]
         if wire.span != operand_span:
             related.append((wire.span, "it comes from here"))

@@ -248,18 +248,24 @@ def as_constant(p: Poly) -> Fraction | None:
 
 def never_negative(p: Poly) -> bool:
     """Whether the polynomial is at least 0 whatever the sizes, each size being at least 1 (sufficient only)."""
+    least = _least_sum(p)
+    return least is not None and least >= 0
+
+
+def _least_sum(p: Poly) -> Fraction | None:
+    """What the polynomial is at least, each size being at least 1; None where that is not seen."""
     total = Fraction(0)
     for monomial, coefficient in p.items():
         least = 1
         for unknown in monomial:
             lower = _least(unknown)
             if lower is None:
-                return False
+                return None
             least *= lower
         if monomial and coefficient < 0:
-            return False
+            return None
         total += coefficient * least
-    return total >= 0
+    return total
 
 
 def never_negative_of_none(p: Poly) -> bool:
@@ -343,8 +349,14 @@ def provably_different(a: Static, b: Static) -> bool:
     return bool(d) and (_positive(d) or _positive(_add({}, d, -1)))
 
 
+def provably_more(a: Static, b: Static) -> bool:
+    """Whether a > b whatever the free sizes (each at least 1), as far as can be seen."""
+    return _positive(difference(a, b))
+
+
 def _positive(p: Poly) -> bool:
-    return never_negative(_add(p, _constant(Fraction(1)), -1))
+    least = _least_sum(p)
+    return least is not None and least > 0
 
 
 def largest(static: Static) -> int | None:

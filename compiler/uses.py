@@ -79,6 +79,17 @@ class Uses(ABC):
             other = self.loader.load(source, path, library, overrides | set_here)
         for used in use.names:
             self._bring(used, other, overrides)
+        self._rename(use, other)
+
+    def _rename(self, use: s.UseDecl, other: Module) -> None:
+        """What an axis is called here it is called everywhere, but for a name that another one there has."""
+        new = {used.name.text: (used.rename or used.name).text for used in use.names}
+        names = {name: new.get(name, name) for name in other.axes}
+        for name, local in names.items():
+            axis = other.axes[name]
+            alone = all(other.axes[each].id == axis.id for each, called in names.items() if called == local)
+            if self.module.axes.get(local) is axis and alone and local not in other.consts:
+                axis.rename(local)
 
     def _ours(self, use: s.UseDecl, found: Found) -> dict[str, Override]:
         """What this file puts in place of the used file's declarations: its own, and what another `use` brought."""

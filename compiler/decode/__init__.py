@@ -90,6 +90,7 @@ class Decoding:
     prompt:        the name of the input that generated items go into; None where there is no `generate`: `reason` then
                    says why not.
     reason:        "" where nothing stands in the way of a step and of `generate`.
+    left_out:      results that a step does not give: not causal along `time`, or with a copy of it.
     """
 
     prepare: Graph | None = None
@@ -99,12 +100,16 @@ class Decoding:
     prompt: str | None = None
     reason: str = ""
     span: Text | None = None
+    left_out: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.step is None or self.time is None:
             return self.reason
         more = f"`generate` takes `{self.prompt}`" if self.prompt is not None else self.reason
-        return "\n".join([f"{self.step.name} decodes along {self.time.name}; {more}", *map(str, self.caches)])
+        time, names = self.time.name, " and ".join(f"`{name}`" for name in self.left_out)
+        without = f"a step gives no {names}: only what is causal along {time} and has no copy of it"
+        lines = [f"{self.step.name} decodes along {time}; {more}", *([without] if names else ())]
+        return "\n".join([*lines, *map(str, self.caches)])
 
 
 def decoding(graph: Graph, origin: Graph | None = None) -> Decoding:
@@ -162,7 +167,9 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     prepare = Prepare(root, maker.keys, axes).build()
     caches = tuple(_cache(kept) for kept in maker.kept)
     prompt, reason = _prompt(graph, results, [cell.value for cell, _ in entering])
-    return Decoding(prepare, step, time, caches, prompt, reason)
+    others = [one for place, one in enumerate(graph.outputs) if place not in results]
+    left_out = tuple(one.name or "result" for one in others)
+    return Decoding(prepare, step, time, caches, prompt, reason, left_out=left_out)
 
 
 def _with_defaults(graph: Graph, time: Axis) -> Graph:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..extents import written
 from ..graph import IndexInto, Scalar, Type
-from ..static import Number, SizeOf, known
+from ..sizes import provably_more
+from ..static import Arith, Number, SizeOf, known
 from ..wires import show
 from .table import Brackets, Cost, Op, Option
 
@@ -72,13 +74,17 @@ def pad(call: OpCall) -> Wire | None:
     if x.has(made) and made != axis:
         return call.twice(made, call.made_spans[0])
     small, large, left = known(SizeOf(axis)), known(SizeOf(made)), known(call.options["left"])
-    if small is not None and large is not None and left is not None and small + left > large:
+    needed = Arith("+", (SizeOf(axis), call.options["left"])) if left != 0 else SizeOf(axis)
+    if provably_more(needed, SizeOf(made)):
+        sized = small is not None and large is not None and left is not None
         return call.fail(
             "E0316",
-            f"|{made.name}| = {large} has no room for |{axis.name}| = {small} and {left} more",
+            f"|{made.name}| = {large} has no room for |{axis.name}| = {small} and {left} more"
+            if sized
+            else f"|{made.name}| is always less than {written(needed, '|{}|')}: there is no room",
             call.bracket_span,
             related=[(made.span, f"`{made.name}` is declared here")],
-            help=f"make |{made.name}| at least {small + left}",
+            help=f"make |{made.name}| at least {known(needed) if sized else written(needed, '|{}|')}",
         )
     axes = tuple(made if old == axis else old for old in x.type.axes)
     element = Scalar.REAL if x.element is Scalar.REAL or isinstance(known(call.options["value"]), float) else Scalar.INT
@@ -114,13 +120,16 @@ def rank(call: OpCall) -> Wire | None:
             call.made_spans[0],
             help=f"declare `{axis.kind.value} {made.name} like {axis.name}`",
         )
-    if call.op.name == "topk" and small is not None and large is not None and small > large:
+    if call.op.name == "topk" and provably_more(SizeOf(made), SizeOf(axis)):
+        sized = small is not None and large is not None
         return call.fail(
             "E0316",
-            f"there are no {small} largest among |{axis.name}| = {large}",
+            f"there are no {small} largest among |{axis.name}| = {large}"
+            if sized
+            else f"there are no |{made.name}| largest: that is always more than |{axis.name}|",
             call.made_spans[0],
             related=[(made.span, f"`{made.name}` is declared here")],
-            help=f"make |{made.name}| at most {large}",
+            help=f"make |{made.name}| at most {large if sized else f'|{axis.name}|'}",
         )
     axes = tuple(made if old == axis else old for old in x.type.axes)
     return call.make(Type(IndexInto(axis), axes, x.type.thin))

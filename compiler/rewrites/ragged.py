@@ -48,6 +48,7 @@ from ..graph import (
 )
 from ..ops import OPS
 from ..static import Literal, SizeOf, Static, axes_in
+from .dead import alive
 from .ragged_growth import finite
 from .ragged_infinite import Infinite
 from .ragged_lengths import NOTHING, Around, Given, Lengths, Told, varies
@@ -117,6 +118,7 @@ class Body(Lengths):
     outputs: list[Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.old = alive(self.old)  # what nothing reads refuses no batch
         self.infinite = Infinite(self)
         self._read = {value.id for node in self.old.nodes for value in reads(node)}
         self._read |= {output.value.id for output in self.old.outputs}

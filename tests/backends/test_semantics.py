@@ -283,9 +283,18 @@ def test_an_index_into_no_items(name: str) -> None:
 def test_a_default_that_is_no_index() -> None:
     model = attnc.loads("width t\nmodel f(x: [t], i: t[] = 2) -> [] { return x[t = i] }").model("f")
     for run in (model.numpy(), lambda x: model.torch()(torch.tensor(x))):
-        with pytest.raises(IndexError, match=r"f: index into t: 2 is no index \(0\.\.1\)"):
+        with pytest.raises(IndexError, match=r"f: the default of `i`: index into t: 2 is no index \(0\.\.1\)"):
             run(np.ones(2))
         assert run(np.ones(3)) == 1
+
+
+def test_a_default_that_is_no_index_is_refused_where_nothing_would_stumble_over_it() -> None:
+    model = attnc.loads("width t\nmodel f(x: [t], i: t[] = 2) -> [t] { return select(t == i, x, 0) }").model("f")
+    for run in (model.numpy(), lambda x: model.torch()(torch.tensor(x))):
+        with pytest.raises(IndexError, match=r"f: the default of `i`: index into t: 2 is no index \(0\.\.1\)"):
+            run(np.ones(2))
+        assert run(np.ones(3)).tolist() == [0, 0, 1]
+        assert run(np.ones(0)).tolist() == []
 
 
 @pytest.mark.parametrize("first", ["0", "broadcast[d](0)", "n", "floor(x[t = 0])"])

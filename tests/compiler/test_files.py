@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import attnc
 from attnc.compiler.graph import Call
 from attnc.compiler.program import Program, build
 from attnc.dsl.diagnostic import AttnError
@@ -185,6 +187,42 @@ def test_what_is_known_of_an_axis_that_is_set_in_place_of_a_used_file(tmp_path: 
         axis = checked(text, tmp_path, sizes=sizes).axes["d"]
         assert (axis.label, axis.kind.value, axis.span and axis.span.source.name) == (
             "D", "depth", str(tmp_path / "low.attn"))  # fmt: skip
+
+
+def test_an_axis_used_under_another_name_has_that_name(tmp_path: Path) -> None:
+    """Beside one of this file that is called as it is there: the sizes of inputs are told apart by their names."""
+    (tmp_path / "low.attn").write_text(LOW, encoding="utf-8")
+    text = main("use low: d as theirs, e as more, low", "depth d = 5", body="return low.l(y), sum[d](x) + sum[more](e)",
+                head="x: [d], y: [theirs], e: [more]) -> (a: [more], b: [])")  # fmt: skip
+    model = attnc.loads(text, base=tmp_path).model("net")
+    assert [port.axes for port in model.inputs] == [("d",), ("theirs",), ("more",)]
+    run = model.numpy(seed=0)
+    assert run(np.ones(5), np.ones(8), np.ones(16)).b == 21
+    with pytest.raises(ValueError, match=r"`y` has theirs = 7, but this model has theirs = 8"):
+        run(np.ones(5), np.ones(7), np.ones(16))
+
+
+@pytest.mark.parametrize(
+    ("use", "call", "names"),
+    [
+        ("use two: a as b, b as c, f", "f.one(x, y)", ("b", "c")),
+        ("use two: a as b, f", "f.one[b = c](x, y)", ("a", "c")),  # it would be one of two called `b` there
+        ("use two: a as z, f", "f.one[b = c](x, y)", ("z", "c")),
+        ("use two: a as z, f", "f.one[b = c, a = z](x, y)", ("z", "c")),
+        ("use two: a as z, f", "f.one[b = c, z = z](x, y)", ("z", "c")),
+    ],
+)
+def test_a_name_that_another_axis_has_there_is_not_taken(
+    use: str, call: str, names: tuple[str, str], tmp_path: Path
+) -> None:
+    block = "block f(x: [a], y: [b]) -> [a, b] {\nreturn linear.w[a -> a](x) * linear.v[b -> b](y)\n}\n"
+    (tmp_path / "two.attn").write_text(f"depth a = 2, b = 3\n{block}", encoding="utf-8")
+    first = re.findall(r"a as (\w)", use)[0]
+    text = main(use, *(["depth c = 3"] if "b as" not in use else []), body=f"return {call}",
+                head=f"x: [{first}], y: [c]) -> [{first}, c]")  # fmt: skip
+    model = attnc.loads(text, base=tmp_path).model("net")
+    assert [port.axes for port in model.inputs] == [(name,) for name in names]
+    assert model.numpy(seed=0)(np.ones(2), np.ones(3)).shape == (2, 3)
 
 
 @pytest.mark.parametrize(

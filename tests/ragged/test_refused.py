@@ -462,3 +462,15 @@ def test_a_state_does_not_grow_in_padding(where: str) -> None:
     one, other = (torch.autograd.grad(net(x[i, :n], lengths[i]), list(net.parameters())) for i, n in ((0, 3), (1, 1)))
     for total, a, b in zip(found, one, other, strict=True):
         torch.testing.assert_close(total, a + b, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("unused", ["argmax[s](x)", "x[s = 1]", "topk[s -> two](x)", "split[s -> half, two](x)"])
+def test_what_nothing_reads_refuses_no_batch(unused: str) -> None:
+    text = f"width s ragged\nwidth half = s / 2\ndepth two = 2\nmodel m(x: [s]) -> [s] {{ y = {unused}\nreturn 2 * x }}"
+    model = attnc.loads(text).model("m")
+    x = np.arange(12.0).reshape(2, 6)
+    for length in ([0, 3], [1, 5]):
+        valid = np.arange(6) < np.array(length)[:, None]
+        np.testing.assert_array_equal(model.numpy()(x, np.array(length)), 2 * x * valid)
+        found = model.torch()(torch.tensor(x), torch.tensor(length))
+        np.testing.assert_array_equal(found.numpy(), 2 * x * valid)
