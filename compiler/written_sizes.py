@@ -76,6 +76,7 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
         case s.Call(s.Ident(name), None, None, (argument,)) if name in NO_SIZES:
             alone = f"write `{argument.value.span.text}` alone"
             session.report("E0207", "this is no number known at build time", expr.span, help=alone)
+            return None
         case _:
             session.report(
                 "E0207",
