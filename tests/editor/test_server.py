@@ -371,7 +371,7 @@ def test_completion_brings_names_of_the_library(editor: Editor) -> None:
 
 
 def test_completion_behind_a_pipe_leaves_out_what_is_piped(editor: Editor) -> None:
-    """And a block of the library comes with the axes of its head that this file declares: its own would be others."""
+    """And a block of the library comes with the axes of its own that this file declares: its own would be others."""
     text = """# The sizes.
 depth model = 8
 width seq
@@ -393,6 +393,11 @@ model small(x: [seq, model]) -> [seq, model] {
             assert after.startswith("use std.feed_forward: swiglu, model\n# The sizes.\n")
             editor.change("main.attn", after)
             assert editor.diagnostics("main.attn") == []
+        if word == "multih":  # `heads` stands in its body alone
+            editor.change("main.attn", typed.replace("model = 8", "model = 8, heads = 2"))
+            item = editor.complete("main.attn", word, len(word))[whole.partition("[")[0]]
+            (edit,) = item.additional_text_edits or ()
+            assert edit.new_text == "use std.attention: multihead, model, heads\n"
     editor.open("main.attn", MAIN)
 
 

@@ -179,7 +179,7 @@ def block_snippet(name: str, node: s.BlockDecl | s.OpDecl, piped: bool = False) 
 
 def library(analysis: Analysis, visible: dict[str, Symbol], piped: bool = False) -> Iterator[Offer]:
     """Blocks of the standard library that the file does not use yet; choosing one writes the `use`, with the axes of
-    the block's head that this file declares too: else its own would be others.
+    the block that this file declares too: else its own would be others.
     """
     mine = analysis.names.top
     for file in sorted(os.listdir(STD)):
@@ -188,7 +188,8 @@ def library(analysis: Analysis, visible: dict[str, Symbol], piped: bool = False)
         for name, symbol in top.items():
             if symbol.kind in CALLED and symbol.path == os.path.join(STD, file) and name not in visible:
                 module = f"std.{file[:-5]}"
-                words = dict.fromkeys(re.findall(r"\w+", describe.head(symbol)))
+                text = symbol.node.span.text if isinstance(symbol.node, s.BlockDecl) else describe.head(symbol)
+                words = dict.fromkeys(re.findall(r"\w+", text))
                 axes = [word for word in words if _own(word, top, symbol.path) and _own(word, mine, analysis.path)]
                 edit = _import(analysis, module, [name, *axes])
                 offer = replace(block(name, symbol, piped), rank=8, edit=edit)
