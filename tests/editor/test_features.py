@@ -193,6 +193,14 @@ def test_a_stretch_has_its_canonical_form_and_the_rest_stays(seed: int) -> None:
     assert fixes.canonical(broken, 0, len(loose)) is None
 
 
+def test_a_stretch_of_one_block_leaves_the_block_above_as_it_is() -> None:
+    above, loose = "block f( x:[seq] )->[seq]{\n  return x }\n", "block g( x:[seq] )->[seq]{\n  return x }\n"
+    text = f"width seq\n{above}{loose}"
+    edits = fixes.canonical(checked(Path("/nowhere/x.attn"), text), text.index(loose), len(text))
+    assert edits
+    assert apply(text, edits) == f"width seq\n{above}block g(x: [seq]) -> [seq] {{\n    return x\n}}\n"
+
+
 def test_shift_finds_its_way_back() -> None:
     old, new = "one\ntwo\nthree\nfour\n", "zero\none\ntwo too\nthree\nfour\nfive\n"
     shift = Shift.between(old, new)

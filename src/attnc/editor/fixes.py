@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..dsl.diagnostic import AttnError, Diagnostic, Edit
 from ..dsl.fixes import apply
-from ..dsl.source import Span
+from ..dsl.parse import parse
+from ..dsl.source import Source, Span
 from ..spec import format as formatted
 from .analysis import Analysis
 from .shift import Shift
@@ -54,6 +56,31 @@ def _title(problem: Diagnostic) -> str:
     return f"Write `{new}` instead of `{old}`" if old and new else f"Insert `{new}`" if new else f"Delete `{old}`"
 
 
+def _meets(a: int, b: int, start: int, end: int) -> bool:
+    """Whether two stretches have something in common: if neither is empty more than an end."""
+    return a <= end and b >= start and (a == b or start == end or (a < end and b > start))
+
+
+def _begins(text: str) -> list[int]:
+    """Where the lines of a text begin on which its items do."""
+    source = Source("", text)
+    return [text.rfind("\n", 0, item.span.start) + 1 for item in parse(source)[0].items]
+
+
+def _by_items(
+    changes: Iterable[tuple[int, int, int, int]], old: list[int], new: list[int]
+) -> list[tuple[int, int, int, int]]:
+    """Changes, those that run over several items cut in pieces: a canonical text has the same items."""
+    found = []
+    for a, b, c, d in changes:
+        for before, after in zip(old, new, strict=True) if len(old) == len(new) else ():
+            if a < before < b and c < after < d:
+                found.append((a, before, c, after))
+                a, c = before, after
+        found.append((a, b, c, d))
+    return found
+
+
 def canonical(analysis: Analysis, start: int, end: int) -> list[Edit] | None:
     """Edits that bring the lines of a stretch into their canonical form, and touch no others: a cursor elsewhere stays
     where it is. None for a text that does not parse, or where these lines alone cannot have it.
@@ -61,8 +88,8 @@ def canonical(analysis: Analysis, start: int, end: int) -> list[Edit] | None:
     source = analysis.source
     try:
         new = formatted(source.text)
-        changes = list(Shift.between(source.text, new).changes())
-        edits = [Edit(Span(source, a, b), new[c:d]) for a, b, c, d in changes if a <= end and b >= start]
+        changes = _by_items(Shift.between(source.text, new).changes(), _begins(source.text), _begins(new))
+        edits = [Edit(Span(source, a, b), new[c:d]) for a, b, c, d in changes if _meets(a, b, start, end)]
         alone = len(edits) == len(changes) or formatted(apply(source.text, edits)) == new
         return edits if alone else None
     except AttnError:
