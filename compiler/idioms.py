@@ -35,7 +35,7 @@ IDIOMS: dict[str, str] = {
     ),
     **dict.fromkeys(("zeros", "ones", "full", "zeros_like", "ones_like"), "a number is a value: `broadcast[a](0)`"),
     **dict.fromkeys(("rand", "randn", "normal", "uniform"), "weights begin at random: `param w: [a] ~ normal(0.02)`"),
-    **dict.fromkeys(("dense", "Linear", "Dense", "fc", "proj"), "a learned map: `linear[a -> b](x)`"),
+    **dict.fromkeys(("dense", "Linear", "Dense", "fc", "proj", "lin"), "a learned map: `linear[a -> b](x)`"),
     **dict.fromkeys(("one_hot", "onehot"), "an index compares with its axis: `select(vocab == ids, 1, 0)`"),
     **dict.fromkeys(("leakyrelu", "LeakyReLU", "rrelu"), "write `max(x, 0.01 * x)`"),
     **dict.fromkeys(("groupnorm", "group_norm"), "`split` the axis into groups, then `layernorm[part]`"),

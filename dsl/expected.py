@@ -706,6 +706,24 @@ def _ternary(place: _Place) -> _Finding | None:
     return None
 
 
+def _foreign(place: _Place) -> _Finding | None:
+    """Forms that are written otherwise here."""
+    if re.search(r"\blambda[ \t]*\Z", place.before.rstrip()):
+        return _Finding("functions have names: write a `block`")
+    if place.found == ">" and place.previous == ">":
+        pair = Span(place.span.source, place.previous_span.start, place.span.end)
+        return _Finding("a pipe is `|>`", fix=((pair, "|>"),))
+    if place.found == "times" and place.first == "repeat":
+        return _Finding("leave it out: `repeat n { ... }`")
+    if place.found == "<" and place.opener == "[":
+        return _Finding("an arrow points to what is made: `linear[a -> b](x)`")
+    if place.kind in ("INT", "FLOAT") and place.previous == "~":
+        return _Finding(f"write `constant({place.found})`", fix=((place.span, f"constant({place.found})"),))
+    if place.found == "=" and place.accepts == {"LBRACE"} and place.first in ("block", "model"):
+        return _Finding("a body stands in braces: `{ return ... }`")
+    return None
+
+
 def _logic(place: _Place) -> _Finding | None:
     """Operators that other languages write as words, or as a bar."""
     if place.kind == "BAR" and place.after_expression:
@@ -784,6 +802,7 @@ _RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
     _brackets,
     _called,
     _ternary,
+    _foreign,
     _logic,
     _misspelt,
     _comma,

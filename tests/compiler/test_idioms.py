@@ -36,7 +36,7 @@ WORDS = {
     "past <= seq": "causal_mask attention_mask tril triu",
     "broadcast[a](0)": "zeros ones full zeros_like ones_like",
     "~ normal(0.02)": "rand randn normal uniform",
-    "linear[a -> b](x)": "dense Linear Dense fc proj",
+    "linear[a -> b](x)": "dense Linear lin Dense fc proj",
     "vocab == ids": "one_hot onehot",
     "layernorm[part]": "groupnorm group_norm",
     "mean and variance": "batchnorm batch_norm",
