@@ -118,7 +118,6 @@ class Body(Lengths):
     outputs: list[Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.old = alive(self.old)  # what nothing reads refuses no batch
         self.infinite = Infinite(self)
         self._read = {value.id for node in self.old.nodes for value in reads(node)}
         self._read |= {output.value.id for output in self.old.outputs}
@@ -127,8 +126,11 @@ class Body(Lengths):
         self.begin()
         if self.root:
             self._clean_inputs()
-        for node in self.old.nodes:
+        live = set(map(id, alive(self.old).nodes))
+        for node in sorted(self.old.nodes, key=lambda node: id(node) not in live):
+            self.idle = id(node) not in live
             self._node(node)
+        self.idle = False
         for output in self.old.outputs:
             value = self.now(output.value)
             self.outputs.append(self.cleared(value, value.type.axes) if self.root else value)
