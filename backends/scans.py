@@ -165,7 +165,7 @@ class Scans(Calls):
                 if val.number:  # each step has the same one
                     shape, dtype = f"({self.extent(axis).text},)", self.float64() if table else self.dtype
                     text = self.filled(shape, val.text, kind, dtype if kind == "real" else "")
-                    val = Val(Code(text), (axis,), kind=kind, table=table)
+                    val = Val(Code(text), (axis,), kind=kind)
                 val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
                 val = self.named(self.align(val, loop.given(place, (axis, *formal))))
             elif place not in loop.states and item.value.role is not Role.CONSTANT:

@@ -269,7 +269,6 @@ class Arguments(CallFrame):
         )
 
     def _lifts_mentioned(self, wire: Wire, span: Span, formal: s.Formal, axis: Axis, parameter: Axis) -> None:
-        self.mixed = True
         self.body.report(
             "E0406",
             f"`{formal.name.text}` of `{self.called}` carries `{axis.name}` too many: the block "

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import attnc
-from attnc.backends.number_helpers import number_exp
+from attnc.backends.number_helpers import number_exp, number_rest
 from attnc.backends.ranges import ANY, Bounds, Interval, constant
 from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, operator, static_code
 from attnc.backends.writing import is_one_of, is_path, standard_imports, wrap
@@ -22,6 +22,13 @@ from attnc.compiler.axes import Axis, Kind
 from attnc.compiler.extents import claim_of, holds
 from attnc.compiler.graph import Apply
 from attnc.compiler.static import Arith, Literal, SizeOf, Static
+
+
+@pytest.mark.parametrize(("a", "b", "rest"), [(7, 4, 3), (7.5, 4, 3.5), (3, 0, 0), (1.5, 0, None), (3, 0.0, None)])
+def test_the_rest_of_no_parts(a: float, b: float, rest: float | None) -> None:
+    """0 of an int, as arrays have it; of a real no number."""
+    assert math.isnan(number_rest(a, b)) if rest is None else number_rest(a, b) == rest
+
 
 # -- Python expressions ----------------------------------------------------------------------------------------------
 

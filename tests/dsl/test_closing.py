@@ -39,6 +39,8 @@ def in_block(line: str) -> str:
         "y = (t - past«)» % stride == 0",
         "y = (1 - z«)» * s + z * p",
         "y = 2 * (a + b * c«)»",
+        "return (x * y«)»",
+        "return (x * relu(y)«)»",
         "repeat i in floor(n / 2«)» {\n        y = x\n    }",
         "if a {\n        y = x\n    } else if f(x«)» {\n        y = x\n    }",
     ],
