@@ -331,15 +331,21 @@ class OpCall:
         for wire, span in carrying:
             for axis, (other, other_span) in widths.items():
                 if not wire.has(axis):
-                    return self._another_width(wire, span, other, other_span, axis)
+                    lacking = [a for a in other.axes if a in widths and not wire.has(a)]
+                    return self._another_width(wire, span, other, other_span, axis, lacking)
         return True
 
-    def _another_width(self, wire: Wire, span: Span, other: Wire, other_span: Span, axis: Axis) -> bool:
+    def _another_width(
+        self, wire: Wire, span: Span, other: Wire, other_span: Span, axis: Axis, lacking: list[Axis]
+    ) -> bool:
+        """lacking: the widths that it lacks of the other operand, of which this one is told."""
         foreign = [a for a in wire.axes if a.is_width and not other.has(a) and a.family != axis.family]
         copies = [a for a in wire.axes if a.family == axis.family and not other.has(a)]
         gone = lost(wire, [axis], self.body.frame)
         reduced = gone and "each" not in gone
         shared = [] if reduced else [a for a in wire.axes if a.family == axis.family and other.has(a)]
+        names = [axis.name] if shared else [a.name for a in lacking if a not in self.body.frame.lifted]
+        spread = f"broadcast[{', '.join(names)}]({span.text})"
         if copies:
             help = (
                 f"`{copies[0].name}` is another copy of `{axis.name}`: rename it, `x[{copies[0].name} as {axis.name}]`"
@@ -353,15 +359,11 @@ class OpCall:
                 f"if the same value for every `{axis.name}` is meant, pass `broadcast[{axis.name}](...)` to the block"
             )
         else:
-            help = f"if the same value for every `{axis.name}` is meant, write `broadcast[{axis.name}]({span.text})`"
+            help = f"if the same value for every {listed(names)} is meant, write `{spread}`"
             if shared:
                 renamed = indexed(span.text, f"[{shared[0].name} as {axis.name}]")
                 help += f"; if that of each `{axis.name}`, `{renamed}`"
-        fix = (
-            []
-            if copies or shared or foreign or axis in self.body.frame.lifted
-            else [(span, f"broadcast[{axis.name}]({span.text})")]
-        )
+        fix = [] if copies or shared or foreign or axis in self.body.frame.lifted else [(span, spread)]
         self.fail(
             "E0305",
             f"`{self.shown}` would spread {show(wire)} over every item of the width `{axis.name}`",
