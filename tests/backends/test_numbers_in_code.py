@@ -19,7 +19,7 @@ from attnc.backends.ranges import ANY, Bounds, Interval, constant
 from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, operator, static_code
 from attnc.backends.writing import is_one_of, is_path, standard_imports, wrap
 from attnc.compiler.axes import Axis, Kind
-from attnc.compiler.extents import claim_of, holds
+from attnc.compiler.extents import claim_of, holds, takes_nothing_away
 from attnc.compiler.graph import Apply
 from attnc.compiler.static import Arith, Literal, SizeOf, Static
 
@@ -545,3 +545,13 @@ def test_a_number_of_a_run_is_what_arrays_make_of_it(written: str) -> None:
         right = np.broadcast_to(AS_ARRAYS[written](np.array(float(size))), 2)
         np.testing.assert_allclose(function(*given), right, rtol=1e-12)
         np.testing.assert_allclose(net(*map(torch.as_tensor, given)).numpy(), right, rtol=1e-12)
+
+
+def test_what_is_never_below_0() -> None:
+    axis = Axis(1, "a", Kind.WIDTH, "a", None, None, None, 1, None)
+    size, less = SizeOf(axis), Arith("-", (SizeOf(axis), Literal(3)))
+    for found in (size, Literal(0), Literal(2), Arith("max", (less, Literal(0))), Arith("%", (size, Literal(4)))):
+        assert takes_nothing_away(found)
+        assert takes_nothing_away(Arith("+", (found, size))) and not takes_nothing_away(Arith("+", (found, less)))
+    for found in (less, Literal(-1), Arith("max", (less, Literal(-1))), Arith("min", (less, size))):
+        assert not takes_nothing_away(found)
