@@ -333,6 +333,17 @@ def test_where_a_use_looks(tmp_path: Path) -> None:
     assert (found.value.file, found.value.project) == ((away / "c.attn").resolve(), project.resolve())
     assert Folders.of(main, [away]).find(beside, ["linked"]) == beside / "linked.attn"
     assert Folders.of(away / "c.attn", []).project == away.resolve()
+
+
+def test_the_project_is_the_nearest_folder_that_is_marked(tmp_path: Path) -> None:
+    inner = tmp_path / "outer" / "middle" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "outer" / ".git").mkdir()
+    assert Folders.of(inner / "main.attn", []).project == (tmp_path / "outer").resolve()
+    (inner.parent / "pyproject.toml").touch()
+    assert Folders.of(inner / "main.attn", []).project == inner.parent.resolve()
+    (inner / ".git").mkdir()
+    assert Folders.of(inner / "main.attn", []).project == inner.resolve()
     assert Folders.of(None, [given]) == Folders(None, (given,))
 
 
