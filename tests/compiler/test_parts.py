@@ -333,6 +333,7 @@ def test_where_a_use_looks(tmp_path: Path) -> None:
     assert (found.value.file, found.value.project) == ((away / "c.attn").resolve(), project.resolve())
     assert Folders.of(main, [away]).find(beside, ["linked"]) == beside / "linked.attn"
     assert Folders.of(away / "c.attn", []).project == away.resolve()
+    assert Folders.of(None, [given]) == Folders(None, (given,))
 
 
 def test_the_project_is_the_nearest_folder_that_is_marked(tmp_path: Path) -> None:
@@ -344,7 +345,6 @@ def test_the_project_is_the_nearest_folder_that_is_marked(tmp_path: Path) -> Non
     assert Folders.of(inner / "main.attn", []).project == inner.parent.resolve()
     (inner / ".git").mkdir()
     assert Folders.of(inner / "main.attn", []).project == inner.resolve()
-    assert Folders.of(None, [given]) == Folders(None, (given,))
 
 
 # -- programs --------------------------------------------------------------------------------------------------------
