@@ -41,7 +41,7 @@ class Axis:
     ragged: bool = field(default=False, compare=False, repr=False)
 
     def rename(self, name: str) -> None:
-        """Be called otherwise, everywhere: `use other: v as mine`. The file that uses another is loaded after it."""
+        """Be called otherwise, everywhere: `use other: v as mine` in a file that has a `v` of its own."""
         if self.label == self.name:
             object.__setattr__(self, "label", name)
         object.__setattr__(self, "name", name)

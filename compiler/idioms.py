@@ -158,7 +158,7 @@ OTHER_INITS: dict[str, str] = {
     "lecun_normal": "for a map from `a`, write `normal(sqrt(1 / |a|))`",
     **dict.fromkeys(("xavier_uniform", "glorot_uniform", "glorot"), "it is `xavier`"),
     **dict.fromkeys(("xavier_normal", "glorot_normal"), "write `normal(sqrt(2 / (|a| + |b|)))`, for a map from a to b"),
-    **dict.fromkeys(("randn", "trunc_normal", "truncated_normal", "gaussian"), "it is `normal(std)`"),
+    **dict.fromkeys(("randn", "gaussian"), "it is `normal(std)`"),
     **dict.fromkeys(("rand", "random"), "it is `uniform(bound)`, from -bound to bound"),
     **dict.fromkeys(("const", "fill", "full"), "it is `constant(c)`"),
 }

@@ -82,13 +82,16 @@ class Uses(ABC):
         self._rename(use, other)
 
     def _rename(self, use: s.UseDecl, other: Module) -> None:
-        """What an axis is called here it is called everywhere, but for a name that another one there has."""
+        """An axis whose own name is another one's here is called everywhere as it is here: inputs and sizes are told
+        apart by names. Not by one that another axis there has.
+        """
         new = {used.name.text: (used.rename or used.name).text for used in use.names}
         names = {name: new.get(name, name) for name in other.axes}
         for name, local in names.items():
             axis = other.axes[name]
             alone = all(other.axes[each].id == axis.id for each, called in names.items() if called == local)
-            if self.module.axes.get(local) is axis and alone and local not in other.consts:
+            taken = axis.name != local and (axis.name in self.pending or axis.name in self.imports)
+            if taken and self.module.axes.get(local) is axis and alone and local not in other.consts:
                 axis.rename(local)
 
     def _ours(self, use: s.UseDecl, found: Found) -> dict[str, Override]:

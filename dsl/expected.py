@@ -606,6 +606,9 @@ def _slice(place: _Place) -> _Finding | None:
     begins = place.found == ":" and place.previous in ("[", ",", "=")
     if place.opener != "[" or not (begins or (place.previous == ":" and place.kind in ("RSQB", "COMMA", "MINUS"))):
         return None
+    rest = re.match(r"([^][\n]*)\]?[ \t]*(\(?)", place.span.source.text[place.span.start :])
+    if rest is not None and ("->" in rest[1] or rest[2]):  # the brackets of a call
+        return None
     value = re.search(r"([\w.]+)[ \t]*\[[^][]*\Z", place.before)
     shown = value[1] if value else "x"
     if begins and re.match(r"[ \t]*[],]", place.span.source.text[place.span.end :]):
@@ -695,7 +698,7 @@ def _dotted(place: _Place) -> _Finding | None:
 def _ternary(place: _Place) -> _Finding | None:
     if place.found == "repeat" and "TRUE" in place.accepts:
         return _Finding("a `repeat` has no value: `broadcast[a](x)` spreads one over an axis")
-    if place.found in STATEMENT_WORDS and place.after_expression and place.opener in ("", "{"):
+    if place.found in STATEMENT_WORDS and place.found != "if" and place.after_expression and place.opener in ("", "{"):
         return _Finding("begin a new line")
     if place.found == "if" and (place.after_expression or "TRUE" in place.accepts):
         return _Finding("choose between values with `select(condition, yes, no)`")
@@ -712,7 +715,8 @@ def _foreign(place: _Place) -> _Finding | None:
         return _Finding("functions have names: write a `block`")
     if place.found == ">" and place.previous == ">":
         pair = Span(place.span.source, place.previous_span.start, place.span.end)
-        return _Finding("a pipe is `|>`", fix=((pair, "|>"),))
+        named = re.match(r"[ \t]*[A-Za-z_]", place.span.source.text[place.span.end :])
+        return _Finding("a pipe is `|>`", fix=((pair, "|>"),) if named else ())
     if place.found == "times" and place.first == "repeat":
         return _Finding("leave it out: `repeat n { ... }`")
     if place.found == "<" and place.opener == "[":
@@ -727,9 +731,12 @@ def _foreign(place: _Place) -> _Finding | None:
 def _logic(place: _Place) -> _Finding | None:
     """Operators that other languages write as words, or as a bar."""
     if place.kind == "BAR" and place.after_expression:
-        size = re.match(r"\|[ \t]*\w+[ \t]*\|", place.span.source.text[place.span.start :])
+        size = re.match(r"\|\w+\|", place.span.source.text[place.span.start :])
         return None if size else _Finding("write `or`", fix=((place.span, "or"),))
+    rest = place.span.source.text[place.span.end :]
     written = _OPERATOR_WORDS.get(place.found) if place.after_expression else None
+    if place.found == "is" and re.match(r"[ \t]+not\b", rest):
+        written = "a != b"
     return _Finding(f"write `{written}`") if written else None
 
 

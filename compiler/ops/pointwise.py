@@ -49,7 +49,7 @@ def function(call: OpCall) -> Wire | None:
         )
         return None
     made = call.make(Type(Scalar.REAL, x.type.axes, x.type.thin))
-    if x.power_of is not None and call.op.name in ("rsqrt", "log"):
+    if x.power_of is not None and call.op.name == "rsqrt":
         return _divided_by_index(call, x.power_of, 0)
     if made is not None and call.op.name == "sqrt":
         return replace(made, power_of=_powered(x, 0.5))
@@ -171,7 +171,11 @@ def _as_zero(made: Wire | None, x: Wire) -> Wire | None:
 
 
 def _sized(span: Span, axis: Axis) -> list[tuple[Span, str]]:
-    """The edit that puts the size of the axis in place of its index: none where a variable stands for that."""
+    """The edit that puts the size of the axis in place of its index: none where a variable stands for that, or where
+    the two stand side by side.
+    """
+    if f"|{axis.name}|" in span.text:
+        return []
     text = re.sub(rf"(?<!\|)\b{axis.name}\b(?!\|)", f"|{axis.name}|", span.text)
     return [(span, text)] if text != span.text else []
 
@@ -183,20 +187,19 @@ def _bound(wire: Wire, span: Span, axis: Axis) -> list[tuple[Span, str]]:
 
 def _divided_by_index(call: OpCall, power_of: tuple[Axis, float], place: int) -> Wire | None:
     axis, exponent = power_of
-    span, log = call.spans[place], call.op.name == "log"
+    span = call.spans[place]
     # A running mean divides by the place, and of two indices both may be slips, or one.
     before = [wire.power_of[0] for wire in call.operands[:place] if wire.power_of and wire.power_of[0] != axis]
     running = axis.is_width and exponent >= 1 and any(wire.has(axis) for wire in call.operands[:place])
     sizes = f"sizes are `|{before[0].name}|` and" if before else "size is"
     return call.fail(
         "E0324",
-        f"this {'takes the logarithm of' if log else 'divides by'} the index of `{axis.name}`, which begins at 0",
+        f"this divides by the index of `{axis.name}`, which begins at 0",
         span,
         f"`{axis.name}` stands for 0, 1, ..., |{axis.name}| - 1 here",
-        help=f"the {sizes} `|{axis.name}|`; "
-        f"if the index is meant, {'take' if log else 'divide by'} `({axis.name} + 1)`",
+        help=f"the {sizes} `|{axis.name}|`; if the index is meant, divide by `({axis.name} + 1)`",
         related=_bound(call.operands[place], span, axis),
-        fix=[] if running or before or log else _sized(span, axis),
+        fix=[] if running or before else _sized(span, axis),
     )
 
 
@@ -204,7 +207,8 @@ def _root_of_index(call: OpCall) -> None:
     """Warn of features times the root of an index: `x * sqrt(d)` for `x * sqrt(|d|)`."""
     for wire, span, other in zip(call.operands, call.spans, reversed(call.operands), strict=True):
         axis, exponent = wire.power_of or (None, 1)
-        if axis is not None and exponent < 1 and wire.element is Scalar.REAL and other.role is Role.DATA:
+        plain = axis is not None and f"|{axis.name}|" not in span.text  # `(d / |d|) ^ 0.5` knows what it does
+        if axis is not None and plain and exponent < 1 and wire.element is Scalar.REAL and other.role is Role.DATA:
             call.body.report(
                 "W0510",
                 f"this scales by the root of the index of `{axis.name}`, not of its size",

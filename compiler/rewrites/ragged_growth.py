@@ -1,9 +1,10 @@
 """Which states of a scan stay finite of themselves, however long the padding that its steps run over (`ragged.py`).
 
-A state is left alone if it stays bounded: its next value is (`tanh` of anything), or lies between the state before and
-what is (`z * h + (1 - z) * n` of a GRU). It is too if it grows by no more than a fixed amount a step (`f * c + i * g`
-of an LSTM), as long as no one can tell: what the step gives away is bounded, and nothing in it is an exponent. All
-others are held where an example has ended, at the price of a choice for each state and step.
+A state is left alone if it stays within fixed bounds, whatever stands in the padding: its next value does (`tanh` of
+anything), or lies between the state before and what does (`z * h + (1 - z) * n` of a GRU). It is too if it grows by no
+more than a fixed amount a step (`f * c + i * g` of an LSTM), as long as no one can tell: what the step gives away is
+bounded, and within it what grows is never multiplied by what grows, nor an exponent. All others are held where an
+example has ended, at the price of a choice for each state and step.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
 
-from ..graph import Apply, Constant, Graph, Node, Scalar, Value, makes, reads
+from ..graph import Apply, Constant, Graph, Node, Role, Scalar, Value, makes, reads
 from ..static import known
 
 
@@ -21,7 +22,7 @@ class Bound(IntEnum):
 
     SHARE = 0  # from 0 to 1
     UNIT = 1  # from -1 to 1
-    SOME = 2  # no larger after many steps than after one
+    SOME = 2  # no larger than some number, whatever the data
 
 
 _OF_ANYTHING = {
@@ -36,7 +37,8 @@ _WITHIN = ("maximum", "minimum", "broadcast", "rename", "merge", "split", "gathe
 """No larger than the largest operand."""
 _SAFE = {*_OF_ANYTHING, *_WITHIN, "+", "-", "*", "neg", "abs", "relu", "dot", "linear", "sum", "mean", "concat"}
 _SAFE |= {"<=", "<", ">=", ">", "==", "!="}
-"""Bounded, of what is bounded, and far from overflow, of what grows slowly."""
+"""Bounded, of what is bounded. Of what grows slowly they grow slowly, if no two operands of a product do."""
+_PRODUCTS = ("*", "dot")
 
 
 def finite(graph: Graph, states: Sequence[tuple[int, int]], told: Collection[int]) -> set[int]:
@@ -63,7 +65,7 @@ class _Growth:
         self.ones = {node.out.id for node in graph.nodes if isinstance(node, Constant) and known(node.value) == 1}
         growing = {state.id for state, _, made in self.states if made not in bounded}
         self.hang = set(growing)  # what is made of a state that may grow
-        self.bounds: dict[int, Bound] = {}
+        self.bounds = {state.id: Bound.SOME for state, _, made in self.states if made in bounded}
         self.within = {number: number for number in growing}  # no larger than that state, or than what is bounded
         self.follows = dict(self.within)  # no larger than that state and something bounded together
         for node in graph.nodes:
@@ -79,12 +81,14 @@ class _Growth:
 
     def hidden(self, told: Collection[int]) -> bool:
         """Whether nothing that grows leaves the step, or meets an op in which it may overflow."""
-        if not all(self._bounded(self.graph.outputs[place].value) for place in told):
+        if any(self._grows(self.graph.outputs[place].value) for place in told):
             return False
-        return all(
-            (isinstance(node, Apply) and node.op in _SAFE) or all(map(self._bounded, reads(node)))
-            for node in self.graph.nodes
-        )
+        for node in self.graph.nodes:
+            growing = [value for value in reads(node) if self._grows(value)]
+            safe = isinstance(node, Apply) and node.op in _SAFE
+            if growing and not (safe and (len(growing) == 1 or node.op not in _PRODUCTS)):
+                return False
+        return True
 
     def _reals(self) -> list[tuple[Value, Value, int]]:
         real = Scalar.REAL
@@ -95,10 +99,15 @@ class _Growth:
         return found.get(value.id) == state.id
 
     def _of(self, value: Value) -> Bound | None:
-        """The bound of a value; None if it may grow with every step."""
+        """The bound of a value; None if it may be of any size, or grow with every step."""
         if value.id in self.bounds:
             return self.bounds[value.id]
-        return None if value.id in self.hang and value.type.element in (Scalar.REAL, Scalar.INT) else Bound.SOME
+        number = value.type.element in (Scalar.REAL, Scalar.INT)
+        weights = value.role in (Role.CONSTANT, Role.WEIGHT) and value.id not in self.hang
+        return Bound.SOME if weights or not number else None
+
+    def _grows(self, value: Value) -> bool:
+        return value.id in self.hang and self._of(value) is None
 
     def _bounded(self, value: Value) -> bool:
         return self._of(value) is not None
@@ -132,7 +141,7 @@ class _Growth:
             return largest
         if node.op == "-" and largest is Bound.SHARE:
             return Bound.SHARE if node.operands[0].id in self.ones else Bound.UNIT
-        return Bound.SOME if node.op in _SAFE or node.out.id not in self.hang else None
+        return Bound.SOME if node.op in _SAFE else None
 
     def _lies_within(self, node: Apply) -> int | None:
         parts = self._between(node)
@@ -211,5 +220,6 @@ class _Growth:
         if one.id == other.id:
             return True
         a, b = self.makers.get(one.id), self.makers.get(other.id)
-        alike = a is not None and b is not None and not a.weights and replace(a, out=b.out, span=b.span) == b
-        return alike and a is not None and a.op in _OF_ANYTHING
+        if a is None or b is None or a.weights or a.op not in _OF_ANYTHING:
+            return False
+        return replace(a, out=b.out, span=b.span) == b

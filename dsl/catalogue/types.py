@@ -592,8 +592,8 @@ block clip(x: [seq, model]) -> [seq, model] {
         "a division by the index of an axis",
         """
         In an expression the name of an axis stands for its index: 0, 1, 2, ... (the size is `|d|`). Dividing by it, by
-        a power or by a multiple of it, divides by 0 at the first place, where its logarithm is infinite, too. In
-        attention this is the likeliest slip of all: `/ sqrt(d)` or `* d ^ -0.5` for `/ sqrt(|d|)`.
+        a power or by a multiple of it, divides by 0 at the first place. In attention this is the likeliest slip of all:
+        `/ sqrt(d)` or `* d ^ -0.5` for `/ sqrt(|d|)`.
         """,
         """
 width q

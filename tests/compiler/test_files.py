@@ -195,7 +195,7 @@ def test_an_axis_used_under_another_name_has_that_name(tmp_path: Path) -> None:
     text = main("use low: d as theirs, e as more, low", "depth d = 5", body="return low.l(y), sum[d](x) + sum[more](e)",
                 head="x: [d], y: [theirs], e: [more]) -> (a: [more], b: [])")  # fmt: skip
     model = attnc.loads(text, base=tmp_path).model("net")
-    assert [port.axes for port in model.inputs] == [("d",), ("theirs",), ("more",)]
+    assert [port.axes for port in model.inputs] == [("d",), ("theirs",), ("e",)]
     run = model.numpy(seed=0)
     assert run(np.ones(5), np.ones(8), np.ones(16)).b == 21
     with pytest.raises(ValueError, match=r"`y` has theirs = 7, but this model has theirs = 8"):
@@ -203,26 +203,47 @@ def test_an_axis_used_under_another_name_has_that_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("use", "call", "names"),
+    ("declared", "call", "names"),
     [
-        ("use two: a as b, b as c, f", "f.one(x, y)", ("b", "c")),
-        ("use two: a as b, f", "f.one[b = c](x, y)", ("a", "c")),  # it would be one of two called `b` there
-        ("use two: a as z, f", "f.one[b = c](x, y)", ("z", "c")),
-        ("use two: a as z, f", "f.one[b = c, a = z](x, y)", ("z", "c")),
-        ("use two: a as z, f", "f.one[b = c, z = z](x, y)", ("z", "c")),
+        ("", "f.one[b = c](x, y)", ("a", "c")),
+        ("depth a = 9", "f.one[b = c](x, y)", ("z", "c")),
+        ("depth a = 9", "f.one[b = c, a = z](x, y)", ("z", "c")),
+        ("depth a = 9", "f.one[b = c, z = z](x, y)", ("z", "c")),
     ],
 )
-def test_a_name_that_another_axis_has_there_is_not_taken(
-    use: str, call: str, names: tuple[str, str], tmp_path: Path
+def test_parameters_of_an_axis_under_another_name(
+    declared: str, call: str, names: tuple[str, str], tmp_path: Path
 ) -> None:
     block = "block f(x: [a], y: [b]) -> [a, b] {\nreturn linear.w[a -> a](x) * linear.v[b -> b](y)\n}\n"
     (tmp_path / "two.attn").write_text(f"depth a = 2, b = 3\n{block}", encoding="utf-8")
-    first = re.findall(r"a as (\w)", use)[0]
-    text = main(use, *(["depth c = 3"] if "b as" not in use else []), body=f"return {call}",
-                head=f"x: [{first}], y: [c]) -> [{first}, c]")  # fmt: skip
+    text = main("use two: a as z, f", "depth c = 3", declared, body=f"return {call}", head="x: [z], y: [c]) -> [z, c]")
     model = attnc.loads(text, base=tmp_path).model("net")
     assert [port.axes for port in model.inputs] == [(name,) for name in names]
     assert model.numpy(seed=0)(np.ones(2), np.ones(3)).shape == (2, 3)
+
+
+def test_a_name_that_another_axis_has_there_is_not_taken(tmp_path: Path) -> None:
+    block = "block f(x: [a], y: [b]) -> [a, b] {\nreturn linear.w[a -> a](x) * linear.v[b -> b](y)\n}\n"
+    (tmp_path / "two.attn").write_text(f"depth a = 2, b = 3\n{block}", encoding="utf-8")
+    text = main("use two: a as b, f", "depth c = 3, a = 9", body="return f.one[b = c](x, y)",
+                head="x: [b], y: [c]) -> [b, c]")  # fmt: skip
+    model = attnc.loads(text, base=tmp_path).model("net")
+    assert model.numpy(seed=0)(np.ones(2), np.ones(3)).shape == (2, 3)
+
+
+def test_two_files_may_use_one_axis_under_two_names(tmp_path: Path) -> None:
+    (tmp_path / "c.attn").write_text(
+        "width v\ndepth m = 4\nblock blk(x: [v, m]) -> [v, m] {\nreturn 2 * x\n}\n", encoding="utf-8"
+    )
+    (tmp_path / "a.attn").write_text(
+        "use c: blk, v as seq, m\nblock wrap(x: [seq, m]) -> [seq, m] {\nreturn blk(x)\n}\n", encoding="utf-8"
+    )
+    text = main("use c: blk, v as items, m", "use a: wrap", "width seq", body="return dot[m](wrap(x), y)",
+                head="x: [items, m], y: [seq, m]) -> [items, seq]")  # fmt: skip
+    assert (
+        attnc.loads(text, base=tmp_path).model("net").numpy()(np.ones((2, 4)), np.ones((3, 4))).tolist()
+        == [[8] * 3] * 2
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import resource
 import sys
 import time
 import traceback
@@ -101,6 +102,9 @@ def with_atheris(seconds: float, seed: int, failures: Path) -> None:
     for number, text in enumerate(SEEDS):
         (corpus / f"seed{number}").write_text(text, encoding="utf-8")
     flags = [f"-max_total_time={seconds:.0f}", f"-seed={seed + 1}", "-timeout=60", "-max_len=20000"]
+    # What libFuzzer takes for this process's memory begins with that of the process that started it.
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    flags.append(f"-rss_limit_mb={before + 2048}")
     atheris.Setup(
         [sys.argv[0], *flags, f"-artifact_prefix={failures}/", str(corpus)], lambda content: drive(content) and None,
         custom_mutator=change,
