@@ -744,8 +744,9 @@ def _misspelt(place: _Place) -> _Finding | None:
     """A word of the language that could stand here, with letters turned round or missing."""
     known = tuple(sorted(filter(str.isalpha, map(_spelling, place.accepts - _WORDS.keys()))))
     meant = _nearest(place.found.lower(), known) if place.kind == "NAME" and len(place.found) > 2 else ""
+    # `annd` is `and` for sure; of letters added there may come another operator.
     if meant in ("and", "or", "not") and re.sub(r"(.)\1+", r"\1", place.found.lower()) != meant:
-        return None  # `nand`, `xand`: something else
+        return None
     return _Finding(f"write `{meant}`", fix=((place.span, meant),)) if meant else None
 
 

@@ -115,6 +115,7 @@ class Body(Lengths):
     told: frozenset[int] = field(kw_only=True)
     root: bool = field(kw_only=True)
     infinite: Infinite = field(init=False)
+    _read: set[int] = field(init=False)  # what something reads
     outputs: list[Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:

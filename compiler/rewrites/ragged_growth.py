@@ -84,9 +84,9 @@ class _Growth:
         if any(self._grows(self.graph.outputs[place].value) for place in told):
             return False
         for node in self.graph.nodes:
-            growing = [value for value in reads(node) if self._grows(value)]
-            safe = isinstance(node, Apply) and node.op in _SAFE
-            if growing and not (safe and (len(growing) == 1 or node.op not in _PRODUCTS)):
+            growing = sum(map(self._grows, reads(node)))
+            most = 0 if not isinstance(node, Apply) or node.op not in _SAFE else 1 if node.op in _PRODUCTS else growing
+            if growing > most:
                 return False
         return True
 
