@@ -79,7 +79,20 @@ def _lengths(body: Body) -> list[str]:
     return lines
 
 
-def default_index(body: Body, val: Val, item: Input) -> list[str]:
+def defaults(body: Body) -> list[str]:
+    """The lines that fill in what is not given."""
+    lines = []
+    for val, item in zip(body.inputs, body.graph.inputs, strict=True):
+        if item.default is not None:
+            shape = f"({', '.join('1' for _ in val.axes)}{',' if len(val.axes) == 1 else ''})"
+            dtype = body.dtype if val.kind == "real" else ""
+            full = body.filled(shape, body.static(item.default).text, val.kind, dtype)
+            within = [f"{val.text} = {full}", *_default_index(body, val, item)]
+            lines += [f"if {val.text} is None:", *(f"    {line}" for line in within)]
+    return lines
+
+
+def _default_index(body: Body, val: Val, item: Input) -> list[str]:
     """Refuses a default that is an index into a width with fewer items; one into a fixed axis the checker has seen.
 
     Of a width without items none is: what reads it there is refused where it does.

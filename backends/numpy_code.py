@@ -16,7 +16,7 @@ from ..compiler.rewrites.join_maps import weights_together
 from ..compiler.static import Const, Static
 from . import numpy_ops
 from .body import Body, Emitter
-from .border import annotation, behind_default, border, default_index, missing, output_names
+from .border import annotation, behind_default, border, defaults, missing, output_names
 from .calls import cache_at
 from .capture import Captures, segment
 from .decoder import DOCS, NAMES, begin_decoding, decoder_functions
@@ -285,14 +285,7 @@ class NumpyBody(Body):
                 )
             self.checks = [*missing(self), *(line for line in self.checks if line), *border(self)]
             hold_derived(self)
-            for place, item in enumerate(self.graph.inputs):
-                if item.default is not None:
-                    val = self.inputs[place]
-                    shape = f"({', '.join('1' for _ in val.axes)}{',' if len(val.axes) == 1 else ''})"
-                    dtype = self.dtype if val.kind == "real" else ""
-                    full = self.filled(shape, self.static(item.default).text, val.kind, dtype)
-                    self.lines += [f"if {val.text} is None:", f"    {val.text} = {full}"]
-                    self.lines += [f"    {line}" for line in default_index(self, val, item)]
+            self.lines += defaults(self)
 
 
 class NumpyEmitter(Emitter):

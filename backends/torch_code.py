@@ -15,7 +15,7 @@ from ..compiler.rewrites import PASSES, Pass
 from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
 from . import torch_ops
 from .body import Body, Emitter
-from .border import annotation, behind_default, border, default_index, missing, output_names
+from .border import annotation, behind_default, border, defaults, missing, output_names
 from .calls import cache_at
 from .capture import Captures, segment
 from .decoder import DOCS, NAMES, begin_decoding, decodes
@@ -634,14 +634,7 @@ class TorchBody(Body):
                 self.helper("check_lengths")
             self.checks = [*missing(self), *border(self)]
             hold_derived(self)
-            for place, item in enumerate(self.graph.inputs):
-                if item.default is not None:
-                    val = self.inputs[place]
-                    shape = f"({', '.join('1' for _ in val.axes)}{',' if len(val.axes) == 1 else ''})"
-                    dtype = self.dtype if val.kind == "real" else ""
-                    full = self.filled(shape, self.static(item.default).text, val.kind, dtype)
-                    self.lines += [f"if {val.text} is None:", f"    {val.text} = {full}"]
-                    self.lines += [f"    {line}" for line in default_index(self, val, item)]
+            self.lines += defaults(self)
 
 
 class TorchEmitter(Emitter):

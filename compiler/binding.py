@@ -70,10 +70,13 @@ class Binding:
         """
         module = self.block.module
         there: dict[str, Axis | Const] = {**module.axes, **module.consts}
+        names: dict[int, list[str]] = {}
+        for name, own in there.items():
+            names.setdefault(own.id, []).append(name)
         found: dict[str, Axis | Const] = {}
         items: list[Axis | Const] = [*axes, *consts]
         for item in items:
-            for name in (*(name for name, own in there.items() if own.id == item.id), item.name):
+            for name in (*names.get(item.id, ()), item.name):
                 if name not in self.block.generics and there.get(name, item).id == item.id:
                     found.setdefault(name, item)
         return found

@@ -76,11 +76,11 @@ class Builder:
     def own(self, name: str, span: Span, body: Scope) -> None:
         """Something named `name` owns weights here: a second one is an error (D11)."""
         if name in self.names:
-            callee, *rest = re.split(r"([^A-Za-z0-9_])", span.text)
-            another = "another" if rest[:1] == ["."] else "a"
-            before = re.search(r"(\w+)\.\Z", span.source.text[: span.start])  # the span may be the label alone
-            if before is not None:
-                callee, another = before[1], "another"
+            head = re.match(r"\w+(\.\w+)?", span.text)  # `linear.out`, or its callee or label alone
+            end = span.start + (head.end() if head else 0)
+            labelled = re.search(r"(\w+)\.\w+\Z", span.source.text[:end])
+            callee = labelled[1] if labelled else head[0] if head else name
+            another = "another" if labelled else "a"
             body.report(
                 "E0217",
                 f"two things here own weights under the name `{name}`",

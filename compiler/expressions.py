@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..dsl import syntax as s
-from ..dsl.slips import FINITE
+from ..dsl.slips import FINITE, piece
 from ..dsl.source import Span
 from .axes import Axis
 from .builder import Builder
@@ -143,16 +143,13 @@ class Expressions(Scope):
                 help=f"bind `{text}` in both branches, or before the `if`",
             )
             return None
-        near = nearest(text, [*self.env, *self.frame.like_axes(), *self.frame.like_consts()])
+        near = nearest(text, [*self.env, *self.frame.candidate_axes(), *self.frame.candidate_consts()])
         if text in ("True", "False"):
             near = text.lower()
         if text == "None":
             help, near = "leave it out: what has a default need not be given; a mask that keeps all is `true`", None
         elif text.lower() in ("inf", "infinity", "nan"):
-            help, near = (
-                FINITE,
-                None,
-            )
+            help, near = FINITE, None
         elif text in WRITABLE_OPS or text in self.frame.module.blocks:
             help = f"`{text}` is called with its operands: `{text}(x)`, or `x |> {text}`"
         else:
@@ -226,12 +223,8 @@ class Expressions(Scope):
         first, last = (name.text for name in self._around_colon(expr.brackets))
         known = first.isdigit() and last.isdigit() and int(first) < int(last)
         size = f"{int(last) - int(first)}" if known else "..."
-        index = f"int(piece) + {first}" if first != "0" else "int(piece)"
         others = ", ..." if len(expr.brackets.items) + len(expr.brackets.each) > 2 else ""
-        return (
-            f"a piece of an axis is an axis of its own: declare `depth piece = {size}`, "
-            f"and write `{expr.value.span.text}[axis = {index}{others}]`"
-        )
+        return piece(expr.value.span.text, first=first, size=size, more=others)
 
     def _bare_all(self, wire: Wire, items: list[s.BracketItem], expr: s.Index) -> None:
         """`x[i, j]`: indices in the order of the axes, as other libraries take them."""

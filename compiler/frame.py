@@ -103,11 +103,11 @@ class Frame:
     def const_names(self) -> list[str]:
         return [*self.consts, *self.local_consts]
 
-    def like_axes(self) -> list[str]:
+    def candidate_axes(self) -> list[str]:
         """The names that one of an axis may be meant for: also those of the file that the block does not mention."""
         return [*self.names, *self.module.axes]
 
-    def like_consts(self) -> list[str]:
+    def candidate_consts(self) -> list[str]:
         return [*self.const_names(), *self.module.consts]
 
     def add_axis(self, axis: Axis) -> None:

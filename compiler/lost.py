@@ -25,9 +25,9 @@ def lost(wire: Wire, axes: Iterable[Axis], frame: Frame) -> str:
     """What to say of axes that a value of a block lacks; "" where none of them was taken from it."""
     if wire.value is None or not isinstance(wire.home, Builder):
         return ""
-    makers = {node.out.id: node for node in wire.home.nodes if isinstance(node, Apply)}
+    makers = _makers(wire.home)
     for axis in axes:
-        taker = next((step for step in _back([wire.value], makers) if axis in _taken(step)), None)
+        taker = _taker(wire.value, makers, axis)
         product = _product(wire.value, makers, axis, taker)
         if product is not None:
             step, width = product
@@ -39,6 +39,24 @@ def lost(wire: Wire, axes: Iterable[Axis], frame: Frame) -> str:
         if taker is not None:
             return f"{_shown(taker)} {_VERBS.get(taker.op, 'takes away')} `{axis.name}`"
     return ""
+
+
+def reduced(wire: Wire, axis: Axis) -> bool:
+    """Whether an op took the axis away, as a sum does; not a product that pairs each item with the same one."""
+    if wire.value is None or not isinstance(wire.home, Builder):
+        return False
+    makers = _makers(wire.home)
+    taker = _taker(wire.value, makers, axis)
+    return taker is not None and _product(wire.value, makers, axis, taker) is None
+
+
+def _makers(home: Builder) -> dict[int, Apply]:
+    return {node.out.id: node for node in home.nodes if isinstance(node, Apply)}
+
+
+def _taker(value: Value, makers: Mapping[int, Apply], axis: Axis) -> Apply | None:
+    """The nearest op behind a value that took an axis away."""
+    return next((step for step in _back([value], makers) if axis in _taken(step)), None)
 
 
 def _product(value: Value, makers: Mapping[int, Apply], axis: Axis, taker: Apply | None) -> tuple[Apply, Axis] | None:

@@ -11,7 +11,7 @@ from ..dsl.source import Span
 from .axes import Axis
 from .frame import Formula, Frame, Judge, judge_number
 from .graph import Apply, IndexInto, Init, Role, Type, Weight
-from .lost import lost
+from .lost import lost, reduced
 from .names import indexed, listed
 from .ops.table import Op
 from .sizes import at_most
@@ -341,9 +341,7 @@ class OpCall:
         """lacking: the widths that it lacks of the other operand, of which this one is told."""
         foreign = [a for a in wire.axes if a.is_width and not other.has(a) and a.family != axis.family]
         copies = [a for a in wire.axes if a.family == axis.family and not other.has(a)]
-        gone = lost(wire, [axis], self.body.frame)
-        reduced = gone and "each" not in gone
-        shared = [] if reduced else [a for a in wire.axes if a.family == axis.family and other.has(a)]
+        shared = [] if reduced(wire, axis) else [a for a in wire.axes if a.family == axis.family and other.has(a)]
         names = [axis.name] if shared else [a.name for a in lacking if a not in self.body.frame.lifted]
         spread = f"broadcast[{', '.join(names)}]({span.text})"
         if copies:

@@ -156,7 +156,7 @@ class Scope:
                 else "axes have names and no order: write the name of one",
             )
             return None
-        near = nearest(name.text, self.frame.like_axes())
+        near = nearest(name.text, self.frame.candidate_axes())
         message = f"no axis is named `{name.text}`"
         help = f"declare it: `width {name.text}` or `depth {name.text} = 64`"
         numbered = self.frame.axis(re.sub(r"_?\d+\Z", "", name.text))
@@ -198,7 +198,7 @@ class Scope:
         if wire is not None and wire.static is not None:
             return wire.static
         if not self.frame.is_missing(name.text) and not (name.text in self.env and wire is None):
-            known = [*self.frame.like_axes(), *self.frame.like_consts()]
+            known = [*self.frame.candidate_axes(), *self.frame.candidate_consts()]
             if wire is not None:
                 self.report(
                     "E0207",
@@ -241,7 +241,7 @@ class Scope:
                 if into is None:
                     if not self.frame.is_missing(text):
                         reals = "".join(c for c in text.lower() if c.isalpha()) in _REALS
-                        near = "" if reals else nearest(text, [*self.frame.like_axes(), "bool", "int"])
+                        near = "" if reals else nearest(text, [*self.frame.candidate_axes(), "bool", "int"])
                         self.report(
                             "E0215",
                             f"`{text}` is no kind of element: neither bool, nor int, nor an axis",

@@ -86,13 +86,16 @@ class Uses(ABC):
         apart by names. Not by one that another axis there has.
         """
         new = {used.name.text: (used.rename or used.name).text for used in use.names}
-        names = {name: new.get(name, name) for name in other.axes}
-        for name, local in names.items():
-            axis = other.axes[name]
-            alone = all(other.axes[each].id == axis.id for each, called in names.items() if called == local)
-            taken = axis.name != local and (axis.name in self.pending or axis.name in self.imports)
-            if taken and self.module.axes.get(local) is axis and alone and local not in other.consts:
-                axis.rename(local)
+        bearers: dict[str, set[Axis]] = {}
+        for name, axis in other.axes.items():
+            bearers.setdefault(new.get(name, name), set()).add(axis)
+        for name, local in new.items():
+            mine = other.axes.get(name)
+            if mine is None or mine.name == local or self.module.axes.get(local) is not mine:
+                continue
+            clashes = mine.name in self.pending or mine.name in self.imports
+            if clashes and len(bearers[local]) == 1 and local not in other.consts:
+                mine.rename(local)
 
     def _ours(self, use: s.UseDecl, found: Found) -> dict[str, Override]:
         """What this file puts in place of the used file's declarations: its own, and what another `use` brought."""

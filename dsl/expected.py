@@ -17,7 +17,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from .diagnostic import Diagnostic, error
 from .layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS, Piece
-from .slips import FINITE, infinite
+from .slips import FINITE, infinite, piece
 from .source import Source, Span
 
 RESERVED = frozenset((*STATEMENT_WORDS, "and", "else", "false", "not", "or", "scan", "true", "where"))
@@ -43,6 +43,7 @@ _NO_STATEMENTS = {
     "pass": "delete it",
     "assert": "`expect x: [a, b]` checks a type; what sizes must be is checked where they meet",
 }
+# ... and operators: what to write for the two that they join.
 _OPERATOR_WORDS = {
     "xor": "a != b",
     "xnor": "a == b",
@@ -337,17 +338,14 @@ def _item_begins(place: _Place) -> _Finding | None:
     whole, fix = _whole_line(place, meant)
     if meant and not whole and word not in ITEM_ALIASES:
         fix = ((place.span, meant),)
+    help = f"write `{whole or meant}`" if meant else f"a file is made of {known}"
+    if word == "import" and not whole:
+        help = "delete it: a spec needs no library, and `use file: name` brings what another file declares"
     return _Finding(
         code="E0106",
         message=f"`{word}` begins nothing that the language knows",
         label=f"expected {_listed(_words(place))}",
-        help=f"write `{whole}`"
-        if whole
-        else "delete it: a spec needs no library, and `use file: name` brings what another file declares"
-        if word == "import"
-        else f"write `{meant}`"
-        if meant
-        else f"a file is made of {known}",
+        help=help,
         fix=fix,
     )
 
@@ -615,10 +613,7 @@ def _slice(place: _Place) -> _Finding | None:
         return _Finding(f"an axis that is not named stays as it is: `{shown}[axis = e]` picks along another")
     axis = re.search(r"(\w+)[ \t]*=[^,[]*\Z", place.before)
     first = re.search(r"\b([1-9]\d*)[ \t]*:[ \t]*\Z", place.before)
-    index = f"{axis[1] if axis else 'axis'} = int(piece){f' + {first[1]}' if first else ''}"
-    return _Finding(
-        f"a piece of an axis is an axis of its own: declare `depth piece = ...`, and write `{shown}[{index}]`"
-    )
+    return _Finding(piece(shown, axis[1] if axis else "axis", first[1] if first else "0"))
 
 
 def _brackets(place: _Place) -> _Finding | None:
@@ -695,11 +690,16 @@ def _dotted(place: _Place) -> _Finding | None:
     )
 
 
-def _ternary(place: _Place) -> _Finding | None:
+def _statement_within(place: _Place) -> _Finding | None:
+    """The word of another statement in an expression, or behind it; of an `if` see `_ternary`."""
     if place.found == "repeat" and "TRUE" in place.accepts:
         return _Finding("a `repeat` has no value: `broadcast[a](x)` spreads one over an axis")
     if place.found in STATEMENT_WORDS and place.found != "if" and place.after_expression and place.opener in ("", "{"):
         return _Finding("begin a new line")
+    return None
+
+
+def _ternary(place: _Place) -> _Finding | None:
     if place.found == "if" and (place.after_expression or "TRUE" in place.accepts):
         return _Finding("choose between values with `select(condition, yes, no)`")
     if place.found == "~" and "TRUE" in place.accepts:
@@ -809,6 +809,7 @@ _RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
     _slice,
     _brackets,
     _called,
+    _statement_within,
     _ternary,
     _foreign,
     _logic,

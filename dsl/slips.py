@@ -80,6 +80,15 @@ def infinite(text: str) -> bool:
     return re.fullmatch(r"[-+]?(inf|infinity|nan)", text[1:-1].lower()) is not None
 
 
+def piece(value: str, axis: str = "axis", first: str = "0", size: str = "...", more: str = "") -> str:
+    """How `value[axis = first:...]` is written here; `more` stands behind it in the brackets."""
+    index = "int(piece)" if first == "0" else f"int(piece) + {first}"
+    return (
+        f"a piece of an axis is an axis of its own: declare `depth piece = {size}`, "
+        f"and write `{value}[{axis} = {index}{more}]`"
+    )
+
+
 def slip(text: str) -> Slip:
     """What to say of a character, or of a short run of them, that begins no token."""
     if text in _SIGNS:

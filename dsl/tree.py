@@ -15,6 +15,7 @@ from lark import Token
 
 from .diagnostic import Diagnostic, error
 from .layout import MAX_DEPTH
+from .slips import piece
 from .source import Source, Span
 from .syntax import (
     Argument,
@@ -407,7 +408,7 @@ class Builder:
                             "only names of axes stand before the `:`",
                             item.span,
                             "not a plain name",
-                            help=_piece(item)
+                            help=piece("x", item.name.text, item.value.span.text)
                             if item.value is not None and result is None
                             else "the axes before `:` get weights of their own: `linear[expert: a -> b](x)`",
                         )
@@ -428,17 +429,6 @@ class Builder:
     def item_is(self, parts: list[Any]) -> BracketItem:
         name = self.ident(parts[0])
         return BracketItem(name, None, parts[-1], name.span.to(parts[-1].span))
-
-
-def _piece(item: BracketItem) -> str:
-    """How to write `x[a = 2:5]`: the item is `a = 2`."""
-    assert item.value is not None
-    first = item.value.span.text
-    index = "int(piece)" if first == "0" else f"int(piece) + {first}"
-    return (
-        "a piece of an axis is an axis of its own: declare `depth piece = ...`, "
-        f"and write `x[{item.name.text} = {index}]`"
-    )
 
 
 def _values(brackets: Brackets | None) -> list[Expr]:

@@ -84,17 +84,17 @@ class _Pass:
         given: Given = NOTHING,
         *,
         states: tuple[tuple[int, int], ...] = (),
-        told: frozenset[int] = frozenset(),
+        seen: frozenset[int] = frozenset(),
         root: bool = False,
     ) -> Body:
         """A graph in which these families are ragged, called over or along these axes, and given this.
 
-        states, told: of the step of a scan, as `Scan.states`, and which of its results someone reads.
+        states, seen: of the step of a scan, as `Scan.states`, and which of its results someone reads.
         """
-        key = (id(graph), families, around, given, states, told)
+        key = (id(graph), families, around, given, states, seen)
         if key not in self._bodies:
             self._bodies[key] = Body(
-                graph, families, around, given, self.problems, owner=self, states=states, told=told, root=root
+                graph, families, around, given, self.problems, owner=self, states=states, seen=seen, root=root
             )
             self._bodies[key].run()
         return self._bodies[key]
@@ -112,7 +112,7 @@ class Body(Lengths):
 
     owner: _Pass = field(kw_only=True)
     states: tuple[tuple[int, int], ...] = field(kw_only=True)
-    told: frozenset[int] = field(kw_only=True)
+    seen: frozenset[int] = field(kw_only=True)
     root: bool = field(kw_only=True)
     infinite: Infinite = field(init=False)
     _read: set[int] = field(init=False)  # what something reads
@@ -135,7 +135,7 @@ class Body(Lengths):
         for output in self.old.outputs:
             value = self.now(output.value)
             self.outputs.append(self.cleared(value, value.type.axes) if self.root else value)
-        free = finite(self.old, self.states, self.told)
+        free = finite(self.old, self.states, self.seen)
         for into, made in self.states:
             if made in free and not self.infinite.perhaps(self.outputs[made]):
                 continue
@@ -313,19 +313,19 @@ class Body(Lengths):
         around = self._around(node.graph.lifted, args, [place for place in range(len(args)) if place not in states])
         if self.is_ragged(node.axis):
             around += (self._in_padding(node.axis, args, node.steps, step=True),)
-        told = frozenset(place for place, out in enumerate(node.outs) if out.id in self._read)
+        seen = frozenset(place for place, out in enumerate(node.outs) if out.id in self._read)
         given: Given | None = None
         found = self._said(node.graph, args)
         found |= Given(wild=found.odd.difference(node.steps))  # it lacks the axis of the steps
         while found != given:  # what a step makes infinite the next one takes
             given = found
-            body = self.owner.body(node.graph, tuple(families), around, given, states=node.states, told=told)
+            body = self.owner.body(node.graph, tuple(families), around, given, states=node.states, seen=seen)
             found |= body.infinite.of((into, body.outputs[made]) for into, made in node.states)
         wanted = tuple(body.used)
-        more = tuple(self._told(one, families) for one in wanted)
+        told = tuple(self._told(one, families) for one in wanted)
         steps = tuple(place for place, one in enumerate(wanted, len(args)) if one == node.axis)
         graph = self.owner.graph(body, wanted)
-        self.nodes.append(replace(node, graph=graph, args=(*args, *more), steps=(*node.steps, *steps)))
+        self.nodes.append(replace(node, graph=graph, args=(*args, *told), steps=(*node.steps, *steps)))
         self.infinite.called(node.outs, body.infinite.of(enumerate(body.outputs)))
 
     def _around(self, lifted: Iterable[Axis], args: Sequence[Value], places: Sequence[int]) -> tuple[Around, ...]:

@@ -41,17 +41,17 @@ _SAFE |= {"<=", "<", ">=", ">", "==", "!="}
 _PRODUCTS = ("*", "dot")
 
 
-def finite(graph: Graph, states: Sequence[tuple[int, int]], told: Collection[int]) -> set[int]:
+def finite(graph: Graph, states: Sequence[tuple[int, int]], seen: Collection[int]) -> set[int]:
     """The places of those states of a step that need not be held, of these (place of the input, of the result).
 
-    told: the places of the results that someone reads.
+    seen: the places of the results that someone reads.
     """
     bounded: set[int] = set()
     while True:
         growth = _Growth(graph, states, bounded)
         found = bounded | growth.bounded()
         if found == bounded:
-            return bounded | (growth.slow() if growth.hidden(told) else set())
+            return bounded | (growth.slow() if growth.hidden(seen) else set())
         bounded = found
 
 
@@ -79,14 +79,14 @@ class _Growth:
     def slow(self) -> set[int]:
         return {made for state, after, made in self._reals() if self._in(self.follows, after, state)}
 
-    def hidden(self, told: Collection[int]) -> bool:
+    def hidden(self, seen: Collection[int]) -> bool:
         """Whether nothing that grows leaves the step, or meets an op in which it may overflow."""
-        if any(self._grows(self.graph.outputs[place].value) for place in told):
+        if any(self._grows(self.graph.outputs[place].value) for place in seen):
             return False
         for node in self.graph.nodes:
             growing = sum(map(self._grows, reads(node)))
-            most = 0 if not isinstance(node, Apply) or node.op not in _SAFE else 1 if node.op in _PRODUCTS else growing
-            if growing > most:
+            safe = isinstance(node, Apply) and node.op in _SAFE and not (growing > 1 and node.op in _PRODUCTS)
+            if growing and not safe:
                 return False
         return True
 
@@ -179,23 +179,17 @@ class _Growth:
         """Two values between which a sum lies: `z * a + (1 - z) * b`, or `a + z * (b - a)`."""
         if node.op != "+":
             return None
-        one, other = (self._factors(value) for value in node.operands)
-        for z, a in one:
-            for rest, b in other:
-                if (self._of(z) is Bound.SHARE and self._rest_of(rest, z)) or (
-                    self._of(rest) is Bound.SHARE and self._rest_of(z, rest)
-                ):
-                    return a, b
-        for a, factors in zip(node.operands, (other, one), strict=True):
-            for z, step in factors:
-                made = self.makers.get(step.id)
-                if (
-                    self._of(z) is Bound.SHARE
-                    and made is not None
-                    and made.op == "-"
-                    and self._same(made.operands[1], a)
-                ):
-                    return a, made.operands[0]
+        for one, other in (node.operands, node.operands[::-1]):
+            for z, a in self._factors(other):
+                if self._of(z) is not Bound.SHARE:
+                    continue
+                for rest, b in self._factors(one):
+                    whole = self._whole(rest, z)
+                    if whole is not None and whole.id in self.ones:
+                        return a, b
+                end = self._whole(a, one)
+                if end is not None:
+                    return one, end
         return None
 
     def _factors(self, value: Value) -> list[tuple[Value, Value]]:
@@ -205,15 +199,12 @@ class _Growth:
         a, b = made.operands
         return [(a, b), (b, a)]
 
-    def _rest_of(self, value: Value, share: Value) -> bool:
-        """Whether it is one less that share."""
+    def _whole(self, value: Value, part: Value) -> Value | None:
+        """What is `value` and that part together, if it is made as `whole - part`."""
         made = self.makers.get(value.id)
-        return (
-            made is not None
-            and made.op == "-"
-            and made.operands[0].id in self.ones
-            and self._same(made.operands[1], share)
-        )
+        if made is None or made.op != "-" or not self._same(made.operands[1], part):
+            return None
+        return made.operands[0]
 
     def _same(self, one: Value, other: Value) -> bool:
         """Whether two values are the same, or are made alike of the same ones."""
