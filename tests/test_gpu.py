@@ -152,9 +152,11 @@ def test_masks_of_positions(device: str, mask: str, compiled: bool) -> None:
             out = run(**on(place, arrays))
             assert np.abs(out.detach().double().cpu().numpy() - expected).max() <= 1e-3 * expected.std()
             out.square().sum().backward()
-            gradients.append(net.multihead.Q.weight.grad.cpu())
-        scale = max(float(gradients[1].abs().max()), 1e-6)
-        assert (gradients[0] - gradients[1]).abs().max() <= 1e-2 * scale
+            gradients.append({name: weight.grad.cpu() for name, weight in net.named_parameters()})
+        # Of one item attention has no choice: the gradient of Q and K is 0 there, and what comes is rounding.
+        rounding = 1e-6 * max(float(each.abs().max()) for each in gradients[1].values())
+        for name, right in gradients[1].items():
+            assert (gradients[0][name] - right).abs().max() <= 1e-2 * right.abs().max() + rounding, name
 
 
 def test_masks_under_autocast(device: str) -> None:
