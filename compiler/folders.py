@@ -43,8 +43,10 @@ class Folders:
         """
         places = [folder.joinpath(*names[:-1], f"{names[-1]}.attn") for folder in (beside, *self.given) if folder]
         file = next((place for place in places if place.exists() or place.is_symlink()), places[0] if places else None)
-        if file is None or not file.exists():
-            return file
+        return file if file is None or not file.exists() else self.inside(file)
+
+    def inside(self, file: Path) -> Path:
+        """The file, if it may be read. Raises Outside, or OSError for a link that leads nowhere."""
         real = file.resolve()
         if not any(real.is_relative_to(folder.resolve()) for folder in (self.project, *self.given) if folder):
             raise Outside(real, self.project)

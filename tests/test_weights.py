@@ -432,8 +432,57 @@ def test_maps_that_use_each_other(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="maps use each other"):
         Map.read(tmp_path / "a.map")
     (tmp_path / "c.map").write_text("use missing.map\n")
-    with pytest.raises(WeightsError, match=r"c\.map:1: .*missing\.map"):
+    with pytest.raises(WeightsError, match=r"c\.map:1: .*missing\.map: no such file"):
         Map.read(tmp_path / "c.map")
+
+
+def test_maps_use_no_file_outside_of_the_project(tmp_path: Path) -> None:
+    """As `use` of specs: whatever a path, or a link, leads to."""
+    project, above = tmp_path / "project", tmp_path / "above.map"
+    (project / "maps").mkdir(parents=True)
+    (project / "pyproject.toml").touch()
+    for file in (above, project / "shared.map", project / "maps" / "near.map"):
+        file.write_text("a -> b\n")
+    (project / "maps" / "link.map").symlink_to(above)
+    (project / "maps" / "loop.map").symlink_to("loop.map")
+    os.mkfifo(project / "maps" / "pipe.map")
+    main = project / "maps" / "main.map"
+
+    def read(used: str) -> Map:
+        main.write_text(f"c -> d\nuse {used}\n")
+        return Map.read(main)
+
+    for used in ("near.map", "../shared.map", str(project / "shared.map")):
+        assert len(read(used).rules) == 2
+    for used in ("/dev/zero", "../../above.map", str(above), "link.map"):
+        with pytest.raises(
+            WeightsError, match=r"main\.map:2: `use .*` leads out of the project .*project: copy"
+        ) as wrong:
+            read(used)
+        assert used in str(wrong.value)
+    for used, said in (("pipe.map", "a device or a pipe"), ("loop.map", "loop"), (".", "this is a folder")):
+        with pytest.raises(WeightsError, match=rf"main\.map:2: .*{said}"):
+            read(used)
+    (project / "maps" / "near.map").write_text("use ../../above.map\n")  # the project is that of the first map
+    with pytest.raises(WeightsError, match=r"near\.map:1: .* leads out of the project"):
+        read("near.map")
+    for used in ("/dev/zero", "../above.map"):
+        with pytest.raises(WeightsError, match="leads out of the project"):
+            Map.parse(f"use {used}", base=project)
+
+
+def test_a_map_is_text(tmp_path: Path) -> None:
+    for content, said in (
+        (b"\xff -> a", "not UTF-8 text"),
+        (b"a -> b\0", "NUL"),
+        (b"#" * (1 << 20 | 1), "larger than"),
+    ):
+        (tmp_path / "a.map").write_bytes(content)
+        with pytest.raises(OSError, match=said):
+            Map.read(tmp_path / "a.map")
+        (tmp_path / "b.map").write_text("use a.map\n")
+        with pytest.raises(WeightsError, match=rf"b\.map:1: .*a\.map: .*{said}"):
+            Map.read(tmp_path / "b.map")
 
 
 def test_what_stands_after_shape_and_before_it() -> None:
@@ -479,6 +528,10 @@ def test_what_the_command_refuses(small: list[str], tmp_path: Path, capsys: pyte
     assert "unexpected: " in refused(map, start, out, "--to=attnc", *small, "--set=layers=1")
     assert "must end in one of .safetensors" in refused(map, start, str(tmp_path / "out.bin"), "--to=attnc", *small)
     assert "No such file" in refused(map, str(tmp_path / "none"), out, "--to=attnc", *small)
-    assert "No such file" in refused(str(tmp_path / "none"), start, out, "--to=attnc", *small)
+    assert "none: no such file" in refused(str(tmp_path / "none"), start, out, "--to=attnc", *small)
+    Path(out).with_name("bad.map").write_text("use /dev/zero\n")
+    assert "bad.map:1: `use /dev/zero` leads out of the project" in refused(
+        str(tmp_path / "bad.map"), start, out, "--to=attnc", *small
+    )
     Path(start).write_bytes(Path(start).read_bytes()[:-1])
     assert "is it truncated?" in refused(map, start, out, "--to=attnc", *small)

@@ -24,6 +24,7 @@ def run(args: argparse.Namespace) -> int:
     """Convert weights to the names and shapes of a model (`--to attnc`), or from them (`--to foreign`), to just the
     names that the file had. Number formats stay as they are. OUT is written whole or not at all.
     """
+    from ..dsl.files import FileProblem
     from ..weights import WeightsError
     from ..weights.convert import convert_file
 
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     model = open_model(args)
     try:
         convert_file(args.map, args.weights, args.out, model, reverse=args.to == "foreign")
-    except WeightsError as wrong:
+    except (WeightsError, FileProblem) as wrong:
         raise CannotRun(str(wrong)) from None
     except OSError as problem:
         raise CannotRun(f"{problem.filename or args.out}: {problem.strerror or problem}") from None

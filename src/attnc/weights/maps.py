@@ -24,7 +24,7 @@ way from them to us, stands after the colon, in order:
 
 Four kinds of lines are no rules:
 
-    use bert.map                                   # all the lines of a map beside this one
+    use bert.map                                   # all the lines of that map, in the same project
     tie lm_head.weight = transformer.wte.weight    # a second name of theirs for one weight, unless the
                                                    # spec has a weight made of it; it may be absent
     ignore transformer.h.{layer}.attn.bias         # in their files, but no weight
@@ -42,6 +42,8 @@ from functools import cache
 from pathlib import Path
 
 from ..backends.load import WeightsError
+from ..compiler.folders import Folders, Outside
+from ..dsl.files import read
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _DEEPEST = 8  # maps that use maps
@@ -101,14 +103,19 @@ class Map:
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Map:
         """The map in a file. Raises WeightsError, naming the line, if it is wrong; OSError if it cannot be read."""
-        return Map.parse(_text(Path(path)), str(path), Path(path).parent)
+        return Map.parse(read(path).text, str(path), Path(path).parent)
 
     @staticmethod
-    def parse(text: str, name: str = "<map>", base: Path | None = None, depth: int = 0) -> Map:
+    def parse(text: str, name: str = "<map>", base: Path | None = None) -> Map:
         """The map in a string; `name` is what messages call it, `base` the folder of maps that it uses.
 
-        Raises WeightsError.
+        As for `use` in a spec, nothing outside of the project is read: the nearest folder upwards of `base` that holds
+        `.git` or `pyproject.toml`, else `base`. Raises WeightsError.
         """
+        return Map._parse(text, name, base, Folders.of(base and base / "main.map", ()), 0)
+
+    @staticmethod
+    def _parse(text: str, name: str, base: Path | None, folders: Folders, depth: int) -> Map:
         rules: list[Rule] = []
         ties: list[tuple[str, str]] = []
         ignored: list[str] = []
@@ -123,7 +130,8 @@ class Map:
                         alias, _, original = line.removeprefix("tie").partition("=")
                         ties += [(name, _pattern(original.strip())) for name in _spread(alias.strip())]
                     case ["use", file] if base is not None and depth < _DEEPEST:
-                        used = Map.parse(_text(base / file), str(base / file), (base / file).parent, depth + 1)
+                        path = folders.inside(base / file)
+                        used = Map._parse(read(path, regular=True).text, str(path), path.parent, folders, depth + 1)
                         rules += used.rules
                         ties += used.ties
                         ignored += used.ignored
@@ -140,18 +148,15 @@ class Map:
                         rules += _rules(line, f"{Path(name).name}:{number}")
             except WeightsError:
                 raise
-            except (ValueError, OSError) as wrong:
+            except Outside as away:
+                raise WeightsError(
+                    f"{name}:{number}: `{line}` leads out of the project {away.project}: copy that map into it"
+                ) from None
+            except (ValueError, OSError, RuntimeError) as wrong:  # RuntimeError: a circle of links
                 raise WeightsError(f"{name}:{number}: {wrong}") from None
         if not rules:
             raise WeightsError(f"{name} has no rule `theirs -> ours`")
         return Map(name, tuple(rules), tuple(ties), tuple(ignored), tuple(optional))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise WeightsError(f"{path} is not text (UTF-8)") from None
 
 
 def _rules(line: str, place: str) -> list[Rule]:
