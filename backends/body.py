@@ -384,6 +384,10 @@ class Body(Scans, Repeats):
         return str(axis.extent)
 
     @abstractmethod
+    def configuration(self) -> str:
+        """What `prepare` and `step` call that which tells the model's caches from those of others."""
+
+    @abstractmethod
     def learned(self, maps: list[Apply]) -> str:
         """The arguments of `cache.map` or `cache.maps` that say which maps."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Scan
 from ..compiler.inventory import inventory
+from .static_code import number
 from .values import Val
 from .writing import wrap
 
@@ -47,19 +50,44 @@ def begin_decoding(body: Body, decoding: Decoding | None) -> list[str]:
         given = [val for val, item in zip(body.inputs, body.graph.inputs, strict=True) if item.default is None]
         batch = f", {given[0].text}.shape[{_before(given[0])}]" if given else ""
         sizes = [f'cache.sizes["{name}"] = {body.extent(axis).text}' for name, axis in asked.items()]
-        return [f'cache = Cache("{body.graph.name}"{batch})', *sizes]
+        return [f"cache = Cache({body.configuration()}{batch})", *sizes]
     assert decoding is not None and decoding.time is not None
     axis = decoding.time
     place, new = next((place, val) for place, val in enumerate(body.inputs) if any(body.is_new(a) for a in val.axes))
     count = next(f"{new.text}.shape[{new.dim(a)}]" for a in new.axes if body.is_new(a))
     body.helper("begin_step")
-    given_ = [f'"{body.graph.name}"', f'"{body.graph.inputs[place].name}"', f"{new.text}.shape[{_before(new)}]", count]
+    given_ = [body.configuration(), f'"{body.graph.inputs[place].name}"', f"{new.text}.shape[{_before(new)}]", count]
     return wrap(f'begin_step(cache, {", ".join(given_)}, "{axis.name}", {body.longest(axis)}, last)', "", 112)
 
 
 def _before(val: Val) -> str:
     """The batch axes of an input, as a slice of its shape."""
     return f":-{len(val.axes)}" if val.axes else ":"
+
+
+def configuration(file: Emitter, built_with: Collection[str] = ()) -> str:
+    """What tells the caches of a model from those of others: its name, its code and its sizes.
+
+    built_with: names of those sizes that are parameters where this is written.
+    """
+    digest = hashlib.sha256()
+    for body in file.bodies.values():
+        axes = [(axis.name, axis.extent, axis.bound) for axis in body.plan.axes]
+        consts = [(const.name, const.value) for const in body.plan.consts]
+        digest.update(repr([body.library, axes, consts, body.code()]).encode())
+    root = file.program.plan(file.program.root)
+    scope = file.bodies[root.key].scope
+    own = [axis for axis in root.axes if axis in root.graph.axes[: root.graph.params]]
+    first = {axis.family: axis for axis in reversed(own)}  # its copies have the same bound
+    sizes: dict[str, float | None] = {scope.axes[axis]: axis.extent for axis in own if root.formula(axis) is None}
+    sizes |= {name: axis.bound for axis, name in scope.bounds.items() if first.get(axis.family) is axis}
+    sizes |= {name: const.value for const, name in scope.consts.items()}
+    shown = [
+        f"{name}={name if name in built_with else number(size).text}"
+        for name, size in sizes.items()
+        if size is not None
+    ]
+    return f'Configuration("{root.graph.name}", "{digest.hexdigest()[:8]}", dict({", ".join(shown)}))'
 
 
 def decodes(decoding: Decoding, file: Emitter) -> str:

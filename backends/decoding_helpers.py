@@ -17,18 +17,33 @@ class Decodes(NamedTuple):
     others: tuple[str, ...]
 
 
+class Configuration(NamedTuple):
+    """What a cache is for: a model as it was built. sizes: what it was built with, by the names of the parameters;
+    digest: of its code, another one for another spec, backend or choice of rewrites."""
+
+    model: str
+    digest: str
+    sizes: dict[str, float]
+
+
 def plain(x: Any) -> Any:
     """A number of NumPy or PyTorch as one of Python; anything else as it is."""
     return x.item() if getattr(x, "ndim", None) == 0 else x
 
 
 def begin_step(
-    cache: Any, model: str, name: str, batch: tuple[int, ...], count: int, axis: str, longest: int | None, last: int
+    cache: Any,
+    configuration: Configuration,
+    name: str,
+    batch: tuple[int, ...],
+    count: int,
+    axis: str,
+    longest: int | None,
+    last: int,
 ) -> None:
     """The cache goes on by `count` items of the input `name`; a step that cannot be is refused, and changes nothing."""
-    if getattr(cache, "model", "") != model:
-        whose = f"that of `{cache.model}`" if hasattr(cache, "model") else f"a {type(cache).__name__}"
-        raise TypeError(f"{model}: a step goes on from what `prepare` or the step before it left, but got {whose}")
+    model = configuration.model
+    check_cache(cache, configuration)
     if count < 1:
         raise ValueError(f"{model}: a step takes at least one item of {axis}, but `{name}` has none")
     if longest is not None and cache.next + count > longest:
@@ -40,6 +55,26 @@ def begin_step(
         raise ValueError(f"{model}: last is {last!r}, but must be a whole number: how many results (0: all)")
     cache.batch = tuple(batch)
     cache.advance(count)
+
+
+def check_cache(cache: Any, configuration: Configuration) -> None:
+    """Refuses what was not begun by `prepare` of this model, as it was built."""
+    known = getattr(cache, "configuration", None)
+    if known == configuration:
+        return
+    model, _, sizes = configuration
+    if known is None:
+        found = f"a {type(cache).__name__}"
+    elif known.model != model:
+        found = f"that of `{known.model}`"
+    elif known.sizes != sizes:
+        theirs = [f"{name} = {size}" for name, size in known.sizes.items() if sizes.get(name) != size]
+        ours = [f"{name} = {size}" for name, size in sizes.items() if known.sizes.get(name) != size]
+        found = f"that of `{model}` with {', '.join(theirs) or 'other sizes'}"
+        found += f"; here {', '.join(ours)}" if ours else ""
+    else:
+        found = f"that of another `{model}`: of another spec, backend or choice of rewrites"
+    raise TypeError(f"{model}: a step goes on from what `prepare` or the step before it left, but got {found}")
 
 
 def check_call(decodes: Decodes, given: dict[str, Any], max_new: Any) -> tuple[dict[str, Any], dict[str, Any]]:

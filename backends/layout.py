@@ -124,6 +124,10 @@ class Layout(ABC):
         # A width counts as at least 1: where it is 0 there are no items, and either library refuses to pick one.
         self.bounds = ranges.Bounds(self._representative, lambda axis: self.plan.least(axis) or 1)
 
+    def code(self) -> list[str]:
+        """The lines of the class or function, without its head and its end."""
+        return [*self.prologue, *self.lines]
+
     # -- what a backend must spell ------------------------------------------------------------------------------
 
     @abstractmethod

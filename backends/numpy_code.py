@@ -19,7 +19,7 @@ from .body import Body, Emitter
 from .border import annotation, behind_default, border, defaults, missing, output_names
 from .calls import cache_at
 from .capture import Captures, segment
-from .decoder import DOCS, NAMES, begin_decoding, decoder_functions
+from .decoder import DOCS, NAMES, begin_decoding, configuration, decoder_functions
 from .derived import hold_derived
 from .helper_text import NUMPY, helper_names, helpers, used_helpers
 from .names import Namer
@@ -56,6 +56,9 @@ class NumpyBody(Body):
 
     def parameter(self, weight: Weight) -> str:
         return self.weight(weight)
+
+    def configuration(self) -> str:
+        return self.numpy.configuration
 
     def learned(self, maps: list[Apply]) -> str:
         parts = [", ".join(map(self.weight, node.weights)) for node in maps]
@@ -301,10 +304,12 @@ class NumpyEmitter(Emitter):
         for name in NAMES if roots else ():
             names.reserve(name)
         self.functions[root.key] = names.give(root.graph.name)
+        self.configuration = names.give("CONFIGURATION")
         for plan in program.plans:
             if plan.key not in self.functions:
                 self.functions[plan.key] = names.give(_snake(plan.name))
         self.globals = helper_names(NUMPY) | {*self.functions.values(), *(plan.results for plan in program.plans)}
+        self.globals |= {self.configuration}
 
     def body(self, plan: Plan) -> NumpyBody:
         return NumpyBody(self, plan)
@@ -314,6 +319,8 @@ class NumpyEmitter(Emitter):
         texts: list[str] = []
         results: list[str] = []
         root = self.program.plan(self.program.root)
+        if self.program.steps:
+            texts += ["\n".join(wrap(f"{self.configuration} = {configuration(self)}"))]
         for plan in (
             *(plan for plan in self.program.plans if plan is not root),
             root,

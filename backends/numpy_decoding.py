@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .decoding_helpers import (
+    Configuration,
     Decodes,
     check_batch,
     check_beams,
@@ -70,8 +71,10 @@ class Cache:
     `batch` the extents of the batch axes, known from the first input on.
     """
 
-    def __init__(self, model: str, batch: tuple[int, ...] | None = None, whole: "Cache | None" = None) -> None:
-        self.model, self.batch, self.whole = model, batch, whole or self
+    def __init__(
+        self, configuration: Configuration, batch: tuple[int, ...] | None = None, whole: "Cache | None" = None
+    ) -> None:
+        self.configuration, self.batch, self.whole = configuration, batch, whole or self
         self.room, self.first, self.next = 0, 0, 0
         self.sizes: dict[str, int] = {}  # of widths that no step changes
         self.parts: dict[str, Cache] = {}
@@ -96,7 +99,7 @@ class Cache:
     def at(self, name: str) -> "Cache":
         """The part of a block."""
         if name not in self.parts:
-            self.parts[name] = Cache(self.model, whole=self.whole)
+            self.parts[name] = Cache(self.configuration, whole=self.whole)
         return self.parts[name]
 
     def span(self, keep: int) -> int:
@@ -159,7 +162,7 @@ class Cache:
     def reorder(self, rows: Array) -> None:
         """Puts row `rows[i]` of the batch, the first dimension, in the place of row i."""
         batch = self.batch or ()
-        self.batch = reordered(self.model, self.batch, rows)
+        self.batch = reordered(self.configuration.model, self.batch, rows)
         self._reorder(rows, batch)
 
     def _reorder(self, rows: Array, batch: tuple[int, ...]) -> None:

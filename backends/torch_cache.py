@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .decoding_helpers import reordered
+from .decoding_helpers import Configuration, reordered
 from .torch_helpers import is_traced
 from .torch_maps import FEW, Laid, laid_out, map_each
 
@@ -58,8 +58,10 @@ class Cache:
     `batch` the extents of the batch axes, known from the first input on.
     """
 
-    def __init__(self, model: str, batch: tuple[int, ...] | None = None, whole: "Cache | None" = None) -> None:
-        self.model, self.batch, self.whole = model, batch, whole or self
+    def __init__(
+        self, configuration: Configuration, batch: tuple[int, ...] | None = None, whole: "Cache | None" = None
+    ) -> None:
+        self.configuration, self.batch, self.whole = configuration, batch, whole or self
         self.room, self.first, self.next = 0, 0, 0
         self.sizes: dict[str, int] = {}  # of widths that no step changes
         self.parts: dict[str, Cache] = {}
@@ -84,7 +86,7 @@ class Cache:
     def at(self, name: str) -> "Cache":
         """The part of a block."""
         if name not in self.parts:
-            self.parts[name] = Cache(self.model, whole=self.whole)
+            self.parts[name] = Cache(self.configuration, whole=self.whole)
         return self.parts[name]
 
     place: Tensor | None = None  # of the new item, where it is a tensor: see FixedCache
@@ -161,7 +163,7 @@ class Cache:
     def reorder(self, rows: Tensor) -> None:
         """Puts row `rows[i]` of the batch, the first dimension, in the place of row i."""
         batch = self.batch or ()
-        self.batch = reordered(self.model, self.batch, rows)
+        self.batch = reordered(self.configuration.model, self.batch, rows)
         self._reorder(rows, batch)
 
     def _reorder(self, rows: Tensor, batch: tuple[int, ...]) -> None:

@@ -18,7 +18,7 @@ from .body import Body, Emitter
 from .border import annotation, behind_default, border, defaults, missing, output_names
 from .calls import cache_at
 from .capture import Captures, segment
-from .decoder import DOCS, NAMES, begin_decoding, decodes
+from .decoder import DOCS, NAMES, begin_decoding, configuration, decodes
 from .derived import hold_derived
 from .helper_text import TORCH, helper_names, used_helpers
 from .names import MODULE_ATTRIBUTES, Namer
@@ -64,6 +64,7 @@ class TorchBody(Body):
         self.home: TorchBody | None = None
         self._home_axes: dict[Axis, Axis] = {}
         self._home_consts: dict[Const, Static] = {}
+        self._configuration = ""
         within = plan.owner or plan.caller
         if within is not None:
             self._move_in(file, within)
@@ -258,6 +259,13 @@ class TorchBody(Body):
                 if usual is None or (usual.kind, usual.args) != (weight.init.kind, weight.init.args):
                     self.init.append(self.initialiser(self.weight(weight), weight))
         return attribute(node.name)
+
+    def code(self) -> list[str]:
+        return [*(self.init if self.home is None else []), *super().code()]
+
+    def configuration(self) -> str:
+        self.top._configuration = self.top._configuration or self.attributes.give("configuration")
+        return f"self.{self.top._configuration}"
 
     def learned(self, maps: list[Apply]) -> str:
         for node in maps:
@@ -701,6 +709,8 @@ class TorchEmitter(Emitter):
         lines = [f"class {plan.name}({'Decoder, ' if generates else ''}nn.Module):"]
         params = self._parameters(plan, body)
         setup = [*body.derivations, *(f"self.{attr} = {name}" for attr, name in body.stored.items()), *body.init]
+        if plan.is_root and self.program.steps:
+            setup.insert(0, f"{body.configuration()} = {configuration(self, [name for name, _, _ in params])}")
         if params or setup:
             shown = [
                 "self",

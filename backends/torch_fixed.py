@@ -23,7 +23,7 @@ class FixedCache(Cache):
     """
 
     def __init__(self, held: Cache, room: int, device: torch.device, whole: "FixedCache | None" = None) -> None:
-        super().__init__(held.model, held.batch, whole)
+        super().__init__(held.configuration, held.batch, whole)
         self.room, self.next = room, room - 1
         self.place = torch.zeros(1, dtype=torch.int64, device=device) if whole is None else whole.place
         self.sizes, self.own = held.sizes, held.own
@@ -57,7 +57,7 @@ class FixedCache(Cache):
 
     def advance(self, count: int) -> None:
         if count != 1 or self.place is None:
-            raise ValueError(f"{self.model}: a step over a fixed cache takes one item, not {count}")
+            raise ValueError(f"{self.configuration.model}: a step over a fixed cache takes one item, not {count}")
         self.place += 1
 
     @property

@@ -14,12 +14,13 @@ import torch
 from attnc.backends import decoding_helpers as checks
 from attnc.backends import numpy_decoding, torch_decoding
 
+CONFIGURATION = checks.Configuration("lm", "ab", {"near": 3, "heads": 2})
 LM = checks.Decodes("lm", "ids", "seq", 6, "vocab", 5, (), ("words",))
 TWO = checks.Decodes("two", "ids", "seq", None, "vocab", 5, ("words",), ("words", "more"))
 
 
 def cache(**parts: Any) -> Any:
-    known = {"model": "lm", "next": 4, "batch": (2,), "advanced": []}
+    known = {"configuration": CONFIGURATION, "next": 4, "batch": (2,), "advanced": []}
     made = SimpleNamespace(**(known | parts))
     made.advance = made.advanced.append
     return made
@@ -27,7 +28,7 @@ def cache(**parts: Any) -> Any:
 
 def begin(held: Any = None, batch: Any = (2,), count: int = 1, longest: int | None = 6, last: Any = 0) -> Any:
     held = cache() if held is None else held
-    return checks.begin_step(held, "lm", "ids", batch, count, "seq", longest, last)
+    return checks.begin_step(held, CONFIGURATION, "ids", batch, count, "seq", longest, last)
 
 
 def call(decodes: checks.Decodes = LM, max_new: Any = 3, **given: Any) -> Any:
@@ -55,8 +56,17 @@ WORDS = np.zeros((3, 2), int)
 REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     # steps
     (lambda: begin({}), TypeError, "lm: a step goes on from what `prepare` or the step before it left, but got a dict"),
-    (lambda: begin(cache(model="two")), TypeError,
-     "lm: a step goes on from what `prepare` or the step before it left, but got that of `two`"),
+    *[(lambda found=found: begin(cache(configuration=CONFIGURATION._replace(**found))), TypeError,
+       f"lm: a step goes on from what `prepare` or the step before it left, but got that of {shown}")
+      for found, shown in (
+        ({"model": "two"}, "`two`"),
+        ({"model": "two", "sizes": {"near": 3}}, "`two`"),
+        ({"sizes": {"near": 8, "heads": 2}}, "`lm` with near = 8; here near = 3"),
+        ({"digest": "cd", "sizes": {"heads": 4, "far": 9}}, "`lm` with heads = 4, far = 9; here near = 3, heads = 2"),
+        ({"sizes": {"near": 3, "heads": 2, "far": 9}}, "`lm` with far = 9"),
+        ({"sizes": {"near": 3}}, "`lm` with other sizes; here heads = 2"),
+        ({"digest": "cd"}, "another `lm`: of another spec, backend or choice of rewrites"),
+      )],
     (lambda: begin(count=0), ValueError, "lm: a step takes at least one item of seq, but `ids` has none"),
     (lambda: begin(count=3), ValueError, "lm: seq = 7 after this step, but seq is at most 6"),
     (lambda: begin(batch=(3,)), ValueError, "lm: `ids` has the batch axes (3,), but its cache has (2,)"),

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounter
 
 import attnc
+from attnc.backends.decoding_helpers import Configuration
 from attnc.backends.torch_cache import Cache
 from attnc.backends.torch_fixed import FixedCache, FixedStep, cache_form, fixed_step, weight_addresses
 
@@ -231,7 +232,7 @@ CPU = torch.device("cpu")
 
 def held(count: int = 3, dtype: torch.dtype = torch.float64, rows: int = 2) -> Cache:
     """A cache with a part, after `count` items: all keys, a window of two, a state, and what is kept once."""
-    cache = Cache("net", (rows,))
+    cache = Cache(Configuration("net", "", {}), (rows,))
     cache.advance(count)
     part = cache.at("layers.0")
     for now in range(count):
@@ -256,7 +257,8 @@ def test_a_fixed_cache_holds_what_another_does_where_it_stood() -> None:
         assert {name: x.data_ptr() for name, x in kept.items()} == places
         assert not {x.data_ptr() for x in cache.tensors().values()} & set(places.values())
         assert fixed.place is not None and fixed.place.tolist() == [count - 1]
-    assert (fixed.model, fixed.batch, fixed.room, fixed.start, fixed.end, fixed.next) == ("net", (2,), 6, 5, 6, 5)
+    assert (fixed.configuration, fixed.batch, fixed.room) == (first.configuration, (2,), 6)
+    assert (fixed.start, fixed.end, fixed.next) == (5, 6, 5)
     part = fixed.at("layers.0")
     assert isinstance(part, FixedCache) and part.whole is fixed and part.place is fixed.place and part.end == 6
     assert part.span(1) == 6 and part.sizes == {} and part.own == {"h": 1}

@@ -13,11 +13,13 @@ from torch import nn
 
 import attnc
 from attnc.backends import numpy_decoding, numpy_maps, torch_cache, torch_maps
+from attnc.backends.decoding_helpers import Configuration
 from attnc.backends.lower import lower, stepping
 from attnc.compiler.rewrites.join_maps import weights_together
 
 from .steps import check_steps
 
+M = Configuration("m", "", {})
 SPEC = """
 use std.attention: multihead, model, heads
 use std.feed_forward: swiglu, inner, model
@@ -302,7 +304,7 @@ def test_how_weights_lie() -> None:
 
 
 def test_which_maps_are_done_with_weights_laid_out() -> None:
-    cache, one, other, table = torch_cache.Cache("m"), nn.Linear(3, 4), nn.Linear(3, 2, bias=False), torch.randn(5, 3)
+    cache, one, other, table = torch_cache.Cache(M), nn.Linear(3, 4), nn.Linear(3, 2, bias=False), torch.randn(5, 3)
     x = torch.randn(2, torch_maps.FEW // 2, 3)
     with torch.no_grad():
         for found, part in zip(cache.maps(x, one, other, table), (one, other, table), strict=True):
@@ -334,7 +336,7 @@ def test_maps_that_are_not_what_they_were_are_called(where: str) -> None:
     else:
         part = type("Other", (nn.Linear,), {"forward": lambda self, x: 2 * x})(3, 3)
     assert torch_maps.laid_out((nn.Linear(3, 2), part)) is None
-    cache, x = torch_cache.Cache("m"), torch.randn(1, 3)
+    cache, x = torch_cache.Cache(M), torch.randn(1, 3)
     torch.testing.assert_close(cache.map(x, part), part(x))
 
 
@@ -399,11 +401,11 @@ def test_how_many_rows_numpy_does_at_once() -> None:
     whole = np.random.default_rng(0).standard_normal((5, 3))
     a, b, x = (whole[:2],), (whole[2:],), np.random.default_rng(1).standard_normal((2, 9, 3))
     for rows, count in ((x[:, : numpy_maps.FEW // 2], 1), (x, 0), (x.reshape(-1, 3)[: numpy_maps.FEW + 1], 0)):
-        cache = numpy_decoding.Cache("m")
+        cache = numpy_decoding.Cache(M)
         for found, part in zip(cache.maps(rows, a, b), (a, b), strict=True):
             np.testing.assert_allclose(found, rows @ part[0].T)
         assert len(cache.joint) == count
-    cache = numpy_decoding.Cache("m")
+    cache = numpy_decoding.Cache(M)
     for found, part in zip(cache.maps(x[:1, :2], b, a), (b, a), strict=True):
         np.testing.assert_allclose(found, x[:1, :2] @ part[0].T)
     assert list(cache.joint.values()) == [None]

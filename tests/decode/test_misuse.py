@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -193,3 +195,90 @@ def test_a_class_built_in_other_sizes_decodes_in_these() -> None:
     net.step(torch.zeros(1, 8, dtype=torch.int64), cache)
     with pytest.raises(ValueError, match="seq = 9 after this step, but seq is at most 8"):
         net.step(torch.zeros(1, 1, dtype=torch.int64), cache)
+
+
+# -- caches of others ------------------------------------------------------------------------------------------------
+
+NEAR = """
+const near = 3, layers = 2
+config wide { near = 8 }
+width seq <= 64
+width past like seq
+depth model = 8, vocab = 11, heads = 2, key = 4
+
+model lm(ids: vocab[seq]) -> [seq, vocab] causal seq {
+    param E: [vocab, model] ~ normal(1)
+    x = E[vocab = ids]
+    repeat layers {
+        q = linear.Q[model -> heads, key](layernorm.see[model](x))
+        w = softmax[past](dot[key](q, q[seq as past]) where past <= seq and seq - past < near)
+        x = x + linear.O[heads, key -> model](dot[past](w, q[seq as past]))
+    }
+    return dot[model](x, E)
+}
+"""
+
+
+def compiled(backend: str, text: str = NEAR, config: str | None = None, sizes: Any = None, **more: Any) -> Any:
+    model = attnc.loads(text, config=config, sizes=sizes).model("lm")
+    return model.torch(seed=1, **more).eval() if backend == "torch" else model.numpy(seed=1, **more)
+
+
+def goes_on(first: Any, second: Any, backend: str) -> Any:
+    """The scores of an item in one model behind those that another has seen."""
+    array = torch.tensor if backend == "torch" else np.array
+    cache = first.prepare()
+    first.step(array([[1, 2, 3, 4, 5]]), cache)
+    return np.asarray(second.step(array([[6]]), cache))
+
+
+@pytest.mark.parametrize("backend", ["torch", "numpy"])
+@pytest.mark.parametrize(
+    ("other", "shown"),
+    [
+        ({"config": "wide"}, "`lm` with near = 3; here near = 8"),
+        ({"sizes": {"key": 6, "layers": 3}}, "`lm` with key = 4, layers = 2; here key = 6, layers = 3"),
+        ({"text": NEAR.replace("x = x + ", "x = ")}, "another `lm`: of another spec, backend or choice of rewrites"),
+        ({"without": ["join_maps"]}, "another `lm`: of another spec, backend or choice of rewrites"),
+    ],
+)
+def test_a_cache_serves_the_configuration_that_began_it(backend: str, other: dict[str, Any], shown: str) -> None:
+    began = "lm: a step goes on from what `prepare` or the step before it left, but got that of "
+    with pytest.raises(TypeError, match=f"{began}.*({shown})"):
+        goes_on(compiled(backend), compiled(backend, **other), backend)
+
+
+@pytest.mark.parametrize(("one", "other"), [("torch", "numpy"), ("numpy", "torch")])
+def test_a_cache_of_the_other_backend_is_refused(one: str, other: str) -> None:
+    array = torch.tensor if other == "torch" else np.array
+    with pytest.raises(TypeError, match="got that of another `lm`: of another spec, backend or choice of rewrites"):
+        compiled(other).step(array([[6]]), compiled(one).prepare())
+
+
+@pytest.mark.parametrize("backend", ["torch", "numpy"])
+def test_a_cache_serves_all_that_compute_the_same(backend: str) -> None:
+    """The same model compiled again, whatever its file's comments and the name of its configuration."""
+    one = compiled(backend, sizes={"near": 8})
+    expected = goes_on(one, one, backend)
+    again = compiled(backend, "# the same\n" + NEAR, config="wide")
+    assert np.array_equal(goes_on(one, again, backend), expected)
+    if backend == "torch":
+        assert np.array_equal(goes_on(one, copy.deepcopy(one), backend), expected)
+
+
+def test_a_module_built_in_other_sizes_is_another_configuration() -> None:
+    one = compiled("torch")
+    other = type(one)(key=6).eval()
+    with pytest.raises(TypeError, match="got that of `lm` with key = 4; here key = 6"):
+        goes_on(one, other, "torch")
+    assert goes_on(other, type(one)(key=6).eval(), "torch").shape == (1, 1, 11)
+
+
+@pytest.mark.parametrize("backend", ["torch", "numpy"])
+@pytest.mark.parametrize("name", ["configuration", "CONFIGURATION", "Configuration", "cache"])
+@pytest.mark.parametrize("of", ["key", "near", "E", "O", "x", "lm"])
+def test_what_caches_know_takes_no_name_of_the_spec(backend: str, name: str, of: str) -> None:
+    model = attnc.loads(re.sub(rf"\b{of}\b", name, NEAR)).model(name if of == "lm" else "lm")
+    one = model.torch(seed=1).eval() if backend == "torch" else model.numpy(seed=1)
+    assert goes_on(one, one, backend).shape == (1, 1, 11)
+    assert {re.sub(rf"\b{name}\b", of, path) for path in model.weights} == attnc.loads(NEAR).model("lm").weights.keys()

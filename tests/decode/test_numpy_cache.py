@@ -12,6 +12,9 @@ import pytest
 import torch
 
 from attnc.backends import numpy_decoding, torch_cache, torch_decoding
+from attnc.backends.decoding_helpers import Configuration
+
+NET = Configuration("net", "", {})
 
 # Of each library: its cache, its beam search, and an array of it.
 LIBRARIES: dict[str, tuple[Any, Any, Any]] = {
@@ -60,7 +63,7 @@ def test_the_room_of_a_buffer(
 def cache_of_two(library: str) -> tuple[Any, Any]:
     """A cache with a part, after a step of three items of a batch of two."""
     module, _, array = LIBRARIES[library]
-    cache = module.Cache("net", (2,))
+    cache = module.Cache(NET, (2,))
     cache.room = 7
     cache.advance(3)
     part = cache.at("layers.0").at("self")
@@ -86,7 +89,7 @@ def test_places_and_parts(library: str) -> None:
 
 
 def test_where_the_new_items_stand() -> None:
-    cache = torch_cache.Cache("net")
+    cache = torch_cache.Cache(NET)
     cache.advance(3)
     cache.advance(2)
     part, table = cache.at("layers.0"), torch.arange(14).reshape(2, 7)
@@ -113,7 +116,7 @@ def test_what_is_kept(library: str) -> None:
 @both
 def test_a_state_is_a_copy(library: str) -> None:
     module, _, array = LIBRARIES[library]
-    cache, first, state = module.Cache("net"), array(np.zeros(2)), array(np.ones(2))
+    cache, first, state = module.Cache(NET), array(np.zeros(2)), array(np.ones(2))
     assert cache.resume("h", first) is first
     cache.leave("h", state)
     state[:] = 7
@@ -141,7 +144,7 @@ def test_rows_in_another_order(library: str) -> None:
 @both
 def test_what_may_have_the_batch_and_has_not_stays(library: str) -> None:
     module, _, array = LIBRARIES[library]
-    cache, several = module.Cache("net", (2,)), module.Cache("net", (2, 3))
+    cache, several = module.Cache(NET, (2,)), module.Cache(NET, (2, 3))
     rows = array(np.array([1, 1]))
     for name, shape, batch, own, moves in (
         ("all", (2, 5), cache, 1, True), ("one for all", (1, 5), cache, 1, False), ("without", (2,), cache, 1, False),
@@ -165,7 +168,7 @@ def made_up(seed: int, vocab: int, places: int, library: str = "numpy") -> Any:
     module, _, array = LIBRARIES[library]
 
     def prepare() -> Any:
-        return module.Cache("made_up")
+        return module.Cache(NET)
 
     def step(items: Any, cache: Any, last: int) -> Any:
         cache.batch = (len(items),)
