@@ -21,7 +21,7 @@ from .idioms import FOREIGN, IDIOMS, OTHER_INITS, kept
 from .limits import OPERANDS, TooMuch
 from .lost import copies
 from .mentions import walk
-from .names import is_reserved, listed, nearest, respelt
+from .names import akin, is_reserved, listed, nearest, respelt
 from .opcall import OpCall
 from .ops import OPS, Brackets, Op
 from .scope import Scope
@@ -440,7 +440,7 @@ class Expressions(Scope):
         if self.frame.is_missing(name) or self.env.get(name, call) is None:
             return None
         blocks = self.frame.module.blocks.keys() - {self.frame.block.name}  # which does not call itself
-        near = nearest(name, [*WRITABLE_OPS, *blocks, *self.shares])
+        near = nearest(name, [*(op for op in WRITABLE_OPS if akin(name, op)), *blocks, *self.shares])
         if name in IDIOMS:  # no misspelling: `log1p` is not `log`
             near = None
         elsewhere = self.checker.library.get(name)

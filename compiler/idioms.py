@@ -61,8 +61,12 @@ IDIOMS: dict[str, str] = {
     **dict.fromkeys(("hardsigmoid", "hard_sigmoid"), "write `clamp(x / 6 + 0.5, 0, 1)`"),
     **dict.fromkeys(("hardswish", "hard_swish", "hardsilu"), "write `x * clamp(x / 6 + 0.5, 0, 1)`"),
     **dict.fromkeys(("log2", "log10"), "write `log(x) / log(2)`, or `/ log(10)`"),
+    "cumprod": "of positive numbers, `cumsum[a](log(x))` is the logarithm of their products",
+    "logcumsumexp": "a mask says so far: `logsumexp[past](x[a as past] where past <= a)`, for a copy `past like a`",
     **dict.fromkeys(
-        ("cumprod", "logcumsumexp"), "of positive numbers, `cumsum[a](log(x))` is the logarithm of their products"
+        ("detach", "stop_gradient", "stop_grad", "no_grad"),
+        "gradients flow through all that is computed here: a weight without any is a `param ... frozen`, and a value "
+        "without any is an input",
     ),
     **dict.fromkeys(
         ("cummax", "cummin"), "a mask says so far: `max[past](x[a as past] where past <= a)`, for a copy `past like a`"
@@ -92,6 +96,18 @@ IDIOMS: dict[str, str] = {
         ("acos", "asin", "atan", "arccos", "arcsin", "arctan", "atan2"),
         "there is no inverse of `cos` and `sin`: docs/ops.md lists the ops",
     ),
+    **dict.fromkeys(("atanh", "arctanh"), "write `0.5 * log((1 + x) / (1 - x))`"),
+    **dict.fromkeys(("asinh", "arcsinh"), "write `log(x + sqrt(x ^ 2 + 1))`"),
+    **dict.fromkeys(("acosh", "arccosh"), "write `log(x + sqrt(x ^ 2 - 1))`"),
+    "maximum": "it is `max(x, y)`",
+    "minimum": "it is `min(x, y)`",
+    "erfc": "write `1 - erf(x)`",
+    "long": "an index is whole already: `int(i)` is its number; of a real number `floor(x)` is",
+    **dict.fromkeys(
+        ("binary_cross_entropy", "binary_cross_entropy_with_logits", "bce", "bce_loss", "BCELoss"),
+        "of logits, write `mean[a](max(x, 0) - x * y + log(1 + exp(-abs(x))))`",
+    ),
+    **dict.fromkeys(("bilinear", "Bilinear"), "write `dot[a, b](x, y, w)`, for `param w: [a, b, c]`"),
     **dict.fromkeys(("diag", "eye", "trace"), "indices compare: `select(a == b, x, 0)`, for two copies of an axis"),
     "kl_div": "write `sum[a](p * log(p / q))`",
     "fmod": "write `x - n * select(x / n > 0, floor(x / n), ceil(x / n))`: `x % n` has the sign of `n`",
@@ -122,7 +138,7 @@ IDIOMS: dict[str, str] = {
     "log1p": "write `log(1 + x)`",
     "expm1": "write `exp(x) - 1`",
     "sign": "write `select(x > 0, 1, select(x < 0, -1, 0))`",
-    "round": "write `floor(x + 0.5)`",
+    **dict.fromkeys(("round", "rint"), "write `floor(x + 0.5)`"),
     "clip": "it is `clamp(x, low, high)`",
     "relu6": "write `clamp(x, 0, 6)`",
     "softcap": "write `c * tanh(x / c)`",

@@ -34,7 +34,7 @@ def indexed(text: str, brackets: str) -> str:
 
 
 _MANY, _LONGEST = 200, 200
-_SURE, _SHORT = 0.8, 5
+_SURE, _SHORT, _WORD = 0.8, 5, 4
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -50,6 +50,17 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         pool = sorted(alike, key=lambda each: abs(len(each) - len(name)))[:_MANY]
     found = get_close_matches(name, pool, n=1, cutoff=0.6)
     return found[0] if found else None
+
+
+def akin(name: str, op: str) -> bool:
+    """Whether an op may be meant by this name: much like it, or with more or fewer words or letters at one end.
+
+    Its letters alone do not tell: `detach` is near `tanh`, and `qr` near `sqrt`, but each is a function of its own.
+    """
+    name, op = name.lower(), op.lower()
+    short, long = sorted((name, op), key=len)
+    whole = len(short) >= _WORD and (long.startswith(short) or long.endswith(short))
+    return whole or misspelt(name, op) or SequenceMatcher(None, name, op).ratio() >= _SURE
 
 
 def misspelt(name: str, known: str) -> bool:

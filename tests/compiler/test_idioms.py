@@ -44,7 +44,7 @@ WORDS = {
     "log(1 + x)": "log1p",
     "exp(x) - 1`": "expm1",
     "select(x > 0, 1, select(x < 0, -1, 0))": "sign",
-    "floor(x + 0.5)": "round",
+    "floor(x + 0.5)": "round rint",
     "clamp(x, low, high)": "clip",
     "clamp(x, 0, 6)": "relu6",
     "c * tanh(x / c)": "softcap",
@@ -57,7 +57,19 @@ WORDS = {
     "l2norm[a](x)": "norm normalize",
     "argmax[a](-x)": "argmin",
     "argsort[a -> r](x)": "sort",
-    "of positive numbers, `cumsum[a](log(x))`": "cumprod logcumsumexp",
+    "of positive numbers, `cumsum[a](log(x))`": "cumprod",
+    "logsumexp[past](x[a as past] where past <= a)": "logcumsumexp",
+    "param ... frozen": "detach stop_gradient stop_grad no_grad",
+    "0.5 * log((1 + x) / (1 - x))": "atanh arctanh",
+    "log(x + sqrt(x ^ 2 + 1))": "asinh arcsinh",
+    "log(x + sqrt(x ^ 2 - 1))": "acosh arccosh",
+    "max(x, y)`": "maximum",
+    "min(x, y)`": "minimum",
+    "1 - erf(x)": "erfc",
+    "int(i)": "long",
+    "max(x, 0) - x * y + log(1 + exp(-abs(x)))": "binary_cross_entropy binary_cross_entropy_with_logits bce bce_loss "
+    "BCELoss",
+    "dot[a, b](x, y, w)": "bilinear Bilinear",
     "cross_entropy[vocab](logits, ids)": "nll_loss",
     "mean[a]((x - y) ^ 2)": "mse_loss mse MSELoss",
     "mean[a](abs(x - y))": "l1_loss L1Loss",
@@ -144,6 +156,9 @@ POINTWISE = [
     "square",
     "log2",
     "leaky_relu",
+    "asinh",
+    "atanh",
+    "erfc",
 ]
 
 
@@ -154,7 +169,7 @@ def test_what_is_to_be_written_computes_the_same(name: str) -> None:
     text = IDIOMS[name].partition("`")[2].partition("`")[0]
     spec = f"const a = 1.0\nwidth n\nmodel f(x: [n]) -> [n] {{\n    return {text} + 0 * a\n}}\n"
     x = torch.linspace(0.05, 0.95, 7, dtype=torch.float64)
-    if name not in ("logit", "log1p", "log2"):
+    if name not in ("atanh", "logit", "log1p", "log2"):
         x = torch.cat([-8 * x, 4 * x])
     found = attnc.loads(spec).model("f").torch(dtype=torch.float64)(x)
     torch.testing.assert_close(found, theirs(x), rtol=1e-4, atol=1e-4)

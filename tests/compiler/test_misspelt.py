@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from attnc.compiler.names import misspelt
+from attnc.compiler.expressions import WRITABLE_OPS
+from attnc.compiler.names import akin, misspelt
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,32 @@ def test_letters_lost_doubled_or_turned_round(name: str, known: str) -> None:
 )
 def test_another_thing_of_a_like_name(name: str, known: str) -> None:
     assert not misspelt(name, known)
+
+
+@pytest.mark.parametrize(
+    ("name", "op"),
+    [
+        ("sofmax", "softmax"),
+        ("layer", "layernorm"),
+        ("embedding", "embed"),
+        ("broadcast_to", "broadcast"),
+        ("concatenate", "concat"),
+        ("std_mean", "mean"),
+        ("amax", "max"),
+        ("rleu", "relu"),
+        ("Dropout1d", "dropout"),
+    ],
+)
+def test_ops_that_may_be_meant(name: str, op: str) -> None:
+    assert akin(name, op)
+
+
+ELSEWHERE = """
+adjoint append choose cond conj cov delete detach float fork ge hamming insert lu psi put qr ravel real roots
+searchsorted sgn smm stop unique vander
+"""
+
+
+@pytest.mark.parametrize("name", ELSEWHERE.split())
+def test_what_is_near_an_op_by_its_letters_alone(name: str) -> None:
+    assert not [op for op in WRITABLE_OPS if akin(name, op)]
