@@ -350,7 +350,7 @@ def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt  # not by a signal: a suite that runs in the background may have to ignore it
 
-    monkeypatch.setattr("attnc.cli.target.load", interrupted)
+    monkeypatch.setattr("attnc.cli.target.checked", interrupted)
     assert main(["check", "good.attn"]) == 128 + signal.SIGINT
     assert capsys.readouterr() == ("", "")
 
@@ -360,7 +360,7 @@ def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
         raise RuntimeError("what is this?")
 
     monkeypatch.delenv("ATTNC_DEBUG", raising=False)
-    monkeypatch.setattr("attnc.cli.target.load", broken)
+    monkeypatch.setattr("attnc.cli.target.checked", broken)
     assert main(["check", "good.attn"]) == COULD_NOT_RUN
     assert re.fullmatch(r"attnc: internal error: RuntimeError: what is this\?.*\n", capsys.readouterr().err)
     monkeypatch.setenv("ATTNC_DEBUG", "1")
@@ -420,7 +420,6 @@ def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     for args in (
-        [],
         ["draw"],
         ["check"],
         ["compile", "good.attn"],
@@ -588,6 +587,73 @@ def test_check_takes_folders(capsys: pytest.CaptureFixture[str], place: Path) ->
     assert main(["check", "--json", "missing.attn"]) == COULD_NOT_RUN
     (found,) = json.loads(capsys.readouterr().out)
     assert found["message"] == "missing.attn: no such file"
+
+
+# -- stdin, and the first word ---------------------------------------------------------------------------------------
+
+
+def from_stdin(text: str | bytes, *args: str) -> subprocess.CompletedProcess[bytes]:
+    content = text.encode() if isinstance(text, str) else text
+    return subprocess.run([sys.executable, "-m", "attnc", *args], input=content, capture_output=True, timeout=60)
+
+
+def test_check_from_stdin(place: Path) -> None:
+    done = from_stdin(GOOD, "check", "-")
+    assert (done.returncode, done.stdout, done.stderr) == (CLEAN, b"", b"<stdin>: ok\n")
+    done = from_stdin(MISSPELT, "check", "-", "--set", "layers=2", "--json")
+    assert done.returncode == WRONG
+    (found,) = json.loads(done.stdout)
+    assert (found["code"], found["file"]) == ("E0203", "<stdin>")
+    (place / "part.attn").write_text(PART)
+    assert from_stdin(USES, "check", "-").returncode == CLEAN, "what it uses lies in the folder at hand"
+    heads = GOOD.replace("config big { model = 32, heads = 8 }", "config odd { heads = 3 }")
+    assert b"with `--config odd`" in from_stdin(heads, "check", "-").stderr, "read once, checked with each config"
+    done = from_stdin(b"\xff", "check", "-")
+    assert (done.returncode, done.stderr) == (
+        COULD_NOT_RUN,
+        b"attnc: <stdin>: not UTF-8 text (byte 0xff on line 1)\n",
+    )
+
+
+def test_fix_from_stdin_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    done = from_stdin(TWO_SLIPS, "check", "--fix", "-")
+    assert (done.returncode, done.stdout.decode()) == (CLEAN, GOOD)
+    assert b"<stdin>:6:14: fixed E0101" in done.stderr
+    done = from_stdin(TWO_SLIPS, "check", "--fix", "--diff", "-")
+    assert b"--- <stdin>\n+++ <stdin>\n" in done.stdout
+    assert b"-const layers == 3\n+const layers = 3\n" in done.stdout
+    for command in (["check"], ["check", "--fix"], ["fmt"]):
+        assert "stands alone" in one_line(capsys, *command, "good.attn", "-")
+    assert "choose one" in one_line(capsys, "check", "--fix", "--json", "-")
+
+
+def test_alone_it_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == CLEAN
+    out, err = capsys.readouterr()
+    assert main(["-h"]) == CLEAN
+    assert (out, err) == capsys.readouterr()
+    assert "check" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        (["good.attn"], "attnc check good.attn"),
+        (["good.attn:net"], "attnc check good.attn"),
+        (["missing.attn", "--set", "layers=2"], "attnc check missing.attn"),
+        (["."], "attnc check ."),
+        (["-"], "attnc check -"),
+        (["my spec.attn"], "attnc check 'my spec.attn'"),
+    ],
+)
+def test_a_file_is_no_command(capsys: pytest.CaptureFixture[str], words: list[str], written: str) -> None:
+    said = one_line(capsys, *words)
+    assert f"`{words[0]}` is no command" in said
+    assert f"`{written}`" in said
+
+
+def test_a_misspelt_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no command `chekc`; did you mean `check`?" in one_line(capsys, "chekc", "good.attn")
 
 
 # -- what `use` may read ---------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def load(
     from .dsl.files import read
 
     source = read(file)
-    return _checked(source, Path(file).parent, config, sizes, path)
+    return checked(source, Path(file).parent, config, sizes, path)
 
 
 def loads(
@@ -72,7 +72,7 @@ def loads(
     Without `base` and `path` only the standard library can be used. Raises AttnError as `load` does.
     """
     try:
-        return _checked(Source(name, text), None if base is None else Path(base), config, sizes, path)
+        return checked(Source(name, text), None if base is None else Path(base), config, sizes, path)
     except AttnError as wrong:
         file = text.strip()
         if not file.endswith(".attn") or len(file.split()) > 1:
@@ -119,9 +119,10 @@ def built(
     return build(source, base=base, config=config, sizes=_plain(sizes or {}), path=[Path(each) for each in path])
 
 
-def _checked(
+def checked(
     source: Source, base: Path | None, config: str | None, sizes: Mapping[str, Size] | None, path: Sequence[Folder]
 ) -> Spec:
+    """The spec of a source. Raises AttnError if it is wrong."""
     program = built(source, base, config, sizes, path)
     if any(found.severity is Severity.ERROR for found in program.diagnostics):
         raise AttnError(program.diagnostics)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shlex
+from collections.abc import Sequence
 from typing import NoReturn
 
 from ..spec import Size, suggestion
 from .output import CannotRun
+from .target import STDIN, split
 
 
 class Parser(argparse.ArgumentParser):
@@ -18,8 +22,16 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = re.match(r"argument COMMAND: invalid choice: '(.*?)'", message)
         if unknown:
-            message = f"no command `{unknown[1]}`{suggestion(unknown[1], self.commands)}"
+            raise CannotRun(_no_command(unknown[1], self.commands) + f" (see `{self.prog} -h`)")
         raise CannotRun(f"{message} (see `{self.prog} -h`)")
+
+
+def _no_command(word: str, commands: Sequence[str]) -> str:
+    """What to say of the first word, which is no command; often a file stands where one should."""
+    file, _ = split(word)
+    if word == STDIN or file.endswith(".attn") or os.path.exists(file):
+        return f"`{word}` is no command: one stands before it, as in `attnc check {shlex.quote(file)}`"
+    return f"no command `{word}`{suggestion(word, commands)}"
 
 
 def target(parser: argparse.ArgumentParser) -> None:

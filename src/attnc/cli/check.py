@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..dsl.diagnostic import AttnError, Diagnostic, Severity, error
+from ..dsl.source import Source
 from . import fix
 from .arguments import sizes
 from .output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say
-from .target import open_spec, specs, split
+from .target import content_of, open_spec, specs, split
 
 # A spec is read anew with each config: so many, or as many as read this many characters in all.
 LEAST, TEXT = 4, 2**18
@@ -19,7 +20,7 @@ SUMMARY = "report every mistake in specs"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a spec (.attn), or a folder of them")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a spec (.attn), a folder of them, or - for stdin")
     sizes(parser)
     parser.add_argument("--json", action="store_true", help="print the diagnostics to stdout as JSON")
     parser.add_argument("--fix", action="store_true", help="make the fixes that are certain, and report what is left")
@@ -36,14 +37,16 @@ def run(args: argparse.Namespace) -> int:
     found: list[Diagnostic] = []
     for file in specs(args.files):
         try:
-            spec = open_spec(file, args)
+            source, _ = content_of(file)
+            spec = open_spec(source, args)
             diagnostics: Sequence[Diagnostic] = spec.warnings
             if args.config is None and not args.set:
-                tried = spec.configs[: max(LEAST, TEXT // max(len(spec._program.source.text), 1))]
-                if wrong_with := list(_of_configs(file, tried, args)):
+                tried = spec.configs[: max(LEAST, TEXT // max(len(source.text), 1))]
+                if wrong_with := list(_of_configs(source, tried, args)):
                     diagnostics, status = [*diagnostics, *wrong_with], max(status, WRONG)
                 if len(tried) < len(spec.configs) and not args.json:
-                    say(f"{file}: {len(tried)} of {len(spec.configs)} configs were tried; `--config NAME` checks one")
+                    count = f"{len(tried)} of {len(spec.configs)}"
+                    say(f"{source.name}: {count} configs were tried; `--config NAME` checks one")
         except AttnError as wrong:
             diagnostics = wrong.diagnostics
             status = max(status, WRONG)
@@ -59,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
             continue
         found += diagnostics
         if not diagnostics and not args.json:
-            say(f"{file}: ok")
+            say(f"{source.name}: ok")
     if args.json:
         import json
 
@@ -71,12 +74,12 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _of_configs(file: str, configs: Sequence[str], args: argparse.Namespace) -> Iterator[Diagnostic]:
+def _of_configs(source: Source, configs: Sequence[str], args: argparse.Namespace) -> Iterator[Diagnostic]:
     """What is wrong with a spec with these configs; each mistake once."""
     seen = set()
     for config in configs:
         try:
-            open_spec(file, argparse.Namespace(**{**vars(args), "config": config}))
+            open_spec(source, argparse.Namespace(**{**vars(args), "config": config}))
         except AttnError as wrong:
             for found in wrong.diagnostics:
                 key = found.code, found.message, found.span and (found.span.source.name, found.span.start)

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..dsl.diagnostic import AttnError
+from ..dsl.files import read
 from ..spec import Model, Size
 from .arguments import sizes
 from .cost_plot import plot, require
@@ -173,7 +174,7 @@ def growth(args: argparse.Namespace) -> int:
     from ..compiler.cost.table import aligned
 
     file, name = split(args.target or "")
-    spec = open_spec(file, args)
+    spec = open_spec(read(file), args)
     report(spec.warnings)
     made = [row for each in ([name] if name else spec.models) for row in rows(pick(f"{file}:{each}", args, {}).cost())]
     heads = ("", "complexity per layer", "sequential operations", "longest path")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..dsl.diagnostic import AttnError
+from ..dsl.files import read
 from ..spec import Model
 from .arguments import sizes, target
 from .output import CLEAN, CannotRun, complain, report, say, writable, write
@@ -127,7 +128,7 @@ def gallery(args: argparse.Namespace) -> int:
     file, name = split(args.target)
     if name is not None or args.out is not None or args.open or args.close:
         raise CannotRun("--gallery draws all of a file: it goes without :NAME, -o, --open and --close")
-    spec = open_spec(file, args)
+    spec = open_spec(read(file), args)
     report(spec.warnings)
     folder = Path(args.gallery)
     try:

@@ -8,24 +8,29 @@ from pathlib import Path
 from typing import Any
 
 from ..dsl.diagnostic import Diagnostic, Severity
-from ..dsl.files import decode, read_bytes
 from ..dsl.fixes import Repaired, repair
 from .output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say, write
-from .target import diagnose, difference, specs
+from .target import STDIN, content_of, diagnose, difference, specs
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fix what can be fixed of each file; what is left decides the exit status. With --diff nothing is written."""
+    """Fix what can be fixed of each file; what is left decides the exit status. With --diff nothing is written.
+
+    What comes from stdin goes to stdout.
+    """
+    if args.json and STDIN in args.files:
+        raise CannotRun("the mended text of stdin goes to stdout, where --json prints the diagnostics: choose one")
     status = CLEAN
     everything: list[tuple[str, Repaired]] = []
     for file in specs(args.files):
         try:
-            content = read_bytes(file)
-            source = decode(file, content)
+            source, content = content_of(file)
             done = repair(source, lambda text: diagnose(text, args))
             changed = done.source.text != source.text
             if args.diff:
-                sys.stdout.write(difference(source.text, done.source.text, file))
+                sys.stdout.write(difference(source.text, done.source.text, source.name))
+            elif file == STDIN:
+                sys.stdout.write(done.source.text)
             elif changed:
                 mark = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
                 write(str(Path(file)), mark + done.source.text)
@@ -33,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
             complain(str(problem))
             status = COULD_NOT_RUN
             continue
-        everything.append((file, done))
+        everything.append((source.name, done))
         wrong = any(found.severity is Severity.ERROR for found in done.left)
         status = max(status, WRONG if wrong or (args.diff and changed) else CLEAN)
     if args.json:

@@ -6,9 +6,8 @@ import argparse
 import sys
 
 from ..dsl.diagnostic import AttnError
-from ..dsl.files import MAX_BYTES, decode, read_bytes
 from .output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say, write
-from .target import difference, specs
+from .target import STDIN, content_of, difference, specs
 
 SUMMARY = "format specs"
 
@@ -23,25 +22,21 @@ def run(args: argparse.Namespace) -> int:
     """Write specs in their canonical form. Comments stay; what a spec means stays too, which is checked before writing.
     A file with a syntax error is left as it is. With --check or --diff the exit status is 1 if a file would change.
     """
-    if "-" in args.files:
-        if args.files != ["-"]:
-            raise CannotRun("`-` is stdin, and stands alone")
-        return form("-", sys.stdin.buffer.read(MAX_BYTES + 1), args)
     status = CLEAN
     for file in specs(args.files):
         try:
-            status = max(status, form(file, read_bytes(file), args))
+            status = max(status, form(file, args))
         except (OSError, CannotRun) as problem:
             complain(str(problem))
             status = COULD_NOT_RUN
     return status
 
 
-def form(file: str, content: bytes, args: argparse.Namespace) -> int:
+def form(file: str, args: argparse.Namespace) -> int:
     """Format one file, or only say what would change."""
     from ..dsl.formatting import format_source
 
-    source = decode("<stdin>" if file == "-" else file, content)
+    source, content = content_of(file)
     try:
         text = format_source(source)
     except AttnError as wrong:
@@ -54,7 +49,7 @@ def form(file: str, content: bytes, args: argparse.Namespace) -> int:
         if args.check and changed:
             print(source.name)
         return WRONG if changed else CLEAN
-    if file == "-":
+    if file == STDIN:
         sys.stdout.write(text)
     elif changed:
         write(file, text)

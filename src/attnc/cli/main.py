@@ -11,7 +11,7 @@ from ..compiler.limits import deep
 from ..dsl.diagnostic import AttnError
 from . import check, compile, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
 from .arguments import Parser
-from .output import COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
+from .output import CLEAN, COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
 
 # Each has SUMMARY (a line for `attnc -h`), arguments(parser), and run(args) -> exit status; its docstring is the help.
 COMMANDS = {
@@ -38,7 +38,8 @@ def parser() -> Parser:
     )
     top.commands = tuple(COMMANDS)
     top.add_argument("--version", action="version", version=f"attnc {__version__}")
-    made = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    made = top.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    top.set_defaults(run=lambda args: top.print_help() or CLEAN)
     for name, command in COMMANDS.items():
         about = " ".join((command.run.__doc__ or "").split())
         one: Parser = made.add_parser(name, help=command.SUMMARY, description=about, allow_abbrev=False)

@@ -6,25 +6,39 @@ import argparse
 import difflib
 import os
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..compiler.folders import Folders
 from ..dsl.diagnostic import AttnError, Diagnostic
+from ..dsl.files import MAX_BYTES, decode, read, read_bytes
 from ..dsl.source import Source
-from ..spec import Model, Spec, built, load, suggestion
+from ..spec import Model, Spec, built, checked, suggestion
 from .output import CannotRun, report
 
 UNKNOWN_SETTING, UNKNOWN_CONFIG = "E0601", "E0602"  # without a span: of the command line
 
 
-def open_spec(file: str, args: argparse.Namespace) -> Spec:
-    """Read and check one file, with `--set`, `--config` and `--path`.
+STDIN = "-"
 
-    Raises AttnError if it is wrong, OSError if it cannot be read, CannotRun for a setting or config it does not have.
+
+def content_of(file: str) -> tuple[Source, bytes]:
+    """The text of a file, or of stdin, and its bytes. Raises OSError if it cannot be read."""
+    if file == STDIN:
+        content = sys.stdin.buffer.read(MAX_BYTES + 1)
+        return decode("<stdin>", content), content
+    content = read_bytes(file)
+    return decode(file, content), content
+
+
+def open_spec(source: Source, args: argparse.Namespace) -> Spec:
+    """Check a text, with `--set`, `--config` and `--path`. What it uses lies beside it, or, of stdin, in this folder.
+
+    Raises AttnError if it is wrong, CannotRun for a setting or config it does not have.
     """
     try:
-        return load(file, config=args.config, sizes=dict(args.set), path=args.path)
+        return checked(source, Path(source.name).parent, args.config, dict(args.set), args.path)
     except AttnError as wrong:
         _mistakes_of_the_command(wrong.diagnostics)
         raise
@@ -46,7 +60,7 @@ def _mistakes_of_the_command(diagnostics: Sequence[Diagnostic]) -> None:
 def open_model(args: argparse.Namespace, *, warn: bool = True) -> Model:
     """The model or block that `FILE[:NAME]` names. Raises as `open_spec` does."""
     file, name = split(args.target)
-    spec = open_spec(file, args)
+    spec = open_spec(read(file), args)
     if warn:
         report(spec.warnings)
     name = name or the_only(spec)
@@ -79,7 +93,11 @@ def the_only(spec: Spec) -> str:
 
 
 def specs(paths: list[str]) -> list[str]:
-    """The files themselves, and those that end in .attn of the folders; none twice."""
+    """The files themselves, and those that end in .attn of the folders; none twice. Raises CannotRun if stdin is not
+    the only one.
+    """
+    if STDIN in paths and len(paths) > 1:
+        raise CannotRun(f"`{STDIN}` is stdin, and stands alone")
     found: dict[str, None] = {}
     for path in paths:
         if not os.path.isdir(path):
