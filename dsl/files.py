@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 
@@ -54,10 +55,30 @@ def _is_open(name: str) -> bool:
     return os.path.abspath(name).startswith(("/dev/stdin", "/dev/fd/", "/proc/self/fd/"))
 
 
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+
+
+def _other_coding(content: bytes) -> str | None:
+    """Which coding it is, if not UTF-8: by its mark, else by where the NUL bytes of its first letters stand."""
+    marked = next((coding for mark, coding in _MARKS if content.startswith(mark)), None)
+    if marked is not None:
+        return marked
+    pairs = [content[at : at + 2] for at in range(0, min(len(content), 64) // 2 * 2, 2)]
+    halves = [{pair[half] == 0 for pair in pairs} for half in (0, 1)]
+    return "UTF-16" if halves in ([{True}, {False}], [{False}, {True}]) else None
+
+
 def decode(name: str, content: bytes) -> Source:
     """Bytes as text. Raises FileProblem for what no spec is."""
     if len(content) > MAX_BYTES:
         raise FileProblem(f"{name}: larger than {MAX_BYTES >> 20} MiB; this is not a spec")
+    if (coding := _other_coding(content)) is not None:
+        raise FileProblem(f"{name}: this is {coding} text; save it as UTF-8")
     if b"\0" in content:
         raise FileProblem(f"{name}: not a text file (it holds NUL bytes)")
     try:

@@ -121,7 +121,8 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 def _ours(folder: Path) -> bool:
     """Whether nobody else can put files into the folder."""
-    if os.name != "posix":
+    user = getattr(os, "geteuid", None)  # Windows has no such users, nor has a browser: folders there are one's own
+    if user is None:
         return True
     found = folder.stat()
-    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return found.st_uid == user() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -30,6 +30,14 @@ def test_a_byte_order_mark_and_line_ends(tmp_path: Path) -> None:
     [
         (b"width a\n\xff", "not UTF-8 text (byte 0xff on line 2)"),
         (b"width \x00", "not a text file (it holds NUL bytes)"),
+        (b"width \x00\x00\x00\x00", "not a text file (it holds NUL bytes)"),
+        (b"\x00", "not a text file (it holds NUL bytes)"),
+        ("width a\n".encode("utf-16"), "this is UTF-16 text; save it as UTF-8"),
+        ("# 幅\n".encode("utf-16"), "this is UTF-16 text; save it as UTF-8"),
+        ("width a\n".encode("utf-16-le"), "this is UTF-16 text; save it as UTF-8"),
+        ("width a\n".encode("utf-16-be"), "this is UTF-16 text; save it as UTF-8"),
+        ("width a\n".encode("utf-32"), "this is UTF-32 text; save it as UTF-8"),
+        (b"\x00\x00\xfe\xff" + "width a\n".encode("utf-32-be"), "this is UTF-32 text; save it as UTF-8"),
         (b"a" * (MAX_BYTES + 1), "larger than 1 MiB; this is not a spec"),
     ],
 )

@@ -165,6 +165,17 @@ def test_whose_folder_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mod
         assert len(calls) == 1
 
 
+def test_where_there_are_no_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows and the Python of a browser have no `os.geteuid`, and no modes that say anything."""
+    monkeypatch.delattr(os, "geteuid")
+    tmp_path.chmod(0o777)
+    works(tmp_path)
+    assert list(tmp_path.iterdir()), "the tables are kept"
+    calls = built(monkeypatch)
+    works(tmp_path)
+    assert calls == [], "and read"
+
+
 def test_checking_loads_no_heavy_library() -> None:
     code = "import sys, attnc.dsl.parse, attnc.dsl.render; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
