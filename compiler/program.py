@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -190,9 +191,8 @@ class _Build:
 
     def _path(self) -> Path | None:
         if self.base is not None:
-            return self.base / Path(self.source.name).name
-        path = Path(self.source.name)
-        return path if path.is_file() else None
+            return self.base / (Path(self.source.name).name or "text.attn")
+        return Path(self.source.name) if os.path.isfile(self.source.name) else None  # any text may be a name
 
     def _settings(self, session: Session, module: Module) -> None:
         """Unknown names in `--set` and `--config`."""

@@ -133,6 +133,19 @@ def test_the_name_of_a_file_for_its_text(name: str) -> None:
         attnc.loads(name)
 
 
+@pytest.mark.parametrize("name", ["a" * 3000, "/" + "a/" * 2000, "a\nb", "\0", "ü", "..", ".", "/", ""])
+def test_any_text_names_a_text(name: str, tmp_path: Path) -> None:
+    """It is what messages call it, and need not be the name of any file."""
+    (tmp_path / "part.attn").write_text("block act(x: []) -> [] {\n    return relu(x)\n}\n")
+    text = "use part: act\n\nwidth n\n\nmodel net(x: [n]) -> [n] {\n    return act(x)\n}\n"
+    spec = attnc.loads(text, name=name, base=tmp_path)
+    assert spec.name == name
+    assert spec.model("net").source("numpy")
+    (found,) = attnc.check(text, name=name)
+    assert found.code == "E0209"
+    assert str(attnc.AttnError([found]))
+
+
 def test_an_unknown_name_gets_a_near_one(spec: attnc.Spec) -> None:
     with pytest.raises(LookupError, match="no model `nett`; did you mean `net`"):
         spec.model("nett")
