@@ -104,12 +104,13 @@ class Declarations(Uses):
         """An op of the user's own is called as a block is; what it does stands in Python."""
         module, _, function = item.target.partition(":")
         names = [*module.split("."), function]
-        if not all(name.isidentifier() and not iskeyword(name) for name in names):
+        if not all(name.isidentifier() and name.isascii() and not iskeyword(name) for name in names):
+            ascii = "" if item.target.isascii() else ", in names made of A-Z, a-z, 0-9 and `_`"
             self.session.report(
                 "E0902",
                 f'"{item.target}" names no function',
                 item.target_span,
-                help='write "module:function", as in "my_ops.sort:by_hash"',
+                help=f'write "module:function", as in "my_ops.sort:by_hash"{ascii}',
             )
         decl = s.BlockDecl(
             "op", item.name, item.generics, item.formals, item.results, (), item.doc, item.span, item.name.span

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,7 +15,7 @@ from ..dsl.diagnostic import Diagnostic
 from ..dsl.expected import begins_item
 from ..dsl.files import FileProblem, read
 from ..dsl.parse import parse
-from ..dsl.source import Source
+from ..dsl.source import Source, Span
 from .axes import Axis
 from .declarations import Declarations
 from .folders import Folders, Outside
@@ -74,6 +75,8 @@ class Loader:
         file, problems = self.parse(source)
         for problem in problems:
             self.session.add(problem)
+        for comment in file.comments:
+            _look_through(comment.span, self.session)
         module = Module(source, file, path, library)
         if problems:
             module.missing |= _names_in_text(source.text)
@@ -162,6 +165,32 @@ class Loader:
                 fix=[(use.path[-1].span, near)] if near else [],
             )
         return None
+
+
+# These reverse what is shown of a line, in part, and nothing of what is read (Unicode Standard Annex 9): embeddings,
+# overrides and isolates, and what ends them. Marks for a single place (U+200E, U+200F) cannot mislead so.
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+def _look_through(comment: Span, session: Session) -> None:
+    """Warn of a comment that may look like code, or hide it: Boucher and Anderson, "Trojan Source" (2021).
+
+    Outside of comments such characters are mistakes by themselves.
+    """
+    found = [
+        Span(comment.source, comment.start + at.start(), comment.start + at.end())
+        for at in _TURNS.finditer(comment.text)
+    ]
+    if found:
+        name = unicodedata.name(found[0].text).lower()
+        session.report(
+            "W0512",
+            f"this comment holds U+{ord(found[0].text):04X} ({name}): it is shown in another order than it is read",
+            found[0],
+            help="delete it",
+            fix=[(span, "") for span in found],
+            warning=True,
+        )
 
 
 _DECLARES = frozenset(("use", "width", "depth", "const", "block", "model", "op", "share"))

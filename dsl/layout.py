@@ -61,7 +61,8 @@ _BLOCK_ALIAS = re.compile(
 )
 _STATEMENT = re.compile(rf"(?:{'|'.join(STATEMENT_WORDS)})(?![A-Za-z0-9_])")
 _WORD = re.compile(r"\w+")
-_QUOTED = re.compile(rf"'[^'\n]*'|[{slips.QUOTES}][^{slips.QUOTES}\"\n]*[{slips.QUOTES}]")
+_QUOTED = re.compile(rf"'[^'\n]*'|[{slips.QUOTES}][^{slips.QUOTES}\"\n]*[{slips.QUOTES}\"]")
+_HALF_QUOTED = re.compile(rf"\"[^{slips.QUOTES}\"\n]*[{slips.QUOTES}]")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -444,6 +445,8 @@ class _Pass:
         line_end = start + len(self.text[start:].partition("\n")[0].rstrip())
         if kind == "misnumber":
             code, slip = "E0105", slips.number_slip(token, self.last_kind == "word" and self.last_end == start)
+        elif token == '"' and (half := _HALF_QUOTED.match(self.text, start)) is not None:
+            end, slip = half.end(), slips.slip(half.group())
         elif token == '"':
             code, end, slip = "E0104", line_end, slips.UNCLOSED
         elif token in ("//", "/*") and self.line == start:
@@ -457,7 +460,10 @@ class _Pass:
                     start -= len(self.last)
             slip = slips.slip(self.text[start:end])
             name = self.text[start + 1 : end - 1]
-            if kind == "bad" and self.last_kind == "word" and name.isidentifier() and _QUOTED.match(self.text, start):
+            quoted = (
+                kind == "bad" and name.replace(".", "_").isidentifier() and _QUOTED.match(self.text, start) is not None
+            )
+            if quoted and (self.last_kind == "word" or self.text.startswith(("(", "[", "."), end)):
                 slip = slips.Slip("a name stands without quotes", f"write `{name}`", name)
         self.bad.append(start)
         span = Span(self.source, start, end)

@@ -65,7 +65,7 @@ _SIGNS: dict[str, Slip] = {
     "\r": Slip("a carriage return stands here without a newline", "save the file with line ends `\\n` or `\\r\\n`"),
 }
 _SIGNS |= {sign + "=": _sign(sign + "=", f"write `x = x {sign} ...`") for sign in "+-*/%^"}
-QUOTES = "\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"
+QUOTES = "\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u201b\u00ab\u00bb\u2039\u203a\u2032\u2033\uff02"
 _SIGNS |= {quote: Slip("this is a typographic quote", 'write `"`') for quote in QUOTES}
 
 PATTERN = "|".join(re.escape(sign) for sign in _SIGNS if len(sign) > 1)  # none begins another
@@ -95,7 +95,7 @@ def slip(text: str) -> Slip:
         return _SIGNS[text]
     if infinite(text):
         return Slip(f"`{text}` is no number", FINITE)
-    if text[0] in QUOTES or text[0] == "'":
+    if text[0] in QUOTES or text[0] == "'" or text[-1] in QUOTES:
         return Slip('a text stands between two `"`', f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"')
     first = text[0]
     if len(text) > 1 or first.isalpha():

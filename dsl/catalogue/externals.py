@@ -10,7 +10,7 @@ ENTRIES = (
         "the target of an op names no function",
         """
         `op f(...) -> ... = "module:function"` makes a Python function an op of the language. The text names the module
-        as `import` does, a colon, and the function in it. Checking never imports it.
+        as `import` does, a colon, and the function in it, in letters of ASCII, as all names. Checking never imports it.
         """,
         """
 width seq

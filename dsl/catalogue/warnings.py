@@ -267,4 +267,29 @@ block loss(h: [seq, model], ids: vocab[seq]) -> [seq] {
 }
 """,
     ),
+    Entry(
+        "W0512",
+        "a comment that turns text round",
+        """
+        Some characters of Unicode (U+202A to U+202E, U+2066 to U+2069) change the order in which a line is shown, and
+        nothing of what is read. With them a comment can look like a statement, or a statement like a comment. They are
+        of use where writing runs from right to left, but editors show such comments well without them.
+        """,
+        """
+width seq
+
+block half(x: [seq]) -> [seq] {
+    # \u2067 return x
+    return x / 2
+}
+""",
+        """
+width seq
+
+block half(x: [seq]) -> [seq] {
+    # return x
+    return x / 2
+}
+""",
+    ),
 )

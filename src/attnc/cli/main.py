@@ -39,13 +39,18 @@ def parser() -> Parser:
     top.commands = tuple(COMMANDS)
     top.add_argument("--version", action="version", version=f"attnc {__version__}")
     made = top.add_subparsers(metavar="COMMAND", parser_class=Parser)
-    top.set_defaults(run=lambda args: top.print_help() or CLEAN)
+    top.set_defaults(run=lambda _: say_help(top))
     for name, command in COMMANDS.items():
         about = " ".join((command.run.__doc__ or "").split())
         one: Parser = made.add_parser(name, help=command.SUMMARY, description=about, allow_abbrev=False)
         command.arguments(one)
         one.set_defaults(run=command.run)
     return top
+
+
+def say_help(of: Parser) -> int:
+    of.print_help()
+    return CLEAN
 
 
 def main(argv: Sequence[str] | None = None) -> int:
