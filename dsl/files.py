@@ -1,10 +1,14 @@
-"""Files from disk."""
+"""Files from disk, and to it."""
 
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from .source import Source
 
@@ -87,3 +91,39 @@ def decode(name: str, content: bytes) -> Source:
         line = content.count(b"\n", 0, problem.start) + 1
         raise FileProblem(f"{name}: not UTF-8 text (byte {content[problem.start]:#04x} on line {line})") from None
     return Source(name, text)
+
+
+def readable(name: str) -> str:
+    """The name of a file as text that can be written: bytes of it that are none become U+FFFD."""
+    return name.encode(errors="surrogateescape").decode(errors="replace")
+
+
+@contextmanager
+def whole(target: str | os.PathLike[str]) -> Iterator[Path]:
+    """Where to write a file that is to be there whole or not at all: beside `target`, whose place it then takes.
+
+    A link stays a link, permissions stay, and what is no file (a device, a pipe) is written as it stands. The name is
+    its own, so that there is room for it whatever the target is called. Raises OSError that names the target.
+    """
+    path = Path(target)
+    beside = None
+    try:
+        if path.exists() and not path.is_file():
+            yield path
+            return
+        path = path.resolve()
+        if path.exists() and not os.access(path, os.W_OK):  # renaming would not mind
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        beside = path.with_name(f".attnc-{os.getpid()}-{os.urandom(4).hex()}")
+        yield beside
+        if path.exists():
+            beside.chmod(stat.S_IMODE(path.stat().st_mode))
+        beside.replace(path)
+    except OSError as problem:
+        if problem.filename not in (None, os.fspath(path), os.fspath(beside or path)):
+            raise  # of another file
+        raise OSError(problem.errno, problem.strerror or str(problem), os.fspath(target)) from None
+    finally:
+        if beside is not None:
+            with suppress(OSError):
+                beside.unlink()

@@ -12,20 +12,29 @@ Importing attnc is cheap: what a call needs (lark, NumPy, torch) is imported by 
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from .dsl.diagnostic import AttnError, Diagnostic, Severity
-from .spec import Model, Port, Spec, check, format, load, loads
+if TYPE_CHECKING:
+    from .dsl.diagnostic import AttnError, Diagnostic, Severity
+    from .spec import Model, Port, Spec, check, format, load, loads
 
 __version__ = "0.1.0"
 
 __all__ = ["AttnError", "Diagnostic", "Model", "Port", "Severity", "Spec", "check", "format", "load", "loads"]
 
+_MODULES = {"AttnError": ".dsl.diagnostic", "Diagnostic": ".dsl.diagnostic", "Severity": ".dsl.diagnostic"}
+
 
 def __getattr__(name: str) -> Any:
-    """`attnc.weights` and `attnc.inspect` without an import of their own: they load NumPy."""
+    """Each name, and `attnc.weights` and `attnc.inspect`, is imported when it is first asked for."""
     if name in ("inspect", "weights"):
-        from importlib import import_module
-
         return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_MODULES.get(name, ".spec"), __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "inspect", "weights"})

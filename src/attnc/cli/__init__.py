@@ -4,6 +4,7 @@ Diagnostics go to stderr, what was asked for to stdout. Exit status: 0 clean, 1 
 Nothing but the standard library is imported before a command needs it: `attnc check` loads lark, never NumPy or torch.
 """
 
-from .main import entry, main
+from ..__main__ import entry
+from .main import main
 
 __all__ = ["entry", "main"]

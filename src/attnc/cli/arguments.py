@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -55,6 +56,15 @@ def sizes(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="let `use` read files of this folder too; may be repeated",
     )
+
+
+def text(given: str) -> str:
+    """Text that is written into what others read. The bytes of an argument need not be any."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"`{given}` is not text in {sys.getfilesystemencoding()}") from None
+    return given
 
 
 def setting(text: str) -> tuple[str, Size]:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..dsl.diagnostic import AttnError
-from ..dsl.files import read
+from ..dsl.files import read, readable
 from ..spec import Model, Size
 from .arguments import sizes
 from .cost_plot import plot, require
@@ -162,7 +162,7 @@ def drawn(bills: list[Bill], args: argparse.Namespace) -> None:
                 problem = wrong
         if problem is not None and len(points) < 2:
             raise problem
-        curves[bill.model.name if bill.model.name not in curves else bill.target] = points
+        curves[bill.model.name if bill.model.name not in curves else readable(bill.target)] = points
     found = crossed(bills, width, [args.formula]) if len(bills) == 2 else []
     plot(args.plot, curves, [c for c in found if low <= c.size <= high], width=width, figure=COLUMNS[args.formula][0])
     say(f"{args.plot}: {', '.join(curves)} over {width} from {low:,} to {high:,}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..dsl.diagnostic import AttnError
 from ..dsl.files import read
 from ..spec import Model
-from .arguments import sizes, target
+from .arguments import sizes, target, text
 from .output import CLEAN, CannotRun, complain, report, say, writable, write
 from .target import open_model, open_spec, split
 
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--width", type=length, metavar="LENGTH", help="of the page: 5.5in (also cm, mm, pt)")
     parser.add_argument("--theme", choices=("color", "mono"), default="color", help="colours, or ink alone")
-    parser.add_argument("--title", metavar="TEXT", help='what stands above the figure; "" for nothing')
+    parser.add_argument("--title", type=text, metavar="TEXT", help='what stands above the figure; "" for nothing')
     parser.add_argument("--sizes", action="store_true", help="give the size of each axis at its first label")
     parser.add_argument("--legend", action="store_true", help="a strip beneath that explains axes and glyphs")
     parser.add_argument("--outline", action="store_true", help="in .svg, letters as curves, so that no font is needed")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..dsl.files import read
 from ..spec import Model
 from .arguments import sizes, target
+from .arguments import text as plain
 from .output import CLEAN, CannotRun, say, writable
 from .target import open_model
 
@@ -69,7 +70,7 @@ def size_alone(text: str) -> int:
 
 def named(text: str) -> tuple[str, str]:
     """`NAME=ANYTHING`."""
-    name, equals, value = text.partition("=")
+    name, equals, value = plain(text).partition("=")
     if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise argparse.ArgumentTypeError(f"`{text}` is not NAME=...")
     return name, value

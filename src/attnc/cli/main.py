@@ -56,9 +56,7 @@ def say_help(of: Parser) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status. Every exception ends here, as one line."""
     try:
-        args = parser().parse_args(argv)
-        with deep():
-            status: int = args.run(args)
+        status = _run(argv)
         sys.stdout.flush()
         return status
     except AttnError as wrong:
@@ -76,8 +74,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as problem:
         complain(_said(problem))
         return COULD_NOT_RUN
-    except SystemExit as done:  # -h, --version
-        return done.code if isinstance(done.code, int) else COULD_NOT_RUN
     except Exception as bug:
         if os.environ.get("ATTNC_DEBUG") == "1":
             raise
@@ -88,6 +84,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return COULD_NOT_RUN
 
 
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        args = parser().parse_args(argv)
+    except SystemExit as done:  # -h, --version
+        return done.code if isinstance(done.code, int) else COULD_NOT_RUN
+    with deep():
+        status: int = args.run(args)
+    return status
+
+
 def _said(problem: OSError) -> str:
     """What went wrong with which file, without the number of the error."""
     if problem.strerror is None:
@@ -96,8 +102,3 @@ def _said(problem: OSError) -> str:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at exit
         return f"cannot write to stdout: {problem.strerror}"
     return f"{problem.filename}: {problem.strerror}"
-
-
-def entry() -> None:
-    """The console script."""
-    sys.exit(main())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..dsl.diagnostic import Diagnostic
+from ..dsl.files import whole
 
 CLEAN, WRONG, COULD_NOT_RUN = 0, 1, 2
 INTERRUPTED = 130  # what a shell reports of a command ended by Ctrl-C
@@ -20,12 +19,13 @@ class CannotRun(Exception):
 
 
 def say(line: str) -> None:
-    print(line, file=sys.stderr)
+    """A line for the user. A file's name may hold what a terminal obeys, or no text: that is not printed."""
+    print("".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in line), file=sys.stderr)
 
 
 def complain(message: str) -> None:
-    """One thing that is wrong. A file's name may hold what a terminal obeys: that is not printed."""
-    say(f"attnc: {''.join(c if c.isprintable() or c == chr(10) else chr(0xFFFD) for c in message)}")
+    """One thing that is wrong."""
+    say(f"attnc: {message}")
 
 
 def report(diagnostics: Sequence[Diagnostic]) -> None:
@@ -34,7 +34,7 @@ def report(diagnostics: Sequence[Diagnostic]) -> None:
         from ..dsl.render import render_all
 
         colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        say(render_all(diagnostics, colour=colour))
+        print(render_all(diagnostics, colour=colour), file=sys.stderr)
 
 
 def writable(out: str, endings: Sequence[str]) -> None:
@@ -51,22 +51,9 @@ def writable(out: str, endings: Sequence[str]) -> None:
 
 
 def write(out: str, text: str) -> None:
-    """Write the whole text or nothing: into a file beside `out`, then renamed. Raises CannotRun."""
-    path = Path(out)
+    """Write the whole text or nothing. Raises CannotRun."""
     try:
-        if path.exists() and not path.is_file():  # a device or a pipe, such as /dev/stdout
-            path.write_text(text, encoding="utf-8", newline="")
-            return
-        path = path.resolve()  # a link stays a link
-        if path.exists() and not os.access(path, os.W_OK):  # renaming would not mind
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            beside.write_text(text, encoding="utf-8", newline="")
-            if path.exists():
-                shutil.copymode(path, beside)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        with whole(out) as beside:
+            beside.write_bytes(text.encode())
     except OSError as problem:
         raise CannotRun(f"cannot write {out}: {problem.strerror or problem}") from None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dsl.files import whole
 from .problem import InspectError
 
 if TYPE_CHECKING:
@@ -45,12 +44,14 @@ def save(look: Look, out: Path, item: int) -> None:
 
 def _html(look: Look, out: Path, item: int) -> None:
     text = look.html(item)
-    _whole(out, lambda path: path.write_text(text, encoding="utf-8", newline=""))
+    with whole(out) as beside:
+        beside.write_bytes(text.encode())
 
 
 def _arrays(look: Look, out: Path) -> None:
     arrays: dict[str, Any] = {path: one.array for path, one in look.maps.items()}
-    _whole(out, lambda path: np.savez(path, **arrays))
+    with whole(out) as beside, open(beside, "wb") as file:
+        np.savez(file, **arrays)
 
 
 def _picture(look: Look, out: Path, item: int) -> None:
@@ -68,16 +69,7 @@ def save_curves(look: Look, out: Path, mark: int) -> None:
 def _drawn(figure: Figure, out: Path) -> None:
     import matplotlib as mpl
 
-    about = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(out.suffix.lower())
-    with mpl.rc_context({"svg.hashsalt": "attnc"}):
-        _whole(out, lambda path: figure.savefig(path, dpi=DOTS, metadata=about))
-
-
-def _whole(out: Path, write: Callable[[Path], Any]) -> None:
-    """Through a file beside it, then renamed; the ending stays, as matplotlib and NumPy go by it."""
-    beside = out.with_name(f".{os.getpid()}.{out.name}")
-    try:
-        write(beside)
-        beside.replace(out)
-    finally:
-        beside.unlink(missing_ok=True)
+    form = out.suffix.lower()[1:]
+    about = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
+    with mpl.rc_context({"svg.hashsalt": "attnc"}), whole(out) as beside:
+        figure.savefig(beside, format=form, dpi=DOTS, metadata=about)

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, NoReturn
 import numpy as np
 
 from ..backends.load import WeightsError
+from ..dsl.files import whole
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -122,20 +123,15 @@ def save(path: str | os.PathLike[str], weights: Mapping[str, Any], metadata: Map
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
 
-    target = Path(path).resolve()  # a link stays a link
-    if not target.parent.is_dir():  # or it is the file beside that is said not to be there
+    target = Path(path).resolve()
+    if not target.parent.is_dir():  # or it is the file that is said not to be there
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with open(beside, "wb") as out:
-            out.write(struct.pack("<Q", len(text)) + text)
-            for name in order:
-                _write(out, plain(weights[name]), kinds[name][0])
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole(path) as beside, open(beside, "wb") as out:
+        out.write(struct.pack("<Q", len(text)) + text)
+        for name in order:
+            _write(out, plain(weights[name]), kinds[name][0])
+        out.flush()
+        os.fsync(out.fileno())
 
 
 def _write(out: BinaryIO, array: Array, dtype: np.dtype[Any]) -> None:
