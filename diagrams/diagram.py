@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
 
+from graphviz import Source
+
 from ..compiler.graph import Graph
 from . import dot, export, page, theme, tikz
 from .opening import Opening, UnknownBlock
@@ -72,6 +74,14 @@ class Diagram:
         """One page by itself: hover, click, keyboard. ExportError where Graphviz is missing."""
         return page.write(self._graph, self._sheet, self._openable, self._redraw)
 
+    def graphviz(self) -> Source:
+        """The figure as the package `graphviz` has it: `.view()`, `.render()`, `.pipe()`, a notebook's display.
+
+        Those run `dot` as that package does: as long as it takes, and a PNG at the dots per inch of Graphviz.
+        """
+        made: Source = Source(self.dot, filename=f"{self._graph.name}.gv")
+        return made
+
     def save(self, path: str | os.PathLike[str], *, outline: bool = False) -> Path:
         """Write .svg, .pdf, .png, .dot, .tex or .html. Raises ExportError, and then leaves nothing behind."""
         ending = Path(path).suffix.removeprefix(".").lower()
@@ -116,7 +126,8 @@ def draw(
     legend: whether a strip beneath says what the axes and glyphs are.
 
     Raises UnknownBlock for a name in `open` or `close` that nothing in the figure has, and ValueError for an unknown
-    theme, a width that no page has, or a depth below 0; TooLarge for more than anybody would look at.
+    theme, a width that no page has, a title that is no text, or a depth below 0; TooLarge for more than anybody would
+    look at.
     """
     colors = _themes().get(theme)
     if colors is None:
@@ -125,6 +136,8 @@ def draw(
         raise ValueError(f"no page is {width!r} in wide: `width` is a number of inches, such as 5.5")
     if depth is not None and (not isinstance(depth, int) or depth < 0):
         raise ValueError(f"`depth` is a whole number of levels, 0 or more, not {depth!r}")
+    if title is not None and any("\ud800" <= c <= "\udfff" for c in title):
+        raise ValueError(f"`title` is no text that could be written: {title!r} holds half of a character")
     opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))
     room = _page() if width is None else width * 72
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import graphviz
 import pytest
 
 from attnc.compiler.graph import Graph
@@ -235,6 +237,98 @@ def test_graphviz_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(ExportError, match="no fonts"):
         save("digraph {}", tmp_path / "figure.pdf")
     assert not (tmp_path / "figure.pdf").exists()
+
+
+@pytest.mark.parametrize(
+    ("form", "rubbish"),
+    [
+        ("svg", "echo hello"),
+        ("svg", ":"),
+        ("svg", "echo '<svg xmlns=\"http://www.w3.org/2000/svg\"><g>'"),
+        ("svg", "echo '<html/>'"),
+        ("svg", r"printf '<svg>\377</svg>'"),
+        ("pdf", "echo '%PDF-1.7'"),
+        ("pdf", "echo '<svg/>'"),
+        ("png", r"printf '\211PNG\r\n\032\nhalf'"),
+        ("png", "echo '%PDF-1.7'"),
+        ("html", "echo hello"),
+    ],
+)
+def test_what_ends_well_and_draws_nothing(
+    diagram: Diagram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, rubbish: str
+) -> None:
+    _pretend(tmp_path, monkeypatch, rubbish)
+    kind = "SVG" if form == "html" else form.upper()
+    with pytest.raises(ExportError, match=rf"`.*/bin/dot` ended well, but what it wrote is no whole {kind}: it "):
+        diagram.save(tmp_path / f"figure.{form}")
+    assert not (tmp_path / f"figure.{form}").exists()
+
+
+def test_an_outline_of_nothing(diagram: Diagram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _pretend(tmp_path, monkeypatch, "printf '%%PDF-1.7\n%%%%EOF\n'")
+    poppler = tmp_path / "bin" / "pdftocairo"
+    poppler.write_text('#!/bin/sh\necho hello > "$3"\n')
+    poppler.chmod(0o755)
+    with pytest.raises(ExportError, match=r"pdftocairo` ended well, but what it wrote is no whole SVG"):
+        diagram.save(tmp_path / "figure.svg", outline=True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere only the program itself is ended")
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_what_dot_started_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: bool) -> None:
+    """A `dot` that is a script around the true one, which hangs."""
+    _pretend(tmp_path, monkeypatch, f"sleep 60 & echo $! > {tmp_path}/child; wait")
+
+    def interrupt(self: subprocess.Popen[bytes], *args: object, **more: object) -> None:
+        while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text().strip():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    if interrupted:
+        monkeypatch.setattr(subprocess.Popen, "communicate", interrupt)
+    with pytest.raises(KeyboardInterrupt if interrupted else ExportError):
+        render("digraph {}", "svg", seconds=2)
+    child = int((tmp_path / "child").read_text())
+    for _ in range(500):
+        state = Path(f"/proc/{child}/stat")
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":  # ended, not yet reaped
+            return
+        time.sleep(0.01)
+    os.kill(child, 9)
+    raise AssertionError("the child of `dot` is still there")
+
+
+# -- the package graphviz
+
+
+@needs_dot
+def test_a_source_for_the_package_graphviz(diagram: Diagram, tmp_path: Path) -> None:
+    source = diagram.graphviz()
+    assert type(source) is graphviz.Source
+    assert source.source == diagram.dot
+    assert source.pipe(format="svg").decode() == diagram.svg()
+    assert set(source._repr_mimebundle_()) == {"image/svg+xml"}
+    made = Path(source.render(directory=tmp_path, format="pdf"))
+    assert made.read_bytes().startswith(b"%PDF")
+    assert {path.name for path in tmp_path.iterdir()} == {source.filename, made.name}
+    source.format = "png"  # whose it is, is theirs to change
+    assert diagram.graphviz().format == "pdf"
+
+
+def test_errors_are_those_of_the_package_graphviz_too(
+    diagram: Diagram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pretend(tmp_path, monkeypatch, "echo no fonts >&2; exit 3")
+    with pytest.raises(graphviz.CalledProcessError) as refused:
+        diagram.svg()
+    assert isinstance(refused.value, ExportError)
+    assert (refused.value.returncode, refused.value.stderr) == (3, b"no fonts\n")
+    assert str(pickle.loads(pickle.dumps(refused.value))) == "Graphviz could not draw the figure: no fonts"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(graphviz.ExecutableNotFound, match="apt-get install graphviz") as missing:
+        diagram.save(tmp_path / "figure.png")
+    assert isinstance(missing.value, ExportError)
+    assert str(pickle.loads(pickle.dumps(missing.value))) == str(missing.value)
 
 
 def test_nowhere_to_write(diagram: Diagram, tmp_path: Path) -> None:
