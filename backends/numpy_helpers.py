@@ -164,19 +164,38 @@ def grouped_linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     return y if bias is None else y + bias
 
 
+def widened(x: Array) -> Array:
+    """x in float32 if it is of half precision, whose sums would overflow and lose digits: there PyTorch adds so too."""
+    return x.astype(np.float32) if x.dtype.itemsize < 4 else x
+
+
+def sum_of(x: Array, axis: int | tuple[int, ...], over: Array | int | None = None) -> Array:
+    """The sum along these axes, over a number of items where it is a mean, in the type of x."""
+    total: Array = np.asarray(widened(x).sum(axis))
+    return (total if over is None else total / over).astype(x.dtype, copy=False)
+
+
+def running_sum(x: Array, axis: int) -> Array:
+    """Of each item along `axis`, the sum of those up to it."""
+    return widened(x).cumsum(axis).astype(x.dtype, copy=False)
+
+
+def sum_of_products(x: Array, y: Array, axis: int | tuple[int, ...]) -> Array:
+    """The sum of x y along these axes."""
+    total: Array = (widened(x) * widened(y)).sum(axis)
+    return total.astype(np.result_type(x, y), copy=False)
+
+
 def average(x: Array, axes: int) -> Array:
     """The mean over the last `axes` dimensions, kept as 1. Of few items, `x.mean` takes three times as long."""
-    over = tuple(range(-axes, 0))
-    if x.dtype.itemsize < 4:  # a sum of half precision would overflow
-        return np.asarray(x.mean(over, keepdims=True))
-    total: Array = np.add.reduce(x, over, keepdims=True)
+    total: Array = np.add.reduce(x, tuple(range(-axes, 0)), keepdims=True)
     total /= max(math.prod(x.shape[-axes:]), 1)
     return total
 
 
 def mean_square(x: Array, axes: int) -> Array:
     """The mean of the squares over the last `axes` dimensions, kept as 1."""
-    if axes > 1 or x.dtype.itemsize < 4:
+    if axes > 1:
         return average(x * x, axes)
     total: Array = np.vecdot(x, x)[..., None]
     total /= max(x.shape[-1], 1)
@@ -185,11 +204,12 @@ def mean_square(x: Array, axes: int) -> Array:
 
 def one_vector(x: Array, axes: int) -> bool:
     """Whether this is one vector for a norm over `axes`, of which numbers are sooner made than arrays of one item."""
-    return axes == 1 and 0 < x.size == x.shape[-1] and x.dtype.itemsize >= 4
+    return axes == 1 and 0 < x.size == x.shape[-1]
 
 
 def layernorm(x: Array, axes: int, eps: float, weight: Array | None = None, bias: Array | None = None) -> Array:
     """x minus its mean, over its standard deviation, over the last `axes` dimensions (Ba et al. 2016)."""
+    dtype, x = x.dtype, widened(x)
     if one_vector(x, axes):
         y = x.reshape(x.size)
         y = y - float(np.add.reduce(y)) / y.size
@@ -201,11 +221,12 @@ def layernorm(x: Array, axes: int, eps: float, weight: Array | None = None, bias
         y *= weight
     if bias is not None:
         y += bias
-    return y.reshape(x.shape)
+    return y.reshape(x.shape).astype(dtype, copy=False)
 
 
 def rmsnorm(x: Array, axes: int, eps: float, weight: Array | None = None) -> Array:
     """x over its root mean square over the last `axes` dimensions (Zhang and Sennrich 2019)."""
+    dtype, x = x.dtype, widened(x)
     if one_vector(x, axes):
         y = x.reshape(x.size)
         y = y / math.sqrt(float(y.dot(y)) / y.size + eps)
@@ -213,17 +234,19 @@ def rmsnorm(x: Array, axes: int, eps: float, weight: Array | None = None) -> Arr
         y = x / np.sqrt(mean_square(x, axes) + eps)
     if weight is not None:
         y *= weight
-    return y.reshape(x.shape)
+    return y.reshape(x.shape).astype(dtype, copy=False)
 
 
 def l2norm(x: Array, axis: int | tuple[int, ...], eps: float) -> Array:
     """x over its Euclidean length, which is taken to be at least eps."""
-    length: Array = np.sqrt((x * x).sum(axis, keepdims=True))
-    return x / np.maximum(length, eps)
+    y = widened(x)
+    length: Array = np.sqrt((y * y).sum(axis, keepdims=True))
+    return np.asarray(y / np.maximum(length, eps)).astype(x.dtype, copy=False)
 
 
 def softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = None) -> Array:
     """Softmax over what the mask keeps; what it leaves out weighs exactly 0, so a row without any is all zeros."""
+    dtype, scores = scores.dtype, widened(scores)
     if mask is not None:
         scores = np.where(mask, scores, np.finfo(scores.dtype).min)
     with np.errstate(invalid="ignore"):  # minus infinities alone have no shares: NaN, as in PyTorch
@@ -235,12 +258,13 @@ def softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = Non
     weights /= total if mask is None else np.where(total == 0, 1, total)
     if mask is not None and np.isnan(total).any():  # 0 times what is no number
         np.copyto(weights, 0, where=np.logical_not(mask))
-    return weights
+    return weights.astype(dtype, copy=False)
 
 
 def log_softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None = None) -> Array:
     """The logarithm of softmax; minus infinity where the mask leaves out."""
-    logs = scores - logsumexp(scores, axis, mask, keepdims=True)
+    logs, _, total = from_the_top(widened(scores), axis, mask)
+    logs = (logs - total).astype(scores.dtype, copy=False)
     return logs if mask is None else np.where(mask, logs, -np.inf)
 
 
@@ -252,18 +276,24 @@ def argmax(x: Array, axis: int, where: str) -> Array:
     return found
 
 
-def logsumexp(x: Array, axis: int | tuple[int, ...], mask: Array | None = None, keepdims: bool = False) -> Array:
+def logsumexp(x: Array, axis: int | tuple[int, ...], mask: Array | None = None) -> Array:
     """log of the sum of exp without overflow; minus infinity over nothing at all."""
+    _, top, total = from_the_top(widened(x), axis, mask)
+    return np.asarray((total + top).squeeze(axis)).astype(x.dtype, copy=False)
+
+
+def from_the_top(x: Array, axis: int | tuple[int, ...], mask: Array | None) -> tuple[Array, Array, Array]:
+    """x minus its largest; that; and the log of the sum of exp of the first, in which that cancels no digits."""
     least = np.finfo(x.dtype).min
     if mask is not None:
         x = np.where(mask, x, least)
     top = np.minimum(x.max(axis, keepdims=True, initial=least), np.finfo(x.dtype).max)  # inf - inf is no number
-    terms = np.exp(x - top)
+    rest: Array = x - top
+    terms = np.exp(rest)
     if mask is not None:
         terms *= mask
     with np.errstate(divide="ignore"):
-        found: Array = np.log(terms.sum(axis, keepdims=True)) + top
-    return found if keepdims else found.squeeze(axis)
+        return rest, top, np.log(terms.sum(axis, keepdims=True))
 
 
 def concat(parts: list[Array], axis: int) -> Array:

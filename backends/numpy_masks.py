@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .numpy_helpers import Array
+from .numpy_helpers import Array, widened
 from .span_helpers import Span, Truth, in_sight
 
 
@@ -45,6 +45,7 @@ def few_scores(Q: Array, K: Array) -> bool:
 
 def attend_few(Q: Array, K: Array, V: Array, mask: Array | None, bias: Array | None, scale: float) -> Array:
     """`attention` that makes all scores at once."""
+    dtype, Q, K, V = np.result_type(Q, K, V), widened(Q), widened(K), widened(V)
     scores: Array = Q @ K.swapaxes(-1, -2)
     scores *= scale
     if bias is not None:
@@ -59,7 +60,7 @@ def attend_few(Q: Array, K: Array, V: Array, mask: Array | None, bias: Array | N
     total = np.add.reduce(scores, -1, keepdims=True)
     out: Array = scores @ V
     out /= total if some else np.maximum(total, 1)  # the greatest score adds 1, unless there is none
-    return out
+    return out.astype(dtype, copy=False)
 
 
 def masked_attention(
@@ -83,6 +84,7 @@ def masked_attention(
     given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
     lead = np.broadcast_shapes((1,), *(x.shape[:-2] for x in given))
     n, m = Q.shape[-2], K.shape[-2]
+    given_dtype, Q, K, V = np.result_type(Q, K, V), widened(Q), widened(K), widened(V)
     dtype = np.result_type(Q, K, V)
     # In memory the leading dimension next to them lies behind the queries: so a map behind takes all heads uncopied.
     out = np.zeros((*lead[:-1], n, lead[-1], V.shape[-1]), dtype).swapaxes(-3, -2)
@@ -103,7 +105,7 @@ def masked_attention(
                 scores = room[: q.shape[0] * (q1 - q0) * keys].reshape(q.shape[0], q1 - q0, keys)
                 parts = [(a, b, x if x.ndim == 2 else x[some]) for a, b, x in masks]
                 attend_block(q, K[some], V[some], spans, parts, left, cap, scores, out[some][:, q0:q1])
-    return out if any(x.ndim > 2 for x in given) else out[0]
+    return (out if any(x.ndim > 2 for x in given) else out[0]).astype(given_dtype, copy=False)
 
 
 SIGHTS: dict[object, list[tuple[Any, ...]]] = {}  # of masks of positions alone, by mask and widths: layers share them

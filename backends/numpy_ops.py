@@ -31,7 +31,7 @@ def dot(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     total = arrays[0]
     if len(arrays) == 1:
         kept = without(total, node.axes)
-        total = body.combine([total], Code(f"{total.atom}.sum({dims(total, node.axes)})"), kept, out)
+        total = body.combine([total], _sum(body, total, node.axes), kept, out)
     for place, other in enumerate(arrays[1:], 1):
         later = {axis for val in arrays[place + 1 :] for axis in val.axes}
         eaten = [axis for axis in node.axes if (axis in total.axes or axis in other.axes) and axis not in later]
@@ -59,9 +59,10 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         total = body.combine([x, y], text, order, out)
         if not over:
             return total
-        places = dims(total, over)
         kept = without(total, over)
-        return replace(total, code=Code(f"({text.text}).sum({places})"), axes=kept, thin=total.thin & set(kept))
+        body.helper("sum_of_products")
+        code = Code(f"sum_of_products({x.text}, {y.text}, {dims(total, over)})")
+        return replace(total, code=code, axes=kept, thin=total.thin & set(kept))
     if (
         b.lead == NONE and not shared and len(right) <= 1 and len(over) == 1 and a.axes[-1] == over[0]
     ):  # any rows, one matrix
@@ -97,8 +98,13 @@ def _summed(body: NumpyBody, x: Val, axes: Sequence[Axis], out: Value) -> Val:
     """Axes that only one operand has are summed away first."""
     if not axes:
         return x
-    kept = without(x, axes)
-    return body.combine([x], Code(f"{x.atom}.sum({dims(x, axes)})"), kept, out)
+    return body.combine([x], _sum(body, x, axes), without(x, axes), out)
+
+
+def _sum(body: NumpyBody, x: Val, axes: Sequence[Axis], over: str = "") -> Code:
+    """The sum over axes, or the mean: `over` says of how many items."""
+    body.helper("sum_of")
+    return Code(f"sum_of({x.text}, {dims(x, axes)}{f', {over}' if over else ''})")
 
 
 def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -189,14 +195,15 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             if all(body.plan.static_size(axis) for axis in axes):
                 code = Code(f"{x.atom}.mean({where})")
             else:  # the mean of nothing is 0
-                code = Code(f"{x.atom}.sum({where}) / max({sizes}, 1)", TERM)
+                code = _sum(body, x, axes, f"max({sizes}, 1)")
         else:
             mask = body.full(mask, axes)
             kept_items = f"{mask.atom}.sum({dims(mask, axes)})"
-            dtype = body.float64() if is_table(out) else body.dtype
-            number = Code(f"np.maximum({kept_items}, 1).astype({dtype})")
+            number = Code(f"np.maximum({kept_items}, 1)")
             count = body.combine([mask], number, without(mask, axes), out)
-            code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
+            code = _sum(body, x, axes, count.text)
+    elif op == "sum" and x.kind == "real":
+        code = _sum(body, x, axes)
     elif op == "logsumexp":
         body.helper("logsumexp")
         code = Code(f"logsumexp({x.text}, {where}{'' if mask is None else f', {mask.text}'})")
@@ -216,7 +223,10 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 def cumsum(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = vals[0] if kind_of(node.out) == "int" else body.real(vals[0], is_table(node.out))
     x = body.full(x, node.axes)
-    return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out)
+    if x.kind == "int":
+        return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out)
+    body.helper("running_sum")
+    return body.combine([x], Code(f"running_sum({x.text}, {dims(x, node.axes)})"), x.axes, node.out)
 
 
 def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:

@@ -173,6 +173,22 @@ def masked_log_softmax(scores: Tensor, mask: Tensor, dim: int) -> Tensor:
     return torch.where(mask, kept.log_softmax(dim), -math.inf)
 
 
+def wider(x: Tensor) -> torch.dtype:
+    """The type of x, float32 for half precision, which has no room for sums and for small numbers."""
+    return torch.promote_types(x.dtype, torch.float32)
+
+
+def mean_of(x: Tensor, dim: int | tuple[int, ...], count: Tensor | int) -> Tensor:
+    """The sum along `dim` over the number of items."""
+    return (x.sum(dim, dtype=wider(x)) / count).to(x.dtype)
+
+
+def l2norm(x: Tensor, dim: int | tuple[int, ...], eps: float) -> Tensor:
+    """x over its Euclidean length, which is taken to be at least eps."""
+    length: Tensor = torch.linalg.vector_norm(x, dim=dim, keepdim=True, dtype=wider(x))
+    return (x / length.clamp_min(eps)).to(x.dtype)
+
+
 def amax(x: Tensor, dim: int | tuple[int, ...]) -> Tensor:
     """The largest along `dim`; of no items less than any number."""
     if has_items(x, dim):

@@ -215,13 +215,15 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             if all(body.plan.static_size(axis) for axis in axes):
                 code = Code(f"{x.text}.mean({where})")
             else:  # the mean of nothing is 0
-                code = Code(f"{x.text}.sum({where}) / max({sizes}, 1)", TERM)
+                body.helper("mean_of")
+                code = Code(f"mean_of({x.text}, {where}, max({sizes}, 1))")
         else:
             mask = body.named(body.full(mask, axes), "kept")
             count = body.combine(
                 [mask], Code(f"{mask.text}.sum({dims(mask, axes)}).clamp(min=1)"), without(mask, axes), out
             )
-            code = Code(f"{x.atom}.sum({where}) / {count.text}", TERM)
+            body.helper("mean_of")
+            code = Code(f"mean_of({x.text}, {where}, {count.text})")
         return body.combine([x], code, kept, out)
     code = Code(f"{x.atom}.{name}({where})")
     if op in ("max", "min", "argmax") and not all(map(body.plan.static_size, axes)):  # there may be no item
@@ -274,7 +276,8 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
 def l2norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
     eps = body.static(node.options["eps"]).text
-    return body.combine([x], Code(f"F.normalize({x.text}, dim={dims(x, node.axes)}, eps={eps})"), x.axes, node.out)
+    body.helper("l2norm")
+    return body.combine([x], Code(f"l2norm({x.text}, {dims(x, node.axes)}, {eps})"), x.axes, node.out)
 
 
 def concat(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:

@@ -2,7 +2,8 @@
 
 Found by the shape of the graph, never by names. `Apply("attention", (Q, K, V[, bias]), axes=(d, k), made=(q, v))`, with
 the options `scale` (a number: what scores, queries and keys are multiplied with), `p` (dropout of the weights) and
-`cap` (scores s become cap tanh(s / cap): Gemma 2), and the softmax's mask. d is contracted, k normalised and
+`cap` (scores s become cap tanh(s / cap): Gemma 2), and the softmax's mask. The bias is all that a sum has besides the
+product, terms of either sign, also inside a factor: `(dot[d](Q, K) - a) / 8 + b`. d is contracted, k normalised and
 contracted; q and v are the result's own axes, all others are shared or broadcast.
 
 Only where nothing else reads the scores or the weights, where nobody asked to see them (`keep`), and where there is one
@@ -13,13 +14,14 @@ Reference: Vaswani et al. 2017, equation 1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..axes import Axis
-from ..graph import Apply, Call, Constant, Graph, Node, Role, Scalar, Value, reads
+from ..graph import Apply, Call, Constant, Graph, Node, Role, Scalar, Type, Value, reads
 from ..sizes import substitute
 from ..static import Arith, Const, ConstOf, Literal, Static
-from .walk import Walk
+from ..wires import static_element
+from .walk import Fresh, Walk
 
 
 def fuse_attention(
@@ -46,11 +48,12 @@ def _fuse(graph: Graph, keep: frozenset[int], capped: bool) -> Graph:
         for value in reads(node):
             readers[value.id] = readers.get(value.id, 0) + 1
     match = _Match(makers, readers, keep, frozenset(graph.lifted), capped)
-    fused: dict[int, Apply] = {}
+    fused: dict[int, list[Node]] = {}
     gone: set[int] = set()
+    fresh = Fresh(graph)
     for node in graph.nodes:
         if isinstance(node, Apply) and node.op == "dot":
-            found = match.attention(node)
+            found = match.attention(node, fresh)
             if found is not None:
                 fused[node.out.id], inner = found
                 gone |= inner
@@ -60,12 +63,56 @@ def _fuse(graph: Graph, keep: frozenset[int], capped: bool) -> Graph:
     for node in graph.nodes:
         if isinstance(node, Call) and len(node.outs) == 1 and node.outs[0].id in gone:
             continue
-        if isinstance(node, Apply):
-            if node.out.id in gone:
-                continue
-            node = fused.get(node.out.id, node)
-        nodes.append(node)
+        if isinstance(node, Apply) and node.out.id in gone:
+            continue
+        nodes += fused.get(node.out.id, [node]) if isinstance(node, Apply) else [node]
     return replace(graph, nodes=tuple(nodes))
+
+
+ONE = Literal(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """One term of a sum, times a number."""
+
+    value: Value
+    scale: Static
+
+
+def _minus(scale: Static) -> Static:
+    match scale:
+        case Literal(number) if not isinstance(number, bool):
+            return Literal(-number)
+        case _:
+            return Arith("neg", (scale,))
+
+
+def _total(terms: list[_Term], like: Value, fresh: Fresh, nodes: list[Node]) -> Value:
+    """The sum of these terms, which varies along no other axes than `like`; what makes it goes to `nodes`."""
+
+    def made(op: str, *operands: Value) -> Value:
+        real = any(value.type.element is Scalar.REAL for value in operands)
+        axes = tuple(axis for axis in like.type.axes if any(axis in value.type.axes for value in operands))
+        varies = {axis for value in operands for axis in value.type.axes if axis not in value.type.thin}
+        type = Type(Scalar.REAL if real else Scalar.INT, axes, frozenset(axes) - varies)
+        out = fresh(Value(0, type, max(value.role for value in operands), None, like.span))
+        nodes.append(Apply(op, operands, out, span=like.span))
+        return out
+
+    total: Value | None = None
+    for value, scale in ((term.value, term.scale) for term in terms):
+        negative = scale == _minus(ONE)
+        if scale != ONE and not negative:
+            number = fresh(Value(0, Type(static_element(scale), ()), Role.CONSTANT, None, like.span))
+            nodes.append(Constant(scale, number))
+            value = made("*", value, number)
+        if total is None:
+            total = made("neg", value) if negative else value
+        else:
+            total = made("-" if negative else "+", total, value)
+    assert total is not None
+    return total
 
 
 class _Match:
@@ -96,17 +143,17 @@ class _Match:
         """The axes that it varies along, those of callers left out."""
         return {axis for axis in value.type.axes if axis not in self.lifted and axis not in value.type.thin}
 
-    def attention(self, node: Apply) -> tuple[Apply, set[int]] | None:
-        """The fused op for `dot[k](weights, V)`, and the values that it swallows."""
+    def attention(self, node: Apply, fresh: Fresh) -> tuple[list[Node], set[int]] | None:
+        """The fused op for `dot[k](weights, V)`, behind what makes its bias, and the values that it swallows."""
         if len(node.operands) != 2 or len(node.axes) != 1:
             return None
         for weights, values in (node.operands, node.operands[::-1]):
-            found = self._around(node, weights, values)
+            found = self._around(node, weights, values, fresh)
             if found is not None:
                 return found
         return None
 
-    def _around(self, node: Apply, weights: Value, values: Value) -> tuple[Apply, set[int]] | None:
+    def _around(self, node: Apply, weights: Value, values: Value, fresh: Fresh) -> tuple[list[Node], set[int]] | None:
         k = node.axes[0]
         gone = {weights.id}
         p: Static | None = None
@@ -121,7 +168,7 @@ class _Match:
             return None
         scores = softmax.operands[0]
         gone.add(scores.id)
-        bias: Value | None = None
+        others: list[_Term] = []
         product = self._scaled(scores, gone)
         cap: Static | None = None
         found = self._cap(scores) if product is None and self.capped else None
@@ -131,16 +178,12 @@ class _Match:
             if product is not None:
                 cap, gone = found[1], inner_gone
         if product is None:
-            total = self.private(scores, "+")
-            if total is None:
+            terms = self._terms(scores, gone)
+            products = [term for term in terms if self._scaled(term.value, set()) is not None]
+            if len(products) != 1:
                 return None
-            for one, other in (total.operands, total.operands[::-1]):
-                inner = set(gone) | {one.id}
-                product = self._scaled(one, inner)
-                if product is not None and other.type.element is Scalar.REAL and self._scaled(other, set()) is None:
-                    bias, gone = other, inner
-                    break
-                product = None
+            product = self._scaled(products[0].value, gone, products[0].scale)
+            others = [term for term in terms if term is not products[0]]
         if product is None:
             return None
         dot, scale = product
@@ -149,7 +192,8 @@ class _Match:
         if k not in self.core(K):
             Q, K = K, Q
         axes = self._axes(Q, K, values, dot.axes[0], k)
-        more = set[Axis]().union(*(self.core(value) for value in (softmax.mask, bias) if value is not None))
+        beside = [term.value for term in others] + ([softmax.mask] if softmax.mask is not None else [])
+        more = set[Axis]().union(*(self.core(value) for value in beside))
         if axes is None or more & {dot.axes[0], axes[1]}:  # the weights themselves would vary along these
             return None
         options: dict[str, Static] = {"scale": scale}
@@ -157,22 +201,37 @@ class _Match:
             options["p"] = p
         if cap is not None:
             options["cap"] = cap
-        operands = (Q, K, values) if bias is None else (Q, K, values, bias)
+        nodes: list[Node] = []
+        biases = [_total(others, scores, fresh, nodes)] if others else []
         fused = replace(
             node,
             op="attention",
-            operands=operands,
+            operands=(Q, K, values, *biases),
             axes=(dot.axes[0], k),
             made=axes,
             mask=softmax.mask,
             options=options,
         )
-        return fused, gone
+        return [*nodes, fused], gone
 
-    def _scaled(self, value: Value, gone: set[int]) -> tuple[Apply, Static] | None:
+    def _terms(self, value: Value, gone: set[int], scale: Static = ONE) -> list[_Term]:
+        """What a sum is of, each term times the numbers around the sum, which goes."""
+        swallowed: set[int] = set()
+        inner, around = self._unscaled(value, scale, swallowed)
+        node = self.private(inner, "+", "-", "neg")
+        if node is None:
+            return [_Term(value, scale)]
+        gone |= {*swallowed, inner.id}
+        negative = {"+": (), "-": (1,), "neg": (0,)}[node.op]
+        found = []
+        for place, operand in enumerate(node.operands):
+            found += self._terms(operand, gone, _minus(around) if place in negative else around)
+        return found
+
+    def _scaled(self, value: Value, gone: set[int], scale: Static = ONE) -> tuple[Apply, Static] | None:
         """A dot product over one axis, times or over a number known at build time."""
         swallowed: set[int] = set()
-        inner, scale = self._unscaled(value, Literal(1), swallowed)
+        inner, scale = self._unscaled(value, scale, swallowed)
         node = self.private(inner, "dot")
         if node is None or len(node.operands) != 2 or len(node.axes) != 1:
             return None
@@ -189,7 +248,7 @@ class _Match:
                 number = self.constant(by)
             if number is None:
                 break
-            scale = Arith(node.op, (scale, number)) if scale != Literal(1) or node.op == "/" else number
+            scale = Arith(node.op, (scale, number)) if scale != ONE or node.op == "/" else number
             gone.add(value.id)
             value = x
         return value, scale
