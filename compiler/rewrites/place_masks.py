@@ -39,6 +39,7 @@ from ..masks.term import CONNECTIVES, Index, Leaf, Number, Predicate, Term, chan
 from ..static import ConstOf, Literal, known, show_static
 from ..wires import static_element
 from .dead import alive
+from .walk import seeing
 
 Given = tuple[tuple[int, Term, tuple[Value, ...]], ...]  # place of an input, its term in the callee, the new inputs
 
@@ -218,8 +219,7 @@ def _settle(node: Apply, term: Term, fresh: _Fresh) -> list[Node]:
     assert found is not None
     if not _structured(found, {q, k}) and "cap" not in node.options:
         return [node]
-    operands = (*node.operands, *(leaf.value for leaf in leaves(found)))
-    return [*made.values(), replace(node, operands=operands, mask=None, seen=Predicate(q, k, plain(found)))]
+    return [*made.values(), seeing(node, Predicate(q, k, plain(found)))]
 
 
 def _transported(term: Term, back: Mapping[Axis, Axis]) -> Term | None:

@@ -8,7 +8,7 @@ from itertools import count
 
 from ..graph import Apply, Call, Graph, Node, Repeat, Scan, Value, makes, reads, values_of
 from ..masks import term as terms
-from ..masks.term import Leaf
+from ..masks.term import Leaf, Predicate, leaves
 
 
 def making(node: Node, outs: tuple[Value, ...]) -> Node:
@@ -31,15 +31,20 @@ def reading(node: Node, change: Mapping[int, Value]) -> Node:
     if not isinstance(node, Apply):
         assert isinstance(node, Call | Repeat | Scan)  # nothing else reads
         return replace(node, args=tuple(map(now, node.args)))
-    seen = node.seen
-    if seen is not None:
-        term = terms.change(
-            seen.term, lambda part: replace(part, value=now(part.value)) if isinstance(part, Leaf) else part
-        )
-        assert term is not None
-        seen = replace(seen, term=term)
-    mask = None if node.mask is None else now(node.mask)
-    return replace(node, operands=tuple(map(now, node.operands)), mask=mask, seen=seen)
+    operands = tuple(map(now, node.operands))
+    if node.seen is None:
+        return replace(node, operands=operands, mask=None if node.mask is None else now(node.mask))
+    term = terms.change(
+        node.seen.term, lambda part: replace(part, value=now(part.value)) if isinstance(part, Leaf) else part
+    )
+    assert term is not None
+    own = operands[: len(operands) - len(leaves(node.seen.term))]
+    return seeing(replace(node, operands=own), replace(node.seen, term=term))
+
+
+def seeing(node: Apply, seen: Predicate) -> Apply:
+    """Attention under a mask of positions: what that reads comes behind the op's own operands, each value once."""
+    return replace(node, operands=(*node.operands, *(leaf.value for leaf in leaves(seen.term))), mask=None, seen=seen)
 
 
 def retitled(node: Node, names: Mapping[int, str]) -> Node:

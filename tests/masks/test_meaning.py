@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,6 +58,39 @@ def test_gradients(seed: int) -> None:
     found, expected = gradients(graph, inputs), gradients(graph, inputs, DENSE)
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-10)
+
+
+# A mask, and the same of positions s and t, of i and real there: `k` and `r` are those of t.
+TWICE: list[tuple[str, Callable[..., Any]]] = [
+    ("s - t < i[s as t] and s - t < i[s as t]", lambda s, t, i, k, r: s - t < k),
+    ("(t <= s or i == i[s as t]) and i == i[s as t]", lambda s, t, i, k, r: i == k),
+    ("t <= s and i == i[s as t] and not (i[s as t] < i and i == i[s as t])", lambda s, t, i, k, r: (t <= s) & (i == k)),
+    ("t <= s and (real[s as t] or i > 1) and (real[s as t] or i > 0)", lambda s, t, i, k, r: (t <= s) & (r | (i > 1))),
+]
+
+
+@pytest.mark.parametrize(("mask", "meant"), TWICE)
+@pytest.mark.parametrize("bias", ["", " + 0.5 * (s - t)"])
+def test_a_mask_that_reads_a_value_twice(mask: str, meant: Callable[..., Any], bias: str) -> None:
+    """Operands were counted by the mask, which read one value less than there were: the spare was taken for a bias."""
+    model = attnc.loads(f"""
+width s
+width t like s
+depth d = 4
+model f(x: [s, d], i: int[s], real: bool[s]) -> [s, d] {{
+    return dot[t](softmax[t](dot[d](x, x[s as t]){bias} where {mask}), x[s as t])
+}}
+""").model("f")
+    draw = np.random.default_rng(0)
+    x, i, real = draw.normal(size=(2, 9, 4)), draw.integers(0, 3, (2, 9)), draw.random((2, 9)) > 0.3
+    s, t = np.arange(9)[:, None], np.arange(9)
+    scores = np.einsum("bsd,btd->bst", x, x) + (0.5 * (s - t) if bias else 0)
+    weights = np.where(meant(s, t, i[..., None], i[:, None], real[:, None]), np.exp(scores), 0)
+    due = weights / np.maximum(weights.sum(-1, keepdims=True), 1e-300) @ x
+    for without in ((), ("merge",), ("place_masks",)):
+        np.testing.assert_allclose(model.numpy(dtype=np.float64, without=without)(x, i, real), due, rtol=1e-10)
+        found = model.torch(dtype=torch.float64, without=without)(*map(torch.as_tensor, (x, i, real)))
+        np.testing.assert_allclose(found.numpy(), due, rtol=1e-10)
 
 
 TRUTHS = ["near > 1", "near < 1", "true", "not true", "past <= seq or near > 1", "past <= seq and near < 1"]

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+from .attention import attend
 from .blocks import fill, new_block
 from .program import Axis, Program, Result, Unit, Val
 from .scope import Draft, Gen, Scope
@@ -118,6 +119,7 @@ def write(gen: Gen, seed: int) -> Program | None:
     for _ in range(rng.randint(1, 3)):
         s.input(s.random_axes(1, 3))
     fill(s, rng.randint(9, 20))
+    attend(s, random.Random(f"{seed} attention"))
     s.inputs_open = False
     leaves = [val for val in s.vals if not val.uses & s.used and not val.owner] or s.vals[-1:]
     leaves = leaves[-rng.randint(1, 8) :] if rng.random() < 0.85 else leaves[-1:]

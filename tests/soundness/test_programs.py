@@ -28,6 +28,7 @@ TAGS = {
     "op of the user's own", "causal", "pipe", "ragged width", "repeat of no pass", "repeat in a repeat",
     "decided by the number of a pass", "decided by a const of the block", "depth of a pass", "carried crosswise",
     "nothing carried", "a model called", "a number for a parameter", "file const rebound at a call",
+    "mask of an attention", "mask that says something twice",
 }  # fmt: skip
 
 
