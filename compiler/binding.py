@@ -63,34 +63,15 @@ class Binding:
             return ""
         return (self.call.label or self.call.callee).text
 
-    def _file_names(self, axes: list[Axis], consts: list[Const]) -> dict[str, Axis | Const]:
-        """The axes and consts of files that a call may give anew, by the names that they have in the block's file.
-
-        Also by their own, which the file that uses them may have given them, where that means nothing else there.
-        """
-        module = self.block.module
-        there: dict[str, Axis | Const] = {**module.axes, **module.consts}
-        names: dict[int, list[str]] = {}
-        for name, own in there.items():
-            names.setdefault(own.id, []).append(name)
-        found: dict[str, Axis | Const] = {}
-        items: list[Axis | Const] = [*axes, *consts]
-        for item in items:
-            for name in (*names.get(item.id, ()), item.name):
-                if name not in self.block.generics and there.get(name, item).id == item.id:
-                    found.setdefault(name, item)
-        return found
-
     def _parameters(self) -> set[str]:
         """All that brackets may give."""
-        return {*self.block.generics, *self._file_names(*self.checker.closure(self.block))}
+        return {*self.block.generics, *self.checker.file_names(self.block)}
 
     def _bind_parameters(self) -> dict[str, Axis | Static] | None:
         """What stands in brackets, by the parameter's name: an axis of the caller, or a number."""
         body, block, call = self.body, self.block, self.call
         generics = block.generics
-        axes, consts = self.checker.closure(block)
-        implicit = self._file_names(axes, consts)
+        implicit = self.checker.file_names(block)
         order = list(generics)
         bound: dict[str, Axis | Static] = {}
         good = True

@@ -125,23 +125,47 @@ class Checker:
         self.closures[block] = (list(ordered.values()), list(consts.values()))
         return self.closures[block]
 
+    def file_names(self, block: BlockDef) -> dict[str, Axis | Const]:
+        """The axes and consts of files that a call may give anew, by the names that they have in the block's file.
+
+        Also by their own, which the file that uses them may have given them, where that means nothing else there.
+        """
+        axes, consts = self.closure(block)
+        module = block.module
+        there: dict[str, Axis | Const] = {**module.axes, **module.consts}
+        names: dict[int, list[str]] = {}
+        for name, own in there.items():
+            names.setdefault(own.id, []).append(name)
+        found: dict[str, Axis | Const] = {}
+        items: list[Axis | Const] = [*axes, *consts]
+        for item in items:
+            for name in (*names.get(item.id, ()), item.name):
+                if name not in block.generics and there.get(name, item).id == item.id:
+                    found.setdefault(name, item)
+        return found
+
     def _after_its_parts(self, axis: Axis, axes: dict[int, Axis], ordered: dict[int, Axis]) -> None:
         """A derived axis stands after what it is derived from: code computes sizes in this order."""
-        formula = self._formula(axis.id)
+        formula = self.formula(axis.id)
         for part in axes_in(formula) if formula is not None else []:
             if part.id not in ordered:
                 self._after_its_parts(axes[part.id], axes, ordered)
         ordered[axis.id] = axis
 
-    def _formula(self, id: int) -> Static | None:
+    def formula(self, id: int) -> Static | None:
+        """How a file's axis or const hangs on others."""
         return self.session.formulas.get(id) or self.session.const_formulas.get(id)
+
+    def parts(self, id: int) -> set[int]:
+        """The axes and consts in the formula of one."""
+        formula = self.formula(id)
+        return set() if formula is None else set().union(*mentions(formula))
 
     def hangs_on(self, id: int, ids: set[int]) -> bool:
         """Whether a file's axis or const is derived from one of these."""
         seen, left = {id}, [id]
         while left:
-            formula = self._formula(left.pop())
-            parts = set() if formula is None else set().union(*mentions(formula))
+            parts = self.parts(left.pop())
             if parts & ids:
                 return True
             left += parts - seen
@@ -150,7 +174,7 @@ class Checker:
 
     def _add_parts(self, id: int, axes: dict[int, Axis], consts: dict[int, Const]) -> None:
         """What a derived size is derived from is mentioned too."""
-        formula = self._formula(id)
+        formula = self.formula(id)
         if formula is None:
             return
         for axis in axes_in(formula):

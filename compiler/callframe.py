@@ -73,7 +73,7 @@ class CallFrame(Binding):
         """
         given: dict[int, Axis] = {}
         numbers: dict[int, Static] = {}
-        for name, item in self._file_names(axes, consts).items():
+        for name, item in self.checker.file_names(self.block).items():
             value = bound.get(name)
             if isinstance(item, Axis) and isinstance(value, Axis):
                 given[item.id] = value

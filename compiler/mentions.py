@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cache
+from itertools import chain
 
 from ..dsl import syntax as s
 
@@ -13,7 +14,7 @@ from ..dsl import syntax as s
 class Mentions:
     """names:    may be axes or consts: in types, brackets and expressions; not labels, not names of arguments.
     declared: axes and consts that the block declares itself.
-    calls:    what is called or shared, each with the parameters that the call names.
+    calls:    what is called or shared, each with the parameters that the call names, or all calls of the share.
     """
 
     names: tuple[str, ...]
@@ -48,7 +49,7 @@ def mentions_of(decl: s.BlockDecl) -> Mentions:
     """Everything that a declaration mentions, in one pass."""
     names: dict[str, None] = {}
     declared: set[str] = set()
-    shared: set[str] = set()
+    shares: dict[int, str] = {}  # their names, by their place among the calls
     calls: list[tuple[str, tuple[str, ...]]] = []
     for node in walk((decl.generics, decl.formals, decl.results, decl.body)):
         match node:
@@ -86,8 +87,13 @@ def mentions_of(decl: s.BlockDecl) -> Mentions:
             case s.Generic(like=like) if like:
                 names[like.text] = None
             case s.Share(name, block):
-                shared.add(name.text)
+                shares[len(calls)] = name.text
                 calls.append((block.text, ()))
             case _:
                 pass
+    for place, share in shares.items():
+        given = [bound for callee, bound in calls if callee == share]
+        common = [name for name in dict.fromkeys(chain(*given)) if all(name in bound for bound in given)]
+        calls[place] = (calls[place][0], tuple(common))
+    shared = set(shares.values())
     return Mentions(tuple(names), frozenset(declared), tuple(call for call in calls if call[0] not in shared))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from .ragged import complaints
 from .session import Session
 from .sized import unsized_widths
 from .static import Number
+from .whose import Whose
 from .written_sizes import refuse_setting
 
 
@@ -157,6 +158,7 @@ class _Build:
                 break
             for problem, _ in each.problems:
                 session.add(problem)
+        whose = {m: Whose(checker, m).tell() for m in loader.modules.values() if not m.library}
         if self.facts is not None:
             self.facts.module = module
             self.facts.alone = checker.alone
@@ -186,7 +188,7 @@ class _Build:
         for block in blocks:
             self._causal(session, checker, block, sound)
         if not session.errors and module.own:
-            _unused_axes(session, checker, module)
+            _unused_axes(session, module, whose[module])
         return {block.name: checker.alone[block].graph or _open(checker.alone[block].frame) for block in module.own}
 
     def _path(self) -> Path | None:
@@ -278,32 +280,17 @@ def _few(found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     return (*kept, replace(last, notes=(*last.notes, more)))
 
 
-def _unused_axes(session: Session, checker: Checker, module: Module) -> None:
-    """Axes and consts of the file that nothing mentions. Those of a file that it uses may be there for others."""
+def _unused_axes(session: Session, module: Module, told: Collection[str]) -> None:
+    """Axes and consts of the file that nothing mentions. Those of a file that it uses may be there for others.
+
+    told: names of which was said that a used block has its own.
+    """
     for item in module.file.items:
-        if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in module.read:
+        if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in {*module.read, *told}:
             name = item.name.text
             what = "const" if isinstance(item, s.ConstDecl) else item.kind
-            help, fix = "delete it", []
-            called = [each for each in _called(module) if each.module is not module]
-            other = next((each for each in called if name in _of_files(checker, each)), None)
-            if other is not None:
-                where = other.module.source.name
-                help = f"`{other.name}` has the `{name}` of {where}: name it in the `use`, and this one holds there too"
-                fix = module.also_used(other.name, name)
-            session.report("W0503", f"{what} `{name}` is never used", item.name.span, help=help, fix=fix, warning=True)
-
-
-def _called(module: Module) -> list[BlockDef]:
-    """The blocks that those of the file call, in the order of the text."""
-    names = dict.fromkeys(name for block in module.own for name, _ in block.mentions.calls)
-    return [module.blocks[name] for name in names if name in module.blocks]
-
-
-def _of_files(checker: Checker, block: BlockDef) -> set[str]:
-    """The names of the axes and consts of files that it hangs on."""
-    axes, consts = checker.closure(block)
-    return {axis.name for axis in axes} | {const.name for const in consts}
+            text = f"{what} `{name}` is never used"
+            session.report("W0503", text, item.name.span, help="delete it", warning=True)
 
 
 def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:

@@ -125,7 +125,7 @@ class Uses(ABC):
         theirs = self.loader.peek(*found, {other: item for other, item in overrides.items() if other != name})
         have = self.module.axes.get(ident.text) or self.module.consts.get(ident.text)
         other = theirs.axes.get(name) or theirs.consts.get(name)
-        if have is None or other is None or _agree(have, other):
+        if have is None or other is None or agree(have, other):
             return
         self.session.report(
             "E0212",
@@ -233,7 +233,7 @@ def _one_of_two(local: str, name: str) -> str:
     return f"declare `{local}` in this file (its declaration then holds in both), or rename one: `{name} as other`"
 
 
-def _agree(a: Override, b: Override) -> bool:
+def agree(a: Override, b: Override) -> bool:
     """Whether two declarations say the same."""
     if isinstance(a, Axis) and isinstance(b, Axis):
         return (a.kind, a.extent, a.bound, a.size) == (b.kind, b.extent, b.bound, b.size)

@@ -317,6 +317,11 @@ block layer(x: [seq, model]) -> [seq, model] {
         Axes of different files are different axes, although they may have the same name: another file's `model` may
         have another size. Name the axis in the `use`, and both files speak of one: yours, if you declare it, else that
         of the other file.
+
+        They need not meet in a value: `heads = 4` in your file does not reach a block of another that has `heads = 8`,
+        and all sizes that it derives from it, unless the `use` names `heads`. If the other file's own is meant, bring
+        it under another name, `heads as other`, or give the size in the brackets of the call. Where the two have one
+        size, this is the warning W0513.
         """,
         """
 use std.attention: multihead

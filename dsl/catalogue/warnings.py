@@ -292,4 +292,35 @@ block half(x: [seq]) -> [seq] {
 }
 """,
     ),
+    Entry(
+        "W0513",
+        "a used block has its own of an axis or const of the file",
+        """
+        A file declares `heads`, and a block that it uses from another file depends on that file's `heads`, which the
+        `use` leaves out. They are two: a config or `--set` that changes the one leaves the other as it is. Name it in
+        the `use`, and the one of this file holds there too; if the other file's own is meant, say so: bring it under
+        another name, `heads as other`, or give it in the brackets of the call. Where their sizes differ, this is the
+        error E0212.
+        """,
+        """
+use std.feed_forward: feed_forward, model
+
+width seq
+depth model = 512, inner = 2048
+
+block layer(x: [seq, model]) -> [seq, model] {
+    return feed_forward(x) + linear.back[inner -> model](relu(linear.W[model -> inner](x)))
+}
+""",
+        """
+use std.feed_forward: feed_forward, model, inner
+
+width seq
+depth model = 512, inner = 2048
+
+block layer(x: [seq, model]) -> [seq, model] {
+    return feed_forward(x) + linear.back[inner -> model](relu(linear.W[model -> inner](x)))
+}
+""",
+    ),
 )

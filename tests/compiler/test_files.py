@@ -12,6 +12,7 @@ import attnc
 from attnc.compiler.graph import Call
 from attnc.compiler.program import Program, build
 from attnc.dsl.diagnostic import AttnError
+from attnc.dsl.fixes import repair
 from attnc.dsl.source import Source
 
 # Files, each behind `# -- name`; the first is the one that is checked.
@@ -96,6 +97,30 @@ RIGHT: dict[str, tuple[str, str | None, dict[str, int], dict[str, object]]] = {
         main("use mid: mid, d, e as f", "depth e = d + 1", head="x: [d], y: [e]) -> [f]",
              body="return mid.m(x) * sum[e](y)") + MID + LOW, None, {},
         {"d": 8, "e": 9, "f": 16}),
+    "of one name, but of another kind": (
+        main("use low: low, d, e", "depth k = 4", body="return low.m(x) * sum[k](k)") + LOW, None, {}, {"k": 4}),
+    "of one name, which the call gives": (
+        main("use low: low, d, e", "const k = 5", body="return low.m[k = k](x) + low.n[k = 2](x)") + LOW, None, {}, {}),
+    "of one name, which each call of the share gives": (
+        main("use low: low, d, e", "const k = 5", body="share f = low\nreturn f[k = k](x) + f[k = 2](x) * k") + LOW,
+        None, {}, {}),
+    "of one name, and brought under another": (
+        main("use low: low, d, e, k as theirs", "const k = 5", body="return low.m(x) * k") + LOW, None, {}, {}),
+    "of one name, in a block that is not called": (
+        main("use low: low, d", "depth e = 5", body="return mean[d](x) * sum[e](e)", head="x: [d]) -> []") + LOW,
+        None, {}, {"e": 5}),
+    "of one name, and of one formula": (
+        main("use low: low, d", "depth e = 2 * d", body="return low.m(x) * sum[e](e)", head="x: [d]) -> [d]")
+        + LOW.replace("-> [e] {", "-> [d] {").replace("return ", "return linear.o[e -> d](").replace("(x) *", "(x)) *"),
+        None, {"d": 6}, {"e": 12}),
+    "of one name, which follows from what the call gives": (
+        main("use low: low, d", "depth e = 5, z = 3", head="x: [z], y: [e]) -> []",
+             body="return mean[z](low.m[d = z](x)) * sum[e](y)")
+        + LOW.replace("-> [e] {", "-> [d] {").replace("return ", "return linear.o[e -> d](").replace("(x) *", "(x)) *"),
+        None, {}, {"e": 5}),
+    "of one name, by two ways": (
+        main("use mid: mid, d, e, k", "depth d = 5", "const k = 2", body="return mid.m(x) * k")
+        + MID.replace("low, d, e", "low, d, e, k") + LOW, None, {}, {"d": 5, "e": 10}),
 }  # fmt: skip
 
 
@@ -394,3 +419,29 @@ def test_a_file_outside_of_the_project(tmp_path: Path) -> None:
     assert alone.message == "`use other` has no folder to look in"
     assert "`base=`" in alone.help
     assert not build(Source("<string>", text), path=[away]).diagnostics
+
+
+def test_the_fix_for_an_axis_left_out_makes_the_declaration_hold(tmp_path: Path) -> None:
+    """And so does naming the other file's own, the other way that the help gives, which keeps it."""
+    (tmp_path / "low.attn").write_text(
+        "depth d = 8, heads = 8, key = d / heads\n"
+        "block low(x: [d]) -> [d] {\nQ = linear[d -> heads, key](x)\nreturn linear.O[heads, key -> d](Q)\n}\n"
+    )
+    text = "use low: low, d, key\ndepth d = 16, heads = 4, key = d / heads\n"
+    text += "model net(x: [d], y: [heads]) -> [d] {\nreturn low(x) * sum[heads](y)\n}\n"
+
+    def check(source: Source) -> Program:
+        return build(source, base=tmp_path)
+
+    def heads(program: Program) -> tuple[int, ...]:
+        return attnc.loads(program.source.text, base=tmp_path).model("net").weights["low.Q.weight"].shape
+
+    source = Source("main.attn", text)
+    (found,) = check(source).diagnostics
+    assert (found.code, found.span and found.span.text) == ("E0212", "heads")
+    mended = check(repair(source, lambda each: check(each).diagnostics).source)
+    assert mended.diagnostics == ()
+    assert heads(mended) == (4 * 4, 16)
+    kept = check(Source("main.attn", text.replace("low, d, key", "low, d, key, heads as other")))
+    assert kept.diagnostics == ()
+    assert heads(kept) == (8 * 4, 16)
