@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .axes import Axis
@@ -9,7 +10,7 @@ from .graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from .static import evaluate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class WeightSpec:
     """One stored array.
 
@@ -44,6 +45,51 @@ class WeightSpec:
         shown = ", ".join(f"{name} = {extent}" for name, extent in zip(self.axes, self.shape, strict=True))
         return f"{self.path} [{shown}]"
 
+    def __repr__(self) -> str:
+        return f"<WeightSpec {self}: {self.begins}>"
+
+    @property
+    def begins(self) -> str:
+        """How it begins, as a spec writes it; `default` with the numbers that it comes to."""
+        kind, args = self.init.kind, self.init.args
+        if kind == "default":
+            kind, args = ("uniform", (self.fan_in**-0.5,)) if self.fan_in else ("normal", (1.0,))
+        text = f"{kind}({', '.join(f'{arg:.4g}' for arg in args)})" if args else kind
+        return f"{text} frozen" if self.frozen else text
+
+
+class Inventory(dict[str, WeightSpec]):
+    """Weights by their paths. Printed, it is a page: of many weights the first and the last."""
+
+    def __repr__(self) -> str:
+        return "\n".join(table(self, FIRST, LAST))
+
+
+FIRST, LAST = 30, 10  # rows of a page, where there are more
+
+
+def table(weights: Mapping[str, WeightSpec], first: int | None = None, last: int = 0) -> list[str]:
+    """The weights as lines of aligned text, and their total; `first`, `last`: so many rows, where there are more."""
+    specs = list(weights.values())
+    left_out = len(specs) - (len(specs) if first is None else first + last)
+    shown = specs if first is None or left_out <= 0 else specs[:first] + specs[-last:]
+    rows = [("path", "axes", "shape", "init", "parameters")]
+    for spec in shown:
+        axes, shape = f"[{', '.join(spec.axes)}]", " x ".join(map(str, spec.shape)) or "1"
+        rows.append((spec.path, axes, shape, spec.begins, f"{spec.size:,}"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            [*(cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1].rjust(widths[-1])]
+        )
+        for row in rows
+    ]
+    if first is not None and left_out > 0:
+        lines.insert(first + 1, f"... {left_out:,} more ...")
+    total, frozen = sum(spec.size for spec in specs), sum(spec.size for spec in specs if spec.frozen)
+    note = f" ({frozen:,} of them frozen)" if frozen else ""
+    return [*lines, "", f"{total:,} parameters in {len(specs):,} weights{note}"]
+
 
 def extent(axis: Axis) -> int:
     """The size that storage needs along an axis: its extent, or the bound of a bounded width."""
@@ -53,10 +99,10 @@ def extent(axis: Axis) -> int:
     return size
 
 
-def inventory(graph: Graph) -> dict[str, WeightSpec]:
+def inventory(graph: Graph) -> Inventory:
     """Every weight of a model once, in the order of its ops; calls of shared weights count once."""
     memo: dict[int, list[WeightSpec]] = {}
-    return {spec.path: spec for spec in _collect(graph, memo)}
+    return Inventory((spec.path, spec) for spec in _collect(graph, memo))
 
 
 def _collect(graph: Graph, memo: dict[int, list[WeightSpec]]) -> list[WeightSpec]:

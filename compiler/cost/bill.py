@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -31,7 +31,7 @@ class CostError(ValueError):
     """A size that cannot be: an unknown name, one beyond its bound, a division that leaves a remainder."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Figure:
     """An exact polynomial and its value. `str()` is the formula, the leading term first."""
 
@@ -52,8 +52,11 @@ class Figure:
     def __str__(self) -> str:
         return formula(self.poly, self.values)
 
+    def __repr__(self) -> str:
+        return f"<Figure {self.value:,} = {self}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Cost:
     """What a model costs, exactly. Made by `Model.cost`.
 
@@ -73,14 +76,14 @@ class Cost:
     memory: Memory
     fused: Memory
     ranked: Mapping[Poly, Poly]
-    graph: Graph = field(repr=False)
-    scope: Scope = field(repr=False)
+    graph: Graph
+    scope: Scope
 
-    def __str__(self) -> str:
-        """The report that `attnc cost` prints."""
-        from .table import text
+    def __repr__(self) -> str:
+        """The report that `attnc cost` prints; a page of it, where it has very many parts."""
+        from .table import page
 
-        return "\n".join(text(self, depth=None, per_op=False, training=False, symbolic="macs"))
+        return "\n".join(page(self))
 
     def figure(self, poly: Poly) -> Figure:
         """A polynomial with the batch put in, and with the formula of a size that shares its name with another."""

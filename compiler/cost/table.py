@@ -56,13 +56,19 @@ COLUMNS: dict[str, tuple[str, Callable[[Line], Poly | None]]] = {
 BYTES = ("moved", "peak")
 
 
-def text(cost: Cost, *, depth: int | None, per_op: bool, training: bool, symbolic: str) -> list[str]:
-    """The whole report. symbolic: of which column the formula stands at the end of each line (`COLUMNS`)."""
+def text(
+    cost: Cost, *, depth: int | None, per_op: bool, training: bool, symbolic: str, most: int | None = None
+) -> list[str]:
+    """The whole report, or that of so many parts and the totals.
+
+    symbolic: of which column the formula stands at the end of each line (`COLUMNS`).
+    """
     columns = ["parameters", "macs", "kept", *(["backward"] if training else []), "moved", "peak", "steps"]
     if cost.kept.value == cost.macs.value:
         columns.remove("kept")
     rows = [["", *(COLUMNS[name][0] for name in columns), f"{COLUMNS[symbolic][0]} ="]]
-    for line in lines(cost, depth, per_op):
+    parts = lines(cost, depth, per_op)
+    for line in parts[:most]:
         cells = [label(cost, line)]
         for name in columns:
             poly = COLUMNS[name][1](line)
@@ -70,7 +76,17 @@ def text(cost: Cost, *, depth: int | None, per_op: bool, training: bool, symboli
         poly = COLUMNS[symbolic][1](line)
         cells.append("" if poly is None or not poly else str(cost.figure(poly)))
         rows.append(cells)
-    return [*_heading(cost), "", *aligned(rows), "", *_totals(cost, training), *_remarks(cost)]
+    more = [f"... {len(parts) - most:,} more ..."] if most is not None and len(parts) > most else []
+    return [*_heading(cost), "", *aligned(rows), *more, "", *_totals(cost, training), *_remarks(cost)]
+
+
+MOST, WIDEST = 40, 240  # parts, and characters of a line
+
+
+def page(cost: Cost) -> list[str]:
+    """The report; of very many parts the first."""
+    made = text(cost, depth=None, per_op=False, training=False, symbolic="macs", most=MOST)
+    return [line if len(line) <= WIDEST else f"{line[: WIDEST - 1]}…" for line in made]
 
 
 def _heading(cost: Cost) -> list[str]:

@@ -35,7 +35,7 @@ from .scope import Scope
 from .work import NAMES, Meter, Work, contractions, has_gradient, plain_work
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Part:
     """An op, a block, a repeat or a scan, or the whole.
 
@@ -62,6 +62,9 @@ class Part:
     peak: Poly | None = None
     unlike: bool = False
     sets: Poly = ONE
+
+    def __repr__(self) -> str:
+        return f"<Part {self.kind} {self.name or self.what}: {len(self.parts)} parts>"
 
     @property
     def parameters(self) -> Poly:

@@ -102,7 +102,7 @@ class Decoding:
     span: Text | None = None
     left_out: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         if self.step is None or self.time is None:
             return self.reason
         more = f"`generate` takes `{self.prompt}`" if self.prompt is not None else self.reason

@@ -308,7 +308,10 @@ class Model:
     @cached_property
     @deep()
     def weights(self) -> Mapping[str, WeightSpec]:
-        """Every weight by its path, which is its key in `state_dict` and in safetensors: axes, shape, init, frozen."""
+        """Every weight by its path, which is its key in `state_dict` and in safetensors: axes, shape, init, frozen.
+
+        Printed, it is a table; a page of it, where there are very many.
+        """
         from .compiler.inventory import inventory
 
         return inventory(self._sized)
