@@ -135,6 +135,10 @@ def prompt_rows(decodes: Decodes, prompt: Any, array: Any) -> tuple[list[Any], b
     except (TypeError, ValueError, RuntimeError, OverflowError):
         wanted = f"[{axis}], [batch, {axis}], or a list of prompts"
         raise TypeError(f"{model}: `{name}` must hold integers, indices into {vocab}: {wanted}") from None
+    if not listed and not found.shape:
+        raise ValueError(
+            f"{model}: `{name}` is one number, but a prompt is [{axis}], or [batch, {axis}]: [{plain(found)}]"
+        )
     single = not listed and len(found.shape) == 1
     if not listed and not single and len(found.shape) != 2:
         raise ValueError(f"{model}: `{name}` has rank {len(found.shape)}, but a prompt is [{axis}], or [batch, {axis}]")

@@ -123,7 +123,7 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
      "lm: `ids` must hold integers, indices into vocab: [seq], [batch, seq], or a list of prompts"),
     (lambda: rows([["a"]]), TypeError,
      "lm: `ids` must hold integers, indices into vocab: [seq], [batch, seq], or a list of prompts"),
-    (lambda: rows(3), ValueError, "lm: `ids` has rank 0, but a prompt is [seq], or [batch, seq]"),
+    (lambda: rows(3), ValueError, "lm: `ids` is one number, but a prompt is [seq], or [batch, seq]: [3]"),
     (lambda: rows(np.zeros((1, 2, 3), int)), ValueError,
      "lm: `ids` has rank 3, but a prompt is [seq], or [batch, seq]"),
     (lambda: rows([[1, 2], [[3]]]), ValueError,

@@ -86,7 +86,9 @@ STEPS: list[tuple[Callable[[Side], object], type[Exception], str]] = [
     (lambda s: s.lm.generate([1, [2, 3]], 2), TypeError, "`ids` must hold integers"),
     (lambda s: s.lm.generate([["a"]], 2), TypeError, "must hold integers"),
     (lambda s: s.lm.generate(None, 2), (TypeError, ValueError), "`ids`"),  # type: ignore[list-item]
-    (lambda s: s.lm.generate(3, 2), ValueError, "`ids` has rank 0, but a prompt is"),
+    (lambda s: s.lm.generate(3, 2), ValueError, r"`ids` is one number, but a prompt is \[seq\], or .*: \[3\]"),
+    (lambda s: s.lm.generate(torch.tensor(1), 2), ValueError, r"`ids` is one number, but a prompt is .*: \[1\]"),
+    (lambda s: next(s.lm.stream(np.array(4), 2)), ValueError, r"`ids` is one number, but a prompt is .*: \[4\]"),
     (lambda s: s.lm.generate([1], 2, temperature=1, seed="a"), ValueError, "seed is 'a', but must be a whole number"),
     (lambda s: s.lm.generate([1], 2, temperature=1, seed=True), ValueError, "seed is True, but must be a whole"),
     (lambda s: s.lm.generate([1], 2, temperature=1, seed=1.5), ValueError, "seed is 1.5, but must be a whole"),
