@@ -713,7 +713,7 @@ class Layout(ABC):
         """An op done for each index: operands are aligned, and made reals of one type where the result is real."""
         op, out = node.op, node.out
         if op == "select" and vals[0].number:  # `where` wants an array to choose by
-            vals = [replace(vals[0], code=Code(self.filled("()", vals[0].text, "bool", ""))), *vals[1:]]
+            vals = [replace(vals[0], code=Code(self.filled("()", vals[0].text, "bool", "")), number=False), *vals[1:]]
         if op == "%" and vals[0].kind == vals[1].kind == "int" and not self._divides(*vals):
             vals = [vals[0], self._or_one(vals[1])]
         order = self.union_order(vals, out)

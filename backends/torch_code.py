@@ -6,6 +6,7 @@ import keyword
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from ..compiler.axes import Axis
 from ..compiler.decode import Decoding
@@ -319,6 +320,12 @@ class TorchBody(Body):
 
     def filled(self, shape: str, value: str, kind: str, dtype: str) -> str:
         types = {"int": "torch.int64", "bool": "torch.bool"}
+        if kind == "bool":  # `torch.jit.trace` knows no `torch.full` of a truth value
+            if value in ("True", "False"):
+                return (
+                    f"torch.{'ones' if value == 'True' else 'zeros'}({shape}, dtype=torch.bool, device={self.device})"
+                )
+            value = f"int({value})"
         if (
             kind == "real"
             and dtype != "torch.float64"
@@ -365,6 +372,13 @@ class TorchBody(Body):
         return self.pointwise(node, vals) if emit is None else emit(self, node, vals, mask)
 
     def point(self, op: str, vals: list[Val], out: Value) -> Code:
+        if not all(val.number for val in vals):  # `torch.jit.trace` knows no op of a tensor and a truth value
+            vals = [
+                replace(val, code=Code(f"torch.tensor({val.text})"), number=False)
+                if val.number and val.kind == "bool"
+                else val
+                for val in vals
+            ]
         codes = [val.code for val in vals]
         if op in OPERATORS:
             return operator(op, codes)

@@ -48,6 +48,13 @@ def unknown_data(truth: bool) -> Truth | Span:
     return Truth(False, True) if truth else Span(-(2**62), 2**62)
 
 
+class TruthTensors(torch.overrides.TorchFunctionMode):
+    """Makes tensors of truth values that meet tensors: `torch.jit.trace` knows no op of the two."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*(torch.tensor(x) if isinstance(x, bool) else x for x in args), **(kwargs or {}))
+
+
 def block_mask(
     seen: Callable[..., Any], q0: int, q1: int, runs: Runs, data: Sequence[Tensor], device: torch.device
 ) -> Tensor | None:
@@ -56,7 +63,12 @@ def block_mask(
         return None
     q = torch.arange(q0, q1, device=device)[:, None]
     k = torch.cat([torch.arange(a, b, device=device) for a, b, _ in runs])[None, :]
-    mask: Tensor | bool = seen(q, k, *(cut(x, q0, q1, runs) for x in data))
+    parts = [cut(x, q0, q1, runs) for x in data]
+    if torch.compiler.is_compiling() or not torch._C._is_tracing():
+        mask: Tensor | bool = seen(q, k, *parts)
+    else:
+        with TruthTensors():
+            mask = seen(q, k, *parts)
     return None if isinstance(mask, bool) else mask
 
 

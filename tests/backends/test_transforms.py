@@ -74,6 +74,54 @@ def test_a_trace_holds_for_other_widths(net: nn.Module) -> None:
         torch.testing.assert_close(traced(*given(3, width)), net(*given(3, width)))
 
 
+TRUTHS = attnc.loads("""
+width seq
+width past like seq
+depth model = 8
+const layers = 2
+
+block attend[free: const = false](x: [seq, model], mask: bool[seq, past]) -> [seq, model] {
+    return dot[past](softmax[past](dot[model](x, x[seq as past]) where free or mask), x[seq as past])
+}
+
+model filled(x: [seq, model], real: bool[seq] = true, flag: bool[] = layers > 1) -> [seq, model] {
+    return select(real, x, 0) * broadcast[seq](select(flag, 2, 3))
+}
+
+model chosen(x: [seq, model], real: bool[seq] = true) -> bool[seq] {
+    some = sum[model](x) > 0
+    return select(some, real, true) and select(some, false, not real) or select(real, true, false)
+}
+
+model consts(x: [seq, model], pad: bool[seq] = false) -> [seq, model] {
+    repeat i in layers {
+        x = x + select(x > 0 or i % 2 == 0, x, 0) + select(pad == (i > 0), 1, 0) + select(i > 0, x, 1)
+        x = attend[free = i % 2 == 0](x, past <= seq)
+    }
+    return x
+}
+
+model masked(x: [seq, model], pad: bool[seq] = false) -> [seq, model] {
+    return attend(x, not (past > seq and pad[seq as past])) + attend(x, not pad[seq as past])
+}
+""")
+
+
+@pytest.mark.parametrize("name", TRUTHS.models)
+@pytest.mark.parametrize("given", [False, True])
+def test_a_trace_where_truth_values_meet_tensors(name: str, given: bool) -> None:
+    """`torch.jit.trace` knows no op of a tensor and a truth value of Python's, nor one that fills with it."""
+    net = TRUTHS.model(name).torch(seed=0, dtype="float64").eval()
+
+    def inputs(*batch: int) -> tuple[Tensor, ...]:
+        return torch.randn(*batch, 8, dtype=torch.float64), *([torch.rand(batch) > 0.5] if given else [])
+
+    traced = torch.jit.trace(net, inputs(2, 5))
+    for batch in ((2, 5), (3, 1), (1, 150)):
+        case = inputs(*batch)
+        torch.testing.assert_close(traced(*case), net(*case))
+
+
 def test_a_trace_of_operations(net: nn.Module) -> None:
     ids, real = given(2, 70)
     torch.testing.assert_close(make_fx(net)(ids, real)(ids, ~real), net(ids, ~real))
