@@ -9,19 +9,27 @@ import numpy as np
 import pytest
 import torch
 
+import attnc
+
 from .checking import Array, Case, Weights, agrees, causal, distances, heads, joined, softmax
 
 SEEDS = range(2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("target", "count"), [(7, 8), (1, 2), (10, 1)])
+@pytest.mark.parametrize(("target", "count"), [(7, 8), (1, 2), (10, 1), (6, 3), (5, 6), (4, 12), (4, 20)])
 def test_alibi(seed: int, target: int, count: int) -> None:
     def formula(weights: Weights, x: Array) -> Array:
         Q, K, V = (heads(x, weights[f"{name}.weight"], count) for name in "QKV")
-        slopes = np.array([2 ** (-8 * (head + 1) / count) for head in range(count)])
+        slopes = np.array(slopes_of(count))
         scores = Q @ K.swapaxes(1, 2) / np.sqrt(Q.shape[-1]) - slopes[:, None, None] * distances(target)
         return joined(softmax(scores, causal(target)) @ V) @ weights["O.weight"].T
+
+    def slopes_of(count: int) -> list[float]:
+        """The paper's code: between powers of two, every second slope of twice as many heads fills up."""
+        power = max(2**n for n in range(10) if 2**n <= count)
+        first = [2 ** (-8 * (head + 1) / power) for head in range(power)]
+        return first if power == count else first + slopes_of(2 * power)[::2][: count - power]
 
     def of_bloom(weights: Weights, x: Array) -> Array:
         """Theirs adds slope * place of the key: in a row of scores, the same but for a constant."""
@@ -31,9 +39,26 @@ def test_alibi(seed: int, target: int, count: int) -> None:
         scores = Q @ K.swapaxes(1, 2) / np.sqrt(Q.shape[-1]) + offset
         return joined(softmax(scores, causal(target)) @ V) @ weights["O.weight"].T
 
-    case = Case("alibi", sizes={"model": 8, "heads": count}, widths={"target": target})
+    case = Case("alibi", sizes={"model": 8 if 8 % count == 0 else 2 * count, "heads": count}, widths={"target": target})
     agrees(case, formula, seed)
-    agrees(case, of_bloom, seed)
+    if 8 % count == 0:  # slopes that their float32 holds
+        agrees(case, of_bloom, seed)
+    else:
+        agrees(case, of_bloom, seed, double=2e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 7, 8, 12, 20, 33, 64, 127, 128, 513])
+def test_slopes_of_alibi_are_those_of_bloom(count: int) -> None:
+    modeling: Any = pytest.importorskip("transformers.models.bloom.modeling_bloom")
+    text = (
+        f"use std.positions: alibi\nwidth q\nwidth k like q\ndepth h = {count}\n"
+        "model net(x: [q]) -> [h, q, k] {\n    return alibi[h, q, k]()\n}\n"
+    )
+    model = attnc.loads(text).model("net")
+    theirs = modeling.build_alibi_tensor(torch.ones(1, 4), count, torch.float64).numpy()[:, 0]  # slope * place
+    wanted = theirs[:, None] - theirs[:, :, None]
+    for found in (model.numpy(dtype="float64")(np.zeros(4)), model.torch(dtype="float64")(torch.zeros(4).double())):
+        np.testing.assert_allclose(np.tril(np.asarray(found)), np.tril(wanted), rtol=3e-6)  # theirs are of float32
 
 
 @pytest.mark.parametrize("seed", SEEDS)
