@@ -15,24 +15,22 @@ import numpy as np
 from ..compiler.inventory import WeightSpec
 
 
-def initial(spec: WeightSpec, seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The first values of one weight, in float64.
+def law(spec: WeightSpec) -> tuple[str, float, float] | tuple[str, float]:
+    """How a weight is drawn: ("fill", value), ("normal", mean, deviation) or ("uniform", least, largest).
 
     `default` is what torch gives `nn.Linear`: uniform in +-1/sqrt(fan_in).
     `xavier` is Glorot and Bengio 2010, equation 16: uniform in +-sqrt(6 / (fan_in + fan_out)).
     """
-    digest = hashlib.sha256(f"{seed}\n{spec.path}".encode()).digest()
-    draw = np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
-    init, shape = spec.init, spec.shape
+    init = spec.init
     match init.kind:
         case "zeros":
-            return np.zeros(shape)
+            return "fill", 0.0
         case "ones":
-            return np.ones(shape)
+            return "fill", 1.0
         case "constant":
-            return np.full(shape, float(init.args[0]))
+            return "fill", float(init.args[0])
         case "normal":
-            return draw.standard_normal(shape) * init.args[0]
+            return "normal", 0.0, float(init.args[0])
         case "uniform":
             bound = float(init.args[0])
         case "xavier":
@@ -41,7 +39,21 @@ def initial(spec: WeightSpec, seed: int) -> np.ndarray[Any, np.dtype[np.float64]
             bound = 1 / math.sqrt(max(spec.fan_in, 1))
         case kind:
             raise ValueError(f"initialisation {kind!r} of `{spec.path}`")
-    return draw.uniform(-bound, bound, shape)
+    return "uniform", -bound, bound
+
+
+def initial(spec: WeightSpec, seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The first values of one weight, in float64."""
+    digest = hashlib.sha256(f"{seed}\n{spec.path}".encode()).digest()
+    draw = np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
+    match law(spec):
+        case "fill", value:
+            return np.full(spec.shape, value)
+        case "normal", _, deviation:
+            return draw.standard_normal(spec.shape) * deviation
+        case _, least, largest:
+            return draw.uniform(least, largest, spec.shape)
+    raise AssertionError("law has three answers")
 
 
 def initial_weights(specs: Mapping[str, WeightSpec], seed: int) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:

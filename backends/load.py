@@ -17,7 +17,8 @@ import numpy as np
 from ..compiler.graph import Graph
 from ..compiler.inventory import WeightSpec, inventory
 from ..compiler.rewrites import PASSES, Pass
-from .init import initial_weights
+from .init import initial, initial_weights, law
+from .memory import as_array, as_tensor, mapped_anew
 from .numpy_code import numpy_code
 from .torch_code import torch_source
 
@@ -32,17 +33,31 @@ class WeightsError(ValueError):
 
 
 def check_weights(specs: Mapping[str, WeightSpec], given: Mapping[str, Any]) -> None:
-    """Raises WeightsError unless `given` has exactly the model's weights, each of its shape."""
+    """Raises WeightsError unless `given` has exactly the model's weights, each of its shape, in real numbers."""
     problems = []
     for path, spec in specs.items():
         if path not in given:
             problems.append(f"missing: {spec}")
         elif tuple(np.shape(given[path])) != spec.shape:
             problems.append(f"wrong shape: {spec}, but given {list(np.shape(given[path]))}")
+        elif not _is_real(given[path]):
+            problems.append(f"no real numbers: {spec}, but given {_kind(given[path])}")
     problems += [f"unknown: {path} {list(np.shape(given[path]))}" for path in given if path not in specs]
     if problems:
         shown = problems[:40] + ([f"and {len(problems) - 40} more"] if len(problems) > 40 else [])
         raise WeightsError("the weights do not fit the model:\n  " + "\n  ".join(shown))
+
+
+def _is_real(value: Any) -> bool:
+    if hasattr(value, "is_meta"):  # a tensor
+        return not (value.is_meta or value.is_complex())
+    return np.can_cast(np.asarray(value).dtype, np.float64, "same_kind")
+
+
+def _kind(value: Any) -> str:
+    if getattr(value, "is_meta", False):
+        return "a tensor without numbers, on meta"
+    return str(value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype)
 
 
 def run_source(source: str, name: str) -> ModuleType:
@@ -72,10 +87,12 @@ def build_torch(
     capture: tuple[str, ...] = (),
     passes: Sequence[Pass] = PASSES,
 ) -> torch.nn.Module:
-    """The model as an `nn.Module` on `device`, its reals of `dtype` (float32 if None).
+    """The model as an `nn.Module` on `device`, its reals of `dtype` (None: as the weights; float32 if they are drawn).
 
     weights: {path: array or tensor}, exactly the model's (else WeightsError); None: drawn by `seed` (see init.py), or,
-    without a seed, by the modules themselves from torch's generator.
+    without a seed, by the modules themselves from torch's generator. On the device "meta" there are none.
+
+    What a `MappedFile` holds, in one piece and of this type, stays there on a CPU; all else is copied.
     """
     import torch
 
@@ -87,26 +104,70 @@ def build_torch(
         value for value in reversed(list(module.__dict__.values()))
         if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == module.__name__
     )  # fmt: skip
-    wanted = torch.float32 if dtype is None else getattr(torch, dtype, dtype) if isinstance(dtype, str) else dtype
+    wanted: Any = dtype
+    if dtype is None:  # the type that holds all weights, of those in which PyTorch computes
+        known = [name for name in ("float16", "bfloat16", "float32", "float64") if name in _types(weights)]
+        wanted = functools.reduce(torch.promote_types, [getattr(torch, name) for name in known or ["float32"]])
+    elif isinstance(dtype, str):
+        wanted = getattr(torch, dtype, dtype)
     if not (isinstance(wanted, torch.dtype) and wanted.is_floating_point):
         raise TypeError(f"dtype is {wanted}, but a model computes in reals: torch.float32, float64, bfloat16, ...")
     try:
-        torch.empty(0, device=device)
+        place = torch.empty(0, device=device).device if device is not None else torch.device("cpu")
     except (RuntimeError, AssertionError) as problem:
         reason = str(problem).partition("\n")[0]
         raise ValueError(f"device {str(device)!r} cannot be used here: {reason}") from None
-    with torch.device("meta" if weights is not None or seed is not None else "cpu"):
-        model = _called(made, graph)()
-    if weights is not None or seed is not None:
-        model.to_empty(device="cpu")
-    model = model.to(device=device, dtype=wanted)
-    if weights is None and seed is not None:
-        weights = initial_weights(specs, seed)
-    if weights is not None:
-        with torch.no_grad():
-            for path, parameter in model.state_dict(keep_vars=True).items():
-                parameter.copy_(_tensor(weights[path]))  # one at a time: they may be mapped from a file
+    drawn = weights is None and seed is None and place.type != "meta"
+    with torch.device("cpu" if drawn else "meta"):
+        model = _drawing(_called(made, graph)(), specs)
+    if drawn:
+        return model.to(device=place, dtype=wanted)
+    model = model.to(dtype=wanted)
+    if place.type == "meta":
+        return model
+    model.to_empty(device=place)
+    with torch.no_grad():
+        for path, parameter in model.state_dict(keep_vars=True).items():  # one at a time
+            _put(parameter, initial(specs[path], seed or 0) if weights is None else weights[path])
     return model
+
+
+def _types(weights: Mapping[str, Any] | None) -> set[str]:
+    """The names of the types of weights, as torch and NumPy call them; numbers in lists have none."""
+    types = [value.dtype for value in (weights or {}).values() if hasattr(value, "dtype")]
+    names = {getattr(dtype, "name", str(dtype).removeprefix("torch.")) for dtype in types}
+    return {"float64" if name == np.dtype(np.longdouble).name else name for name in names}
+
+
+def _put(parameter: torch.Tensor, value: Any) -> None:
+    """Weights into a parameter: the memory where they lie, if it is nobody else's; else a copy."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        parameter.copy_(value.detach())
+        return
+    tensor, own = as_tensor(as_array(value))
+    if own and (tensor.dtype, tensor.device) == (parameter.dtype, parameter.device):
+        parameter.data = tensor
+    else:
+        parameter.copy_(tensor)
+
+
+def _drawing(model: torch.nn.Module, specs: Mapping[str, WeightSpec]) -> torch.nn.Module:
+    """Gives the module `reset_parameters`, unless something of the spec is called so."""
+    if not hasattr(model, "reset_parameters"):
+        type(model).reset_parameters = functools.partialmethod(_reset_parameters, dict(specs))  # type: ignore[attr-defined]
+    return model
+
+
+def _reset_parameters(module: torch.nn.Module, specs: Mapping[str, WeightSpec]) -> None:
+    """Draws all weights anew, where they lie, from torch's generator: for a model made on "meta", after `to_empty`."""
+    import torch
+
+    with torch.no_grad():
+        for path, parameter in module.state_dict(keep_vars=True).items():
+            distribution, *numbers = law(specs[path])
+            getattr(parameter, f"{distribution}_")(*numbers)
 
 
 def _called(made: type[torch.nn.Module], graph: Graph) -> type[torch.nn.Module]:
@@ -128,16 +189,6 @@ def _called(made: type[torch.nn.Module], graph: Graph) -> type[torch.nn.Module]:
     return type(made.__name__, (made,), {"__module__": made.__module__, "__doc__": made.__doc__, **inside})
 
 
-def _tensor(array: Any) -> torch.Tensor:
-    import torch
-
-    if isinstance(array, torch.Tensor):
-        return array.detach()
-    array = np.array(array, order="C")
-    dtype = np.float64 if array.dtype == np.longdouble else array.dtype.newbyteorder("=")  # what torch knows
-    return torch.from_numpy(array.astype(dtype, copy=False))
-
-
 def build_numpy(
     graph: Graph,
     *,
@@ -150,8 +201,9 @@ def build_numpy(
 ) -> Callable[..., Any]:
     """The model as a function of arrays, named as in the spec. Its weights are in `.weights`, its module in `.module`.
 
-    weights: as for `build_torch`; None: drawn by `seed` (0 if None). dtype: of the weights (float32 if None); the
-    inputs should have the same.
+    weights: as for `build_torch`; None: drawn by `seed` (0 if None).
+    dtype:   of the weights, and best of the inputs. None: float64 if one of the weights is, else float32: in half
+             precision NumPy is slow.
     """
     specs = inventory(graph)
     if weights is not None:
@@ -160,7 +212,7 @@ def build_numpy(
     module = run_source(source, graph.name)
     given = initial_weights(specs, seed or 0) if weights is None else weights
     try:
-        wanted = np.dtype(np.float32 if dtype is None else dtype)
+        wanted = np.dtype(("float64" if "float64" in _types(weights) else "float32") if dtype is None else dtype)
     except TypeError as problem:
         raise TypeError(f"dtype is {dtype!r}, but a model computes in reals: float32, float64, ...") from problem
     if wanted.kind not in "fV":  # V: bfloat16 and its like
@@ -207,8 +259,12 @@ def laid_out(
         whole = memory.reshape(inner, out).T if out >= inner else memory.reshape(out, inner)
         rows = np.cumsum([shapes[one][0] for one in paths])[:-1]
         arrays |= zip(paths, np.split(whole, rows), strict=True)
-    for path, array in given.items():
-        arrays[path][...] = np.asarray(_array(array)).reshape(shapes[path])  # the caller's own stay theirs
+    for path, value in given.items():
+        array = as_array(value)
+        mapping = mapped_anew(array)  # what is read there leaves memory with it
+        arrays[path][...] = (array if mapping is None else mapping).reshape(
+            shapes[path]
+        )  # the caller's own stay theirs
     return {path: arrays[path] for path in shapes}
 
 
@@ -220,14 +276,6 @@ def function_name(module: ModuleType) -> str:
         if inspect.isfunction(value) and value.__module__ == module.__name__
     ]
     return found[-1]
-
-
-def _array(array: Any) -> Any:
-    detach = getattr(array, "detach", None)
-    if detach is None:
-        return array
-    tensor = detach().cpu()
-    return tensor.float().numpy() if str(tensor.dtype) == "torch.bfloat16" else tensor.numpy()
 
 
 class Compiled:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from safetensors import safe_open
@@ -16,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 
 import attnc
 from attnc import cli, weights
-from attnc.weights import BF16, Map, WeightsError, convert
+from attnc.weights import Map, WeightsError, convert
 
 ZOO = Path(__file__).parents[1] / "examples" / "zoo"
 
@@ -37,14 +40,17 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
         "half": np.arange(5, dtype=np.float16),
         "big": np.arange(4, dtype=">i4"),
         "truth": np.array([True, False]),
-        "brain": np.arange(6, dtype=np.uint16).view(BF16).reshape(2, 3),
+        "brain": draw(2, 3).astype(ml_dtypes.bfloat16),
+        "eighth": draw(2, 3).astype(ml_dtypes.float8_e4m3fn),
+        "turning": draw(2) + 1j,
+        "reversed": np.arange(4)[::-1],
     }
     weights.save(tmp_path / "w.safetensors", some, {"by": "hand"})
-    found = weights.load(tmp_path / "w.safetensors", exact=True)
+    found = weights.load(tmp_path / "w.safetensors")
     assert found.metadata == {"by": "hand"}
     assert sorted(found) == sorted(some)
     for name, array in some.items():
-        assert found[name].shape == array.shape
+        assert found[name].shape == array.shape and found[name].dtype == array.dtype.newbyteorder("<")
         assert np.array_equal(found[name], array), name
         assert not found[name].flags.writeable
 
@@ -59,14 +65,17 @@ def test_the_library_agrees(tmp_path: Path) -> None:
     assert all(np.array_equal(array, some[name]) for name, array in weights.load(tmp_path / "theirs").items())
 
 
-def test_bfloat16_becomes_float32(tmp_path: Path) -> None:
+def test_bfloat16_stays_what_it_is(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    brain = torch.randn(3, 5).to(torch.bfloat16)
-    weights.save(tmp_path / "w", {"x": brain, "y": torch.arange(3)})
+    brain, eighth = torch.randn(3, 5).to(torch.bfloat16), torch.randn(4).to(torch.float8_e5m2)
+    weights.save(tmp_path / "w", {"x": brain, "y": torch.arange(3), "t": brain.t(), "e": eighth})
     with safe_open(tmp_path / "w", "pt") as file:
-        assert torch.equal(file.get_tensor("x"), brain)
-    assert np.array_equal(weights.load(tmp_path / "w")["x"], brain.float().numpy())
-    assert weights.load(tmp_path / "w", exact=True)["x"].dtype == BF16
+        assert torch.equal(file.get_tensor("x"), brain) and torch.equal(file.get_tensor("t"), brain.t())
+        assert torch.equal(file.get_tensor("e").float(), eighth.float())
+    found = weights.load(tmp_path / "w")
+    assert found["x"].dtype == ml_dtypes.bfloat16 and found["e"].dtype == ml_dtypes.float8_e5m2
+    assert np.array_equal(found["x"].astype(np.float32), brain.float().numpy())
+    assert np.array_equal(found["x"] * np.float32(2), (brain * 2).float().numpy())
 
 
 def test_nothing_is_read_before_it_is_looked_at(tmp_path: Path) -> None:
@@ -97,19 +106,128 @@ def test_several_files(tmp_path: Path) -> None:
             weights.load(index)
 
 
+@contextmanager
+def small_files() -> Iterator[None]:
+    """A disk that is nearly full."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+UNREADABLE: dict[str, tuple[dict[Any, Any], Any, str]] = {
+    "metadata of numbers": ({}, {"epoch": 3}, "cannot save metadata 'epoch': 3: both must be text"),
+    "metadata of nothing": ({}, {"note": None}, "cannot save metadata 'note': None: both must be text"),
+    "metadata by numbers": ({}, {3: "epoch"}, "cannot save metadata 3: 'epoch': both must be text"),
+    "metadata of half a character": ({}, {"a": "\ud800"}, r"cannot save metadata 'a': '\ud800': both must be text"),
+    "the name of metadata": ({"__metadata__": [1.0]}, None, "cannot save '__metadata__': the format keeps that name"),
+    "a number for a name": ({3: [1.0]}, None, "cannot save 3: a name is text"),
+    "half a character for a name": ({"\ud800": [1.0]}, None, r"cannot save '\ud800': a name is text"),
+    "objects": ({"x": np.array([None])}, None, "cannot save 'x': safetensors has no object"),
+    "numbers of 16 bytes": ({"x": np.zeros(2, complex)}, None, "cannot save 'x': safetensors has no complex128"),
+    "no array": ({"x": [[1.0], [2.0, 3.0]]}, None, "cannot save 'x': setting an array element"),
+    "a longer header than there may be": ({"x" * 100_000_001: [1.0]}, None, "header too large"),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_what_could_not_be_read_is_not_written(case: str, tmp_path: Path) -> None:
+    some, metadata, message = UNREADABLE[case]
+    weights.save(tmp_path / "w", {"a": draw(2)}, {"by": "hand"})
+    with pytest.raises(WeightsError) as caught:
+        weights.save(tmp_path / "w", {"a": draw(3), **some}, metadata)
+    assert message in str(caught.value) and "\n" not in str(caught.value) and len(str(caught.value)) < 500
+    assert weights.load(tmp_path / "w")["a"].shape == (2,) and os.listdir(tmp_path) == ["w"]
+
+
+def test_tensors_that_are_no_arrays_are_not_saved(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    quarter = torch.zeros(3, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+    for odd in (torch.eye(3).to_sparse(), torch.empty(3, device="meta"), quarter):
+        with pytest.raises(WeightsError, match=r"cannot save 'x': [^\n]+$"):
+            weights.save(tmp_path / "w", {"x": odd})
+    assert os.listdir(tmp_path) == []
+
+
+def test_who_may_read_a_file_stays_so(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    weights.save(tmp_path / "new", {"a": draw(2)})
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    (tmp_path / "new").chmod(0o640)
+    weights.save(tmp_path / "new", {"a": draw(2)})
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_file_may_be_written_over_while_it_is_mapped(tmp_path: Path) -> None:
+    weights.save(tmp_path / "w", {"a": draw(3, 3), "b": draw(5)})
+    found = weights.load(tmp_path / "w")
+    weights.save(tmp_path / "w", {"a": found["b"], "t": found["a"].T})
+    assert np.array_equal(found["a"], draw(3, 3)) and np.array_equal(found["b"], draw(5))
+    again = weights.load(tmp_path / "w")
+    assert np.array_equal(again["a"], draw(5)) and np.array_equal(again["t"], draw(3, 3).T)
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    weights.save(tmp_path / "pipe", {"a": draw(3)}, {"by": "hand"})
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "w").write_bytes(reader.communicate()[0])
+    assert np.array_equal(weights.load(tmp_path / "w")["a"], draw(3))
+
+
+def test_names_that_are_long_or_odd(tmp_path: Path) -> None:
+    for name in ("a" * 255, os.fsdecode(b"\xff")):
+        weights.save(tmp_path / name, {"a": draw(2)})
+        assert list(weights.load(tmp_path / name)) == ["a"]
+
+
+def test_arrays_that_do_not_begin_at_a_word(tmp_path: Path) -> None:
+    """Headers of other writers may be of any length."""
+    header = b'{"b": %s}' % json.dumps(entry(shape=[2])).encode()
+    text = "width t\ndepth m = 2\nmodel f(x: [t, m]) -> [t, m] {\n    param b: [m]\n    return x + b\n}\n"
+    numbers = np.array([1.5, -2.5], np.float32)
+    for spaces in range(4):
+        (tmp_path / "w").write_bytes(framed(header + b" " * spaces, numbers.tobytes()))
+        found = weights.load(tmp_path / "w")
+        assert np.array_equal(found["b"], numbers)
+        pytest.importorskip("torch")
+        net = attnc.loads(text).model("f").torch(weights=found)
+        assert np.array_equal(net.state_dict()["b"], numbers)
+        assert np.array_equal(weights.load(tmp_path / "w")["b"], numbers)
+
+
+def test_no_pipe_and_no_device_is_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.index.json")
+    for path in (tmp_path / "pipe", tmp_path / "pipe.index.json", Path("/dev/zero")):
+        with pytest.raises(OSError, match="a device or a pipe, not a file") as caught:
+            weights.load(path)
+        assert caught.value.filename == str(path)
+    with pytest.raises(IsADirectoryError, match="a folder, not a file"):
+        weights.load(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        weights.load(tmp_path / "none")
+
+
 def test_a_failed_save_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "w"
     weights.save(path, {"a": draw(2)})
     before = path.read_bytes()
 
     class Broken(dict[str, Any]):
-        def __getitem__(self, name: str) -> Any:
+        def items(self) -> Any:
             raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space"):
         weights.save(path, Broken(a=draw(2)))
     with pytest.raises(WeightsError, match="cannot save 'x': safetensors has no <U1"):
         weights.save(path, {"x": np.array(["a"])})
+    with pytest.raises(OSError, match=r"File too large: '.*/w'"), small_files():
+        weights.save(path, {"a": draw(10_000)})
     with pytest.raises(FileNotFoundError, match=r"there is no such folder: '.*none'"):
         weights.save(tmp_path / "none" / "w", {"a": draw(2)})
     assert path.read_bytes() == before
@@ -124,42 +242,48 @@ def framed(header: bytes, data: bytes = b"") -> bytes:
     return struct.pack("<Q", len(header)) + header + data
 
 
+BYTE = b'{"dtype": "U8", "shape": [1], "data_offsets": [%d, %d]}'
+
+
 def of(header: Any, data: bytes = bytes(8)) -> bytes:
     return framed(json.dumps(header).encode(), data)
 
 
 HOSTILE = {
-    "empty": (b"", "0 bytes, too few"),
-    "seven": (b"1234567", "7 bytes, too few"),
-    "header beyond the end": (struct.pack("<Q", 1000) + b"{}", "header would have 1,000 bytes"),
-    "enormous header": (struct.pack("<Q", 2**63) + b"{}", "header would have"),
-    "pickle": (b"\x80\x04\x95" + bytes(40), "header would have"),
-    "no header": (struct.pack("<Q", 0), "not JSON"),
-    "not JSON": (framed(b"{nonsense}"), "not JSON"),
-    "not UTF-8": (framed(b'{"\xff": 1}'), "not JSON"),
-    "a list": (framed(b"[]"), "not a JSON object"),
-    "deep": (framed(b"[" * 50_000), "not JSON"),
-    "twice": (framed(b'{"a": 1, "a": 2}'), "stands twice"),
-    "a number": (of({"a": 3}), "'a' lacks its dtype"),
-    "no offsets": (of({"a": {"dtype": "F32", "shape": [2]}}), "'a' lacks"),
-    "unknown kind": (of({"a": entry("F31")}), "of the kind 'F31'"),
-    "kind of a kind": (of({"a": entry(["F32"])}), "not supported"),
-    "negative": (of({"a": entry(shape=[-2])}), "no proper shape"),
-    "truth": (of({"a": entry(shape=[True, 2])}), "no proper shape"),
-    "fraction": (of({"a": entry(shape=[2.0])}), "no proper shape"),
-    "many axes": (of({"a": entry(shape=[1] * 1000)}), "no proper shape"),
-    "product overflows": (of({"a": entry(shape=[2**62, 2**62])}), "but its shape needs"),
+    "empty": (b"", "it is empty"),
+    "seven": (b"1234567", "header too small"),
+    "header beyond the end": (struct.pack("<Q", 1000) + b"{}", "invalid header length: is it truncated?"),
+    "enormous header": (struct.pack("<Q", 2**63) + b"{}", "header too large"),
+    "pickle": (b"\x80\x04\x95" + bytes(40), "invalid header length"),
+    "no header": (struct.pack("<Q", 0), "invalid JSON in header: EOF"),
+    "not JSON": (framed(b"{nonsense}"), "invalid JSON in header"),
+    "not UTF-8": (framed(b'{"\xff": 1}'), "invalid UTF-8 in header"),
+    "a list": (framed(b"[]"), "invalid type: sequence"),
+    "deep": (framed(b"[" * 50_000), "invalid JSON in header"),
+    "deep inside": (framed(b'{"a": {"dtype": ' + b"[" * 50_000), "invalid JSON in header"),
+    "twice, apart": (framed(b'{"a": %s, "a": %s}' % (BYTE % (0, 1), BYTE % (1, 2)), b"12"), "invalid offset"),
+    "a number": (of({"a": 3}), "invalid type: integer `3`"),
+    "no offsets": (of({"a": {"dtype": "F32", "shape": [2]}}), "missing field `data_offsets`"),
+    "unknown kind": (of({"a": entry("F31")}), "unknown variant `F31`"),
+    "kind of a kind": (of({"a": entry(["F32"])}), "invalid type: sequence"),
+    "a kind of half a byte": (of({"a": entry("F4", [16])}), "'a' is of the kind F4, which NumPy has not"),
+    "negative": (of({"a": entry(shape=[-2])}), "invalid value: integer `-2`"),
+    "truth": (of({"a": entry(shape=[True, 2])}), "invalid type: boolean `true`"),
+    "fraction": (of({"a": entry(shape=[2.0])}), "invalid type: floating point `2.0`"),
+    "many axes": (of({"a": entry(shape=[2] + [1] * 1000)}), "'a' has no proper shape"),
+    "product overflows": (of({"a": entry(shape=[2**62, 2**62])}), "overflow"),
     "beyond NumPy": (of({"a": entry(shape=[2**62, 0], offsets=[0, 0])}, b""), "no proper shape"),
-    "three offsets": (of({"a": entry(offsets=[0, 8, 9])}), "no proper data_offsets"),
-    "backwards": (of({"a": entry(offsets=[8, 0])}), "ends before it begins"),
-    "negative offset": (of({"a": entry(offsets=[-8, 0])}), "no proper data_offsets"),
-    "truncated": (of({"a": entry()}, bytes(7)), "ends at byte 8 of 7: is it truncated?"),
-    "too short for its shape": (of({"a": entry(shape=[3])}), "has 8 bytes, but its shape needs 12"),
-    "overlapping": (of({"a": entry(), "b": entry(shape=[1], offsets=[4, 8])}), "begins at byte 4"),
-    "a hole": (of({"a": entry(offsets=[4, 12])}, bytes(12)), "begins at byte 4"),
-    "something after": (of({"a": entry()}, bytes(9)), "1 bytes at its end belong to no array"),
-    "metadata": (of({"__metadata__": {"x": 1}, "a": entry()}), "metadata are not text"),
-    "a name with a bell": (of({"a\a\n\x1b[31m": 3}), r"'a\x07\n\x1b[31m' lacks"),
+    "three offsets": (of({"a": entry(offsets=[0, 8, 9])}), "invalid length 3"),
+    "backwards": (of({"a": entry(offsets=[8, 0])}), "invalid offset for tensor `a`"),
+    "negative offset": (of({"a": entry(offsets=[-8, 0])}), "invalid value: integer `-8`"),
+    "truncated": (of({"a": entry()}, bytes(7)), "file not fully covered: is it truncated?"),
+    "too short for its shape": (of({"a": entry(shape=[3])}), "invalid shape, data type, or offset"),
+    "overlapping": (of({"a": entry(), "b": entry(shape=[1], offsets=[4, 8])}), "invalid offset for tensor `b`"),
+    "a hole": (of({"a": entry(offsets=[4, 12])}, bytes(12)), "invalid offset for tensor `a`"),
+    "something after": (of({"a": entry()}, bytes(9)), "file not fully covered"),
+    "metadata": (of({"__metadata__": {"x": 1}, "a": entry()}), "invalid type: integer `1`, expected a string"),
+    "metadata twice": (framed(b'{"__metadata__": {}, "__metadata__": {}}'), "duplicate field `__metadata__`"),
+    "a name with a bell": (of({"a\a\n\x1b[31m": entry(offsets=[4, 12])}), r"`a\x07\x0a\x1b[31m`"),
 }
 
 
@@ -498,7 +622,7 @@ def small(tmp_path: Path) -> list[str]:
     """The arguments of a small GPT-2, and in `in.safetensors` its weights as Hugging Face has them, in bfloat16."""
     sizes = {"vocab": 9, "model": 6, "heads": 2, "layers": 2, "longest": 4}
     model = attnc.load(ZOO / "gpt2.attn", sizes=sizes).model("gpt2")
-    mine = {path: np.full(spec.shape, i, np.uint16).view(BF16) for i, (path, spec) in enumerate(model.weights.items())}
+    mine = {path: np.full(spec.shape, i, ml_dtypes.bfloat16) for i, (path, spec) in enumerate(model.weights.items())}
     theirs = convert(mine, ZOO / "gpt2.map", model, reverse=True)
     bare = {name.removeprefix("transformer."): array for name, array in theirs.items() if name != "lm_head.weight"}
     weights.save(tmp_path / "in.safetensors", bare, {"format": "pt"})

@@ -390,17 +390,21 @@ class Model:
     ) -> torch.nn.Module:
         """The model as an `nn.Module`, whose `state_dict` keys are the paths in `weights`.
 
-        weights: {path: array}, every path of `self.weights`; without it each weight is drawn as its `init` says.
+        weights: {path: array}, every path of `self.weights`; without it each weight is drawn as its `init` says. What
+                 `attnc.weights.load` gave stays mapped, if it lies in one piece: the file is read as it is used.
         seed:    of that drawing. The same seed gives the same weights in torch and NumPy; None: a fresh one.
-        dtype:   of its reals, `torch.float64` or `"float64"`; float32 by default.
+        device:  "meta" makes the model without memory, whatever the weights: `net.to_empty(device=...)` gives it some,
+                 `net.reset_parameters()` draws them there.
+        dtype:   of its reals, `torch.float64` or `"float64"`; by default that of the weights (of several the one that
+                 holds them all), or float32 where they are drawn.
         capture: paths of values (`"decode.layers.1.cross.weights"`): the call then gives
                  `(result, {path: Captured(value, axes)})`.
         without: names of rewrites to leave out, as in `source`.
 
         The module takes the inputs by position or name, each with the same leading batch axes (0 or more); one
         result is a tensor, several are a NamedTuple. Raises ImportError if torch is not installed; ValueError for a
-        weight that is missing, unknown or of another shape, for a path that captures nothing, and for a rewrite that is
-        not there.
+        weight that is missing, unknown, of another shape or not real, for a path that captures nothing, and for a
+        rewrite that is not there.
         """
         try:
             import torch  # noqa: F401
@@ -431,7 +435,10 @@ class Model:
         capture: Sequence[str] = (),
         without: Sequence[str] = (),
     ) -> Callable[..., Any]:
-        """The model as a function of NumPy arrays; everything as in `torch`, without gradients and dropout."""
+        """The model as a function of NumPy arrays; everything as in `torch`, without gradients and dropout.
+
+        dtype: by default float64 if one of the weights is, else float32: NumPy is slow in half precision.
+        """
         from . import backends
         from .compiler.rewrites import passes_without
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -104,7 +108,7 @@ def test_weights_are_copied() -> None:
     graph = graph_of(TEXT)
     weights = initial_weights(inventory(graph), 0)
     before = {path: value.copy() for path, value in weights.items()}
-    call, module = build_numpy(graph, weights=weights, dtype=np.float64), build_torch(graph, weights=weights)
+    call, module = build_numpy(graph, weights=weights), build_torch(graph, weights=weights)
     for value in weights.values():
         value[...] = 0
     for path, value in before.items():
@@ -139,6 +143,192 @@ def test_weights_of_other_bytes(dtype: str) -> None:
     for path, x in given.items():
         np.testing.assert_array_equal(call.weights[path], x.astype("f8"))
         np.testing.assert_array_equal(module.state_dict()[path].numpy(), x.astype("f8"))
+
+
+def test_the_type_is_that_of_the_weights() -> None:
+    """The one that holds them all: nothing is rounded, nor widened, that nobody asked for."""
+    graph = graph_of(TEXT)
+    drawn = initial_weights(inventory(graph), 0)
+    ways: dict[str, Callable[[Array], Any]] = {
+        "float16": lambda x: x.astype("f2"),
+        "bfloat16": lambda x: x.astype(ml_dtypes.bfloat16),
+        "float32": lambda x: torch.from_numpy(x).float(),
+        "float64": lambda x: x.astype(">f8"),
+        "torch's": lambda x: torch.from_numpy(x).bfloat16(),
+        "an eighth": lambda x: x.astype(ml_dtypes.float8_e4m3fn),
+        "longer": lambda x: x.astype(np.longdouble),
+        "whole": lambda x: np.rint(x).astype(np.int64),
+        "lists": lambda x: x.tolist(),
+    }
+    expected = {
+        ("float16", "float16"): torch.float16,
+        ("bfloat16", "torch's"): torch.bfloat16,
+        ("bfloat16", "whole"): torch.bfloat16,
+        ("bfloat16", "float16"): torch.float32,
+        ("float16", "float32"): torch.float32,
+        ("float32", "float64"): torch.float64,
+        ("bfloat16", "longer"): torch.float64,
+        ("an eighth", "an eighth"): torch.float32,
+        ("lists", "lists"): torch.float32,
+        ("lists", "whole"): torch.float32,
+    }
+    for kinds, dtype in expected.items():
+        given = {path: ways[kind](x) for (path, x), kind in zip(drawn.items(), kinds, strict=True)}
+        module, call = build_torch(graph, weights=given), build_numpy(graph, weights=given)
+        assert {value.dtype for value in module.state_dict().values()} == {dtype}, kinds
+        assert {value.dtype.name for value in call.weights.values()} == {
+            "float64" if dtype == torch.float64 else "float32"
+        }
+        for path, value in given.items():
+            exact = value.double().numpy() if isinstance(value, torch.Tensor) else np.asarray(value).astype("f8")
+            np.testing.assert_allclose(module.state_dict()[path].double(), exact, rtol=1e-6)
+            np.testing.assert_allclose(call.weights[path], exact, rtol=1e-6)
+        assert {value.dtype for value in build_torch(graph, weights=given, dtype="float32").parameters()} == {
+            torch.float32
+        }
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        (np.ones((3, 3), complex), "complex128"),
+        (torch.ones(3, 3, dtype=torch.complex64), "torch.complex64"),
+        (np.full((3, 3), None), "object"),
+        (np.full((3, 3), "a"), "<U1"),
+        (np.full((3, 3), "2026-01-01", "M8[D]"), "datetime64[D]"),
+        (torch.empty(3, 3, device="meta"), "a tensor without numbers, on meta"),
+    ],
+)
+@pytest.mark.parametrize("build", [build_torch, build_numpy])
+def test_weights_are_real_numbers(build: Any, odd: Any, said: str) -> None:
+    with pytest.raises(WeightsError) as caught:
+        build(graph_of(TEXT), weights={"w.weight": odd, "w.bias": np.zeros(3)})
+    assert str(caught.value).splitlines()[1:] == [f"  no real numbers: w.weight [m = 3, m = 3], but given {said}"]
+
+
+def test_weights_in_a_file_stay_there(tmp_path: Path) -> None:
+    """Each model has a mapping of its own: no one sees what another writes, and the file stays as it is."""
+    graph, path = graph_of(TEXT), tmp_path / "w.safetensors"
+    drawn = {path: x.astype("f4") for path, x in initial_weights(inventory(graph), 0).items()}
+    attnc.weights.save(path, drawn)
+    before, given = path.read_bytes(), attnc.weights.load(path)
+    one, other = build_torch(graph, weights=given), build_torch(graph, weights=given)
+    with torch.no_grad():
+        for value in one.parameters():
+            value += 1
+    for name, x in drawn.items():
+        np.testing.assert_array_equal(one.state_dict()[name], x + 1)
+        np.testing.assert_array_equal(other.state_dict()[name], x)
+        np.testing.assert_array_equal(given[name], x)
+        with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+            given[name].flags.writeable = True
+    assert path.read_bytes() == before
+    turned = {name: x.T for name, x in given.items()}
+    assert all(value.is_contiguous() for value in build_torch(graph, weights=turned).parameters())
+    np.testing.assert_array_equal(build_torch(graph, weights=turned).state_dict()["w.weight"], drawn["w.weight"].T)
+
+    attnc.weights.save(path, {name: x * 0 for name, x in drawn.items()})  # what was loaded is still what it was
+    late, call = build_torch(graph, weights=given), build_numpy(graph, weights=given)
+    path.unlink()
+    later = build_torch(graph, weights=given)
+    for name, x in drawn.items():
+        for found in (late.state_dict(), later.state_dict(), call.weights, other.state_dict()):
+            np.testing.assert_array_equal(found[name], x)
+
+
+MEASURE = """
+import sys
+import attnc, numpy as np, torch
+
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024
+
+def model(size):
+    text = "width t\\ndepth m = 1\\nmodel f(x: [t, m]) -> [t, m] { return linear.b[m -> m](linear.a[m -> m](x)) }"
+    return attnc.loads(text, sizes={"m": size}).model("f")
+
+def run(model, weights):
+    WAY
+
+small, large = model(64), model(4096)
+zeros = lambda one, dtype: {path: np.zeros(spec.shape, dtype) for path, spec in one.weights.items()}
+attnc.weights.save("small", zeros(small, sys.argv[1]))
+run(small, attnc.weights.load("small"))
+given = attnc.weights.load("large")
+large.source("torch"), large.source("numpy")
+before = peak()
+kept = run(large, given)
+print((peak() - before) / sum(spec.size for spec in large.weights.values()) / 4)
+"""
+MAP = "attnc.weights.Map.parse('a.* -> b.*\\nb.* -> a.*')"
+TURNED = MAP.replace("a.*", "a.* : transpose", 1).replace("a.* : transpose -> b.*", "a.* -> b.* : transpose")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="measures memory as Linux shows it")
+@pytest.mark.parametrize(
+    ("way", "dtype", "most"),  # in sizes of the model in float32
+    [
+        ("return model.torch(weights=weights)", "float32", 0.05),
+        ("return model.torch(weights=weights)", "float16", 0.05),
+        (f"return model.torch(weights=attnc.weights.convert(weights, {MAP}, model))", "float32", 0.05),
+        (f"return model.torch(weights=attnc.weights.convert(weights, {TURNED}, model))", "float32", 1.05),
+        ("return model.torch(weights=weights, dtype='float32')", "float16", 1.3),
+        ("return model.torch(device='meta', weights=weights)", "float32", 0.05),
+        ("return model.torch(device='meta')", "float32", 0.05),
+        ("return model.torch(device='meta', seed=0)", "float32", 0.05),
+        ("return model.numpy(weights)", "float32", 1.55),
+    ],
+)
+def test_memory_that_loading_takes(way: str, dtype: str, most: float, tmp_path: Path) -> None:
+    """At most, in a process of its own; pages of the file that were read count."""
+    spec = {f"{name}.{kind}": (4096,) * n for name in "ab" for kind, n in (("weight", 2), ("bias", 1))}
+    attnc.weights.save(tmp_path / "large", {path: np.zeros(shape, dtype) for path, shape in spec.items()})
+    command = [sys.executable, "-P", "-c", MEASURE.replace("WAY", way), dtype]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert float(done.stdout) < most
+
+
+DRAWN = """
+width t
+depth m = 64, n = 36, v = 50
+model f(i: v[t]) -> [t, n] {
+    param p: [m] ~ constant(2.5)
+    param q: [m, n] ~ normal(0.5)
+    x = layernorm.norm[m](embed.E[v -> m](i) + p)
+    y = linear.a[m -> n](x) + linear.b[m -> n](x, init = xavier) + dot[m](x, q)
+    return linear.reset_parameters[n -> n](y)
+}
+"""
+
+
+def test_a_model_on_meta_is_drawn_where_it_is_put() -> None:
+    for text in (DRAWN.replace("reset_parameters", "c"), KINDS.format(init=" ~ uniform(0.3)")):
+        model = attnc.loads(text).model("f")
+        net: Any = model.torch(device="meta", dtype="float64")
+        assert {(value.device.type, value.dtype) for value in net.state_dict().values()} == {("meta", torch.float64)}
+        net.to_empty(device="cpu")
+        for value in net.parameters():
+            torch.nn.init.constant_(value, math.nan)
+        torch.manual_seed(0)
+        net.reset_parameters()
+        found = {path: value.numpy() for path, value in copy.deepcopy(net).state_dict().items()}
+        for path, expected in initial_weights(model.weights, 0).items():
+            x, most = found[path], 1.4 * np.abs(expected).max()
+            assert abs(x.std() - expected.std()) <= 0.3 * expected.std() and np.abs(x).max() <= most, path
+            assert abs(x.mean() - expected.mean()) <= 0.5 * expected.std(), path
+        torch.manual_seed(0)
+        twin: Any = copy.deepcopy(net)
+        twin.reset_parameters()
+        assert all(np.array_equal(value, found[path]) for path, value in twin.state_dict().items())
+        twin.reset_parameters()  # its own, not those of what it was copied from
+        assert all(np.array_equal(value, found[path]) for path, value in net.state_dict().items())
+
+
+def test_a_label_called_reset_parameters_is_the_users() -> None:
+    net: Any = attnc.loads(DRAWN).model("f").torch(seed=0)
+    assert isinstance(net.reset_parameters, torch.nn.Linear)
+    assert net(torch.zeros(3, dtype=torch.long)).shape == (3, 36)
 
 
 def test_without_a_seed() -> None:

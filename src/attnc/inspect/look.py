@@ -191,13 +191,13 @@ def _run(
     """The result, and each captured value with the names of its dimensions behind those of the batch."""
     net: Any
     if backend == "numpy":
-        net = model.numpy(weights, seed=seed, capture=paths)
+        net = model.numpy(weights, seed=seed, dtype="float32", capture=paths)
         ready: dict[str, Any] = dict(given)
         quiet: Any = np.errstate()
     else:
         import torch
 
-        net = model.torch(weights=weights, seed=seed, capture=paths).eval()
+        net = model.torch(weights=weights, seed=seed, dtype="float32", capture=paths).eval()
         ready = {name: torch.from_numpy(array) for name, array in given.items()}
         quiet = torch.inference_mode()
     try:

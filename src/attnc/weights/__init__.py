@@ -9,7 +9,7 @@ Nothing here unpickles, or runs anything that a file says.
 
 from ..backends.load import WeightsError
 from .convert import convert
-from .files import BF16, Weights, load, save
+from .files import Weights, load, save
 from .maps import Map
 
-__all__ = ["BF16", "Map", "Weights", "WeightsError", "convert", "load", "save"]
+__all__ = ["Map", "Weights", "WeightsError", "convert", "load", "save"]

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backends.load import WeightsError
-from .files import BF16, Weights, load, plain, save, widened
+from ..backends.memory import as_array
+from .files import Weights, load, save
 from .maps import Map, Rule, Step, filled, in_full, matched
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def convert(
 ) -> Mapping[str, Array]:
     """Someone else's weights as the model's own, `{path: array}`; or, in `reverse`, the model's as someone else's.
 
-    state_dict: {name: array or torch tensor}, all the weights of one side. torch's bfloat16 becomes float32; what
-                `load` gave stays mapped, and stays bfloat16 if it was loaded `exact`.
+    state_dict: {name: array or torch tensor}, all the weights of one side. Types stay as they are (torch's bfloat16 is
+                that of ml_dtypes), and what `load` gave stays mapped.
     map:        a map or the path of one (`attnc.weights.maps` says what stands in it).
     like:       in reverse, the names that they had: where the map leaves a choice (`tie`, `optional`, `or`) it is made
                 as there. Without it all second names and beginnings are given, and first rules win.
@@ -43,15 +44,14 @@ def convert(
     message that lists every weight that is missing, unexpected, of the wrong shape or made by no rule.
     """
     read = map if isinstance(map, Map) else Map.read(map)
-    exact = state_dict.exactly() if isinstance(state_dict, Weights) else state_dict
-    given = {name: _array(value) for name, value in exact.items()}
+    given = {name: as_array(value) for name, value in state_dict.items()}
     problems: list[str] = []
     ways = _ways(read, model.weights, problems)
     made = _back(read, ways, given, model, problems, like) if reverse else _there(read, ways, given, problems)
     if problems:
         count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
         raise WeightsError(f"{read.name}: {count} with the weights of `{model.name}`\n  " + "\n  ".join(problems))
-    return Weights(made, {}, state_dict.exact) if isinstance(state_dict, Weights) else made
+    return Weights(made, {}) if isinstance(state_dict, Weights) else made
 
 
 def convert_file(
@@ -67,7 +67,7 @@ def convert_file(
     What the way back needs, their names and metadata, stands in our file's metadata. Raises as `load`, `convert` and
     `save` do.
     """
-    given = load(source, exact=True)
+    given = load(source)
     if not reverse:
         kept = {"names": sorted(given), "metadata": given.metadata}
         metadata = {"attnc.model": model.name, "attnc.foreign": json.dumps(kept)}
@@ -153,11 +153,6 @@ def _back(
     for prefix in bare:
         found = {name.removeprefix(prefix): array for name, array in found.items()}
     return found
-
-
-def _array(value: Any) -> Array:
-    array = plain(value)
-    return widened(array) if array.dtype == BF16 and not isinstance(value, np.ndarray) else array
 
 
 def _same(a: Array, b: Array) -> bool:
