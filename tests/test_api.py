@@ -352,7 +352,7 @@ def test_importing_attnc_is_cheap() -> None:
 
 def test_without_torch_the_message_says_what_to_install(net: attnc.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"pip install attnc\[torch\]"):
+    with pytest.raises(ImportError, match=r'pip install "torch>=2\.6"$'):
         net.torch()
     assert "import torch" in net.source("torch")
 

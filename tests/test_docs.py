@@ -1,4 +1,4 @@
-"""What README.md and docs/ show is true: specs check, Python runs, commands print what is printed there.
+"""What README.md, PACKAGE.md and docs/ show is true: specs check, Python runs, commands print what is printed there.
 
 Fences of a page are taken in order and share a folder, which holds a copy of `examples/`, and a Python namespace:
 
@@ -30,7 +30,7 @@ import attnc
 from attnc.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "PACKAGE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @dataclass(frozen=True)

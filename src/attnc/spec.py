@@ -409,7 +409,7 @@ class Model:
         try:
             import torch  # noqa: F401
         except ImportError:
-            raise ImportError("running a model in PyTorch needs torch: pip install attnc[torch]") from None
+            raise ImportError('running a model in PyTorch needs torch: pip install "torch>=2.6"') from None
         from . import backends
         from .compiler.rewrites import passes_without
 

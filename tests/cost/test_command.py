@@ -148,7 +148,7 @@ def test_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
     )
     assert "more than a float can hold" in said
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "pip install attnc[plot]" in printed(capsys, *args, str(tmp_path / "c.svg"), status=2)
+    assert 'pip install "matplotlib>=3.9"' in printed(capsys, *args, str(tmp_path / "c.svg"), status=2)
     assert not (tmp_path / "c.svg").exists()
 
 

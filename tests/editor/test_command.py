@@ -16,7 +16,7 @@ SPEC = "width a\nblock f(x: [a]) -> [a] {\n    return x\n}\n"
 def test_without_pygls_there_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "pygls.lsp.server", None)
     assert main(["lsp"]) == 2
-    assert capsys.readouterr().err == "attnc: the language server needs pygls: pip install attnc[lsp]\n"
+    assert capsys.readouterr().err == 'attnc: the language server needs pygls: pip install "pygls>=2.1"\n'
 
 
 def test_a_client_that_goes_away_ends_the_server() -> None:

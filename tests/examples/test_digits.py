@@ -12,7 +12,7 @@ import pytest
 
 import attnc
 
-pytest.importorskip("sklearn", reason="the digits example needs scikit-learn: pip install attnc[demo]")
+pytest.importorskip("sklearn", reason='the digits example needs scikit-learn: pip install ".[demo]"')
 torch = pytest.importorskip("torch")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))

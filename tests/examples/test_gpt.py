@@ -10,7 +10,7 @@ import pytest
 
 import attnc
 
-pytest.importorskip("rich", reason="the examples need rich: pip install attnc[demo]")
+pytest.importorskip("rich", reason='the examples need rich: pip install ".[demo]"')
 torch = pytest.importorskip("torch")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))

@@ -164,7 +164,7 @@ def test_without_matplotlib(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
     told = printed(capsys, NET, "--seed", "0", "--random", "seq=4", "-o", "out.png", status=2)
-    assert told == "attnc: a picture needs matplotlib: pip install attnc[inspect]\n"
+    assert told == 'attnc: a picture needs matplotlib: pip install "matplotlib>=3.9"\n'
     printed(capsys, NET, "--seed", "0", "--random", "seq=4", "-o", "out.html")
 
 

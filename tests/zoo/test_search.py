@@ -48,7 +48,7 @@ def search() -> Any:
 @pytest.mark.parametrize("backend", ["torch", "numpy"])
 def test_embeddings_are_those_of_the_reference(search: Any, backend: str) -> None:
     torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers", reason="needs transformers: pip install attnc[zoo]")
+    transformers = pytest.importorskip("transformers", reason='needs transformers: pip install ".[zoo]"')
     folder = search.find_weights()
     reference = transformers.BertModel.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)

@@ -248,7 +248,7 @@ CASES |= {
 @cache
 def build(name: str) -> Any:
     """The reference, with random weights: none is what it began as."""
-    transformers = pytest.importorskip("transformers", reason="needs transformers: pip install attnc[zoo]")
+    transformers = pytest.importorskip("transformers", reason='needs transformers: pip install ".[zoo]"')
     kind, config, settings = CASES[name].reference
     torch.manual_seed(list(CASES).index(name))
     setup = getattr(transformers, config)(**settings)

@@ -22,7 +22,8 @@ function serve({ program, folder }) {
     let last = "";
     child.once("error", (problem) => {
       const why = problem.code === "ENOENT" ? "was not found" : `cannot be started (${problem.message})`;
-      complain(`attnc: the program \`${program}\` ${why}. Install it with \`pip install attnc[lsp]\`, or set its path.`);
+      const how = 'Install it (in a clone of attnc: `pip install ".[lsp]"`), or set its path.';
+      complain(`attnc: the program \`${program}\` ${why}. ${how}`);
       reject(problem);
     });
     child.once("spawn", () => resolve(child));

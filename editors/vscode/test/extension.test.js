@@ -70,7 +70,7 @@ test("a missing attnc is one clear message", async () => {
   await new Promise((done) => setTimeout(done, 200));
   assert.deepStrictEqual(Object.keys(commands).sort(), ["attnc.explain", "attnc.restart", "attnc.showDiagram"]);
   assert.deepStrictEqual(said.slice(0, 1), [
-    "attnc: the program `/nowhere/attnc` was not found. Install it with `pip install attnc[lsp]`, or set its path.",
+    'attnc: the program `/nowhere/attnc` was not found. Install it (in a clone of attnc: `pip install ".[lsp]"`), or set its path.',
   ]);
 });
 
@@ -78,5 +78,5 @@ test("a server that cannot run says why", async () => {
   const { said, vscode } = editor({ path: path.join(__dirname, "broken") });
   await load(vscode).activate({ subscriptions: [] });
   await new Promise((done) => setTimeout(done, 500));
-  assert.deepStrictEqual(said.slice(0, 1), ["attnc: the language server needs pygls: pip install attnc[lsp]"]);
+  assert.deepStrictEqual(said.slice(0, 1), ['attnc: the language server needs pygls: pip install "pygls>=2.1"']);
 });

@@ -11,7 +11,7 @@ from .output import CannotRun
 if TYPE_CHECKING:
     from ..compiler.cost.compare import Crossing
 
-NEEDS = "a plot needs matplotlib: pip install attnc[plot]"
+NEEDS = 'a plot needs matplotlib: pip install "matplotlib>=3.9"'
 
 
 def require() -> None:

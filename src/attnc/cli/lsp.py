@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         import pygls.lsp.server  # noqa: F401
     except ImportError:
-        raise CannotRun("the language server needs pygls: pip install attnc[lsp]") from None
+        raise CannotRun('the language server needs pygls: pip install "pygls>=2.1"') from None
     from ..editor.server import serve
 
     return CLEAN if serve() else 1  # as the protocol has it

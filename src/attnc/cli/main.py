@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from .. import __version__
 from ..compiler.limits import deep
 from ..dsl.diagnostic import AttnError
-from . import check, compile, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
+from . import check, compile, completion, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
 from .arguments import Parser
 from .output import CLEAN, COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
 
@@ -26,6 +26,7 @@ COMMANDS = {
     "convert": convert,
     "explain": explain,
     "lsp": lsp,
+    "completion": completion,
 }
 
 

@@ -7,7 +7,7 @@
     look.html()                                                # one page to explore them
 
 Which axis is the keys' and which the queries' comes from the spec: a `softmax` normalises over the keys, and the widths
-that are left are the queries'. NumPy does the figures; only pictures need matplotlib (`pip install attnc[inspect]`).
+that are left are the queries'. NumPy does the figures; only pictures need matplotlib.
 """
 
 from __future__ import annotations

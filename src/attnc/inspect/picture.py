@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NEEDS = "a picture needs matplotlib: pip install attnc[inspect]"
+NEEDS = 'a picture needs matplotlib: pip install "matplotlib>=3.9"'
 WIDEST = 15.0  # inches
 MOST_PANELS = 400
 LONGEST = 2048  # items along a side: beyond, a dot is less than an item
