@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
+from . import rewritten
 from .axes import Axis, Kind
 from .modules import BlockDef
 from .names import listed, nearest, respelt
@@ -47,7 +48,7 @@ class Binding:
                     "E0319",
                     "a shared block has one name: no label here",
                     self.call.label.span,
-                    help=f"write `{self.shared}(...)`",
+                    help=f"write `{rewritten.call(self.call, label=False)}`",
                 )
                 return None
             return self.shared
@@ -57,7 +58,8 @@ class Binding:
                     "E0319",
                     "a model adds no path: no label here",
                     self.call.label.span,
-                    help=self._usage() + ": a model has one set of weights, wherever it is called",
+                    help=f"write `{rewritten.call(self.call, label=False)}`: "
+                    "a model has one set of weights, wherever it is called",
                 )
                 return None
             return ""
@@ -78,30 +80,38 @@ class Binding:
         brackets = call.brackets
         items = brackets.items if brackets else ()
         if brackets and (brackets.result is not None or brackets.each):
+            own = [item.span for item in items]
+            named = [each.text for each in (*(name.span for name in brackets.each), *own, *_spans(brackets.result))]
             body.report(
                 "E0318",
                 f"`{self.called}` is a block: its brackets name axes, without an arrow",
                 brackets.span,
-                help=self._usage(),
+                help=f"write `{rewritten.call(call, brackets=named)}`",
             )
             return None
         position = 0
         numbered = False  # whether a number without its name was told: all of them are mended together
         for item in items:
             if item.rename is not None:
-                body.report("E0318", "brackets of a call name axes, they do not rename", item.span, help=self._usage())
+                help = f"rename what it is given, `x[{item.span.text}]`, and write `{item.rename.text}` here"
+                body.report("E0318", "brackets of a call name axes, they do not rename", item.span, help=help)
                 return None
             if item.value is not None:
                 name, value = item.name.text, item.value
                 if name not in generics and name not in implicit:
                     near = nearest(name, [*generics, *implicit])
                     argument = any(formal.name.text == name for formal in block.decl.formals)
-                    help = f"did you mean `{near}`?" if near else self._usage()
+                    help = f"did you mean `{near}`?" if near else _has(generics, "parameters")
+                    if argument:
+                        rest = [each.span.text for each in items if each is not item]
+                        given = [*(each.span.text for each in call.arguments), item.span.text]
+                        written = rewritten.call(call, brackets=rest, arguments=given)
+                        help = f"it is an argument, which stands in parentheses: `{written}`"
                     body.report(
                         "E0401",
                         f"`{self.called}` has no parameter `{name}`",
                         item.name.span,
-                        help=f"it is an argument, which stands in parentheses: {self._usage()}" if argument else help,
+                        help=help,
                         fix=respelt(item.name.span, near) if not argument else [],
                     )
                     good = False
@@ -114,7 +124,7 @@ class Binding:
                         f"in brackets, but this is number {position + 1}",
                         item.span,
                         related=[(block.decl.head, "declared here")],
-                        help=self._usage(),
+                        help=f"write `{rewritten.call(call, brackets=self._fewer(items, len(order)))}`",
                     )
                     return None
                 name, value = order[position], s.Name(item.name.text, item.name.span)
@@ -125,7 +135,7 @@ class Binding:
                     good, numbered = False, True
                     continue
             if name in bound:
-                body.report("E0401", f"parameter `{name}` is given twice", item.span, help=self._usage())
+                body.report("E0401", f"parameter `{name}` is given twice", item.span, help="leave one of the two out")
                 good = False
                 continue
             kind = generics[name].kind if name in generics else self._kind(implicit[name])
@@ -209,7 +219,9 @@ class Binding:
         meant = self._meant({name: value for name, value in bound.items() if isinstance(value, Axis)})
         widths = [axis for axis in meant.values() if axis.is_width]
         if not set(missing) <= meant.keys() or len(set(widths)) < len(widths):  # a copy is to be declared first
-            return self._usage(least=True), []
+            items = self.call.brackets.items if self.call.brackets is not None else ()
+            given = [*(item.span.text for item in items), *(f"{name} = ..." for name in missing)]
+            return f"write `{rewritten.call(self.call, brackets=given)}`", []
         order = list(self.block.generics)
         ahead = order[: len(missing) + len(bound)] == [*bound, *missing]
         added = ", ".join(meant[name].name if ahead else f"{name} = {meant[name].name}" for name in missing)
@@ -269,12 +281,25 @@ class Binding:
         seen, by = (items[1].name.text, items[0].name.text) if len(items) == 2 else ("past", "seq")
         return f"its mask is `{masks[0]}`: `{masks[0]} = {seen} <= {by}` lets in what is not after"
 
-    def _usage(self, least: bool = False) -> str:
-        """How the block is called; `least`: without what has a default."""
-        decl = self.block.decl
-        brackets = ", ".join(name for name, g in self.block.generics.items() if g.default is None or not least)
-        arguments = ", ".join(formal.name.text for formal in decl.formals if formal.default is None or not least)
-        return f"write `{self.called}{f'[{brackets}]' if brackets else ''}({arguments})`"
+    def _doubled(self) -> str:
+        """The help where an argument is given twice."""
+        return "leave one of the two out"
+
+    def _lacking(self, missing: list[str]) -> str:
+        """The help where arguments are missing."""
+        given = [each.span.text for each in self.call.arguments]
+        return f"write `{rewritten.call(self.call, arguments=[*given, *(f'{name} = ...' for name in missing)])}`"
+
+    @staticmethod
+    def _fewer(given: Sequence[s.BracketItem | s.Argument], most: int) -> list[str]:
+        """What is given by name, and so many of the rest."""
+        kept = []
+        for each in given:
+            named = each.name is not None and each.value is not None
+            most -= not named
+            if named or most >= 0:
+                kept.append(each.span.text)
+        return kept
 
     def _parameter(self, name: str, kind: str, value: s.Expr) -> Axis | Static | None:
         body = self.body
@@ -365,7 +390,7 @@ class Binding:
                         f"but this is number {position + 1}",
                         argument.span,
                         related=[(block.decl.head, "declared here")],
-                        help=self._usage(),
+                        help=f"write `{rewritten.call(call, arguments=self._fewer(call.arguments, len(order)))}`",
                     )
                     return None
                 name = order[position]
@@ -390,13 +415,15 @@ class Binding:
                         f"`{self.called}` has no argument `{name}`",
                         argument.name.span,
                         related=[(block.decl.head, "declared here")],
-                        help=f"did you mean `{near}`?" if near else self._mask_of(name, formals) or self._usage(),
+                        help=f"did you mean `{near}`?"
+                        if near
+                        else self._mask_of(name, formals) or _has(formals, "arguments"),
                         fix=[(argument.name.span, near)] if near else [],
                     )
                     good = False
                     continue
             if name in given:
-                body.report("E0410", f"argument `{name}` is given twice", argument.span, help=self._usage())
+                body.report("E0410", f"argument `{name}` is given twice", argument.span, help=self._doubled())
                 good = False
                 continue
             given.add(name)
@@ -412,7 +439,16 @@ class Binding:
                 f"`{self.called}` lacks its argument{'s' if len(missing) > 1 else ''} {listed(missing)}",
                 call.span,
                 related=[(block.decl.head, "declared here")],
-                help=self._usage(),
+                help=self._lacking(missing),
             )
             good = False
         return found if good else None
+
+
+def _spans(names: tuple[s.Ident, ...] | None) -> list[Span]:
+    return [name.span for name in names or ()]
+
+
+def _has(names: Iterable[str], what: str) -> str:
+    """What a block has of parameters or arguments."""
+    return f"it has {listed(names) or f'no {what}'}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
+from . import rewritten
 from .axes import Axis, Kind
 from .builder import Builder
 from .frame import Formula, Frame, judge_number
@@ -298,7 +299,7 @@ class Body(Repeats):
                     "E0213",
                     f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
                     decl.span,
-                    help=f"write `{original.kind.value} {name} like {original.name}`",
+                    help=f"write `{original.kind.value} {decl.span.text}`",
                 )
             refuse_own_size(self.checker.session, decl)
             extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
@@ -389,7 +390,8 @@ class Body(Repeats):
                     f"param `{name}` has the width `{axis.name}`, of which no largest size is known",
                     written.span,
                     related=[(axis.span, f"`{axis.name}` is declared here")],
-                    help=f"bound it: `width {axis.name} <= 1024`, or fix it: `width {axis.name} = 1024`",
+                    help=f"bound it: {rewritten.sized(axis, '<=', 1024)}, "
+                    f"or fix it: {rewritten.sized(axis, '=', 1024)}",
                 )
                 self.bind(decl.name, None)
                 return

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
+from . import rewritten
 from .axes import Axis, Kind
 from .modules import ELEMENTS, BlockDef
 from .names import did_you_mean, nearest, respelt, undeclared
@@ -260,7 +261,7 @@ class Declarations(Uses):
                     f"copy has the kind of its original",
                     decl.span,
                     related=[(original.span, f"`{original.name}` is declared here")],
-                    help=f"write `{original.kind.value} {name} like {original.name}`",
+                    help=f"write `{original.kind.value} {decl.span.text}`",
                 )
             refuse_own_size(self.session, decl)
         extent: int | None = None
@@ -359,7 +360,7 @@ class Declarations(Uses):
                 f"the const `{name}` depends on the width `{width.name}`, but must be known at build time",
                 decl.value.span,
                 help=f"write it out where it is used, declare `{name}` in the block that uses it, or fix the "
-                f"width: `width {width.name} = 128`",
+                f"width: {rewritten.sized(width, '=', 128)}",
             )
         if not isinstance(formula, Literal):
             self.session.const_formulas[const.id] = formula

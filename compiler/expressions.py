@@ -13,6 +13,7 @@ from typing import Any
 from ..dsl import syntax as s
 from ..dsl.slips import FINITE, piece
 from ..dsl.source import Span
+from . import rewritten
 from .axes import Axis
 from .builder import Builder
 from .frame import Frame
@@ -488,7 +489,10 @@ class Expressions(Scope):
         """`raw(w)`: the same value without its mark (D6)."""
         if len(call.arguments) != 1 or call.brackets is not None:
             self.visit_arguments(call)
-            self.report("E0319", "`raw` takes one value", call.span, help="write `raw(weights)`")
+            one = rewritten.call(
+                call, brackets=[], arguments=[each.span.text for each in call.arguments[:1]] or ["..."]
+            )
+            self.report("E0319", "`raw` takes one value", call.span, help=f"write `{one}`")
             return None
         wire = self.expr(call.arguments[0].value)
         return None if wire is None else replace(wire, mark=frozenset(), loose=False)
@@ -568,7 +572,7 @@ class Expressions(Scope):
                 good = False
                 continue
             if name in given:
-                self.report("E0319", f"`{name}` is given twice", argument.span, help=f"write `{op.usage}`")
+                self.report("E0319", f"`{name}` is given twice", argument.span, help="leave one of the two out")
                 good = False
                 continue
             if name is not None:
@@ -607,7 +611,8 @@ class Expressions(Scope):
         name = argument.name.text if argument.name is not None else None
         called = name in MASK_WORDS and name not in arguments(op)
         mask = self.expr(argument.value) if called and op.masked else extra
-        help, near = f"write `{op.usage}`", None
+        others = [each.span.text for each in call.arguments if each is not argument]
+        help, near = f"write `{rewritten.call(call, arguments=others)}`", None
         fix: list[tuple[Span, str]] = []
         if op.masked and (called or (mask is not None and mask.is_bool)):
             help, fix = self._as_where(call, argument, mask)
@@ -653,7 +658,7 @@ class Expressions(Scope):
         """Fill in the defaults of options. What must be given and is not is said if all else was `good`."""
         missing = [name for name in op.operands if name not in given]
         if missing and good:
-            self.report("E0319", f"`{made.shown}` lacks {listed(missing)}", call.span, help=f"write `{op.usage}`")
+            self.report("E0319", f"`{made.shown}` lacks {listed(missing)}", call.span, help=_with_more(call, missing))
             good = False
         for option in op.options:
             if option.name not in made.options and option.name not in given:
@@ -663,7 +668,7 @@ class Expressions(Scope):
                             "E0319",
                             f"`{made.shown}` lacks `{option.name}`: {option.doc}",
                             call.span,
-                            help=f"write `{op.usage}`",
+                            help=_with_more(call, [option.name]),
                         )
                     good = False
                 else:
@@ -747,7 +752,6 @@ class Expressions(Scope):
     def _brackets(self, call: s.Call, op: Op, made: OpCall, form: Usage) -> bool:
         """Resolve what stands in brackets, and check its form."""
         brackets = call.brackets
-        usage = f"write `{op.usage}`"
         if brackets is None:
             if op.brackets is Brackets.NONE:
                 return True
@@ -758,15 +762,21 @@ class Expressions(Scope):
                 "E0318",
                 f"`{made.shown}` works item by item: it takes no brackets",
                 brackets.span,
-                help=usage,
+                help=f"write `{rewritten.call(call, brackets=[])}`",
                 fix=[(brackets.span, "")] if all(self.frame.axis(item.name.text) for item in brackets.items) else [],
             )
             return False
         for item in brackets.items:
             if item.rename is not None or item.value is not None:
-                if item.value is not None and item.name.text in arguments(op):
-                    usage = f"`{item.span.text}` stands in parentheses, behind the operand"
-                self.report("E0318", f"the brackets of `{made.shown}` hold names of axes", item.span, help=usage)
+                if item.rename is not None:
+                    help = f"rename the operand, `x[{item.span.text}]`, and write `{item.rename.text}` here"
+                elif item.name.text in arguments(op):
+                    help = f"`{item.span.text}` stands in parentheses, behind the operand"
+                else:
+                    help = (
+                        f"write `{item.name.text}` alone; an item of an operand is picked there, `x[{item.span.text}]`"
+                    )
+                self.report("E0318", f"the brackets of `{made.shown}` hold names of axes", item.span, help=help)
                 return False
         names = [item.name for item in brackets.items]
         if op.brackets is Brackets.ACTS and all(name.text[0].isdigit() for name in names):
@@ -780,13 +790,18 @@ class Expressions(Scope):
             if op.brackets is Brackets.MAP:
                 form.no_arrow(axes)
             else:
-                self.report("E0318", f"`{made.shown}` makes no axes: no arrow here", brackets.span, help=usage)
+                alone = rewritten.call(call, brackets=[name.text for name in names])
+                self.report(
+                    "E0318", f"`{made.shown}` makes no axes: no arrow here", brackets.span, help=f"write `{alone}`"
+                )
             return False
         if form.apart:
             form.doubled()
             return False
         if brackets.each and op.name != "linear":
-            self.report("E0318", f"`{made.shown}` takes no colon", brackets.each[0].span, help=usage)
+            rest = brackets.span.text[1:-1].partition(":")[2].strip()
+            alone = rewritten.call(call, brackets=[rest])
+            self.report("E0318", f"`{made.shown}` takes no colon", brackets.each[0].span, help=f"write `{alone}`")
             return False
         spans = [name.span for name in names]
         if op.brackets is Brackets.MADE:
@@ -921,3 +936,9 @@ def _without(wire: Wire, axes: Iterable[Axis]) -> Wire:
         return wire
     kept = tuple(axis for axis in wire.type.axes if axis not in thin)
     return replace(wire, type=Type(wire.element, kept, wire.type.thin - thin))
+
+
+def _with_more(call: s.Call, names: Iterable[str]) -> str:
+    """The help for a call that lacks these."""
+    given = [each.span.text for each in call.arguments]
+    return f"write `{rewritten.call(call, arguments=[*given, *(f'{name} = ...' for name in names)])}`"

@@ -14,6 +14,7 @@ from ..dsl.diagnostic import Diagnostic, error
 from ..dsl.source import Span
 from .axes import Axis
 from .graph import Apply, Call, Constant, Graph, Repeat, Role, Scan, Value
+from .names import indexed
 from .ops import OPS
 from .static import axes_in
 
@@ -83,7 +84,7 @@ def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
         )
     read = _groups(steps, axis)
     if read is None:
-        return f"{_masked(trace, axis)}, or drop the claim"
+        return f"{_masked(trace, graph, axis)}, or drop the claim"
     group, *copies = sorted({each for each in (read, *graph.axes) if each.family == read.family}, key=_declared)
     copy = copies[0].name if copies else "before"
     declared = "" if copies else f" with `before` a copy of `{group.name}`"
@@ -104,30 +105,67 @@ def _declared(axis: Axis) -> int:
     return axis.span.start if axis.span is not None else 0
 
 
-def _masked(trace: Trace, axis: Axis) -> str:
+def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
     """How the last step reads nothing that comes after."""
-    past, name, node = "past" if axis.name != "past" else "before", axis.name, trace.node
+    copies = sorted((each for each in graph.axes if each.family == axis.family and each != axis), key=_declared)
+    new = "past" if axis.name != "past" else "before"
+    past, name, node = copies[0].name if copies else new, axis.name, trace.node
     if node is not None and not trace.via and node.op in OPS and OPS[node.op].glyph == "reduce" and OPS[node.op].masked:
         read = next((each for each in node.axes if each.family == axis.family and each != axis), None)
+        over_all = ", ".join(each.name for each in node.axes)
         if read is not None:
-            return f"mask what comes after, `{node.op}[{read.name}](x where {read.name} <= {name})`"
+            seen = f"{_operand(node)} where {_kept(node)}{read.name} <= {name}"
+            return f"mask what comes after, `{node.op}[{over_all}]({seen})`"
         if axis in node.axes:
-            running = f", or `cumsum[{name}](x)`" if node.op == "sum" and node.mask is None else ""
-            over = f"`{node.op}[{past}](x[{name} as {past}] where {past} <= {name})`{running}"
-            return f"each `{name}` may read what is not after it: {over}, with `{axis.kind.value} {past} like {name}`"
+            running = f", or `cumsum[{name}]({_operand(node)})`" if node.op == "sum" and node.mask is None else ""
+            over_all = ", ".join(past if each == axis else each.name for each in node.axes)
+            seen = f"{indexed(_operand(node), f'[{name} as {past}]')} where {_kept(node, axis, past)}{past} <= {name}"
+            over = f"`{node.op}[{over_all}]({seen})`{running}"
+            declared = "" if copies else f", with `{axis.kind.value} {past} like {name}`"
+            return f"each `{name}` may read what is not after it: {over}{declared}"
     if node is not None and not trace.via and node.op in ("softmax", "log_softmax"):
-        copies = [each for each in node.out.type.axes if each.family == axis.family]
-        eaten = [each for each in copies if each in node.axes]
-        items = [each for each in copies if each not in node.axes]
+        alike = [each for each in node.out.type.axes if each.family == axis.family]
+        eaten = [each for each in alike if each in node.axes]
+        items = [each for each in alike if each not in node.axes]
+        if not items and axis not in eaten:  # which the mask gives it
+            items = [axis]
         if len(eaten) == len(items) == 1:
-            mask = node.mask
-            given = ""
-            if mask is not None and mask.role is Role.DATA:  # what the user leaves out stays out
-                text = mask.name or (f"({mask.span.text})" if mask.span is not None else "")
-                given = f"{text} and " if text and not re.search("[<>]", text) else ""  # a comparison may be the leak
+            over_all = ", ".join(each.name for each in node.axes)
             after = f"{eaten[0].name} <= {items[0].name}"
-            return f"mask what comes after, `{node.op}[{eaten[0].name}](s where {given}{after})`"
-    return f"mask what comes after, `softmax[{past}](s where {past} <= {name})`"
+            return f"mask what comes after, `{node.op}[{over_all}]({_operand(node)} where {_kept(node)}{after})`"
+    return f"mask what comes after, `softmax[{new}](s where {new} <= {name})`"
+
+
+def _operand(node: Apply) -> str:
+    """What an op is given, as it is written there, if that is short."""
+    text = node.span.text if node.span is not None else ""
+    found = re.fullmatch(r"\w+\[[^]]*\]\((.*?)([ \n]where\b.*)?\)", text, re.DOTALL)
+    inner = found[1].strip() if found is not None else ""
+    closed = all(inner.count(a) == inner.count(b) for a, b in ("()", "[]"))
+    return inner if 0 < len(inner) <= 40 and closed and "\n" not in inner else "x"
+
+
+def _kept(node: Apply, axis: Axis | None = None, copy: str = "") -> str:
+    """What the mask of an op says already, and `and`: what the user leaves out stays out.
+
+    But no comparison, which may be the leak itself, unless it bounds a distance. If the op reads a copy of the axis
+    instead, so does its mask.
+    """
+    mask = node.mask
+    if mask is None or mask.span is None:
+        return ""
+    text, data = mask.span.text, mask.role is Role.DATA
+    if mask.name and data:  # a name of data says what is real; one of positions may stand for any comparison
+        text = mask.name
+    whole = re.search(r"\bor\b|[\[(][^])]*\band\b", text) is not None
+    parts = [text] if whole else [part.strip() for part in re.split(r"\band\b", text)]
+    kept = [part for part in parts if not re.search("[<>]", part) or re.search(r"\w - \w+ <=? ", part)]
+    if not kept:
+        return ""
+    shown = mask.name if mask.name and len(kept) == len(parts) else " and ".join(kept)
+    if axis is not None and axis in mask.type.axes:
+        shown = indexed(shown, f"[{axis.name} as {copy}]")
+    return f"({shown}) and " if re.search(r"\bor\b", shown) and axis is None else f"{shown} and "
 
 
 def _groups(steps: list[Trace], axis: Axis) -> Axis | None:

@@ -12,6 +12,7 @@ from .axes import Axis
 from .builder import Builder
 from .frame import Frame
 from .graph import Apply, Role, Value
+from .names import indexed
 from .ops import OPS
 from .wires import Wire
 
@@ -128,12 +129,18 @@ def _two_copies(scores: Apply | None, width: Axis, frame: Frame) -> str:
         renamed = f"`k{rename}`"
     else:
         depths = ", ".join(axis.name for axis in scores.axes if axis != width) or "..."
-        first, last = scores.operands[0].name or "q", scores.operands[-1].name or "k"
-        renamed = f"`dot[{depths}]({first}, {last}{rename})`"
+        first, last = _written(scores.operands[0], "q"), indexed(_written(scores.operands[-1], "k"), rename)
+        renamed = f"`dot[{depths}]({first}, {last})`"
     return (
         f"attention of a width to itself needs two copies of it: {declare}, rename what is looked at, {renamed}, "
         f"then `softmax[{copy}]`, and `dot[{copy}]` with the values renamed too"
     )
+
+
+def _written(value: Value, otherwise: str) -> str:
+    """A value as its op is given it, if that is short."""
+    text = value.name or (value.span.text if value.span is not None else "")
+    return text if 0 < len(text) <= 30 else otherwise
 
 
 def _shown(step: Apply) -> str:

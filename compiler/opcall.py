@@ -207,7 +207,7 @@ class OpCall:
             "E0318",
             f"`{self.shown}` acts on one axis, but {len(self.axes)} stand here",
             self.bracket_span,
-            help=f"write `{self.op.usage}`",
+            help=f"keep one of {listed((axis.name for axis in self.axes), 'and')}",
         )
         return False
 

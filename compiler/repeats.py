@@ -198,12 +198,13 @@ class Repeats(Expressions):
             return None  # said of its count
         count = statement.count.span.text
         each = f"{statement.index.text} in " if statement.index is not None else ""
+        shared = " shared" if statement.shared else ""
         self.report(
             "E0218",
             "this repeat needs a label: weights and values in it are named by it",
             statement.count.span,
-            help=f"write `repeat.layers {each}{count} {{ ... }}`, or declare `const layers = {count}` and write "
-            f"`repeat {each}layers {{ ... }}`",
+            help=f"write `repeat.layers {each}{count}{shared} {{ ... }}`, or declare `const layers = {count}` "
+            f"and write `repeat {each}layers{shared} {{ ... }}`",
         )
         return None
 

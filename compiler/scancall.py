@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
+from . import rewritten
 from .axes import Axis
 from .blockcall import BlockCall
 from .body import Body
@@ -46,10 +47,15 @@ class ScanCall(BlockCall):
             if formal.name.text in results
         }
 
-    def _usage(self, least: bool = False) -> str:
+    def _doubled(self) -> str:
+        return self._usage()
+
+    def _lacking(self, missing: list[str]) -> str:
+        return self._usage()
+
+    def _usage(self) -> str:
         """How the block is scanned: each state is given its first value by name, and so is what comes after one."""
         assert self.call.scan is not None
-        brackets = f"[{', '.join(self.block.generics)}]" if self.block.generics else ""
         arguments: list[str] = []
         for formal in self.block.decl.formals:
             name, element = formal.name.text, formal.type.element
@@ -57,7 +63,7 @@ class ScanCall(BlockCall):
             given = first if name in self._states else name
             by_name = name in self._states or any(" = " in argument for argument in arguments)
             arguments.append(f"{name} = {given}" if by_name else given)
-        return f"write `scan[{self.call.scan.text}] {self.called}{brackets}({', '.join(arguments)})`"
+        return f"write `{rewritten.call(self.call, arguments=arguments)}`"
 
     def _arranged(
         self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[Wire, Span]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..dsl.diagnostic import AttnError, Diagnostic, error
+from . import rewritten
 from .axes import Axis
 from .graph import Apply, Call, Constant, Graph, Node, Parameter, Repeat, Scan, Weight, values_of
 from .sizes import solved, with_parts
@@ -62,7 +63,7 @@ def unsized_widths(graph: Graph) -> list[Diagnostic]:
             "E0409",
             f"nothing that `{graph.name}` is given runs along the width `{axis.name}`, so its size is never known",
             axis.span,
-            help=f"derive it from others, `width {axis.name} = ...`, or fix it, `{_fixing(graph, axis)}`, "
+            help=f"derive it from others, `width {axis.name} = ...`, or fix it, {_fixing(graph, axis)}, "
             f"or give `{graph.name}` an input that has it",
         )
         for axis in _untold(graph)
@@ -73,8 +74,8 @@ def _fixing(graph: Graph, axis: Axis) -> str:
     """How a free width gets a size: one in the brackets of the block from outside, any other where it is declared."""
     head, here = graph.span, axis.span
     if head is not None and here is not None and head.source is here.source and head.start <= here.start < head.end:
-        return f"--set {axis.name}=128"
-    return f"width {axis.name} = {axis.bound or 128}"
+        return f"`--set {axis.name}=128`"
+    return rewritten.sized(axis, "=", 128)
 
 
 def _untold(graph: Graph) -> list[Axis]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
+from . import rewritten
 from .axes import Axis
 from .graph import IndexInto
 from .opcall import OpCall
@@ -173,7 +174,7 @@ class Usage:
         """What to write for a map that names these axes: those that an operand has stand before the arrow."""
         op, operands, brackets = self.op, self.made.operands, self.call.brackets
         if not operands:  # which is wrong itself
-            return f"write `{op.usage}`", []
+            return f"its form is `{op.usage}`", []
         eats: list[Axis] = []
         makes: list[Axis] = []
         for axis in axes:
@@ -194,7 +195,7 @@ class Usage:
             makes = [*eats[:1], *makes]
         before, after = (", ".join(axis.name for axis in group) or "..." for group in (eats, makes))
         if before == after == "...":
-            return f"write `{op.usage}`", []
+            return f"its form is `{op.usage}`", []
         what = "" if makes and eats else ", with the axes it makes behind the arrow" if eats else ""
         return f"write `{self._written(f'{before} -> {after}')}`{what}", []
 
@@ -216,7 +217,7 @@ class Usage:
         """What to write for an op that acts on axes of its operands, of which none is named."""
         made, op, meant = self.made, self.op, self._meant()
         if not self._has():
-            return f"write `{op.usage}`"
+            return f"its form is `{op.usage}`"
         targets = made.operands[0].element
         if op.name == "cross_entropy" and isinstance(targets, IndexInto) and len(made.spans) > 1:
             first, second = (span.text for span in made.spans)
@@ -224,10 +225,11 @@ class Usage:
         others = made.operands[1:]
         stand = f"{' and '.join(show_axes(wire.axes) for wire in made.operands)} stand{'' if others else 's'} here: "
         if op.learned and not meant:
-            bare = ", ".join(each.span.text for each in self.call.arguments if each.name is None)
-            off = ", ".join(f"{each.name} = false" for each in op.options if each.name in ("scale", "bias"))
-            written = f"`{op.name}[{self._has()[0].name}]({bare}, {off})`"
-            return f"{stand}write {written}: weights lie along axes whose size is fixed"
+            off = [each.name for each in op.options if each.name in ("scale", "bias")]
+            rest = [each.span.text for each in self.call.arguments if each.name is None or each.name.text not in off]
+            given = [*rest, *(f"{name} = false" for name in off)]
+            written = rewritten.call(self.call, brackets=[self._has()[0].name], arguments=given)
+            return f"{stand}write `{written}`: weights lie along axes whose size is fixed"
         if meant:
             return stand + "write " + " or ".join(f"`{self._written(axis.name)}`" for axis in meant[:3])
         texts = [each.span.text for each in self.call.arguments]

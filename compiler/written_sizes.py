@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
+from . import rewritten
 from .axes import Axis
 from .limits import TooMuch
 from .session import Reporter, Session
@@ -106,7 +107,7 @@ def refuse_size(reporter: Reporter, size: Span, name: str, original: str) -> Non
 def refuse_depth(reporter: Reporter, name: str, width: Axis | None, span: Span) -> None:
     """Report a depth whose size only a run knows (D1): it hangs on this width, or on a const that a run gives."""
     on = f"on the width `{width.name}`" if width is not None else "on what only a run knows"
-    fixed = f", or fix the width: `width {width.name} = 128`" if width is not None else ""
+    fixed = f", or fix the width: {rewritten.sized(width, '=', 128)}" if width is not None else ""
     reporter.report(
         "E0207",
         f"the size of the depth `{name}` depends {on}, but must be known at build time",

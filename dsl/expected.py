@@ -450,11 +450,13 @@ def _statement_begins(place: _Place) -> _Finding | None:
 def _loop(place: _Place) -> str:
     """The `repeat` for `for i in range(n)`."""
     rest = place.span.source.text[place.span.start :].split("\n", 1)[0]
-    head = re.match(r"(\w+)[ \t]+in[ \t]+(?:range[ \t]*\([ \t]*)?(\w+)", rest)
-    if head is None:
+    counted = r"range[ \t]*\((?:[ \t]*0[ \t]*,)?([^,{}]*)\)"
+    head = re.match(rf"(\w+)[ \t]+in[ \t]+(?:{counted}|((?!range)[^,{{}}:#]*))[ \t]*(?:[{{:#]|\Z)", rest)
+    count = (head[2] or head[3] or "").strip() if head is not None else ""
+    if head is None or not count:
         return "write `repeat n { ... }`"
     index = "" if head[1] == "_" else f"{head[1]} in "
-    return f"write `repeat {index}{head[2]} {{ ... }}`"
+    return f"write `repeat {index}{count} {{ ... }}`"
 
 
 def _unbound(value: str, span: Span) -> _Finding:
@@ -494,10 +496,11 @@ def _shared_call(place: _Place) -> _Finding | None:
     text, start = place.span.source.text, place.span.start
     name, end = head[1], start + len(text[start:].partition("\n")[0].partition("#")[0].rstrip())
     called = re.search(rf"(?<![\w.]){name}[ \t]*[(\[]", text[end:].partition("\n}")[0]) is not None
+    empty = re.fullmatch(r"\([ \t]*\)", text[start:end]) is not None  # else the calls are to be given what stands here
     return _Finding(
         f"it names the block alone, `share {name} = {head[2]}`; the calls give axes and arguments: `{name}(...)`",
         message=f"`share {name} = {head[2]}` takes no call",
-        fix=((Span(place.span.source, place.previous_span.end, end), ""),) if called else (),
+        fix=((Span(place.span.source, place.previous_span.end, end), ""),) if called and empty else (),
     )
 
 

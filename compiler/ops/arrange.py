@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import rewritten
 from ..graph import IndexInto, Scalar, Type
 from ..sizes import provably_different
 from ..static import Arith, Number, SizeOf, Static, evaluate
@@ -187,14 +188,15 @@ def cross_entropy(call: OpCall) -> Wire | None:
     vocab = call.axes[0]
     if isinstance(logits.element, IndexInto) and logits.element.axis.family == vocab.family and ids.has(vocab):
         first, second = call.spans
+        swapped = [(first, second.text), (second, first.text)]
         return call.fail(
             "E0304",
             "the operands of `cross_entropy` have changed places: these are the targets",
             first,
             f"this is {show(logits)}",
             related=[(second, f"the logits, {show(ids)}")],
-            help=f"the logits come first: `cross_entropy[{vocab.name}]({second.text}, {first.text})`",
-            fix=[(first, second.text), (second, first.text)],
+            help=f"the logits come first: `{rewritten.edited(call.span, swapped)}`",
+            fix=swapped,
         )
     if not logits.has(vocab):
         return call.lacks(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...dsl.source import Span
+from .. import rewritten
 from ..graph import IndexInto, Init, Role, Scalar, Type, Weight
 from ..static import Number
 from ..wires import show
@@ -33,7 +34,7 @@ def _fixed(call: OpCall, axes: list[Axis], spans: Sequence[Span]) -> bool:
                 span,
                 "varies from input to input",
                 related=[(axis.span, f"`{axis.name}` is declared here")],
-                help=f"fix it: `width {axis.name} = 4096`; or did you mean to act on a depth?",
+                help=f"fix it: {rewritten.sized(axis, '=', 4096)}; or did you mean to act on a depth?",
             )
             return False
     return True
@@ -53,12 +54,13 @@ def linear(call: OpCall) -> Wire | None:
     left = [axis for axis in x.type.axes if axis not in call.axes]
     for axis, span in zip(call.made, call.made_spans, strict=True):
         if axis in left:
+            begin = Span(span.source, call.axis_spans[0].start, call.axis_spans[0].start)
             return call.fail(
                 "E0302",
                 f"the result would have `{axis.name}` twice",
                 span,
                 f"the operand keeps its `{axis.name}`",
-                help=f"map it too: `linear[{axis.name}, ... -> ...]`, or make a copy: "
+                help=f"map it too, `{rewritten.edited(call.span, [(begin, f'{axis.name}, ')])}`, or make a copy: "
                 f"`{axis.kind.value} other like {axis.name}`",
             )
     each = tuple(call.each)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import rewritten
 from ..extents import written
 from ..graph import IndexInto, Scalar, Type
 from ..sizes import provably_more
@@ -39,7 +40,7 @@ def window(call: OpCall) -> Wire | None:
             f"the window's size |{tap.name}| is not fixed",
             call.made_spans[1],
             related=[(tap.span, f"`{tap.name}` is declared here")],
-            help=f"fix it: `depth {tap.name} = 3`",
+            help=f"fix it: {rewritten.sized(tap, '=', 3)}",
         )
     stride = known(call.options["stride"])
     if place == axis and stride not in (1, None):
@@ -96,7 +97,7 @@ def rank(call: OpCall) -> Wire | None:
     x = call.operands[0]
     if len(call.axes) != 1 or len(call.made) != 1:
         return call.fail(
-            "E0318", f"`{call.shown}` makes one axis of ranks", call.bracket_span, help=f"write `{call.op.usage}`"
+            "E0318", f"`{call.shown}` makes one axis of ranks", call.bracket_span, help=f"its form is `{call.op.usage}`"
         )
     axis, made = call.axes[0], call.made[0]
     if not x.has(axis):

@@ -1,0 +1,178 @@
+"""What a help or a fix leaves out, whoever follows it loses: a `shared`, a label, an option.
+
+Every mistake that the tests and the catalogue know: no word of the user's vanishes that is not the mistake itself.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from attnc.compiler.program import build
+from attnc.dsl.catalogue import CATALOGUE
+from attnc.dsl.diagnostic import Diagnostic, error
+from attnc.dsl.fixes import apply
+from attnc.dsl.source import Source, Span
+
+from .test_mistakes import CASES, written
+
+SLIPS = Path(__file__).parents[1] / "dsl" / "slips.txt"
+
+
+def programs() -> Iterator[tuple[str, str]]:
+    for case in CASES:
+        yield f"{case.file}: {case.title}", case.text
+    for entry in CATALOGUE.values():
+        yield entry.code, entry.wrong.lstrip("\n")
+    for number, part in enumerate(re.split(r"\n{2,}", SLIPS.read_text(encoding="utf-8"))):
+        lines = [line for line in part.split("\n") if not line.startswith(("! ", "== "))]
+        yield f"slips: {number}", "\n".join(lines) + "\n"
+
+
+@cache
+def mistakes() -> list[tuple[str, Diagnostic]]:
+    found = []
+    for name, text in programs():
+        with tempfile.TemporaryDirectory() as folder:
+            files, sizes = written(text, Path(folder))
+            program = build(Source(str(Path(folder) / "main.attn"), files["main.attn"]), sizes=sizes)
+        found += [(name, each) for each in program.diagnostics]
+    return found
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(re.findall(r"[A-Za-z_]\w*", text))
+
+
+def mistaken(found: Diagnostic) -> set[str]:
+    """The words that the mistake is about: of its message, of what is underlined, and of what the help says of them."""
+    underlined = found.span.text if found.span is not None else ""
+    said = re.sub("`[^`]*`", "", found.help)  # "no longer ragged"
+    return set(words(f"{found.message} {said} {underlined if '(' not in underlined else ''}"))
+
+
+# -- fixes
+
+# Words of other languages, and what is said with other words here.
+ELSEWHERE = {"import", "op"}
+
+
+def lost_by_fix(found: Diagnostic) -> set[str]:
+    assert found.fix is not None
+    source = found.fix.edits[0].span.source
+    gone = words(source.text) - words(apply(source.text, found.fix.edits))
+    joined = {word for edit in found.fix.edits for word in re.split("_", edit.text)}  # `my-model`: `my_model`
+    return set(gone) - mistaken(found) - ELSEWHERE - joined
+
+
+def test_no_fix_loses_a_word() -> None:
+    fixed = [(name, found) for name, found in mistakes() if found.fix]
+    assert len(fixed) > 250
+    lost = {(name, found.code): gone for name, found in fixed if (gone := lost_by_fix(found))}
+    assert not lost
+
+
+# -- helps
+
+KINDS = "width|depth|const|param|config|share|repeat"
+NOT_THE_CALL = (
+    ("E01", ""),  # of what cannot be parsed, forms are shown
+    ("E0203", "share f = block"),
+    ("E0304", "select("),  # makes a number of a truth value
+    ("E0319", "raw("),  # one of the two goes
+    ("E0318", "max["),  # `max[0](x, y)` is of one operand
+    ("E0320", "constant(c)"),  # a list of all
+)
+
+
+def lost_by_help(found: Diagnostic) -> Iterator[tuple[str, set[str]]]:
+    """The words that a help lacks where it shows a text for one that stands there, with the same head."""
+    for shown in re.findall(r"`([^`]+)`", found.help):
+        if any(found.code.startswith(code) and shown.startswith(head) for code, head in NOT_THE_CALL):
+            continue
+        stands = standing(found, shown)
+        if stands is not None:
+            if "(...)" in shown:
+                stands = stands.partition("(")[0]
+            gone = set(words(stands)) - set(words(shown)) - mistaken(found)
+            if gone:
+                yield f"{stands} => {shown}", gone
+
+
+def standing(found: Diagnostic, shown: str) -> str | None:
+    """What stands in the program that this is shown for."""
+    assert found.span is not None
+    text, line = found.span.source.text, whole_lines(found.span)
+    if other := re.search(r"on line (\d+)", found.help):
+        line = whole_lines(nth(found.span.source, int(other[1])))
+    if declared := re.match(rf"({KINDS})[ .]+(\w+)", shown):
+        if declared[1] == "repeat":
+            head = re.search(r"repeat\b[^{]*(?=\{)", line.text)
+            return head[0] if head else None
+        items = (
+            item for list in re.findall(rf"^[ ]*{declared[1]} ([^\n#]*)", text, re.MULTILINE) for item in parts(list)
+        )
+        return next((item for item in items if re.match(rf"{declared[2]}\b", item)), None)
+    called = re.match(r"(?:scan\[\w+\] )?(\w+)(?:\.\w+)?(?:\[[^]]*\])?\(", shown)
+    if called is None:
+        return None
+    places = [
+        Span(line.source, line.start + at.start(), end(line, at.end()))
+        for at in re.finditer(rf"(?<![\w.|]){called[1]}(?:\.\w+)?(?=[\[(])", line.text)
+    ]
+    own = [place for place in places if place.start < found.span.end and found.span.start < place.end]
+    return (own or places)[-1].text if places else None
+
+
+def whole_lines(span: Span) -> Span:
+    text = span.source.text
+    return Span(span.source, text.rfind("\n", 0, span.start) + 1, (text + "\n").index("\n", span.end))
+
+
+def nth(source: Source, number: int) -> Span:
+    start = sum(len(line) for line in source.text.splitlines(keepends=True)[: number - 1])
+    return Span(source, start, start)
+
+
+def parts(list: str) -> list[str]:
+    return [item.strip() for item in re.split(r",(?![^(]*\))", list)]
+
+
+def end(line: Span, at: int) -> int:
+    """Where the brackets and parentheses of a call end that begin there."""
+    depth, text = 0, line.source.text
+    for place in range(line.start + at, len(text)):
+        depth += (text[place] in "([") - (text[place] in ")]")
+        if depth == 0 and (text[place] == ")" or text[place + 1 : place + 2] not in ("(", "[")):
+            return place + 1
+    return len(text)
+
+
+def test_no_help_leaves_a_word_out() -> None:
+    told = [(name, found) for name, found in mistakes() if found.span is not None and found.help]
+    assert len(told) > 1000
+    lost = {(name, found.code): gone for name, found in told if (gone := list(lost_by_help(found)))}
+    assert not lost
+
+
+@pytest.mark.parametrize(
+    ("text", "help", "gone"),
+    [
+        ("repeat 3 shared {", "write `repeat.layers 3 { ... }`", {"shared"}),
+        ("repeat i in 3 {", "write `repeat.layers i in 3 { ... }`", set()),
+        ("width seq <= 64 ragged", "write `width seq <= 64`", {"ragged"}),
+        ("y = rmsnorm.one(x, eps = 0.1)", "write `rmsnorm[d](x)`", {"one", "eps"}),
+        ("y = rmsnorm.one[d](x, eps = 0.1)", "write `rmsnorm.two[d](...)`", {"one"}),
+        ("y = f(x) + f(g(x, z))", "write `f[b](g(x, z))`", set()),
+        ("y = f(x) + f(g(x, z))", "write `f[b](x)`", {"g", "z"}),
+    ],
+)
+def test_what_is_seen_to_be_lost(text: str, help: str, gone: set[str]) -> None:
+    found = error("E0999", "a mistake", Span(Source("t", text), len(text) - 1, len(text)), help=help)
+    assert set().union(*(gone for _, gone in lost_by_help(found))) == gone
