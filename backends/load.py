@@ -18,7 +18,7 @@ from ..compiler.graph import Graph
 from ..compiler.inventory import WeightSpec, inventory
 from ..compiler.rewrites import PASSES, Pass
 from .init import initial, initial_weights, law
-from .memory import as_array, as_tensor, mapped_anew
+from .memory import Mappings, as_array, as_tensor, mapped_anew
 from .numpy_code import numpy_code
 from .torch_code import torch_source
 
@@ -126,9 +126,10 @@ def build_torch(
     if place.type == "meta":
         return model
     model.to_empty(device=place)
+    mappings: Mappings = {}
     with torch.no_grad():
         for path, parameter in model.state_dict(keep_vars=True).items():  # one at a time
-            _put(parameter, initial(specs[path], seed or 0) if weights is None else weights[path])
+            _put(parameter, initial(specs[path], seed or 0) if weights is None else weights[path], mappings)
     return model
 
 
@@ -139,15 +140,17 @@ def _types(weights: Mapping[str, Any] | None) -> set[str]:
     return {"float64" if name == np.dtype(np.longdouble).name else name for name in names}
 
 
-def _put(parameter: torch.Tensor, value: Any) -> None:
+def _put(parameter: torch.Tensor, value: Any, mappings: Mappings) -> None:
     """Weights into a parameter: the memory where they lie, if it is nobody else's; else a copy."""
     import torch
 
     if isinstance(value, torch.Tensor):
         parameter.copy_(value.detach())
         return
-    tensor, own = as_tensor(as_array(value))
-    if own and (tensor.dtype, tensor.device) == (parameter.dtype, parameter.device):
+    array = as_array(value)
+    stays = parameter.device.type == "cpu" and str(parameter.dtype) == f"torch.{array.dtype.name}"
+    tensor, own = as_tensor(array, mappings if stays else None)
+    if own and stays:
         parameter.data = tensor
     else:
         parameter.copy_(tensor)

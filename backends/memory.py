@@ -41,11 +41,17 @@ def _stamp(path: Path) -> object:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def mapped_anew(array: Array) -> Array | None:
-    """The numbers of a view into a `MappedFile`, in a mapping that nobody else has: to write in, or to forget.
+Mappings = dict[object, Array]
+"""Mappings of whole files, to share among the weights of one model: each keeps its file open."""
 
-    What is read or written through it takes memory only as long as it is there. None for an array that lies elsewhere,
-    and if the file is no longer what it was.
+
+def mapped_anew(array: Array, mappings: Mappings | None = None) -> Array | None:
+    """The numbers of a view into a `MappedFile`, in another mapping: to write in, or to forget.
+
+    mappings: where it is looked up, or added; without them it is the array's alone, and what is read through it takes
+              memory only as long as it is there.
+
+    None for an array that lies elsewhere, and if the file is no longer what it was.
     """
     whole: Any = array
     while isinstance(whole, np.ndarray) and not (isinstance(whole, MappedFile) and hasattr(whole, "stamp")):
@@ -53,14 +59,25 @@ def mapped_anew(array: Array) -> Array | None:
     if not isinstance(whole, MappedFile) or array.size == 0:
         return None
     low, high = np.lib.array_utils.byte_bounds(array)
-    start = low - whole.__array_interface__["data"][0]
+    start = low - _address(whole)
     try:
-        again = np.memmap(whole.path, np.uint8, "c", offset=start, shape=(high - low,))
+        if mappings is None:
+            again: Array = np.memmap(whole.path, np.uint8, "c", offset=start, shape=(high - low,))
+            start = 0
+        else:
+            if whole.stamp not in mappings:
+                mappings[whole.stamp] = np.memmap(whole.path, np.uint8, "c")
+            again = mappings[whole.stamp]
     except (OSError, ValueError):  # it is gone, or shorter
         return None
     if whole.stamp is None or _stamp(whole.path) != whole.stamp:
         return None
-    return np.ndarray(array.shape, array.dtype, again, array.__array_interface__["data"][0] - low, array.strides)
+    return np.ndarray(array.shape, array.dtype, again, start + _address(array) - low, array.strides)
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def as_array(value: Any) -> Array:
@@ -89,19 +106,20 @@ def as_array(value: Any) -> Array:
     return found
 
 
-def as_tensor(array: Array) -> tuple[torch.Tensor, bool]:
+def as_tensor(array: Array, mappings: Mappings | None = None) -> tuple[torch.Tensor, bool]:
     """An array as a tensor in one piece, and whether its memory is the tensor's alone; else it is the array's.
 
-    A type that torch has not becomes one that holds it, or float64.
+    A type that torch has not becomes one that holds it, or float64. mappings: see `mapped_anew`.
     """
     import torch
 
-    mapping = mapped_anew(array)
     dtype = array.dtype.newbyteorder("=")
     if dtype == np.longdouble:
         dtype = np.dtype(np.float64)
     elif dtype.kind == "V" and dtype.name != "bfloat16":  # of 8 bits and fewer
         dtype = np.dtype(np.float32)
+    stays = dtype == array.dtype and array.flags.c_contiguous and array.flags.aligned
+    mapping = mapped_anew(array, mappings if stays else None)
     laid = np.require(array if mapping is None else mapping, dtype, ["C", "W", "A"])
     own = mapping is not None or not np.may_share_memory(laid, array)
     return torch.from_numpy(laid.view(np.int16)).view(torch.bfloat16) if dtype.kind == "V" else torch.from_numpy(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -236,6 +238,25 @@ def test_weights_in_a_file_stay_there(tmp_path: Path) -> None:
             np.testing.assert_array_equal(found[name], x)
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files as Linux shows them")
+def test_each_file_is_open_once_for_a_model(tmp_path: Path) -> None:
+    """However many weights it has: a process may open some thousand files."""
+    text = "width t\ndepth m = 3\nconst n = 200\nmodel f(x: [t, m]) -> [t, m] {\n"
+    model = attnc.loads(text + "    repeat n { x = linear.w[m -> m](x) }\n    return x\n}\n").model("f")
+    attnc.weights.save(tmp_path / "w", model.numpy(seed=0).weights)  # type: ignore[attr-defined]
+
+    def opened() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    before, given = opened(), attnc.weights.load(tmp_path / "w")
+    one, other, _ = model.torch(weights=given), model.torch(weights=given), model.numpy(given)
+    assert opened() <= before + 3
+    assert torch.equal(one(torch.ones(2, 3)), other(torch.ones(2, 3)))
+    del one, other, given
+    gc.collect()
+    assert opened() == before
+
+
 MEASURE = """
 import sys
 import attnc, numpy as np, torch
@@ -277,6 +298,7 @@ TURNED = MAP.replace("a.*", "a.* : transpose", 1).replace("a.* : transpose -> b.
         ("return model.torch(device='meta')", "float32", 0.05),
         ("return model.torch(device='meta', seed=0)", "float32", 0.05),
         ("return model.numpy(weights)", "float32", 1.55),
+        (f"attnc.weights.save('out', attnc.weights.convert(weights, {TURNED}, model))", "float32", 1.05),
     ],
 )
 def test_memory_that_loading_takes(way: str, dtype: str, most: float, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
 from ..backends.load import WeightsError
-from ..backends.memory import MappedFile, as_array
+from ..backends.memory import MappedFile, as_array, mapped_anew
 from ..dsl.files import whole
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -130,7 +130,8 @@ def _saved(name: Any, value: Any) -> Array:
         raise WeightsError(f"cannot save {_shown(name)}: {_one_line(str(wrong))}") from None
     if array.dtype.newbyteorder("<") not in _DTYPES.values():
         raise WeightsError(f"cannot save {_shown(name)}: safetensors has no {array.dtype}")
-    return np.require(array, requirements="C")
+    mapping = None if array.flags.c_contiguous else mapped_anew(array)  # what is read there to be copied leaves memory
+    return np.require(array if mapping is None else mapping, requirements="C")
 
 
 def _is_text(value: Any) -> bool:
