@@ -26,6 +26,9 @@ def script(capsys: pytest.CaptureFixture[str], shell: str) -> str:
 def test_a_script_knows_every_command(capsys: pytest.CaptureFixture[str], shell: str) -> None:
     text = script(capsys, shell)
     assert [command for command in COMMANDS if command not in text] == []
+    if shell in ("zsh", "fish"):  # which say what a command does: in a line
+        assert "draw a neural-circuit diagram" in text
+        assert "by the ending of OUT" not in text
 
 
 def test_what_is_a_file_is_known_as_one() -> None:

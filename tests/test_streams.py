@@ -134,8 +134,16 @@ def test_text_that_is_none_is_refused(command: list[str]) -> None:
     done = run(*command, b"s=gr\xf6\xdfe")
     assert done.returncode == COULD_NOT_RUN
     assert done.stdout == b""
-    assert f"{command[-1]}: `s=gr\ufffd\ufffde` is not text in utf-8" in done.stderr.decode()
+    assert f"{command[-1]}: `s=gr\ufffd\ufffde` is not UTF-8 text" in done.stderr.decode()
     assert done.stderr.count(b"\n") == 1
+
+
+def test_utf8_is_text_in_every_locale() -> None:
+    place = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    usual, here = (run("draw", "a.attn", "--title", "Größe → ∑".encode(), **more) for more in ({}, place))
+    assert usual.returncode == here.returncode == CLEAN
+    assert usual.stdout == here.stdout
+    assert "Größe → ∑".encode() in here.stdout
 
 
 def test_a_title_from_python_is_text_too() -> None:

@@ -6,7 +6,6 @@ import argparse
 import os
 import re
 import shlex
-import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -61,10 +60,9 @@ def sizes(parser: argparse.ArgumentParser) -> None:
 def text(given: str) -> str:
     """Text that is written into what others read. The bytes of an argument need not be any."""
     try:
-        given.encode()
-    except UnicodeEncodeError:
-        raise argparse.ArgumentTypeError(f"`{given}` is not text in {sys.getfilesystemencoding()}") from None
-    return given
+        return given.encode(errors="surrogateescape").decode()  # where the locale has less than UTF-8, it may be that
+    except UnicodeDecodeError:
+        raise argparse.ArgumentTypeError(f"`{given}` is not UTF-8 text") from None
 
 
 def setting(text: str) -> tuple[str, Size]:

@@ -27,11 +27,14 @@ def run(args: argparse.Namespace) -> int:
         import shtab
     except ImportError:
         raise CannotRun('completion is made by shtab: pip install "shtab>=1.13"') from None
-    from .main import parser
+    from .main import COMMANDS, parser
 
     top = parser()
     for action in actions(top):
-        if action.metavar in FILES:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, command in action.choices.items():
+                command.description = COMMANDS[name].SUMMARY  # a shell shows a line
+        elif action.metavar in FILES:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif action.metavar in FOLDERS:
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
