@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ..dsl import syntax as s
 from ..dsl.source import Span
+from . import rewritten, unlike
 from .axes import Axis, Kind
 from .binding import Binding
 from .frame import Frame
@@ -152,7 +153,7 @@ class CallFrame(Binding):
             f"`{actual.name}` is no copy of `{theirs.name}`",
             self.call.brackets.span if self.call.brackets else self.call.span,
             related=[(generic.span, "required here"), (actual.span, f"`{actual.name}` is declared here")],
-            help=f"declare `{actual.kind.value} {actual.name} like {theirs.name}`",
+            help=unlike.passed(theirs, actual, self.body.frame, rewritten.call(self.call)),
         )
 
     def _inherit_axis(self, axis: Axis, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from ..dsl import syntax as s
 from ..dsl.slips import FINITE, piece
 from ..dsl.source import Span
-from . import rewritten
+from . import rewritten, unlike
 from .axes import Axis
 from .builder import Builder
 from .frame import Frame
@@ -319,7 +319,7 @@ class Expressions(Scope):
                 f"`{old.name}` and `{new.name}` are not copies of one axis, so one cannot be renamed to the other",
                 item.span,
                 related=[(old.span, f"`{old.name}` is declared here"), (new.span, f"`{new.name}` is declared here")],
-                help=f"declare a copy: `{old.kind.value} {new.name} like {old.name}`",
+                help=unlike.renamed(old, new, self.frame),
             )
             return None
         if new in wire.type.axes and new != old:

@@ -113,17 +113,20 @@ def copies(axis: Axis, frame: Frame, apart: Iterable[Axis] = ()) -> list[str]:
     return [name for name in known if name not in not_these] or [name for name in might if name not in not_these]
 
 
+def new_copy(axis: Axis, frame: Frame) -> tuple[str, str]:
+    """A free name for a copy of an axis, and how it is declared."""
+    taken = frame.names.keys() | frame.module.places.keys()
+    copy = next((name for name in ("past", "other", "second") if name not in taken), f"{axis.name}2")
+    if axis.name in frame.block.generics:
+        return copy, f"`{copy}: {axis.kind.value} like {axis.name}` among the parameters"
+    return copy, f"`{axis.kind.value} {copy} like {axis.name}`"
+
+
 def _two_copies(scores: Apply | None, width: Axis, frame: Frame) -> str:
     """How attention of a width to itself is written."""
-    known, taken = copies(width, frame), frame.names.keys() | frame.module.places.keys()
-    free = (name for name in ("past", "other", "second") if name not in taken)
-    copy = known[0] if known else next(free, f"{width.name}2")
-    if known:
-        declare = f"use its copy `{copy}`"
-    elif width.name in frame.block.generics:
-        declare = f"declare `{copy}: {width.kind.value} like {width.name}` among the parameters"
-    else:
-        declare = f"declare `{width.kind.value} {copy} like {width.name}`"
+    known = copies(width, frame)
+    copy, how = (known[0], "") if known else new_copy(width, frame)
+    declare = f"declare {how}" if how else f"use its copy `{copy}`"
     rename = f"[{width.name} as {copy}]"
     if scores is None:
         renamed = f"`k{rename}`"

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..dsl.source import Span
+from . import unlike
 from .axes import Axis
 from .frame import Formula, Frame, Judge, judge_number
 from .graph import Apply, IndexInto, Init, Role, Type, Weight
-from .lost import lost, reduced
+from .lost import copies, lost, reduced
 from .names import indexed, listed
 from .ops.table import Op
 from .sizes import at_most
@@ -213,14 +214,21 @@ class OpCall:
 
     def twice(self, axis: Axis, span: Span) -> Wire | None:
         """The op makes an axis that its operand has, and keeps."""
-        copy = f"`{axis.kind.value} other like {axis.name}`"
+        copy = self.copy_of(axis)
+        declared = (
+            f"declare it, `{axis.kind.value} other like {axis.name}`, and rename" if copy == "other" else "rename"
+        )
         return self.fail(
             "E0302",
             f"the result would have `{axis.name}` twice",
             span,
             f"the operand keeps its `{axis.name}`",
-            help=f"one of the two is a copy: declare it, {copy}, and rename, `x[{axis.name} as other]`",
+            help=f"one of the two is a copy: {declared}, `x[{axis.name} as {copy}]`",
         )
+
+    def copy_of(self, axis: Axis) -> str:
+        """The name of the copy of an axis that there is, or that may be declared."""
+        return next(iter(copies(axis, self.body.frame)), "other")
 
     def lacks(self, wire: Wire, axis: Axis, operand_span: Span, message: str, axis_span: Span) -> Wire | None:
         """The operand has no such axis: say what it has, and which copy of the axis was likely meant."""
@@ -276,24 +284,20 @@ class OpCall:
     def families(self, a: Axis, b: Axis) -> Wire | None:
         """Two indices that do not compare (D5)."""
         first, second = sorted((a, b), key=lambda axis: axis.span.start if axis.span else 0)
-        generics = self.body.frame.block.generics
-        if {a.name, b.name} <= generics.keys():
-            declaration = f"`{second.name}: {second.kind.value} like {first.name}` among the parameters"
-        else:
-            declaration = f"`{second.kind.value} {second.name} like {first.name}`"
+        forgets = f"`int({a.name})` forgets the axis on purpose"
         fixed = [axis for axis in (a, b) if not axis.is_width or axis.extent is not None]
         if len(fixed) == 1:  # a place among items was compared with a number of them
-            meant = f"if the size of `{fixed[0].name}` is meant, write `|{fixed[0].name}|`"
+            help = f"if the size of `{fixed[0].name}` is meant, write `|{fixed[0].name}|`; {forgets}"
         elif second.is_width and isinstance(second.size, Arith):
-            meant = f"`{second.name}` has a size of its own, so it is no copy: write `int(...)` on both sides"
+            help = f"`{second.name}` has a size of its own, so it is no copy: write `int(...)` on both sides; {forgets}"
         else:
-            meant = f"if they are two copies of one axis, declare it: {declaration}"
+            help = unlike.compared(a, b, self.body.frame, self.span.text)
         return self.fail(
             "E0306",
             f"`{a.name}` and `{b.name}` are not copies of one axis: their indices do not compare",
             self.span,
             related=[(a.span, f"`{a.name}` is declared here"), (b.span, f"`{b.name}` is declared here")],
-            help=f"{meant}; `int({a.name})` forgets the axis on purpose",
+            help=help,
             fix=_equal_as_copy(first, second),
         )
 

@@ -12,6 +12,7 @@ from ..dsl.source import Span
 from .axes import Axis, Kind
 from .builder import Builder
 from .graph import Graph, IndexInto, Scalar, Type
+from .lost import copies
 from .names import misspelt, nearest, respelt, undeclared
 from .static import SizeOf, Static, hangs
 from .wires import Wire, show
@@ -226,7 +227,9 @@ class Scope:
                     f"`{name.text}` stands twice in one type: a value has each axis once",
                     name.span,
                     related=[(axes[axis].span, "first here")],
-                    help=f"declare a copy: `{axis.kind.value} other like {axis.name}`",
+                    help=f"write its copy: `{known[0]}`"
+                    if (known := copies(axis, self.frame))
+                    else f"declare a copy: `{axis.kind.value} other like {axis.name}`",
                 )
                 good = False
             else:

@@ -54,14 +54,17 @@ def linear(call: OpCall) -> Wire | None:
     left = [axis for axis in x.type.axes if axis not in call.axes]
     for axis, span in zip(call.made, call.made_spans, strict=True):
         if axis in left:
+            copy = call.copy_of(axis)
+            made = (
+                f"make a copy: `{axis.kind.value} other like {axis.name}`" if copy == "other" else f"its copy `{copy}`"
+            )
             begin = Span(span.source, call.axis_spans[0].start, call.axis_spans[0].start)
             return call.fail(
                 "E0302",
                 f"the result would have `{axis.name}` twice",
                 span,
                 f"the operand keeps its `{axis.name}`",
-                help=f"map it too, `{rewritten.edited(call.span, [(begin, f'{axis.name}, ')])}`, or make a copy: "
-                f"`{axis.kind.value} other like {axis.name}`",
+                help=f"map it too, `{rewritten.edited(call.span, [(begin, f'{axis.name}, ')])}`, or {made}",
             )
     each = tuple(call.each)
     eaten, made = tuple(call.axes), tuple(call.made)
