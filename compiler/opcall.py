@@ -215,20 +215,18 @@ class OpCall:
     def twice(self, axis: Axis, span: Span) -> Wire | None:
         """The op makes an axis that its operand has, and keeps."""
         copy = self.copy_of(axis)
-        declared = (
-            f"declare it, `{axis.kind.value} other like {axis.name}`, and rename" if copy == "other" else "rename"
-        )
+        how = "rename" if copy else f"declare it, `{axis.kind.value} other like {axis.name}`, and rename"
         return self.fail(
             "E0302",
             f"the result would have `{axis.name}` twice",
             span,
             f"the operand keeps its `{axis.name}`",
-            help=f"one of the two is a copy: {declared}, `x[{axis.name} as {copy}]`",
+            help=f"one of the two is a copy: {how}, `x[{axis.name} as {copy or 'other'}]`",
         )
 
-    def copy_of(self, axis: Axis) -> str:
-        """The name of the copy of an axis that there is, or that may be declared."""
-        return next(iter(copies(axis, self.body.frame)), "other")
+    def copy_of(self, axis: Axis) -> str | None:
+        """The name of the copy of an axis that there is."""
+        return next(iter(copies(axis, self.body.frame)), None)
 
     def lacks(self, wire: Wire, axis: Axis, operand_span: Span, message: str, axis_span: Span) -> Wire | None:
         """The operand has no such axis: say what it has, and which copy of the axis was likely meant."""

@@ -55,16 +55,15 @@ def linear(call: OpCall) -> Wire | None:
     for axis, span in zip(call.made, call.made_spans, strict=True):
         if axis in left:
             copy = call.copy_of(axis)
-            made = (
-                f"make a copy: `{axis.kind.value} other like {axis.name}`" if copy == "other" else f"its copy `{copy}`"
-            )
+            declared = f"make a copy: `{axis.kind.value} other like {axis.name}`"
+            otherwise = f"write its copy, `{copy}`" if copy else declared
             begin = Span(span.source, call.axis_spans[0].start, call.axis_spans[0].start)
             return call.fail(
                 "E0302",
                 f"the result would have `{axis.name}` twice",
                 span,
                 f"the operand keeps its `{axis.name}`",
-                help=f"map it too, `{rewritten.edited(call.span, [(begin, f'{axis.name}, ')])}`, or {made}",
+                help=f"map it too, `{rewritten.edited(call.span, [(begin, f'{axis.name}, ')])}`, or {otherwise}",
             )
     each = tuple(call.each)
     eaten, made = tuple(call.axes), tuple(call.made)
