@@ -14,8 +14,10 @@ import numpy as np
 
 from ..compiler.inventory import WeightSpec
 
+Law = tuple[str, float, float] | tuple[str, float]
 
-def law(spec: WeightSpec) -> tuple[str, float, float] | tuple[str, float]:
+
+def law(spec: WeightSpec) -> Law:
     """How a weight is drawn: ("fill", value), ("normal", mean, deviation) or ("uniform", least, largest).
 
     `default` is what torch gives `nn.Linear`: uniform in +-1/sqrt(fan_in).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import hashlib
 import inspect
@@ -17,9 +18,10 @@ import numpy as np
 from ..compiler.graph import Graph
 from ..compiler.inventory import WeightSpec, inventory
 from ..compiler.rewrites import PASSES, Pass
-from .init import initial, initial_weights, law
+from .init import Law, initial, initial_weights, law
 from .memory import Mappings, as_array, as_tensor, mapped_anew
 from .numpy_code import numpy_code
+from .plan import parts
 from .torch_code import torch_source
 
 if TYPE_CHECKING:
@@ -99,11 +101,10 @@ def build_torch(
     specs = inventory(graph)
     if weights is not None:
         check_weights(specs, weights)
-    module = run_source(torch_source(graph, header=header, capture=capture, passes=passes), graph.name)
-    made: type[torch.nn.Module] = next(
-        value for value in reversed(list(module.__dict__.values()))
-        if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == module.__name__
-    )  # fmt: skip
+    source = torch_source(graph, header=header, capture=capture, passes=passes)
+    inputs = tuple(item.name for item in graph.inputs)
+    laws = tuple((path, law(spec)) for path, spec in specs.items())
+    made = torch_class(source, graph.name, inputs, laws, "reset_parameters" not in parts([graph]))
     wanted: Any = dtype
     if dtype is None:  # the type that holds all weights, of those in which PyTorch computes
         known = [name for name in ("float16", "bfloat16", "float32", "float64") if name in _types(weights)]
@@ -119,7 +120,7 @@ def build_torch(
         raise ValueError(f"device {str(device)!r} cannot be used here: {reason}") from None
     drawn = weights is None and seed is None and place.type != "meta"
     with torch.device("cpu" if drawn else "meta"):
-        model = _drawing(_called(made, graph)(), specs)
+        model = made()
     if drawn:
         return model.to(device=place, dtype=wanted)
     model = model.to(dtype=wanted)
@@ -156,27 +157,49 @@ def _put(parameter: torch.Tensor, value: Any, mappings: Mappings) -> None:
         parameter.copy_(tensor)
 
 
-def _drawing(model: torch.nn.Module, specs: Mapping[str, WeightSpec]) -> torch.nn.Module:
-    """Gives the module `reset_parameters`, unless something of the spec is called so."""
-    if not hasattr(model, "reset_parameters"):
-        type(model).reset_parameters = functools.partialmethod(_reset_parameters, dict(specs))  # type: ignore[attr-defined]
-    return model
+@functools.cache
+def torch_class(
+    source: str, name: str, inputs: tuple[str, ...], laws: tuple[tuple[str, Law], ...], resets: bool
+) -> type[torch.nn.Module]:
+    """The class of a model, from its source. What is pickled of its instances takes all of these arguments along.
+
+    inputs: as the spec calls them. laws: how each weight is drawn. resets: whether it has `reset_parameters`, which may
+    be the name of something in the spec.
+    """
+    import torch
+
+    module = run_source(source, name)
+    made: type[torch.nn.Module] = next(
+        value for value in reversed(list(module.__dict__.values()))
+        if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == module.__name__
+    )  # fmt: skip
+    made = _called(made, inputs)
+    if resets:
+        made.reset_parameters = functools.partialmethod(_reset_parameters, dict(laws))  # type: ignore[attr-defined]
+    copyreg.pickle(made, lambda model: (_empty, (source, name, inputs, laws, resets), model.__dict__))
+    return made
 
 
-def _reset_parameters(module: torch.nn.Module, specs: Mapping[str, WeightSpec]) -> None:
+def _empty(*made_from: Any) -> torch.nn.Module:
+    """A model that is being unpickled, before anything is in it."""
+    made = torch_class(*made_from)
+    return made.__new__(made)
+
+
+def _reset_parameters(module: torch.nn.Module, laws: Mapping[str, Law]) -> None:
     """Draws all weights anew, where they lie, from torch's generator: for a model made on "meta", after `to_empty`."""
     import torch
 
     with torch.no_grad():
         for path, parameter in module.state_dict(keep_vars=True).items():
-            distribution, *numbers = law(specs[path])
+            distribution, *numbers = laws[path]
             getattr(parameter, f"{distribution}_")(*numbers)
 
 
-def _called(made: type[torch.nn.Module], graph: Graph) -> type[torch.nn.Module]:
+def _called(made: type[torch.nn.Module], inputs: tuple[str, ...]) -> type[torch.nn.Module]:
     """The class, its methods called by the spec's names also where Python, or the code, needs one for itself."""
-    arguments = list(inspect.signature(made.forward).parameters)[1 : 1 + len(graph.inputs)]
-    names = {item.name: name for item, name in zip(graph.inputs, arguments, strict=True) if item.name != name}
+    arguments = list(inspect.signature(made.forward).parameters)[1 : 1 + len(inputs)]
+    names = {given: name for given, name in zip(inputs, arguments, strict=True) if given != name}
 
     def renaming(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
@@ -212,7 +235,6 @@ def build_numpy(
     if weights is not None:
         check_weights(specs, weights)
     source, together = numpy_code(graph, header=header, capture=capture, passes=passes)
-    module = run_source(source, graph.name)
     given = initial_weights(specs, seed or 0) if weights is None else weights
     try:
         wanted = np.dtype(("float64" if "float64" in _types(weights) else "float32") if dtype is None else dtype)
@@ -221,12 +243,7 @@ def build_numpy(
     if wanted.kind not in "fV":  # V: bfloat16 and its like
         raise TypeError(f"dtype is {wanted}, but a model computes in reals: float32, float64, ...")
     arrays = laid_out({path: spec.shape for path, spec in specs.items()}, given, wanted, together)
-    function = module.__dict__[function_name(module)]
-    parameters = list(inspect.signature(function).parameters)
-    called = parameters[1 : 1 + len(graph.inputs)]  # the inputs, behind the weights: not all keep their names
-    if "dtype" in parameters:
-        function = functools.partial(function, dtype=wanted)  # a model without weights or real inputs
-    return Compiled(function, arrays, module, [item.name for item in graph.inputs], called, wanted)
+    return Compiled(source, graph.name, [item.name for item in graph.inputs], together, wanted, arrays)
 
 
 def laid_out(
@@ -282,24 +299,37 @@ def function_name(module: ModuleType) -> str:
 
 
 class Compiled:
-    """A model in NumPy: call it with its inputs, by position or by name."""
+    """A model in NumPy: call it with its inputs, by position or by name.
+
+    inputs: their names in the spec. together: paths of weights that lie side by side.
+    """
 
     def __init__(
         self,
-        function: Callable[..., Any],
-        weights: dict[str, Array],
-        module: ModuleType,
-        names: list[str],
-        args: list[str],
+        source: str,
+        name: str,
+        inputs: list[str],
+        together: list[tuple[str, ...]],
         dtype: np.dtype[Any],
+        weights: dict[str, Array],
     ) -> None:
-        self._function = function
+        self._made_from = source, name, inputs, together, dtype
         self.weights = weights
-        self.module = module
-        self._rename = dict(zip(names, args, strict=True))
-
+        self.module = run_source(source, name)
         self._dtype = dtype
-        self._decodes = "prepare" in module.__dict__ and "Cache" in module.__dict__
+        self._function = self.module.__dict__[function_name(self.module)]
+        parameters = list(inspect.signature(self._function).parameters)
+        called = parameters[1 : 1 + len(inputs)]  # the inputs, behind the weights: not all keep their names
+        self._rename = dict(zip(inputs, called, strict=True))
+        if "dtype" in parameters:
+            self._function = functools.partial(self._function, dtype=dtype)  # a model without weights or real inputs
+        self._decodes = "prepare" in self.module.__dict__ and "Cache" in self.module.__dict__
+
+    def __copy__(self) -> Compiled:
+        return Compiled(*self._made_from, self.weights)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _laid_out_again, (*self._made_from, self.weights)
 
     def __call__(self, /, *inputs: Any, **named: Any) -> Any:  # an input may be called `self`
         return self._function(self.weights, *inputs, **self._named(named))
@@ -316,3 +346,17 @@ class Compiled:
             if function is not None:
                 return lambda *inputs, **named: function(self.weights, *inputs, **self._named(named))
         raise AttributeError(f"a compiled model has no attribute {name!r}")
+
+
+def _laid_out_again(
+    source: str,
+    name: str,
+    inputs: list[str],
+    together: list[tuple[str, ...]],
+    dtype: np.dtype[Any],
+    weights: dict[str, Array],
+) -> Compiled:
+    """A model that was pickled or copied; weights of the user's own that are of another type stay as they are."""
+    if all(array.dtype == dtype for array in weights.values()):
+        weights = laid_out({path: array.shape for path, array in weights.items()}, weights, dtype, together)
+    return Compiled(source, name, inputs, together, dtype, weights)

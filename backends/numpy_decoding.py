@@ -84,6 +84,9 @@ class Cache:
         self.once: dict[str, Array] = {}
         self.joint: dict[tuple[int, ...], Joint | None] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"joint": {}}  # which hangs on where the weights lie
+
     def advance(self, count: int) -> None:
         """Begins a step of so many items."""
         self.first, self.next = self.next, self.next + count

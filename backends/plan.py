@@ -146,7 +146,7 @@ def _told(axis: Axis, known: Container[Axis]) -> bool:
     return all(part in known for part in axes_in(axis.size)) and (axis.extent is None or not consts_in(axis.size))
 
 
-def _parts(graphs: Iterable[Graph]) -> frozenset[str]:
+def parts(graphs: Iterable[Graph]) -> frozenset[str]:
     """What modules and weights are called in any class: no method is, which lies in the same object."""
     left, seen, found = list(graphs), set[int](), set[str]()
     while left:
@@ -375,7 +375,7 @@ class Program:
         self.bindings: dict[int, tuple[dict[Axis, Axis], dict[Const, Const]]] = {}  # the class's own -> the instance's
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
         self.homes = Homes(root, steps)
-        self._parts = _parts((root, *steps))
+        self._parts = parts((root, *steps))
         self._lifts = _lifts(steps)
         self._visit(root, frozenset(), "")
         self.forward = tuple(self.plans)

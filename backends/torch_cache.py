@@ -4,6 +4,8 @@ numpy_decoding.py has its twins: generated code holds those of one backend alone
 for nothing.
 """
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -70,6 +72,9 @@ class Cache:
         self.own: dict[str, int] = {}  # of what has the batch: how many dimensions stand behind it
         self.once: dict[str, Tensor] = {}
         self.laid: dict[tuple[nn.Module | Tensor, ...], Laid | None] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"laid": {}}  # which holds weights
 
     def advance(self, count: int) -> None:
         """Begins a step of so many items."""
