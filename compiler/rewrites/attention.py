@@ -57,6 +57,7 @@ def _fuse(graph: Graph, keep: frozenset[int], capped: bool) -> Graph:
             if found is not None:
                 fused[node.out.id], inner = found
                 gone |= inner
+                makers[node.out.id] = fused[node.out.id]  # no longer a product, which another could swallow as scores
     if not fused:
         return graph
     nodes: list[Node] = []

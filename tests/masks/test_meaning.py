@@ -93,6 +93,37 @@ model f(x: [s, d], i: int[s], real: bool[s]) -> [s, d] {{
         np.testing.assert_allclose(found.numpy(), due, rtol=1e-10)
 
 
+INNER = "dot[p](softmax[p](dot[d](x, z)), {values})"
+NESTED = {
+    "as scores": f"{INNER.format(values='dot[d](z, x[s as t])')}",
+    "as scores, scaled": f"{INNER.format(values='2 * dot[d](z, x[s as t])')} / 2",
+    "as scores, with a bias": f"{INNER.format(values='dot[d](z, x[s as t])')} + 0 * dot[d](x, x[s as t])",
+    "as queries": f"0 * (s - t) + dot[d]({INNER.format(values='z')}, x[s as t])",
+}
+
+
+@pytest.mark.parametrize("scores", NESTED.values(), ids=NESTED)
+def test_attention_over_the_result_of_an_attention(scores: str) -> None:
+    """The product of the inner one is no product of queries and keys once it is an attention itself."""
+    model = attnc.loads(f"""
+width s
+width t like s
+depth d = 3, p = 4
+model f(x: [s, d], z: [p, d]) -> [s, d] {{
+    return dot[t](softmax[t]({scores} where t <= s), x[s as t])
+}}
+""").model("f")
+    draw = np.random.default_rng(0)
+    x, z = draw.normal(size=(2, 5, 3)), draw.normal(size=(2, 4, 3))
+    inner = np.exp(x @ z.mT)
+    weights = np.tril(np.exp(inner / inner.sum(-1, keepdims=True) @ (z @ x.mT)))
+    due = weights / weights.sum(-1, keepdims=True) @ x
+    for without in ((), ("place_masks",), ("fuse_attention",)):
+        np.testing.assert_allclose(model.numpy(dtype=np.float64, without=without)(x, z), due, rtol=1e-10)
+        found = model.torch(dtype=torch.float64, without=without)(torch.tensor(x), torch.tensor(z))
+        np.testing.assert_allclose(found.numpy(), due, rtol=1e-10)
+
+
 TRUTHS = ["near > 1", "near < 1", "true", "not true", "past <= seq or near > 1", "past <= seq and near < 1"]
 
 
