@@ -134,7 +134,7 @@ class Body(Lengths):
         self.idle = False
         for output in self.old.outputs:
             value = self.now(output.value)
-            self.outputs.append(self.cleared(value, value.type.axes) if self.root else value)
+            self.outputs.append(self.cleared_over(value, output.axes) if self.root else value)
         free = finite(self.old, self.states, self.seen)
         for into, made in self.states:
             if made in free and not self.infinite.perhaps(self.outputs[made]):

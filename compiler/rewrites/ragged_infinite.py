@@ -64,10 +64,10 @@ class Infinite:
         ragged = self._ragged(node.out)
         divides = DIVIDES.get(node.op) == place
         if value.id in self.wild:
-            return self._body.settled_over(value, ragged) if ragged or self._body.steps else value
+            return self._body.cleared_over(value, (*ragged, *self._body.steps), 1)
         if value.id in self.odd or (divides and value.id in self.hollow):
             around = self._body.steps or any(not varies(value, axis) for axis in ragged)
-            return self._body.settled_over(value, ragged) if around else value
+            return self._body.cleared_over(value, (*ragged, *self._body.steps), 1) if around else value
         return value
 
     def note(self, node: Apply, acts: Sequence[Axis]) -> None:

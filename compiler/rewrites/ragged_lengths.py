@@ -370,32 +370,26 @@ class Lengths:
         return self.apply("and", (a, b), Type(Scalar.BOOL, axes, frozenset(thin)))
 
     def cleared(self, value: Value, axes: Iterable[Axis], fill: Static | float | int = 0) -> Value:
-        """The value, with `fill` where one of these axes is in its padding."""
+        """The value, with `fill` where one of these axes, of those that it varies along, is in its padding."""
+        return self.cleared_over(value, [axis for axis in axes if varies(value, axis) or axis in self.steps], fill)
+
+    def cleared_over(self, value: Value, axes: Iterable[Axis], fill: Static | float | int = 0) -> Value:
+        """The value, with `fill` where one of these axes is in its padding, be it the same along that axis."""
         static = Literal(fill) if isinstance(fill, float | int) else fill
         number = known(static)
         filled = self.zero if number == 0 else self.one if number == 1 else {}
-        axes = [
-            axis
-            for axis in axes
-            if (varies(value, axis) or axis in self.steps) and axis not in filled.get(value.id, ())
-        ]
+        axes = [axis for axis in dict.fromkeys(axes) if axis not in filled.get(value.id, ())]
         valid = self.valid(axes)
         if valid is None:
             return value
         if value.type.element is Scalar.BOOL:
             return self.both(value, valid)
-        out = self.apply("select", (valid, value, self.constant(static)), value.type)
+        every = (*value.type.axes, *(axis for axis in valid.type.axes if axis not in value.type.axes))
+        varying = {axis for axis in valid.type.axes if varies(valid, axis)}
+        type = Type(value.type.element, every, value.type.thin - varying)
+        out = self.apply("select", (valid, value, self.constant(static)), type)
         filled[out.id] = filled.get(value.id, set()) | set(axes)
         return out
-
-    def settled_over(self, value: Value, axes: Iterable[Axis]) -> Value:
-        """The value, 1 wherever one of these axes is in its padding, be it the same along that axis."""
-        valid = self.valid(dict.fromkeys((*axes, *self.steps)))
-        if valid is None:
-            return value
-        axes = (*value.type.axes, *(axis for axis in valid.type.axes if axis not in value.type.axes))
-        type = Type(value.type.element, axes, value.type.thin - frozenset(valid.type.axes))
-        return self.apply("select", (valid, value, self.constant(Literal(1))), type)
 
     def settled(self, value: Value, fill: float | int = 0) -> Value:
         """The value, with `fill` wherever it is padding: its own, or a caller's."""

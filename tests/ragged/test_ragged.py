@@ -92,11 +92,23 @@ model f(x: [seq, model], y: [other, model]) -> [seq, model] { return multihead[s
     "sizes in a repeat": "width other ragged\nmodel f(x: [seq, d], y: [other, d]) -> [d] {\n"
     " z = mean[seq](x) + sum[other](y)\n repeat.r 2 shared {\n z = z * |seq| / |other|\n }\n return z }",
     "zero over zero": "model f(x: [seq, d]) -> [d] { y = x / broadcast[d](sum[d](x * x))\n return sum[seq](y) }",
+    # What does not vary along the width: a number or a weight in the place of an argument that has it.
+    "default": "block same(x: [seq, d], y: [seq, d] = 0.5) -> [seq, d] { return tanh(y) }\n"
+    "model f(x: [seq, d]) -> [seq, d] { return same(x) }",
+    "default of a copy": "block same(x: [seq, d], n: int[past] = 3) -> int[past] { return n + 1 }\n"
+    "model f(x: [seq, d]) -> int[past] { return same(x) }",
+    "truth": "block same(x: [seq, d], b: bool[seq] = true) -> bool[seq] { return b }\n"
+    "model f(x: [seq, d]) -> bool[seq] { return same(x) }",
+    "weight for an argument": "block same(x: [seq, d], y: [seq, d]) -> [seq, d] { return exp(y) }\n"
+    "model f(x: [seq, d]) -> [seq, d] { param P: [d]\n return same(x, P) }",
+    "default of a chunk": "depth size = 2\nwidth chunk = seq / size\n"
+    "block same(x: [seq, d], y: [chunk, d] = 0.5) -> [chunk, d] { return tanh(y) }\n"
+    "model f(x: [seq, d]) -> [chunk, d] { return same(x) }",
     "chunks": "depth size = 2\nwidth chunk = seq / size\n"
     "model f(x: [seq, d]) -> [chunk, d] {\n y = max[size](split[seq -> chunk, size](x))\n"
     " return y - broadcast[chunk](mean[chunk](y)) }",
 }
-EVEN = {"chunks"}
+EVEN = {"chunks", "default of a chunk"}
 
 
 def spec(name: str) -> attnc.Model:
