@@ -397,7 +397,11 @@ class Step:
         if node.op == "cumsum" and site.time(node.axes) and not eaten:
             self._running(b, node, cell, wish, given[0])
             return
-        if node.op == "gather" and eaten and reads.eaten[node.axes[0]] is not ENTIRE:
+        if node.op == "gather" and len(given) == 1:  # the same for all items: wants.py
+            first = b.fresh(Type(Scalar.INT, ()), Role.CONSTANT, None, None)
+            b.nodes.append(Constant(Literal(0), first))
+            given.append(first)
+        elif node.op == "gather" and eaten and reads.eaten[node.axes[0]] is not ENTIRE:
             span = next(iter(eaten.values()))
             e = given[1]
             index = b.fresh(replace(e.type, element=IndexInto(span)), e.role, None, e)

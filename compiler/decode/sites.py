@@ -299,6 +299,42 @@ def even(site: Site, value: Value) -> bool:
             return False
 
 
+def same_along(site: Site, value: Value, axis: Axis) -> bool:
+    """Whether a value is the same at every item along an axis: it was spread over it, here or by who calls this."""
+    todo, seen = [(site, value, axis)], set[tuple[Site, int, Axis]]()
+    while todo:
+        site, value, axis = todo.pop()
+        if axis not in value.type.axes or axis in value.type.thin or (site, value.id, axis) in seen:
+            continue
+        seen.add((site, value.id, axis))
+        sources = _sources(site, value, axis)
+        if sources is None:
+            return False
+        todo += sources
+    return True
+
+
+def _sources(site: Site, value: Value, axis: Axis) -> list[tuple[Site, Value, Axis]] | None:
+    """What a value is made of where it has an axis from nothing else; None if it may vary along it by itself."""
+    node = site.cells[value.id].node
+    match node:
+        case Apply(op="rename"):
+            axis = dict(zip(node.made, node.axes, strict=True)).get(axis, axis)
+            return [(site, node.operands[0], axis)]
+        case Apply() if node.op == "broadcast" or axis not in (*node.axes, *node.made, *node.each):
+            return [(site, one, axis) for one in reads(node)]
+        case Call() if whole(site, node):
+            return [(site, one, axis) for one in node.args]
+        case None if site.parent is not None:
+            above = site.parent.graph.nodes[site.place]
+            place = next(place for place, item in enumerate(site.graph.inputs) if item.value is value)
+            if isinstance(above, Call):
+                return [(site.parent, above.args[place], dict(above.axes).get(axis, axis))]
+            if isinstance(above, Repeat) and place >= above.carried:
+                return [(site.parent, above.args[place], axis)]
+    return None
+
+
 def costly(value: Value) -> bool:
     """A static value that is kept rather than made anew: it carries data, or a width known at run time only."""
     return value.role is Role.DATA or any(axis.extent is None for axis in value.type.axes)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from ..axes import Axis
 from ..graph import Apply, Call, Repeat, Scan, Value, reads
 from .facts import Facts
-from .sites import STATIC, TIME, Cell, NoStep, Site, costly, even, whole
+from .sites import STATIC, TIME, Cell, NoStep, Site, costly, even, same_along, whole
 from .spans import ENTIRE, Mode, Span, alike
 
 REDUCES = ("dot", "sum", "mean", "max", "min", "any", "all", "argmax", "logsumexp")
@@ -65,6 +65,9 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
         return Reads([(node.operands[0], modes)])
     if op == "gather" and eaten:
         x, e = node.operands
+        if same_along(site, x, eaten[0]):  # whichever is meant: the first of the new ones will do
+            read = {axis: None if axis == eaten[0] else modes.get(axis) for axis in site.time(x.type.axes)}
+            return Reads([(x, read)], {eaten[0]: None})
         span = Span()
         if beyond(eaten[0]):
             span = ENTIRE

@@ -66,3 +66,46 @@ def test_what_an_index_reads_is_kept() -> None:
 )
 def test_how_far_back_an_index_reads(index: str, kept: str) -> None:
     assert f", {kept}:" in str(attnc.loads(MODEL.replace("INDEX", index)).model("f").decoding)
+
+
+SPREAD = """\
+width seq
+width past like seq
+width src
+depth d = 4
+block pick(x: [seq, d], y: [seq, d], i: seq[seq]) -> [seq, d] {
+    return x + tanh(y)[seq = i]
+}
+block look[w: width](x: [w, d], y: [w, d], i: w[w]) -> [w, d] {
+    return linear.L[d -> d](x) + y[w = i]
+}
+block twice(y: [seq, d]) -> [seq, d] {
+    return y * 2
+}
+model f(x: [seq, d], i: seq[seq], m: [src, d], g: [d]) -> [seq, d] causal seq {
+    BODY
+}
+"""
+SPREADS = {
+    "a number": "return x + broadcast[seq](0.5)[seq = i[seq = max(seq - 1, 0)]]",
+    "a weight": "param P: [d]\n return x + broadcast[seq](P)[seq = i]",
+    "an input": "return x + broadcast[seq](g)[seq = i]",
+    "over another copy": "return x + broadcast[past](g)[past = i]",
+    "renamed": "return pick(x, broadcast[past](g)[past as seq], i)",
+    "what is prepared": "return x + broadcast[seq](mean[src](m))[seq = i]",
+    "the first item": "return x + broadcast[seq](x[seq = 0])[seq = i]",
+    "for the keys": "y = broadcast[past](g)[past = i[seq as past]]\n"
+    " return dot[past](softmax[past](dot[d](x, x[seq as past]) where past <= seq), y)",
+    "in a block": "return pick(x, broadcast[seq](g), i)",
+    "by a block": "return pick(x, twice(broadcast[seq](g)), i)",
+    "in a repeat": "y = broadcast[seq](g)\n repeat.r 3 {\n x = look.q[seq](x, y, i)\n }\n return x",
+    "in one of two calls": "share h = look\n z = h[seq](x, broadcast[seq](g), i)\n"
+    " return h[seq](z, z, max(seq - 1, 0))",
+}
+
+
+@pytest.mark.parametrize("body", SPREADS.values(), ids=SPREADS)
+def test_any_item_of_what_is_the_same_for_all(body: str) -> None:
+    """The index may be of an item that is still to come: there were not that many in the step, and it raised."""
+    model = attnc.loads(SPREAD.replace("BODY", body)).model("f")
+    check_steps(model, widths=(7, 3), seeds=(0, 1), dtypes=("float64",))
