@@ -57,7 +57,7 @@ def _fuse(graph: Graph, keep: frozenset[int], capped: bool) -> Graph:
             if found is not None:
                 fused[node.out.id], inner = found
                 gone |= inner
-                makers[node.out.id] = fused[node.out.id]  # no longer a product, which another could swallow as scores
+                del makers[node.out.id]  # no longer a product, which another could take for its scores
     if not fused:
         return graph
     nodes: list[Node] = []
