@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
@@ -136,8 +137,8 @@ def draw(
         raise ValueError(f"no page is {width!r} in wide: `width` is a number of inches, such as 5.5")
     if depth is not None and (not isinstance(depth, int) or depth < 0):
         raise ValueError(f"`depth` is a whole number of levels, 0 or more, not {depth!r}")
-    if title is not None and any("\ud800" <= c <= "\udfff" for c in title):
-        raise ValueError(f"`title` is no text that could be written: {title!r} holds half of a character")
+    if title is not None and re.search("[\ud800-\udfff\ufffe\uffff]", title):
+        raise ValueError(f"`title` is no text that could be written: {title!r} holds what is no character")
     opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))
     room = _page() if width is None else width * 72
 

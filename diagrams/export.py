@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from xml.parsers import expat
 
@@ -82,7 +83,8 @@ def _run(command: Sequence[str], given: bytes, seconds: float) -> subprocess.Com
             out, told = process.communicate(given, timeout=seconds)
         except BaseException:  # out of time, or Ctrl-C, which does not reach another session
             if os.name == "posix":
-                os.killpg(process.pid, signal.SIGKILL)
+                with suppress(OSError):  # it may have ended just now
+                    os.killpg(process.pid, signal.SIGKILL)
             else:
                 process.kill()
             raise

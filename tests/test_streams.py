@@ -136,6 +136,8 @@ def test_text_that_is_none_is_refused(command: list[str]) -> None:
     assert done.stdout == b""
     assert f"{command[-1]}: `s=gr\ufffd\ufffde` is not UTF-8 text" in done.stderr.decode()
     assert done.stderr.count(b"\n") == 1
+    told = run(*command, "s=\uffff".encode()).stderr.decode()
+    assert f"{command[-1]}: `s=\ufffd` holds what is no character" in told
 
 
 def test_utf8_is_text_in_every_locale() -> None:
@@ -147,8 +149,9 @@ def test_utf8_is_text_in_every_locale() -> None:
 
 
 def test_a_title_from_python_is_text_too() -> None:
-    with pytest.raises(ValueError, match="half of a character"):
-        load("a.attn").block("f").draw(title="gr\udcf6\udcdfe")
+    for title in ("gr\udcf6\udcdfe", "a\uffff"):
+        with pytest.raises(ValueError, match="holds what is no character"):
+            load("a.attn").block("f").draw(title=title)
 
 
 def test_a_name_obeyed_by_a_terminal_is_not_printed(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -280,3 +283,9 @@ def test_the_console_script_imports_nothing_before_it_can_be_interrupted() -> No
     done = subprocess.run([sys.executable, "-c", "import attnc; print(dir(attnc))"], capture_output=True, text=True)
     assert "'load'" in done.stdout
     assert "'weights'" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["AttnError", "load", "diagrams.ExportError", "weights.load", "spec.Model"])
+def test_what_is_named_is_imported_by_its_name(name: str) -> None:
+    done = subprocess.run([sys.executable, "-c", f"import attnc; attnc.{name}"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -23,18 +23,21 @@ __version__ = "0.1.0"
 
 __all__ = ["AttnError", "Diagnostic", "Model", "Port", "Severity", "Spec", "check", "format", "load", "loads"]
 
-_MODULES = {"AttnError": ".dsl.diagnostic", "Diagnostic": ".dsl.diagnostic", "Severity": ".dsl.diagnostic"}
+_MODULES = ("backends", "compiler", "diagrams", "dsl", "inspect", "spec", "weights")
+_OF_DIAGNOSTICS = ("AttnError", "Diagnostic", "Severity")
 
 
 def __getattr__(name: str) -> Any:
-    """Each name, and `attnc.weights` and `attnc.inspect`, is imported when it is first asked for."""
-    if name in ("inspect", "weights"):
+    """Each name is imported when it is first asked for, and so are modules: `attnc.weights`, `attnc.diagrams`."""
+    if name in _MODULES:
         return import_module(f".{name}", __name__)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_MODULES.get(name, ".spec"), __name__), name)
+    found = globals()[name] = getattr(
+        import_module(".dsl.diagnostic" if name in _OF_DIAGNOSTICS else ".spec", __name__), name
+    )
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "inspect", "weights"})
+    return sorted({*globals(), *__all__, *_MODULES})

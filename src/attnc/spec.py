@@ -477,8 +477,9 @@ class Model:
         sizes:  whether the first label of each axis gives its size.
         legend: whether a strip beneath says what the axes and glyphs are.
 
-        The diagram has `.dot`, `.svg()`, `.tex` (TikZ), `.html()`, `.warnings` and `.save(path)` (.svg, .pdf, .png,
-        .dot, .tex, .html), and shows itself in Jupyter. All but .dot and .tex need the program `dot` of Graphviz.
+        The diagram has `.dot`, `.svg()`, `.tex` (TikZ), `.html()`, `.warnings`, `.save(path)` (.svg, .pdf, .png, .dot,
+        .tex, .html) and `.graphviz()`, a `graphviz.Source`, and shows itself in Jupyter. All but .dot and .tex need the
+        program `dot` of Graphviz: else attnc.diagrams.ExportError, which is a graphviz.ExecutableNotFound too.
         Raises ValueError for a block that is not there, an unknown theme or a width that no page has.
         """
         from . import diagrams

@@ -60,9 +60,12 @@ def sizes(parser: argparse.ArgumentParser) -> None:
 def text(given: str) -> str:
     """Text that is written into what others read. The bytes of an argument need not be any."""
     try:
-        return given.encode(errors="surrogateescape").decode()  # where the locale has less than UTF-8, it may be that
+        found = given.encode(errors="surrogateescape").decode()  # where the locale has less than UTF-8, it may be that
     except UnicodeDecodeError:
         raise argparse.ArgumentTypeError(f"`{given}` is not UTF-8 text") from None
+    if "\ufffe" in found or "\uffff" in found:
+        raise argparse.ArgumentTypeError(f"`{given}` holds what is no character")
+    return found
 
 
 def setting(text: str) -> tuple[str, Size]:
