@@ -119,7 +119,8 @@ def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
         if axis in node.axes:
             running = f", or `cumsum[{name}]({_operand(node)})`" if node.op == "sum" and node.mask is None else ""
             over_all = ", ".join(past if each == axis else each.name for each in node.axes)
-            seen = f"{indexed(_operand(node), f'[{name} as {past}]')} where {_kept(node, axis, past)}{past} <= {name}"
+            read_as = past if _operand(node) == name else indexed(_operand(node), f"[{name} as {past}]")
+            seen = f"{read_as} where {_kept(node, axis, past)}{past} <= {name}"
             over = f"`{node.op}[{over_all}]({seen})`{running}"
             declared = "" if copies else f", with `{axis.kind.value} {past} like {name}`"
             return f"each `{name}` may read what is not after it: {over}{declared}"

@@ -159,14 +159,15 @@ class OpCall:
                 return
             what = f"is not less than |{axis.name}|" + (f" = {axis.extent}" if axis.extent else "")
             value = known(low if below else high)
+            i = span.text if place == span else "i"
+            clamp = f"; clamp it: `{f'max({i}, 0)' if below else f'min({i}, |{axis.name}| - 1)'}`" if clamped else ""
             frame.report(
                 "E0311",
                 f"this index into `{axis.name}` {'is negative' if below else what}"
                 + (f": it gets to {value}" if value is not None else ""),
                 place,
                 related=[(axis.span, f"`{axis.name}` is declared here")],
-                help=f"indices into `{axis.name}` run from 0 to |{axis.name}| - 1"
-                + (f"; clamp it: `max(i, 0)`, `min(i, |{axis.name}| - 1)`" if clamped else ""),
+                help=f"indices into `{axis.name}` run from 0 to |{axis.name}| - 1{clamp}",
             )
 
         size = SizeOf(axis) if axis.size is None or axis.extent is not None else axis.size

@@ -29,7 +29,7 @@ _DECLARED = re.compile(
 def call(
     of: s.Call, *, brackets: Sequence[str] | None = None, arguments: Sequence[str] | None = None, label: bool = True
 ) -> str:
-    """A call with these in its brackets or parentheses, or without its label. What was piped goes in first."""
+    """A call with these in its brackets or parentheses, or without its label. What was piped is the first."""
     scan = f"scan[{of.scan.text}] " if of.scan is not None else ""
     name = of.callee.text + (f".{of.label.text}" if label and of.label is not None else "")
     if brackets is not None:
@@ -37,7 +37,9 @@ def call(
     else:
         inside = of.brackets.span.text if of.brackets is not None else ""
     given = [each.span.text for each in of.arguments] if arguments is None else arguments
-    return f"{scan}{name}{inside}({', '.join(given)})"
+    piped = of.arguments and given and of.arguments[0].span.start < of.callee.span.start
+    first, rest = (f"{given[0]} |> ", given[1:]) if piped else ("", given)
+    return f"{first}{scan}{name}{inside}({', '.join(rest)})"
 
 
 def edited(span: Span, edits: Sequence[tuple[Span, str]]) -> str:

@@ -66,7 +66,7 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
                     "E0207",
                     f"`{callee.text}` takes {'two numbers' if two else 'one number'}",
                     expr.span,
-                    help=f"write `{callee.text}({'a, b' if two else 'a'})`",
+                    help=f"its form is `{callee.text}({'a, b' if two else 'a'})`",
                 )
                 return None
             inner_exact = exact and callee.text not in ("ceil", "floor")

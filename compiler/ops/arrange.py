@@ -76,7 +76,7 @@ def merge(call: OpCall) -> Wire | None:
     """
     x = call.operands[0]
     if len(call.made) != 1:
-        return call.fail("E0318", "`merge` makes one axis", call.bracket_span, help="write `merge[b, c -> a](x)`")
+        return call.fail("E0318", "`merge` makes one axis", call.bracket_span, help="its form is `merge[b, c -> a](x)`")
     made = call.made[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         if not x.has(axis):
@@ -108,7 +108,7 @@ def concat(call: OpCall) -> Wire | None:
             f"`concat` joins one axis of each operand to one: here {len(call.operands)} operands have "
             f"{len(call.axes)} before the arrow, and {len(call.made)} behind it",
             call.bracket_span,
-            help="write `concat[a, b -> c](x, y)`",
+            help="its form is `concat[a, b -> c](x, y)`",
         )
     made = call.made[0]
     for axis, span, wire, place in zip(call.axes, call.axis_spans, call.operands, call.spans, strict=True):
@@ -174,7 +174,9 @@ def index(call: OpCall) -> Wire | None:
             help=_as_int(i, call.spans[0].text),
         )
     if len(call.made) != 1:
-        return call.fail("E0318", "`index` makes an index into one axis", call.bracket_span, help="write `index[a](i)`")
+        return call.fail(
+            "E0318", "`index` makes an index into one axis", call.bracket_span, help="its form is `index[a](i)`"
+        )
     if call.outside(i, call.made[0], call.spans[0]):
         return None
     return call.make(Type(IndexInto(call.made[0]), i.type.axes, i.type.thin), range=i.range)

@@ -25,7 +25,7 @@ def window(call: OpCall) -> Wire | None:
             "E0318",
             "`window` slides along one axis and makes two: where the window stands, and where in it an item is",
             call.bracket_span,
-            help="write `window[seq -> seq, tap](x)`",
+            help="its form is `window[seq -> seq, tap](x)`",
         )
     axis, (place, tap) = call.axes[0], call.made
     if not x.has(axis):
@@ -63,7 +63,7 @@ def pad(call: OpCall) -> Wire | None:
     x = call.operands[0]
     if len(call.axes) != 1 or len(call.made) != 1:
         return call.fail(
-            "E0318", "`pad` makes one axis of one", call.bracket_span, help="write `pad[a -> b](x, left = 1)`"
+            "E0318", "`pad` makes one axis of one", call.bracket_span, help="its form is `pad[a -> b](x, left = 1)`"
         )
     axis, made = call.axes[0], call.made[0]
     if not x.has(axis):
