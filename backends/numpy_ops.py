@@ -132,7 +132,7 @@ def embed(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
 
 
 def norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    x = body.last(body.real(vals[0], False), node.axes)
+    x = body.last(body.real(vals[0], is_table(node.out)), node.axes)
     eps = body.static(node.options["eps"]).text
     body.helper(node.op)
     names = {weight.name.rsplit(".", 1)[1]: body.weight(weight) for weight in node.weights}
@@ -286,7 +286,7 @@ def cross_entropy(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | Non
     ids = body.checked(vals[1], vocab)
     if ids.number:
         ids = replace(ids, code=Code(body.filled("()", ids.text, "int", "")), number=False)
-    x = body.last(body.real(vals[0], False), [vocab])
+    x = body.last(body.real(vals[0], is_table(out)), [vocab])
     kept = without(x, [vocab])
     order = (*(axis for axis in ids.axes if axis not in kept), *kept)
     ids, x = body.align(ids, order), body.align(x, (*order, vocab))

@@ -113,8 +113,7 @@ class _Canon:
         self.values[value.id] = len(self.values)
         element = value.type.element
         kind = ("index", self.axis(element.axis)) if isinstance(element, IndexInto) else element.value
-        real = element is Scalar.REAL
-        return (kind, value.role is Role.CONSTANT, real and value.role <= Role.TABLE, value.name)
+        return (kind, value.role is Role.CONSTANT, value.is_table, value.name)
 
     def term(self, term: Term) -> object:
         match term:

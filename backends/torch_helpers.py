@@ -178,9 +178,15 @@ def wider(x: Tensor) -> torch.dtype:
     return torch.promote_types(x.dtype, torch.float32)
 
 
-def mean_of(x: Tensor, dim: int | tuple[int, ...], count: Tensor | int) -> Tensor:
+def mean_of(x: Tensor, dim: int | tuple[int, ...], count: int) -> Tensor:
     """The sum along `dim` over the number of items."""
     return (x.sum(dim, dtype=wider(x)) / count).to(x.dtype)
+
+
+def masked_mean(x: Tensor, mask: Tensor, dim: int | tuple[int, ...]) -> Tensor:
+    """The mean of what the mask keeps; 0 of nothing. The mask has the extents of x along `dim`."""
+    total = torch.where(mask, x, 0).sum(dim, dtype=wider(x))
+    return (total / mask.sum(dim).clamp(min=1)).to(x.dtype)
 
 
 def l2norm(x: Tensor, dim: int | tuple[int, ...], eps: float) -> Tensor:

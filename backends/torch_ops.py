@@ -145,7 +145,7 @@ def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
 
 def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """`nn.LayerNorm`, `nn.RMSNorm`: over the last dimensions; their functions where the module does not know eps."""
-    x = body.last(body.real(vals[0], False), node.axes)
+    x = body.last(body.real(vals[0], is_table(node.out)), node.axes)
     kind, function = ("LayerNorm", "layer_norm") if node.op == "layernorm" else ("RMSNorm", "rms_norm")
     names = [weight.name.rsplit(".", 1)[1] for weight in node.weights]
     eps = node.options["eps"]
@@ -191,6 +191,13 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if mask is None:
         x = body.full(x, axes)
         fed = [x]
+    elif op == "mean":
+        x, mask, order = masked(body, node, x, mask)
+        mask = body.full(body.align(mask, order), axes)
+        whole = body.combine([x, mask], Code(""), order, out)
+        body.helper("masked_mean")
+        code = Code(f"masked_mean({x.text}, {mask.text}, {dims(whole, axes)})")
+        return replace(whole, code=code, axes=without(whole, axes), thin=whole.thin - set(axes))
     else:
         x, mask, order = masked(body, node, x, mask)
         low = least(op)
@@ -209,21 +216,13 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     where = dims(x, axes)
     name = {"max": "amax", "min": "amin"}.get(op, op)
     if op == "mean":
-        if mask is None:
-            x = body.named(x)
-            sizes = " * ".join(body.extent(axis).text for axis in axes)
-            if all(body.plan.static_size(axis) for axis in axes):
-                code = Code(f"{x.text}.mean({where})")
-            else:  # the mean of nothing is 0
-                body.helper("mean_of")
-                code = Code(f"mean_of({x.text}, {where}, max({sizes}, 1))")
-        else:
-            mask = body.named(body.full(mask, axes), "kept")
-            count = body.combine(
-                [mask], Code(f"{mask.text}.sum({dims(mask, axes)}).clamp(min=1)"), without(mask, axes), out
-            )
+        x = body.named(x)
+        sizes = " * ".join(body.extent(axis).text for axis in axes)
+        if all(body.plan.static_size(axis) for axis in axes):
+            code = Code(f"{x.text}.mean({where})")
+        else:  # the mean of nothing is 0
             body.helper("mean_of")
-            code = Code(f"mean_of({x.text}, {where}, {count.text})")
+            code = Code(f"mean_of({x.text}, {where}, max({sizes}, 1))")
         return body.combine([x], code, kept, out)
     code = Code(f"{x.atom}.{name}({where})")
     if op in ("max", "min", "argmax") and not all(map(body.plan.static_size, axes)):  # there may be no item
@@ -314,7 +313,7 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
     """Minus the log-likelihood of each id; smoothing spreads its share evenly over all classes, as torch does."""
     vocab, out = node.axes[0], node.out
     ids = body.checked(vals[1], vocab)
-    x = body.last(body.real(vals[0], False), [vocab])
+    x = body.last(body.real(vals[0], is_table(out)), [vocab])
     if ids.number:
         ids = Val(Code(body.filled("()", ids.text, "int", "")), kind="int", needs=ids.needs)
     kept = without(x, [vocab])

@@ -10,7 +10,6 @@ from operator import or_
 from ..compiler.axes import Axis
 from ..compiler.graph import (
     IndexInto,
-    Role,
     Scalar,
     Value,
 )
@@ -31,7 +30,7 @@ class Val:
     axes:   its dimensions, last ones, in memory order.
     thin:   those that may be of size 1 instead of their extent.
     kind:   "real", "bool" or "int".
-    table:  a real computed from indices alone: float64, whatever the model's own type.
+    table:  a real computed from whole numbers alone: float64, whatever the model's own type.
     number: a Python number, not an array.
     needs:  which arguments of the class it depends on: a set of their places, as bits.
     bounds: what is known of an integer's value.
@@ -92,5 +91,5 @@ def kind_of(value: Value) -> str:
 
 
 def is_table(value: Value) -> bool:
-    """A real that hangs on indices and sizes only: kept in float64 until it meets weights or data."""
-    return value.type.element is Scalar.REAL and value.role <= Role.TABLE
+    """A real that hangs on whole numbers and sizes only: kept in float64 until it meets weights or real data."""
+    return value.is_table

@@ -68,13 +68,22 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One wire: made once, read many times. `name` is the spec's variable, where it has one."""
+    """One wire: made once, read many times. `name` is the spec's variable, where it has one.
+
+    exact: a real that carries data, but is made of whole numbers alone: float64, as a table is (rewrites/exact.py).
+    """
 
     id: int  # unique and rising within its graph
     type: Type = field(compare=False)
     role: Role = field(compare=False)
     name: str | None = field(compare=False)
     span: Span | None = field(compare=False, repr=False)
+    exact: bool = field(default=False, compare=False)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a real that hangs on whole numbers and sizes only."""
+        return self.type.element is Scalar.REAL and (self.role <= Role.TABLE or self.exact)
 
 
 # -- weights -----------------------------------------------------------------------------------------------------

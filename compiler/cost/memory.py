@@ -266,7 +266,7 @@ class _Frame:
 
     def keep(self, value: Value) -> None:
         root = self.root[value.id]
-        if value.role <= Role.TABLE and value.type.element is Scalar.REAL:  # turned into the dtype of what it meets
+        if value.is_table:  # turned into the dtype of what it meets
             self.saved["table", value.id] = self.meter.items(value) * self.meter.real
         elif not (isinstance(root, tuple) and root[0] == "weight"):
             self.saved[root] = self.sizes.get(root, ZERO)

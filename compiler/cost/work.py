@@ -84,7 +84,7 @@ class Meter:
             return 1
         if value.type.element is not Scalar.REAL:
             return 8
-        return 8 if value.role <= Role.TABLE else self.real
+        return 8 if value.is_table else self.real
 
     def storage(self, axes: Iterable[Axis]) -> Poly:
         """The items of a weight: a bounded width counts at its bound."""

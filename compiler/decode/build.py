@@ -109,7 +109,8 @@ class Builder:
         self._names: Counter[str] = Counter()
 
     def fresh(self, type: Type, role: Role, name: str | None, like: Value | None) -> Value:
-        return Value(next(self._ids), type, role, name, like.span if like else None)
+        exact = like is not None and like.exact and type.element is Scalar.REAL
+        return Value(next(self._ids), type, role, name, like.span if like else None, exact)
 
     def type(self, cell: Cell, wish: Wish) -> Type:
         modes = dict(zip(cell.axes, wish, strict=True))
@@ -278,7 +279,7 @@ class Step:
     def _resume(self, b: Builder, first: Value, type: Type, role: Role, cell: Cell, wish: str) -> tuple[Value, str]:
         key = b.key(wish)
         self.kept.append(Kept(f"{b.site.path}.{key}" if b.site.path else key, cell, None, state=True))
-        return b.add("resume", (first,), b.fresh(type, role, wish, None), key), key
+        return b.add("resume", (first,), b.fresh(type, role, wish, cell.value), key), key
 
     # -- nodes ---------------------------------------------------------------------------------------------------
 
@@ -438,7 +439,7 @@ class Step:
         sofar, key = self._resume(b, zero, before, node.out.role, cell, cell.value.name or "total")
         part = b.add("cumsum", (x,), b.fresh(type, node.out.role, None, node.out), axes=(axis,))
         out = b.add("+", (part, sofar), b.value(cell, wish))
-        b.add("leave", (out,), b.fresh(type, node.out.role, None, None), key, axes=(axis,))
+        b.add("leave", (out,), b.fresh(type, node.out.role, None, out), key, axes=(axis,))
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
@@ -491,7 +492,7 @@ class Step:
             along = self.axes.at(site, node.axis, None)
             b.nodes.append(replace(node, args=tuple(args), outs=outs, axis=along, axes=self._actual(b, node, modes)))
             for value, key, axis in left:
-                b.add("leave", (value,), b.fresh(value.type, value.role, None, None), key, axes=(axis,))
+                b.add("leave", (value,), b.fresh(value.type, value.role, None, value), key, axes=(axis,))
         for out in node.outs:
             self._remember(b, site.cells[out.id])
 

@@ -76,7 +76,7 @@ class Prepare:
     def _store(self, b: Builder, cell: Cell) -> None:
         if cell in self.keys:
             value = b.get(cell, {})
-            b.add("store", (value,), b.fresh(value.type, Role.DATA, None, None), self.keys[cell])
+            b.add("store", (value,), b.fresh(value.type, Role.DATA, None, value), self.keys[cell])
 
     def _node(self, b: Builder, place: int, node: Node) -> None:
         site = b.site

@@ -4,6 +4,7 @@ passes        those between the checked graph and code, in order; each can be le
 
 ragged        each example of a batch has its own length: what is padding is left out (`ragged_ops`, the ops with rules
               of their own; `ragged_lengths`; `ragged_infinite`, what could spoil gradients)
+exact         what is made of whole numbers alone is marked: it is not rounded to the type of the model
 constants     truth values known at build time are put into the blocks that they are passed to; masks `true` vanish
 split_passes  a repeat gets a body for each kind of pass where truths hang on the pass's number
 attention     softmax(Q K' ..) V becomes one op, which PyTorch has a fused kernel for
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 from .attention import fuse_attention
 from .constants import fold_truths
+from .exact import mark_exact
 from .passes import PASSES, Pass, passes_without, rewritten
 from .place_masks import place_masks
 from .ragged import pad_ragged
@@ -28,6 +30,7 @@ __all__ = [
     "Pass",
     "fold_truths",
     "fuse_attention",
+    "mark_exact",
     "pad_ragged",
     "passes_without",
     "place_masks",

@@ -234,7 +234,7 @@ class _Match:
         swallowed: set[int] = set()
         inner, scale = self._unscaled(value, scale, swallowed)
         node = self.private(inner, "dot")
-        if node is None or len(node.operands) != 2 or len(node.axes) != 1:
+        if node is None or len(node.operands) != 2 or len(node.axes) != 1 or node.out.is_table:  # no kernel is exact
             return None
         gone |= {*swallowed, inner.id}
         return node, scale

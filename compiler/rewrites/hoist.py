@@ -233,10 +233,12 @@ def _meets_reals(node: Node, value: Value) -> bool:
         return True
     match node:
         case Apply():
-            return node.out.role > Role.TABLE and node.op not in STATEFUL
+            wholly = node.out.type.element is Scalar.REAL  # else it reads them as they are: `x < table`
+            met = (node.out,) if wholly else node.operands
+            return node.op not in STATEFUL and any(one.type.element is Scalar.REAL and not one.is_table for one in met)
         case Call(graph) | Repeat(bodies=(graph, *_)):
             given = zip(graph.inputs, node.args, strict=True)
-            return all(item.value.role > Role.TABLE for item, arg in given if arg.id == value.id)
+            return all(not item.value.is_table for item, arg in given if arg.id == value.id)
         case _:
             return False
 

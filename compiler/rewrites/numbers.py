@@ -76,7 +76,7 @@ def _by_number(node: Node, numbers: dict[int, Static]) -> tuple[Value, Static] |
 
 
 def _real(value: Value) -> bool:
-    return value.role > Role.TABLE and value.type.element is Scalar.REAL
+    return value.type.element is Scalar.REAL and not value.is_table
 
 
 def _alike(x: Value, out: Value) -> bool:

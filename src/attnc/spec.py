@@ -299,11 +299,11 @@ class Model:
 
         A block standing alone is compiled as a model: its inputs are checked, and all have the leading batch axes.
         """
-        from .compiler.rewrites import pad_ragged
+        from .compiler.rewrites import mark_exact, pad_ragged
         from .compiler.sized import require_sizes
 
         require_sizes(self._graph)
-        return pad_ragged(replace(self._graph, kind="model"))[0]
+        return mark_exact(pad_ragged(replace(self._graph, kind="model"))[0])
 
     @cached_property
     @deep()
@@ -330,8 +330,9 @@ class Model:
         Raises CostError (a ValueError) for a name that the model does not have and for a size that cannot be.
         """
         from .compiler.cost.bill import cost
+        from .compiler.rewrites import mark_exact
 
-        return cost(self._graph, _plain({**(sizes or {}), **more}), batch=batch, dtype=dtype)
+        return cost(mark_exact(self._graph), _plain({**(sizes or {}), **more}), batch=batch, dtype=dtype)
 
     @cached_property
     @deep()
