@@ -1,7 +1,9 @@
 """Decoding in generated PyTorch code: `generate` and `stream`. The text is copied: keep it free of us."""
 
 import random
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any
 
 import torch
@@ -54,6 +56,7 @@ class Decoder:
         rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
         check_beams(self.decodes.model, beams, length_penalty, options)
         check_static(self.decodes.model, static, beams)
+        gather_for_steps(self, static)
         with torch.inference_mode():
             if beams > 1:
                 return beam_rows(self, rows, single, inputs, max_new, beams, length_penalty, options)
@@ -69,8 +72,38 @@ class Decoder:
         max_new = plain(max_new)
         rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
         check_static(self.decodes.model, static, 1)
+        gather_for_steps(self, static)
         found = decode_items(self, rows, single, inputs, max_new, options, static)
         return (one[0] for one in found) if single else found
+
+
+def gather_for_steps(model: Any, static: Any = False) -> None:
+    """FSDP2 (`fully_shard`) gathers the weights of a module for `forward` alone, unless it is told of other methods."""
+    fsdp = sys.modules.get("torch.distributed.fsdp")
+    sharded = [module for module in model.modules() if fsdp is not None and isinstance(module, fsdp.FSDPModule)]
+    if sharded and static:
+        raise ValueError(
+            f"{model.decodes.model}: the weights are sharded, and so do not stay where they are: leave static out"
+        )
+    for module in sharded:
+        for one in type(module).__mro__:
+            for name, method in vars(one).items() if one.__module__ == __name__ else ():
+                hidden = name.startswith("_") or name in ("forward", "generate", "stream", *vars(module))
+                if callable(method) and not hidden:
+                    setattr(module, name, getattr(method, "__wrapped__", method).__get__(module))
+                    fsdp.register_fsdp_forward_method(module, name)  # type: ignore[union-attr]
+                    setattr(module, name, out_of_inference(getattr(module, name)))
+
+
+def out_of_inference(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Without gradients, but not in inference mode: weights that are gathered there cannot be trained any more."""
+
+    @wraps(method)
+    def call(*given: Any, **named: Any) -> Any:
+        with torch.inference_mode(False), torch.no_grad():
+            return method(*given, **named)
+
+    return call
 
 
 def check_static(model: str, static: Any, beams: int) -> None:

@@ -64,7 +64,9 @@ def lay_out(weights: list[Tensor], biases: list[Tensor | None]) -> Laid:
 
 
 def laid_out(parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
-    """The weights of maps laid out; None where one of them is not what it was: it has hooks, or other code."""
+    """The weights of maps laid out; None where one of them is not what it was: it has hooks, or other code, or its
+    weights are tensors of another class (quantized, sharded), which alone know how to multiply.
+    """
     weights: list[Tensor] = []
     biases: list[Tensor | None] = []
     for part in parts:
@@ -78,6 +80,10 @@ def laid_out(parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
             biases.append(part.bias)
         else:
             return None
+    if not all(
+        type(x) in (Tensor, nn.Parameter) and x.element_size() > 1 for x in (*weights, *biases) if x is not None
+    ):
+        return None
     return LAYOUTS.of(weights, biases)
 
 

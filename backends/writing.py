@@ -52,14 +52,19 @@ def standard_imports(code: str) -> list[str]:
         "Sequence": "collections.abc",
         "cache": "functools",
         "partial": "functools",
+        "wraps": "functools",
         "Any": "typing",
         "NamedTuple": "typing",
     }
     found: dict[str, list[str]] = {}
     for name, home in homes.items():
-        if re.search(rf"@{name}\b" if name == "cache" else rf"\b{name}\b", code):
+        if re.search(rf"@{name}\b" if name in ("cache", "wraps") else rf"\b{name}\b", code):
             found.setdefault(home, []).append(name)
-    imports = [f"import {name}" for name, use in [("random", "random.Random("), ("weakref", "weakref.")] if use in code]
+    imports = [
+        f"import {name}"
+        for name, use in [("random", "random.Random("), ("sys", "sys.modules"), ("weakref", "weakref.")]
+        if use in code
+    ]
     return imports + [f"from {home} import {', '.join(names)}" for home, names in found.items()]
 
 
