@@ -41,21 +41,58 @@ def attention(
     Q: Tensor,
     K: Tensor,
     V: Tensor,
-    attn_mask: Tensor | None = None,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
     is_causal: bool = False,
     dropout_p: float = 0.0,
     scale: float | None = None,
 ) -> Tensor:
-    """F.scaled_dot_product_attention of Q [..., q, d], K [..., k, d], V [..., k, v], whose leading axes broadcast.
+    """`sighted_attention` of Q [..., q, d], K [..., k, d], V [..., k, v], whose leading axes broadcast.
 
-    attn_mask: [..., q, k]; its leading axes broadcast too.
+    mask, bias: [..., q, k]; their leading axes broadcast too.
     """
-    given = (Q, K, V) if attn_mask is None else (Q, K, V, attn_mask)
+    given = [x for x in (Q, K, V, mask, bias) if x is not None]
     lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
     Q, K, V = (fold(x.expand(*lead, *x.shape[-2:]), lead) for x in (Q, K, V))
-    mask = None if attn_mask is None else fold(attn_mask, lead)
-    out = F.scaled_dot_product_attention(Q, K, V, mask, dropout_p, is_causal, scale=scale)
+    mask, bias = (None if x is None else fold(x, lead) for x in (mask, bias))
+    if is_causal:
+        out = F.scaled_dot_product_attention(Q, K, V, None, dropout_p, is_causal, scale=scale)
+    else:
+        out = sighted_attention(Q, K, V, mask, bias, dropout_p, scale)
     return out.reshape(*lead, *out.shape[-2:])
+
+
+def sighted_attention(
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    dropout_p: float = 0.0,
+    scale: float | None = None,
+) -> Tensor:
+    """F.scaled_dot_product_attention with a bias where the mask is true; queries that see nothing get zeros.
+
+    Not every kernel of PyTorch gives these zeros. Where it may not, they see all keys, so that whatever is computed
+    has numbers and gradients, and are cleared after it.
+    """
+    sees = None if mask is None or clears_blind(Q) else mask.any(-1, keepdim=True)
+    if mask is not None and sees is not None:
+        mask = mask | ~sees
+    if bias is not None:
+        mask = bias if mask is None else torch.where(mask, bias, -math.inf)
+    out = F.scaled_dot_product_attention(Q, K, V, mask, dropout_p, scale=scale)
+    return out if sees is None else torch.where(sees, out, 0)
+
+
+def clears_blind(Q: Tensor) -> bool:
+    """Whether PyTorch's kernels for such queries give zeros to those that see nothing.
+
+    Those of the CPU do, and on CUDA those of float32 and float64; cuDNN's, of half precision, does not.
+    """
+    if Q.device.type == "cuda":
+        return Q.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cuda")
+    return Q.device.type == "cpu"
 
 
 def masked_attention(
@@ -180,14 +217,12 @@ def attend_block(
     cap: float | None,
 ) -> Tensor:
     """One block of queries and the pieces of the keys and values that it sees."""
-    if bias is not None and mask is not None:
-        mask = torch.where(mask, bias, -math.inf)
     k, v = (x[0] if len(x) == 1 else torch.cat(x, -2) for x in (keys, values))
     if cap is not None:  # no kernel does this
         scores = cap * torch.tanh(q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale) / cap)
         weights = scores.softmax(-1) if mask is None else masked_softmax(scores, mask, -1)
         return F.dropout(weights, dropout_p) @ v
-    return F.scaled_dot_product_attention(q, k, v, bias if mask is None else mask, dropout_p, scale=scale)
+    return sighted_attention(q, k, v, mask, bias, dropout_p, scale)
 
 
 def block_sights(seen: Callable[..., Any], n: int, m: int, look: Callable[..., list[Any]]) -> tuple[int, list[Runs]]:

@@ -372,14 +372,14 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
             args.append(f"numbers=({', '.join(numbers)},)")
         function = "masked_attention"
     else:
+        function = "F.scaled_dot_product_attention" if laid.alike else "attention"
         if node.seen is not None:
             args.append("is_causal=True")
-        elif laid.bias is not None:
-            bias, where = laid.bias.text, laid.where
-            args.append(f"attn_mask={bias if where is None else f'torch.where({where.text}, {bias}, -math.inf)'}")
-        elif laid.where is not None:
-            args.append(f"attn_mask={laid.where.text}")
-        function = "F.scaled_dot_product_attention" if laid.alike else "attention"
+        elif laid.where is not None:  # it may leave a query nothing
+            args.append(f"mask={laid.where.text}")
+            function = "sighted_attention" if laid.alike else "attention"
+        if laid.bias is not None:
+            args.append(f"{'attn_mask' if function.startswith('F.') else 'bias'}={laid.bias.text}")
     if not function.startswith("F."):
         body.helper(function)
     return replace(laid.result, code=Code(f"{function}({', '.join([*args, *options])})"))
