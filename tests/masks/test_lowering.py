@@ -101,7 +101,7 @@ model f(x: [q, m]) -> [q, m] {
 }
 """
     graph = graph_of(text)
-    assert torch_source(graph).count("attn_mask=mask") == 1
+    assert torch_source(graph).count("mask=mask, scale=1)") == 1
     x = np.random.default_rng(0).standard_normal((2, 9, 8))
     found = build_torch(graph, seed=1, dtype=torch.float64)(torch.tensor(x)).detach().numpy()
     np.testing.assert_allclose(found, build_numpy(graph, seed=1, dtype=np.float64)(x), atol=1e-12)
