@@ -217,6 +217,10 @@ class Arguments(CallFrame):
                     f"{listed(a.name for a in missing)}"
                     + ("; do the arguments, or the axes in brackets, stand in the right order?" if turned else "")
                 )
+                if turned and not widths and not any(actual in extra for _, actual in self.actual):
+                    have, want = (listed(axis.name for axis in axes) for axes in (extra, missing))
+                    spread = f"broadcast[{', '.join(axis.name for axis in missing)}]({span.text})"
+                    help += f" if each {have} is meant with each {want}, write `{spread}`"
             elif widths:
                 help = (
                     f"if the same value for every `{widths[0].name}` is meant, write "

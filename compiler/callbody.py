@@ -146,7 +146,7 @@ class CallBody(Arguments):
                 label="",
                 related=(*related, *problem.related),
                 notes=(*problem.notes, *self._renamed(problem)),
-                help=self._spread_default(problem) or self._in_callers_words(problem.help),
+                help=self._spread_default(problem) or self._in_callers_words(self._of_arguments(problem.help)),
                 fix=None,
             )
             self.body.frame.problems.append((made, False))
@@ -168,6 +168,15 @@ class CallBody(Arguments):
                 words = self._in_callers_words(f"`broadcast[{axes}]({default.span.text})`")
                 return f"`{name}` is {default.span.text} here, without an axis; give it its own: `{name} = {words[1:]}"
         return ""
+
+    def _of_arguments(self, help: str) -> str:
+        """What is to be passed to the block, where that is no argument of it, left open."""
+        formals = {formal.name.text for formal in self.block.decl.formals}
+
+        def open(found: re.Match[str]) -> str:
+            return found[0] if found[2] in formals else f"{found[1]}(...)`"
+
+        return re.sub(r"(pass `broadcast\[[^]]*\])\(([^`]*)\)`", open, help)
 
     def _in_callers_words(self, help: str) -> str:
         """What a message of the body says to write, written for the call: with its axes and its arguments."""

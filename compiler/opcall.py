@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ..dsl.source import Span
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _STATIC_NAMES = {"maximum": "max", "minimum": "min"}
 _PARTIAL = frozenset({"/", "//", "%", "^", "exp", "log", "sqrt", "rsqrt"})  # they are not there for all numbers
+
+_Lacking = tuple[Wire, Span, list[Axis]]  # an operand, its place, and the axes of another that it lacks
 
 
 @dataclass
@@ -317,8 +320,12 @@ class OpCall:
         )
         return None
 
-    def may_broadcast(self, ignore: frozenset[Axis] = frozenset(), always: bool = False) -> bool:
-        """D7: of two operands that both carry data, one may lack a depth of the other, never a width."""
+    def may_broadcast(self, ignore: frozenset[Axis] = frozenset(), always: bool = False, outer: bool = False) -> bool:
+        """D7: of two operands that both carry data, one may lack a depth of the other, never a width.
+
+        outer: each may, as in an outer product: that is what a `dot` makes of axes that its operands do not share. An
+        outer sum is a slip unless it is said.
+        """
         if not self.body.frame.judge:
             return True
         carrying = [
@@ -336,7 +343,59 @@ class OpCall:
                 if not wire.has(axis):
                     lacking = [a for a in other.axes if a in widths and not wire.has(a)]
                     return self._another_width(wire, span, other, other_span, axis, lacking)
+        whole = {axis for wire, _ in carrying for axis in wire.axes if axis not in ignore}
+        if outer or any(all(map(wire.has, whole)) for wire, _ in carrying):  # the others are joined to it one by one
+            return True
+        for (x, x_span), (y, y_span) in combinations(carrying, 2):
+            x_lacks = [axis for axis in y.axes if axis in whole and not x.has(axis)]
+            y_lacks = [axis for axis in x.axes if axis in whole and not y.has(axis)]
+            if x_lacks and y_lacks:
+                return self._outer((x, x_span, x_lacks), (y, y_span, y_lacks))
         return True
+
+    def _outer(self, first: _Lacking, second: _Lacking) -> bool:
+        """Each of two operands lacks a depth of the other: all are paired with all, which is said where it is meant."""
+        (x, x_span, x_lacks), (y, y_span, y_lacks) = first, second
+        frame = self.body.frame
+        # An axis that the block is lifted over, or that a formal has and its argument lacks, the call alone can give.
+        here = [
+            each for each in (first, second) if not any(a in frame.lifted or a in each[0].type.axes for a in each[2])
+        ]
+        _, span, lacks = here[0] if here else first
+        spread = span.text if here else self._argument(span, lacks)
+        write = f"{'write' if here else 'pass'} `broadcast[{', '.join(axis.name for axis in lacks)}]({spread})`"
+        ours, theirs = listed(axis.name for axis in y_lacks), listed(axis.name for axis in x_lacks)
+        copy = next(((a, b) for a in x_lacks for b in y_lacks if a.family == b.family), None)
+        if copy is not None and here:
+            of_y, of_x = copy
+            if of_y.id == of_y.family:  # the original
+                renaming = indexed(x_span.text, f"[{of_x.name} as {of_y.name}]")
+            else:
+                renaming = indexed(y_span.text, f"[{of_y.name} as {of_x.name}]")
+            help = f"{theirs} is a copy of {ours}: rename, `{renaming}`; or, for each pair of the two, {write}"
+        else:
+            help = f"if each {ours} is meant with each {theirs}, {write}"
+        frame.report(
+            "E0305",
+            f"`{self.shown}` would pair each {ours} with each {theirs}: neither operand has both",
+            self.span,
+            related=[
+                (x_span, f"this is {show(x)}: no {listed((axis.name for axis in x_lacks), 'or')}"),
+                (y_span, f"this is {show(y)}: no {listed((axis.name for axis in y_lacks), 'or')}"),
+            ],
+            help=help,
+            deep=bool(here),
+        )
+        return False
+
+    def _argument(self, span: Span, lacks: list[Axis]) -> str:
+        """The argument of the block that an operand is made of, and that lacks these axes as it does."""
+        formals = {formal.name.text for formal in self.body.frame.block.decl.formals}
+        for name in re.findall(r"\w+", span.text):
+            wire = self.body.env.get(name)
+            if name in formals and wire is not None and not any(map(wire.has, lacks)):
+                return str(name)
+        return "..."
 
     def _another_width(
         self, wire: Wire, span: Span, other: Wire, other_span: Span, axis: Axis, lacking: list[Axis]

@@ -138,7 +138,7 @@ def concat(call: OpCall) -> Wire | None:
         total = Arith("+", (total, SizeOf(axis)))
     if not _sizes(call, SizeOf(made), total, f"|{made.name}| must be {' + '.join(f'|{a.name}|' for a in call.axes)}"):
         return None
-    if not call.may_broadcast(ignore=frozenset(call.axes)):
+    if not call.may_broadcast(ignore=frozenset(call.axes), outer=True):
         return None
     axes, thin = union(call.operands)
     gone = set(call.axes)
@@ -227,7 +227,7 @@ def cross_entropy(call: OpCall) -> Wire | None:
             f"this is {show(ids)}",
             help=f"leave `{vocab.name}` out of the axes of the targets: what they index is no axis of theirs",
         )
-    if not call.may_broadcast(ignore=frozenset({vocab}), always=True):
+    if not call.may_broadcast(ignore=frozenset({vocab}), always=True, outer=True):
         return None
     call.check_scores()
     axes, thin = union(call.operands)

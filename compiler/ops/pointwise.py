@@ -122,7 +122,7 @@ def arithmetic(call: OpCall) -> Wire | None:
     divided = b.static if op in ("/", "%") and a.static is None else None
     if divided is not None and not call.in_each_pass(_divisor, call.spans[1], divided):
         return None
-    if not call.may_broadcast():
+    if not call.may_broadcast(outer=op == "*"):
         return None
     _ids_as_features(call)
     if op == "*":

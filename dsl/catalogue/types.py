@@ -108,6 +108,10 @@ block hide(x: [seq, model], real: bool[seq]) -> [seq, model] {
         Two values that both come from the inputs are joined item by item, so neither may lack a width of the other. In
         torch, a pooled vector, or another stream of the same length, is added to every item without a word. If that is
         meant, write `broadcast[w](x)`. Weights, constants, positions and masks spread freely.
+
+        Of two such values one may lack a depth of the other, but not each one of the other: `[seq, a]` plus `[seq, b]`
+        would be an outer sum, each `a` with each `b`. If that is meant, write `broadcast[b](x) + y`. An outer product,
+        `x * y`, needs no word.
         """,
         """
 width seq

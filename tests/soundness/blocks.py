@@ -463,7 +463,8 @@ def new_block(gen: Gen, cell: bool = False, model: bool = False) -> Unit | None:
     unit = Unit(
         keyword, name, tuple(draft.formals), tuple(results), tuple(s.stmts), tuple(generics),
         frozenset(draft.need), frozenset(draft.must), frozenset(draft.pinned), frozenset(draft.met),
-        numbers=tuple(numbers), names=frozenset(s.names), learns=draft.learns, doc=rng.choice(["", "What it does."]),
+        numbers=tuple(numbers), names=frozenset(s.names), learns=draft.learns, sums=draft.sums,
+        doc=rng.choice(["", "What it does."]),
     )  # fmt: skip
     text = unit.text()
     said = re.sub(r"\b\w+ = |^model\b", "", text, flags=re.M)  # what a call in it gives anew it does not mention
@@ -675,7 +676,7 @@ def call(
             s.tag("default of an argument")
             by_name = True
             continue
-        if number_may and val.element == "real" and s.chance(0.1):
+        if number_may and val.element == "real" and not (unit.sums and lifts) and s.chance(0.1):
             s.tag("number as an argument")
             ragged = next((axis for axis in s.axes if axis.ragged), None)  # of which each example has its own
             args[formal.name] = s.literal(0.5) if ragged is None else s.share_of(ragged)
@@ -687,7 +688,7 @@ def call(
             into = actual[val.into.name] if val.into else None
             more = [axis for axis in lifts if not (thin and val.element in ("real", "int"))]
             more = [axis for axis in more if axis.width or s.chance(0.6)]
-            if any(axis.width for axis in lifts) and not more:
+            if (unit.sums or any(axis.width for axis in lifts)) and more != lifts:
                 return None
             axes = [actual[axis.name] for axis in val.axes if axis not in thin] + more
             if not s.fits(axes):
@@ -724,6 +725,7 @@ def finish(
 ) -> Val | None:  # fmt: skip
     """The results of a call as values of the caller."""
     s.draft.met |= {frozenset(actual[name].name if name in actual else name for name in pair) for pair in unit.met}
+    s.draft.sums = s.draft.sums or unit.sums
     for arg in args.values():  # what lifts may meet anything in the body
         s.met({*actual.values(), *arg.axes}) if set(arg.axes) - set(actual.values()) else None
     out: list[Val] = []

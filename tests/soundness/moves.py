@@ -339,7 +339,7 @@ def concat(use: Use) -> V:
             raise use.foul(f"no {axis.name}, or {made.name} already")
     if sum(axis.size for axis in use.axes) != made.size:
         raise use.foul("the sizes do not add up")
-    use.referee.spread(use.operands, use.line, use.scope, keys(use.axes))
+    use.referee.spread(use.operands, use.line, use.scope, keys(use.axes), outer=True)
     return use.result(named.concat([x.arr for x in use.operands], keys(use.axes), made.key))
 
 
@@ -391,5 +391,5 @@ def cross_entropy(use: Use) -> V:
     vocab = use.axes[0]
     if ids.element != "index" or ids.into is None or ids.into.family != vocab.family:
         raise use.foul("no indices into its classes")
-    use.referee.spread(use.operands, use.line, use.scope, [vocab.key], always=True)
+    use.referee.spread(use.operands, use.line, use.scope, [vocab.key], always=True, outer=True)
     return use.result(named.cross_entropy(logits.arr, ids.arr, vocab.key, use.options.get("smoothing", 0)))

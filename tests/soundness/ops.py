@@ -144,7 +144,7 @@ def _arithmetic(op: str, weight: int) -> None:
             b = table(s, s.random_axes(1, 2, lambda axis: s.fits({*a.axes, axis})))
         else:
             b = s.real(lambda val: s.fits({*a.axes, *val.axes}), ints=True)
-        pair = None if b is None else s.together([a, b])
+        pair = None if b is None else s.together([a, b], outer=op == "*")
         if pair is None:
             return None
         a, b = pair

@@ -216,6 +216,7 @@ class Unit:
     must:   formals that no number may stand in for.
     pinned: parameters whose size must be as written for; even: whose size must be even.
     met:    pairs of axes that some value carries both of.
+    sums:   operands of a sum differ in their axes: what one argument has in addition, all have.
     implicit: file axes that it mentions, itself or by what it calls; consts: those of the file's consts.
     names:  of weights, in a model: they stand beside those of the model that calls it.
     """
@@ -235,6 +236,7 @@ class Unit:
     consts: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
     learns: bool = False
+    sums: bool = False
     foreign: bool = False  # it calls an op of the user's own, which may read anything
     doc: str = ""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -484,7 +485,7 @@ class Referee:
                 element = "real"
             if op == "/" and values[1].bare is not None:
                 raise Foul(line, "an index begins at 0")
-            self.spread(values, line, scope)
+            self.spread(values, line, scope, outer=op == "*")
         f = named.BINARY.get(op)
         arrays = [value.arr for value in values]
         if f is None:
@@ -495,15 +496,25 @@ class Referee:
                  static=all(value.static for value in values))  # fmt: skip
 
     def spread(
-        self, values: Sequence[V], line: int, scope: Scope, ignore: Iterable[str] = (), always: bool = False
+        self,
+        values: Sequence[V],
+        line: int,
+        scope: Scope,
+        ignore: Iterable[str] = (),
+        always: bool = False,
+        outer: bool = False,
     ) -> None:
-        """D7: of operands that carry data none lacks a width of another."""
+        """D7: of operands that carry data none lacks a width of another; each lacks an axis in a product alone."""
         if not scope.judge:
             return
         carrying = [value for value in values if value.role == DATA and (value.number or always)]
         widths = {key for value in carrying for key in value.arr.axes if scope.axes[key].width} - set(ignore)
         if any(widths - set(value.arr.axes) for value in carrying):
             raise Foul(line, f"a value is spread over {widths} in silence")
+        axes = [set(value.arr.axes) - set(ignore) for value in carrying]
+        joined = any(set().union(*axes) <= own for own in axes)
+        if not outer and not joined and any(a - b and b - a for a, b in combinations(axes, 2)):
+            raise Foul(line, "each of two operands lacks an axis of the other")
 
     def index(self, scope: Scope, expr: Expr) -> V:
         value = self.one(scope, expr.parts[0])

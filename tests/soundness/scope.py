@@ -67,6 +67,7 @@ class Draft:
     splits: dict[frozenset[str], tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     merges: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)
     learns: bool = False
+    sums: bool = False
 
 
 @dataclass
@@ -339,8 +340,10 @@ class Scope:
             element=val.element, into=val.into, mark=val.mark,
         )  # fmt: skip
 
-    def together(self, vals: Sequence[Val]) -> list[Val] | None:
-        """D7: of operands that carry data none lacks a width of another; None if it would be too much."""
+    def together(self, vals: Sequence[Val], outer: bool = False) -> list[Val] | None:
+        """D7: of operands that carry data none lacks a width of another, and but for an outer product one has all that
+        another has; None if it would be too much.
+        """
         vals = [self.owned(val) for val in vals]
         axes = dict.fromkeys(axis for val in vals for axis in val.axes)
         if not self.fits(axes):
@@ -355,6 +358,19 @@ class Scope:
                     "spread over a width in silence", spread.text, val.text, "another operand has a width that it lacks"
                 )
             out.append(spread)
+        there = [place for place, val in enumerate(out) if val.role == DATA and val.element in ("real", "int")]
+        whole = dict.fromkeys(axis for place in there for axis in out[place].axes)
+        if outer or len(there) < 2:
+            return out
+        for place in there:  # no call may leave one of them out
+            for axis in out[place].axes:
+                self.require(out[place], axis)
+        self.draft.sums = self.draft.sums or any(not out[place].has(axis) for place in there for axis in whole)
+        if not any(all(map(out[place].has, whole)) for place in there):
+            val = out[there[0]]
+            out[there[0]] = self.broadcast(val, [axis for axis in whole if not val.has(axis)])
+            if self.model and len(there) == 2:
+                self.wrong("an outer sum in silence", out[there[0]].text, val.text, "each operand lacks a depth")
         return out
 
     def owned(self, val: Val) -> Val:
