@@ -442,11 +442,14 @@ class Expressions(Scope):
             return None
         blocks = self.frame.module.blocks.keys() - {self.frame.block.name}  # which does not call itself
         near = nearest(name, [*(op for op in WRITABLE_OPS if akin(name, op)), *blocks, *self.shares])
-        if name in IDIOMS:  # no misspelling: `log1p` is not `log`
+        idiom = IDIOMS.get(name)
+        if idiom is None and (near is None or near.lower() != name.lower()):  # `SELU` is the class of a `selu`
+            idiom = IDIOMS.get(name.lower())
+        if idiom is not None:  # no misspelling: `log1p` is not `log`
             near = None
         elsewhere = self.checker.library.get(name)
         listing = "docs/ops.md lists the ops; a composition of them is a `block`"
-        help = f"did you mean `{near}`?" if near else IDIOMS.get(name, listing)
+        help = f"did you mean `{near}`?" if near else idiom or listing
         if elsewhere:
             help = f"the standard library has it: `use {elsewhere}: {name}`"
         if name in self.env:

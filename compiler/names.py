@@ -53,14 +53,15 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def akin(name: str, op: str) -> bool:
-    """Whether an op may be meant by this name: much like it, or with more or fewer words or letters at one end.
+    """Whether an op may be meant by this name: much like it, with more or fewer letters at one end, or another one.
 
     Its letters alone do not tell: `detach` is near `tanh`, and `qr` near `sqrt`, but each is a function of its own.
     """
     name, op = name.lower(), op.lower()
     short, long = sorted((name, op), key=len)
     whole = len(short) >= _WORD and (long.startswith(short) or long.endswith(short))
-    return whole or misspelt(name, op) or SequenceMatcher(None, name, op).ratio() >= _SURE
+    other = len(name) == len(op) >= _WORD and sum(a != b for a, b in zip(name, op, strict=True)) == 1
+    return whole or other or misspelt(name, op) or SequenceMatcher(None, name, op).ratio() >= _SURE
 
 
 def misspelt(name: str, known: str) -> bool:

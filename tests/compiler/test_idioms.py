@@ -175,5 +175,12 @@ def test_what_is_to_be_written_computes_the_same(name: str) -> None:
     torch.testing.assert_close(found, theirs(x), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["SELU", "CELU", "ELU", "Mish", "Softplus", "Outer"])
+def test_a_class_is_told_as_its_function(name: str) -> None:
+    (found,) = attnc.check(f"block f(x: []) -> [] {{\n    return {name}(x)\n}}\n")
+    assert found.help == IDIOMS[name.lower()]
+    assert found.fix is None
+
+
 def test_none_is_forgotten() -> None:
     assert {name for name, _ in NAMES} == IDIOMS.keys()

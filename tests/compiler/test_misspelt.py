@@ -61,6 +61,8 @@ def test_another_thing_of_a_like_name(name: str, known: str) -> None:
         ("std_mean", "mean"),
         ("amax", "max"),
         ("rleu", "relu"),
+        ("meen", "mean"),
+        ("gelo", "gelu"),
         ("Dropout1d", "dropout"),
     ],
 )
