@@ -75,6 +75,10 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
         lambda count: "truths known now are put in, and masks that keep everything are gone",
         lambda before, after: _size(before) - _size(after),
     ),
+    "guard": (
+        lambda count: f"{many(count, 'operand')} made harmless where a choice takes the other side",
+        lambda before, after: _ops(after, lambda node: node.op == "select") - _ops(before, lambda n: n.op == "select"),
+    ),
     "fold_numbers": (
         lambda count: f"{many(count, 'operation')} with numbers done now",
         lambda before, after: _arithmetic(before) - _arithmetic(after),

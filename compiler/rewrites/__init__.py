@@ -6,6 +6,7 @@ ragged        each example of a batch has its own length: what is padding is lef
               of their own; `ragged_lengths`; `ragged_infinite`, what could spoil gradients)
 exact         what is made of whole numbers alone is marked: it is not rounded to the type of the model
 constants     truth values known at build time are put into the blocks that they are passed to; masks `true` vanish
+guard         what a choice does not take is made harmless, so that its gradient is a number
 split_passes  a repeat gets a body for each kind of pass where truths hang on the pass's number
 attention     softmax(Q K' ..) V becomes one op, which PyTorch has a fused kernel for
 place_masks   masks of positions go to the attention that they belong to, and are never made

@@ -13,6 +13,7 @@ from ..graph import Graph
 from .arrange import arrange
 from .attention import fuse_attention
 from .constants import fold_truths
+from .guard import guard
 from .hoist import hoist
 from .join_maps import join_maps
 from .merge import merge
@@ -51,6 +52,12 @@ PASSES = (
         "fold_truths",
         "truth values known now go into the blocks that they are passed to; masks `true` vanish",
         lambda graph, on: fold_truths(graph)[0],
+        (FORWARD,),
+    ),
+    Pass(
+        "guard",
+        "what a choice does not take is made harmless, so that its gradient is a number",
+        lambda graph, on: guard(graph),
         (FORWARD,),
     ),
     Pass(

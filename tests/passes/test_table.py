@@ -21,6 +21,7 @@ const layers = 2
 model net(ids: vocab[seq], next: vocab[seq], near: bool[past, seq]) -> [] {
     param E: [vocab, model]
     x = E[vocab = ids] * 2 * 3
+    x = select(seq > 0, sqrt(x), x)
     repeat i in layers {
         x = x + multihead.all[seq, past](x, x[seq as past], near)
         seen = i % 2 == 1 or seq - past < 3
