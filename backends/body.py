@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from ..compiler.axes import Axis
 from ..compiler.extents import claim_of, demand_of, holds
@@ -33,10 +34,13 @@ from ..compiler.graph import (
 from ..compiler.static import Literal
 from .capture import Captures
 from .demands import DEMANDS
+from .helper_text import used_helpers
 from .layout import INLINE, Reader, but, in_text, plan_axes
+from .names import plain
 from .plan import OutputState, Plan, Program
 from .repeats import Repeats
 from .scans import Scans
+from .spelling import Spelling
 from .static_code import Code, careful, number
 from .steps import STEPS, Kept
 from .values import FULL, NONE, SOME, Val, is_table, kind_of, needed
@@ -144,7 +148,7 @@ class Body(Scans, Repeats):
         left = self.reads_left(out)
         captured = out.id in self.plan.captured
         last = len(self.graph.outputs) == 1 and self.graph.outputs[0].value.id == out.id  # it stands behind `return`
-        inline = out.name is None and left == 1 and (last or len(val.text) <= INLINE)
+        inline = out.name is None and left == 1 and (last or len(plain(val.text)) <= INLINE)
         kept = val.number or (not captured and (left == 0 or is_path(val.text) or inline))
         bound = val if kept else self.let(out.name or self.wish(node), val)
         if captured:
@@ -408,12 +412,14 @@ def _is_preparation(plan: Plan) -> bool:
 class Emitter(ABC):
     """One generated file: emits bodies until no class learns anything new."""
 
+    not_by_name: ClassVar[frozenset[str]] = frozenset()  # what the library lets no model be given by name
+
     def __init__(self, program: Program, captures: Captures) -> None:
         self.program, self.captures = program, captures
         self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
         self.bodies: dict[str, Body] = {}
         self.helpers: dict[str, None] = {}
-        self.imports: dict[str, str] = {}  # an op of the user's own -> what the file calls it
+        self.imports: dict[str, str] = {}  # `module:function` of an op of the user's own -> what the file calls it
         self.asked: set[str] = set()  # widths whose extents a step wants to know
         self._owners: dict[Graph, bool] = {}
         self.kept: dict[tuple[str, str], Kept] = {}  # how lies what `prepare` keeps, by class and name
@@ -429,12 +435,10 @@ class Emitter(ABC):
             self.imports[graph.target] = f"{name}_{len(self.imports)}" if name in self.imports.values() else name
         return self.imports[graph.target]
 
-    def import_lines(self) -> list[str]:
-        lines = []
-        for target, name in sorted(self.imports.items()):
-            module, function = target.split(":")
-            lines.append(f"from {module} import {function} as {name}")
-        return lines
+    def spelled(self, wanted: set[str], helpers: tuple[str, ...], written: list[str], asked: list[str]) -> Spelling:
+        """The text of the file: the wanted helpers, what is written for the spec, and the names of both."""
+        foreign = {name: target for target, name in self.imports.items()}
+        return Spelling(used_helpers(helpers, wanted), written, asked, foreign)
 
     @abstractmethod
     def body(self, plan: Plan) -> Body: ...

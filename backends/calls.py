@@ -18,6 +18,7 @@ from ..compiler.graph import (
 from ..compiler.sources import Sources
 from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
 from .layout import Layout, plan_axes, scope_of
+from .names import DEVICE, DTYPE
 from .plan import OutputState, Plan
 from .ranges import ANY
 from .static_code import Code, static_code
@@ -92,7 +93,7 @@ class Calls(Layout):
     ) -> list[str]:
         """What a callee wants besides its arguments: extents, a device, a dtype, the number of a pass."""
         own_axes, own_consts = self.program.bindings[id(graph)]
-        scope = scope_of(plan, self.file.globals)
+        scope = scope_of(plan, self.file)
         found = []
         for axis in plan.extents:
             mine = to_caller.get(own_axes[axis], own_axes[axis])
@@ -102,9 +103,9 @@ class Calls(Layout):
             given = consts.get(theirs, ConstOf(theirs))
             found.append(f"{scope.consts[const]}={self.static(given).text}")
         if plan.wants_device:
-            found.append(f"device={self.device}")
+            found.append(f"{DEVICE}={self.device}")
         if plan.wants_dtype:
-            found.append(f"dtype={self.dtype}")
+            found.append(f"{DTYPE}={self.dtype}")
         return found
 
     def built(
@@ -118,7 +119,7 @@ class Calls(Layout):
     ) -> list[str]:
         """The sizes and consts that a callee is built with, in the caller's terms."""
         own_axes, own_consts = self.program.bindings[id(graph)]
-        scope = scope_of(plan, self.file.globals)
+        scope = scope_of(plan, self.file)
         found = []
         for axis in plan.axes:
             mine = to_caller.get(own_axes[axis], own_axes[axis])

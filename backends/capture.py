@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from ..compiler.graph import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Value, children, makes
 from ..compiler.static import evaluate
 from ..dsl.source import Span
+from .names import FOUND
 
 if TYPE_CHECKING:
     from .body import Body
@@ -79,7 +80,7 @@ class Captures:
         """Entries of the dictionary that the root returns."""
         found = []
         for path, key, dims, kept in self.entries(program, body.file.bodies):
-            found.append(f'    "{path}": captured(found["{key}"], {body.batch()}, {dims!r}, {kept!r}),')
+            found.append(f'    "{path}": captured({FOUND}["{key}"], {body.batch()}, {dims!r}, {kept!r}),')
         body.file.helpers["captured"] = None
         return found
 

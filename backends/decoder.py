@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.decode import Decoding
-from ..compiler.graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Scan
+from ..compiler.graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Scan, children
 from ..compiler.inventory import inventory
+from .names import plain
 from .static_code import number
 from .values import Val
 from .writing import wrap
@@ -30,9 +31,11 @@ def reserved(graph: Graph) -> str | None:
     """A part of the model, with weights, that has the name of one of the functions of decoding."""
     for node in graph.nodes:
         match node:
-            case Apply(name=str(name)) | Repeat(name=name):
+            case Call(name="") | Scan(name=""):  # a model, whose parts stand beside those of its caller
+                head = reserved(node.graph)
+            case Apply(name=str(name)):
                 head = name
-            case Call(name=name) | Scan(name=name) if inventory(node.graph):
+            case Call(name=name) | Scan(name=name) | Repeat(name=name) if any(map(inventory, children(node))):
                 head = name
             case Parameter(weight=weight):
                 head = weight.name.split(".")[0]
@@ -74,7 +77,7 @@ def configuration(file: Emitter, built_with: Collection[str] = ()) -> str:
     for body in file.bodies.values():
         axes = [(axis.name, axis.extent, axis.bound) for axis in body.plan.axes]
         consts = [(const.name, const.value) for const in body.plan.consts]
-        digest.update(repr([body.library, axes, consts, body.code()]).encode())
+        digest.update(plain(repr([body.library, axes, consts, body.code()])).encode())
     root = file.program.plan(file.program.root)
     scope = file.bodies[root.key].scope
     own = [axis for axis in root.axes if axis in root.graph.axes[: root.graph.params]]
@@ -83,7 +86,7 @@ def configuration(file: Emitter, built_with: Collection[str] = ()) -> str:
     sizes |= {name: axis.bound for axis, name in scope.bounds.items() if first.get(axis.family) is axis}
     sizes |= {name: const.value for const, name in scope.consts.items()}
     shown = [
-        f"{name}={name if name in built_with else number(size).text}"
+        f"{plain(name)}={name if name in built_with else number(size).text}"
         for name, size in sizes.items()
         if size is not None
     ]
@@ -112,8 +115,15 @@ def scored(decoding: Decoding, graph: Graph) -> Axis | None:
 
 
 def _names(names: list[str]) -> str:
-    quoted = ", ".join(f'"{name}"' for name in names)
+    quoted = ", ".join(f'"{plain(name)}"' for name in names)
     return f"({quoted},)" if len(names) == 1 else f"({quoted})"
+
+
+def asked(decoding: Decoding | None, file: Emitter) -> list[str]:
+    """What is given by name to `generate`: the inputs of `prepare`."""
+    if decoding is None or decoding.prepare is None:
+        return []
+    return [val.text for val in file.bodies[file.program.plan(decoding.prepare).key].inputs]
 
 
 def decoder_functions(decoding: Decoding, file: Emitter) -> str:

@@ -78,19 +78,23 @@ def check_cache(cache: Any, configuration: Configuration) -> None:
 
 
 def check_call(decodes: Decodes, given: dict[str, Any], max_new: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The model's inputs and the options of `generate`, of what was given by name; refuses what makes no sense."""
+    """The model's inputs and the options of `generate`, of what was given by name; refuses what makes no sense.
+
+    An input keeps its name: an option that is called so has a `_` in front.
+    """
     model, others = decodes.model, decodes.others
     options: dict[str, Any] = {"temperature": 0.0, "top_k": None, "top_p": None, "eos": None, "seed": None}
-    unknown = [key for key in given if key not in options and key not in others]
+    called = {f"_{key}" if key in others else key: key for key in (*options, "beams", "length_penalty")}
+    unknown = [key for key in given if called.get(key) not in options and key not in others]
     if unknown:
-        known = ", ".join([*others, *options, "beams", "length_penalty"])
+        known = ", ".join([*others, *called])
         raise TypeError(f"{model}: generate knows no `{unknown[0]}`: it takes {known}")
     missing = [key for key in decodes.needs if key not in given]
     if missing:
         raise TypeError(f"{model}: `{missing[0]}` is missing: give it by name")
     if isinstance(max_new, bool) or not isinstance(max_new, int) or max_new < 0:
         raise ValueError(f"{model}: max_new is {max_new!r}, but must be a whole number, 0 or more")
-    options |= {key: plain(x) for key, x in given.items() if key in options}
+    options |= {called[key]: plain(x) for key, x in given.items() if key in called and key not in others}
     check_options(model, decodes.vocab, decodes.size, options)
     return {key: x for key, x in given.items() if key in others}, options
 

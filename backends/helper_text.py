@@ -7,6 +7,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from .scopes import names_of
+
 
 @cache
 def helpers(module: str) -> dict[str, str]:
@@ -51,11 +53,6 @@ NUMPY = (
 )
 
 
-def helper_names(modules: tuple[str, ...]) -> frozenset[str]:
-    """What no variable of generated code may be called, lest it hide a function."""
-    return frozenset(name for module in modules for name in helpers(module))
-
-
 def used_helpers(modules: tuple[str, ...], wanted: set[str]) -> list[str]:
     """The texts of the wanted helpers and of those that they need, in the order of their files."""
     texts = {name: text for module in modules for name, text in helpers(module).items()}
@@ -66,7 +63,5 @@ def used_helpers(modules: tuple[str, ...], wanted: set[str]) -> list[str]:
         if name in closed:
             continue
         closed.add(name)
-        todo += [
-            node.id for node in ast.walk(ast.parse(texts[name])) if isinstance(node, ast.Name) and node.id in texts
-        ]
+        todo += [other for other in names_of(texts[name]).wanted if other in texts]
     return [text for name, text in texts.items() if name in closed]

@@ -42,7 +42,7 @@ from ..compiler.graph import (
 from ..compiler.sizes import solved
 from ..compiler.static import Const, Static, axes_in, known
 from . import ranges
-from .names import Namer
+from .names import DEVICE, DTYPE, FOUND, Namer, plain
 from .plan import Plan, padded
 from .ranges import ANY
 from .static_code import AND, ATOM, OR, SUM, TERM, Code, static_code
@@ -66,14 +66,14 @@ class Scope:
     namer: Namer
 
 
-def scope_of(plan: Plan, taken: frozenset[str]) -> Scope:
-    """Names in the order of claim: arguments, axes, consts; `taken` are those of the file's functions and classes."""
-    own = {"cache", "last"} if plan.graph.stepped is not None else set()
-    namer = Namer(taken | own)
-    inputs = [namer.give(item.name) for item in plan.graph.inputs]
-    axes = {axis: namer.give(axis.name) for axis in plan.axes}
+def scope_of(plan: Plan, file: Emitter) -> Scope:
+    """Names in the order of claim: arguments, axes, consts. Other variables are called as no function or class is."""
+    namer = Namer(file.globals)
+    names = [item.name for item in plan.graph.inputs]
+    inputs = [namer.claim(f"{name}_" if plan.is_root and name in file.not_by_name else name) for name in names]
+    axes = {axis: namer.claim(axis.name) for axis in plan.axes}
     counts = {node.index for node in plan.graph.nodes if isinstance(node, Repeat)}  # named where their loop stands
-    consts = {const: namer.give(const.name) for const in plan.consts if const not in counts}
+    consts = {const: namer.claim(const.name) for const in plan.consts if const not in counts}
     bounds = {axis: namer.give(f"max_{axis.name}") for axis in plan.axes if axis.bound is not None}
     return Scope(inputs, axes, consts, bounds, namer)
 
@@ -95,7 +95,7 @@ class Layout(ABC):
         self.program = file.program
         self.plan = plan
         self.graph = plan.graph
-        self.scope = scope_of(plan, file.globals)
+        self.scope = scope_of(plan, file)
         self.namer = self.scope.namer
         self.prologue: list[str] = []
         self.lines: list[str] = []
@@ -291,7 +291,7 @@ class Layout(ABC):
             val = Val(Code(self.filled("()", val.text, kind_of(out), dtype)))
         val = self.full(val, [axis for axis in out.type.axes if axis in val.axes and axis not in out.type.thin])
         self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
-        self.line(f"found[{self.found_at(self.file.captures.label(self.graph, out))}] = {val.text}")
+        self.line(f"{FOUND}[{self.found_at(self.file.captures.label(self.graph, out))}] = {val.text}")
 
     def array(self, x: Val, axes: Sequence[Axis], kind: str, table: bool) -> Val:
         """A number as an array, of size 1 along these axes."""
@@ -536,10 +536,9 @@ class Layout(ABC):
                     self._device = self.root_device()
                 else:
                     self.plan.wants_device = True
-                    return "device"
-            name = self.namer.give("device")
-            self.prologue.append(f"{name} = {self._device}")
-            self._device = name
+                    return DEVICE
+            self.prologue.append(f"{DEVICE} = {self._device}")
+            self._device = DEVICE
         return self._device
 
     def _optional(self, val: Val) -> bool:
@@ -562,9 +561,9 @@ class Layout(ABC):
                     self._dtype = self.root_dtype()
                 else:
                     self.plan.wants_dtype = True
-                    return "dtype"
-            self.prologue.append(f"dtype = {self._dtype}")
-            self._dtype = "dtype"  # which nothing else is called
+                    return DTYPE
+            self.prologue.append(f"{DTYPE} = {self._dtype}")
+            self._dtype = DTYPE
         return self._dtype
 
     # -- layout -------------------------------------------------------------------------------------------------
@@ -574,7 +573,7 @@ class Layout(ABC):
         order = tuple(order)
         if x.axes == order:
             return x
-        if len(x.text) > INLINE:
+        if len(plain(x.text)) > INLINE:
             x = self.let("x", x)
         rank = len(order)
         moved = [place for place in range(rank) if x.axes[place] != order[place]]

@@ -20,7 +20,7 @@ from ..compiler.inventory import WeightSpec, inventory
 from ..compiler.rewrites import PASSES, Pass
 from .init import Law, initial, initial_weights, law
 from .memory import Mappings, as_array, as_tensor, mapped_anew
-from .numpy_code import numpy_code
+from .numpy_code import NumpyCode, numpy_code
 from .plan import parts
 from .torch_code import torch_source
 
@@ -234,7 +234,7 @@ def build_numpy(
     specs = inventory(graph)
     if weights is not None:
         check_weights(specs, weights)
-    source, together = numpy_code(graph, header=header, capture=capture, passes=passes)
+    code = numpy_code(graph, header=header, capture=capture, passes=passes)
     given = initial_weights(specs, seed or 0) if weights is None else weights
     try:
         wanted = np.dtype(("float64" if "float64" in _types(weights) else "float32") if dtype is None else dtype)
@@ -242,15 +242,15 @@ def build_numpy(
         raise TypeError(f"dtype is {dtype!r}, but a model computes in reals: float32, float64, ...") from problem
     if wanted.kind not in "fV":  # V: bfloat16 and its like
         raise TypeError(f"dtype is {wanted}, but a model computes in reals: float32, float64, ...")
-    arrays = laid_out({path: spec.shape for path, spec in specs.items()}, given, wanted, together)
-    return Compiled(source, graph.name, [item.name for item in graph.inputs], together, wanted, arrays)
+    arrays = laid_out({path: spec.shape for path, spec in specs.items()}, given, wanted, code.together)
+    return Compiled(code, graph.name, [item.name for item in graph.inputs], wanted, arrays)
 
 
 def laid_out(
     shapes: Mapping[str, tuple[int, ...]],
     given: Mapping[str, Any],
     dtype: np.dtype[Any],
-    together: list[tuple[str, ...]],
+    together: Sequence[tuple[str, ...]],
 ) -> dict[str, Array]:
     """Copies of the weights in one block of memory, in order: so the system gives it large pages, read in fewer steps.
 
@@ -301,29 +301,23 @@ def function_name(module: ModuleType) -> str:
 class Compiled:
     """A model in NumPy: call it with its inputs, by position or by name.
 
-    inputs: their names in the spec. together: paths of weights that lie side by side.
+    inputs: their names in the spec.
     """
 
     def __init__(
-        self,
-        source: str,
-        name: str,
-        inputs: list[str],
-        together: list[tuple[str, ...]],
-        dtype: np.dtype[Any],
-        weights: dict[str, Array],
+        self, code: NumpyCode, name: str, inputs: list[str], dtype: np.dtype[Any], weights: dict[str, Array]
     ) -> None:
-        self._made_from = source, name, inputs, together, dtype
+        self._made_from = code, name, inputs, dtype
+        self._names = code.names
         self.weights = weights
-        self.module = run_source(source, name)
+        self.module = run_source(code.source, name)
         self._dtype = dtype
         self._function = self.module.__dict__[function_name(self.module)]
         parameters = list(inspect.signature(self._function).parameters)
         called = parameters[1 : 1 + len(inputs)]  # the inputs, behind the weights: not all keep their names
         self._rename = dict(zip(inputs, called, strict=True))
-        if "dtype" in parameters:
-            self._function = functools.partial(self._function, dtype=dtype)  # a model without weights or real inputs
-        self._decodes = "prepare" in self.module.__dict__ and "Cache" in self.module.__dict__
+        if code.names["dtype"] in parameters:  # of a model without weights or real inputs
+            self._function = functools.partial(self._function, **{code.names["dtype"]: dtype})
 
     def __copy__(self) -> Compiled:
         return Compiled(*self._made_from, self.weights)
@@ -339,24 +333,20 @@ class Compiled:
 
     def __getattr__(self, name: str) -> Any:
         """`prepare`, `step`, `generate` and `stream` of a model that decodes."""
-        if name in ("prepare", "step", "generate", "stream") and self.__dict__.get("_decodes"):
-            function = self.module.__dict__.get(name)
-            if function is not None and "dtype" in inspect.signature(function).parameters:
-                function = functools.partial(function, dtype=self._dtype)
+        if name in ("prepare", "step", "generate", "stream") and name in self.__dict__.get("_names", ()):
+            function = self.module.__dict__.get(self._names[name])
+            dtype = self._names["dtype"]
+            if function is not None and dtype in inspect.signature(function).parameters:
+                function = functools.partial(function, **{dtype: self._dtype})
             if function is not None:
                 return lambda *inputs, **named: function(self.weights, *inputs, **self._named(named))
         raise AttributeError(f"a compiled model has no attribute {name!r}")
 
 
 def _laid_out_again(
-    source: str,
-    name: str,
-    inputs: list[str],
-    together: list[tuple[str, ...]],
-    dtype: np.dtype[Any],
-    weights: dict[str, Array],
+    code: NumpyCode, name: str, inputs: list[str], dtype: np.dtype[Any], weights: dict[str, Array]
 ) -> Compiled:
     """A model that was pickled or copied; weights of the user's own that are of another type stay as they are."""
     if all(array.dtype == dtype for array in weights.values()):
-        weights = laid_out({path: array.shape for path, array in weights.items()}, weights, dtype, together)
-    return Compiled(source, name, inputs, together, dtype, weights)
+        weights = laid_out({path: array.shape for path, array in weights.items()}, weights, dtype, code.together)
+    return Compiled(code, name, inputs, dtype, weights)

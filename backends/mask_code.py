@@ -22,7 +22,7 @@ def define(body: Body, predicate: Predicate, data: list[Val]) -> tuple[str, list
     """Defines the function of a predicate whose leaves are `data`, in order; gives its name, and its numbers that
     come with the call, not with the model.
     """
-    namer = Namer(frozenset({"q", "k"}))
+    namer = Namer()
     names: dict[int, str] = {}
     params: list[str] = []
     bound: dict[str, str] = {}

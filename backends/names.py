@@ -1,4 +1,4 @@
-"""Names in generated code: ASCII identifiers, never a Python keyword, a module we import, or another thing's name."""
+"""Names in generated code: ASCII identifiers, no keywords, each a name of its own, marked with whose it is."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ MODULE_ATTRIBUTES = _words(
     register_module register_parameter register_state_dict_post_hook register_state_dict_pre_hook requires_grad_
     set_extra_state set_submodule share_memory state_dict to to_empty train training type xpu zero_grad"""
 )
-# The builtins that generated code calls (a variable `input` or `id` may well be called that), and what it imports.
-_RESERVED = (
-    frozenset(keyword.kwlist)
-    | frozenset(keyword.softkwlist)
-    | _words(
-        """ValueError TypeError IndexError abs all any bool dict enumerate float int isinstance len list max min next
-        range str sum super tuple zip print property"""
-    )
-    | _words("self cls torch np math F nn w at found batch dtype Tensor Array Float Int Bool Captured NamedTuple Any")
-)
+# While code is written, each name says whose it is by a letter in front, which no name of a spec begins with: it is of
+# a variable of one class or function; of a class or function of the file; of what callers in the file give by name,
+# which is called alike everywhere. All other names are ours. Which of them make way is told of the code as a whole
+# (scopes.py, spelling.py); then the marks go.
+LOCAL, FILE, SHARED = MARKS = ("\u01c0", "\u01c1", "\u01c2")
+_UNMARKED = str.maketrans("", "", "".join(MARKS))
+DEVICE, DTYPE, AT, FOUND = (f"{SHARED}{name}" for name in ("device", "dtype", "at", "found"))
+
+
+def plain(text: str) -> str:
+    """Code, or a name, without the marks."""
+    return text.translate(_UNMARKED)
 
 
 def is_identifier(name: str) -> bool:
@@ -45,47 +47,55 @@ def camel(name: str) -> str:
 
 
 class Namer:
-    """Gives each thing of one scope a name of its own: the wish, else the wish with `_`, else with a number."""
+    """Gives each thing of one scope a name of its own: the wish, else the wish with a number; marked with `mark`."""
 
-    def __init__(self, reserved: frozenset[str] = frozenset()) -> None:
-        self._reserved = reserved
+    def __init__(self, avoid: frozenset[str] = frozenset(), mark: str = LOCAL) -> None:
+        self._avoid = avoid
+        self._mark = mark
         self._taken: set[str] = set()
         self._counts: dict[str, int] = {}
         self._bearers: dict[str, int] = {}
 
     def reserve(self, name: str) -> None:
-        self._taken.add(name)
+        self._taken.add(plain(name))
 
     def take(self, name: str) -> None:
         """Gives a free name as it is."""
+        name = plain(name)
         self._taken.add(name)
         self._bearers[name] = self.bearer(name) + 1
 
     def bearer(self, name: str) -> int:
         """Which of the things that bore a name, one after another, bears it now."""
-        return self._bearers.get(name, 0)
+        return self._bearers.get(plain(name), 0)
 
     def free(self, name: str) -> None:
         """Makes a name that `give` gave available again: what bore it is read no more."""
-        self._taken.discard(name)
+        self._taken.discard(plain(name))
 
     def is_taken(self, name: str) -> bool:
-        return name in self._taken or name in self._reserved
+        return plain(name) in self._taken or plain(name) in self._avoid
 
     def give(self, wish: str) -> str:
+        return self._give(wish, self._avoid)
+
+    def claim(self, wish: str) -> str:
+        """As `give`, of what the spec's reader calls by its name: no name is avoided for another scope's sake."""
+        return self._give(wish, frozenset())
+
+    def _give(self, wish: str, avoid: frozenset[str]) -> str:
+        wish = plain(wish)
         if not is_identifier(wish):
             raise ValueError(f"{wish!r} is not an ASCII identifier")
-        if wish.startswith("op_"):  # so are called ops of the user's own
-            wish = f"{wish}_"
         if wish.startswith("__"):  # in a class, Python would mangle it
             wish = wish.lstrip("_") or "value"
-        name = wish if wish not in _RESERVED and wish not in self._reserved else wish + "_"
-        if self.is_taken(name):
+        name = f"{wish}_" if keyword.iskeyword(wish) or wish in avoid else wish
+        if name in self._taken or name in avoid:
             # Numbers only rise, so that n values of one name cost n steps, not n squared.
             number = self._counts.get(wish, 1)
-            while self.is_taken(name):
+            while name in self._taken or name in avoid:
                 number += 1
                 name = f"{wish}_{number}"
             self._counts[wish] = number
         self.take(name)
-        return name
+        return self._mark + name

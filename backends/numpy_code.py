@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from ..compiler.axes import Axis
 from ..compiler.decode import Decoding
@@ -19,14 +20,14 @@ from .body import Body, Emitter
 from .border import annotation, behind_default, border, defaults, missing, output_names
 from .calls import cache_at
 from .capture import Captures, segment
-from .decoder import DOCS, NAMES, begin_decoding, configuration, decoder_functions
+from .decoder import DOCS, NAMES, asked, begin_decoding, configuration, decoder_functions
 from .derived import hold_derived
-from .helper_text import NUMPY, helper_names, helpers, used_helpers
-from .names import Namer
+from .helper_text import NUMPY, helpers
+from .names import AT, DTYPE, FILE, FOUND, Namer, plain
 from .plan import Plan, Program
 from .static_code import ATOM, OPERATORS, TERM, Code, number, operator, static_code
 from .values import NONE, CannotEmit, Val, is_table, kind_of
-from .writing import by_pass, is_path, standard_imports, wrap
+from .writing import by_pass, is_path, wrap
 
 
 class NumpyBody(Body):
@@ -43,12 +44,12 @@ class NumpyBody(Body):
 
     @property
     def prefix(self) -> str:
-        return "at + " if self.plan.placed else ""
+        return f"{AT} + " if self.plan.placed else ""
 
     def path(self, name: str) -> str:
         """The path prefix of a nested instance; a model that is called adds nothing to it."""
         if not name:
-            return "at" if self.plan.placed else '""'
+            return AT if self.plan.placed else '""'
         return f'{self.prefix}"{name}."'
 
     def weight(self, weight: Weight) -> str:
@@ -58,7 +59,7 @@ class NumpyBody(Body):
         return self.weight(weight)
 
     def configuration(self) -> str:
-        return self.numpy.configuration
+        return "CONFIGURATION"
 
     def learned(self, maps: list[Apply]) -> str:
         parts = [", ".join(map(self.weight, node.weights)) for node in maps]
@@ -229,7 +230,7 @@ class NumpyBody(Body):
             given.append("w")
         if (self.numpy.owns(graph) or plan.on_path) and plan.placed:
             given.append(at)
-        found = ["found=found"] if plan.on_path else []
+        found = [f"{FOUND}={FOUND}"] if plan.on_path else []
         if plan.cached:
             args = [*args, cache]
         return f"{self.numpy.functions[plan.key]}({', '.join([*given, *args, *built, *keywords, *found])})"
@@ -297,30 +298,26 @@ class NumpyEmitter(Emitter):
     def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
         super().__init__(program, captures)
         self.decoding = decoding
-        names = Namer(helper_names(NUMPY))
+        names = Namer(mark=FILE)
         root = program.plan(program.root)
         roots = [program.plan(graph) for graph in program.steps]
         self.functions = {plan.key: plan.method for plan in roots}
-        for name in NAMES if roots else ():
-            names.reserve(name)
         self.functions[root.key] = names.give(root.graph.name)
-        self.configuration = names.give("CONFIGURATION")
         for plan in program.plans:
             if plan.key not in self.functions:
                 self.functions[plan.key] = names.give(_snake(plan.name))
-        self.globals = helper_names(NUMPY) | {*self.functions.values(), *(plan.results for plan in program.plans)}
-        self.globals |= {self.configuration}
+        self.globals = frozenset(map(plain, (*self.functions.values(), *(plan.results for plan in program.plans))))
 
     def body(self, plan: Plan) -> NumpyBody:
         return NumpyBody(self, plan)
 
-    def source(self, header: str) -> str:
+    def code(self, header: str, together: Sequence[tuple[str, ...]] = ()) -> NumpyCode:
         self.settle()
         texts: list[str] = []
         results: list[str] = []
         root = self.program.plan(self.program.root)
         if self.program.steps:
-            texts += ["\n".join(wrap(f"{self.configuration} = {configuration(self)}"))]
+            texts += ["\n".join(wrap(f"CONFIGURATION = {configuration(self)}"))]
         for plan in (
             *(plan for plan in self.program.plans if plan is not root),
             root,
@@ -338,18 +335,13 @@ class NumpyEmitter(Emitter):
                     lines.append(f"    {name}: {annotation(body, val, 'Array')}")
                 results.append("\n".join(lines))
             texts.append(self._function(plan, body))
-        carried = used_helpers(NUMPY, {"Array", *self.helpers})
-        code = "\n\n\n".join([*carried, *results, *texts])
-        imports = []
-        if re.search(r"\bmath\.", code):
-            imports.append("import math")
-        imports += [*standard_imports(code), "", "import numpy as np"]
-        kinds = [kind for kind in ("Bool", "Float", "Int") if re.search(rf"\b{kind}\[", code)]
-        if kinds:
-            imports.append(f"from jaxtyping import {', '.join(kinds)}")
-        imports += self.import_lines()
+        wanted = {"Array", *self.helpers}
+        names = self.spelled(wanted, NUMPY, [*results, *texts], asked(self.decoding, self))
+        imports = [*names.standard, "", names.module("np"), *names.parts("jaxtyping"), *names.own]
+        code = "\n\n\n".join(names.texts)
         head = "".join(f"# {line}\n" for line in header.splitlines())
-        return f"{head}{chr(10).join(imports)}\n\n{code}\n"
+        found = {plain(name): names(name) for name in (DTYPE, *(NAMES if self.decoding is not None else ()))}
+        return NumpyCode(f"{head}{chr(10).join(imports)}\n\n{code}\n", found, together)
 
     def _function(self, plan: Plan, body: NumpyBody) -> str:
         args = []
@@ -357,7 +349,7 @@ class NumpyEmitter(Emitter):
         if owner or plan.is_root:
             args.append("w: dict[str, Array]")
         if (owner or plan.on_path) and plan.placed:
-            args.append("at: str")
+            args.append(f"{AT}: str")
         for val, item in zip(body.inputs, plan.graph.inputs, strict=True):
             kind = annotation(body, val, "Array")
             omissible = item.default is not None or item in behind_default(plan.graph)
@@ -375,9 +367,9 @@ class NumpyEmitter(Emitter):
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
         more += [f"{body.scope.consts[const]}: {plan.annotation(const)}" for const in plan.passed]
         if plan.wants_dtype:
-            more.append("dtype: np.dtype[Any]" + (' = np.dtype("float32")' if plan.is_root else ""))
+            more.append(f"{DTYPE}: np.dtype[Any]" + (' = np.dtype("float32")' if plan.is_root else ""))
         if plan.on_path and not plan.is_root:
-            more.append("found: dict[str, Array]")
+            more.append(f"{FOUND}: dict[str, Array]")
         if plan.cached and not (plan.is_root and plan.method == "prepare"):
             args.append("cache: Cache")
         if plan.is_root and plan.method == "step":
@@ -388,7 +380,7 @@ class NumpyEmitter(Emitter):
         if plan.is_root and plan.owner is not None:
             lines += [f"    {line}" for line in DOCS[plan.method]]
         if plan.on_path and plan.is_root:
-            inner.append("found: dict[str, Array] = {}")
+            inner.append(f"{FOUND}: dict[str, Array] = {{}}")
         returned = self._return(plan, body)
         text = "\n".join(line.split("  #")[0] for line in [*body.prologue, *body.lines, *returned])
         if not re.search(r"\bbatch\b", text):
@@ -440,13 +432,25 @@ def numpy_source(
     passes: the rewrites to do.
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
-    return numpy_code(graph, header=header, capture=capture, passes=passes)[0]
+    return numpy_code(graph, header=header, capture=capture, passes=passes).source
+
+
+@dataclass(frozen=True, slots=True)
+class NumpyCode:
+    """A file. together: the paths of the weights that the products of steps read together.
+
+    names: what it calls the functions of decoding, and the parameter `dtype`: a name of the spec may be the same.
+    """
+
+    source: str
+    names: Mapping[str, str]
+    together: Sequence[tuple[str, ...]] = ()
 
 
 def numpy_code(
     graph: Graph, *, header: str = "", capture: tuple[str, ...] = (), passes: Sequence[Pass] = PASSES
-) -> tuple[str, list[tuple[str, ...]]]:
-    """`numpy_source`, and the paths of the weights that the products of steps read together."""
+) -> NumpyCode:
+    """`numpy_source`, and what to know of it."""
     from .lower import lower, stepping
 
     lowered, captures = lower(graph, capture, passes)
@@ -454,5 +458,5 @@ def numpy_code(
     if decoding is not None and decoding.step is not None and decoding.prepare is not None:
         program = Program(lowered, captures.marks, (decoding.prepare, decoding.step))
         with suppress(CannotEmit):  # a model whose steps cannot be written has none
-            return NumpyEmitter(program, captures, decoding).source(header), weights_together(decoding.step)
-    return NumpyEmitter(Program(lowered, captures.marks), captures).source(header), []
+            return NumpyEmitter(program, captures, decoding).code(header, weights_together(decoding.step))
+    return NumpyEmitter(Program(lowered, captures.marks), captures).code(header)

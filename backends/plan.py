@@ -38,9 +38,8 @@ from ..compiler.sources import Sources
 from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
 from ..compiler.wires import static_element
 from .decoder import NAMES
-from .helper_text import NUMPY, TORCH, helper_names
 from .homes import Homes, differing
-from .names import MODULE_ATTRIBUTES, Namer, camel
+from .names import FILE, MODULE_ATTRIBUTES, Namer, camel
 
 
 def padded(graph: Graph, item: Input) -> bool:
@@ -145,8 +144,11 @@ def _told(axis: Axis, known: Container[Axis]) -> bool:
     return all(part in known for part in axes_in(axis.size)) and (axis.extent is None or not consts_in(axis.size))
 
 
-def parts(graphs: Iterable[Graph]) -> frozenset[str]:
-    """What modules and weights are called in any class: no method is, which lies in the same object."""
+def parts(graphs: Iterable[Graph], homes: Homes | None = None) -> frozenset[str]:
+    """What modules and weights are called in any class: no method is, which lies in the same object.
+
+    homes: tell of which graphs weights are made; then modules without any, which may give way, are left out.
+    """
     left, seen, found = list(graphs), set[int](), set[str]()
     while left:
         graph = left.pop()
@@ -154,9 +156,12 @@ def parts(graphs: Iterable[Graph]) -> frozenset[str]:
             continue
         seen.add(id(graph))
         for node in graph.nodes:
-            if isinstance(node, Apply | Call | Parameter | Repeat | Scan):
-                name = node.weight.name if isinstance(node, Parameter) else node.name
-                found.add((name or "").partition(".")[0])
+            if isinstance(node, Parameter):
+                found.add(node.weight.name.partition(".")[0])
+            elif isinstance(node, Apply) and node.weights:
+                found.add(node.name or "")
+            elif isinstance(node, Call | Repeat | Scan) and (homes is None or homes.learns(node)):
+                found.add(node.name)
             left += children(node)
     return frozenset(found)
 
@@ -370,11 +375,11 @@ class Program:
         self.sources: dict[Graph, tuple[Sources, ...]] = {}  # what results hang on, as far as somebody asked
         self._lifted: dict[int, frozenset[Axis]] = {}
         self._counted: set[int] = set()  # bodies that each call tells which pass it is
-        self._names = Namer(helper_names((*TORCH, *NUMPY)))  # what the file may carry along keeps its names
+        self._names = Namer(mark=FILE)
         self.bindings: dict[int, tuple[dict[Axis, Axis], dict[Const, Const]]] = {}  # the class's own -> the instance's
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
         self.homes = Homes(root, steps)
-        self._parts = parts((root, *steps))
+        self._parts = parts((root, *steps), self.homes)
         self._lifts = _lifts(steps)
         self._visit(root, frozenset(), "")
         self.forward = tuple(self.plans)
@@ -389,7 +394,7 @@ class Program:
                     own = child.kind == "model" and isinstance(node, Call) and not node.name
                     callee = self.plan(child)
                     callee.placed = callee.placed or plan.placed or not own
-        for plan in self.plans:
+        for plan in sorted(self.plans, key=lambda plan: plan.graph is not root):  # the model has its name first
             wish, number = plan.name, 1
             while self._names.is_taken(plan.name):
                 number += 1
@@ -520,8 +525,7 @@ class Program:
 
     def _name_methods(self) -> None:
         taken: dict[str, set[str]] = {}
-        outside = helper_names((*TORCH, *NUMPY)) | {f"{camel(plan.graph.name)}Output" for plan in self.plans}
-        reserved = MODULE_ATTRIBUTES | self._parts | outside | {*NAMES, "decodes"}
+        reserved = MODULE_ATTRIBUTES | self._parts | {*NAMES, "decodes"}
         for plan in self.plans:
             stepped, number = plan.graph.stepped, ""
             method = "forward" if stepped is None else stepped.method
@@ -530,10 +534,10 @@ class Program:
                 names |= self._parts if not plan.is_root else set()
                 wish = method
                 if plan.is_of_called:  # by the model's name, where a class may have a method of that
-                    wish = Namer(reserved).give(plan.graph.name.strip("_") or "model")
+                    wish = Namer(reserved, "").give(plan.graph.name.strip("_") or "model")
                     wish += f"_{method}" if stepped is not None else ""
                 count = 1
-                while wish + number in names:
+                while wish + number in names and not plan.is_root:
                     count += 1
                     number = f"_{count}"
                 plan.method = wish + number

@@ -15,6 +15,7 @@ from ..compiler.graph import Apply, Role, Scan, Value, reads
 from ..compiler.sources import Sources, over_steps, sources
 from .calls import Calls, is_bare, sources_of
 from .layout import plan_axes
+from .names import plain
 from .plan import OutputState, Plan
 from .static_code import Code
 from .values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
@@ -239,7 +240,9 @@ class Scans(Calls):
         axis = node.axis
         keywords = self.keywords(loop.plan, graph, loop.to_caller, dict(node.consts))
         around, self.told_in_loop = self.told_in_loop, []
-        counter = self.namer.give(axis.name if axis.name not in self.scope.axes.values() else f"{axis.name}_index")
+        counter = self.namer.give(
+            axis.name if axis.name not in map(plain, self.scope.axes.values()) else f"{axis.name}_index"
+        )
         self.line(f"for {counter} in range({self.extent(axis).text}):")
         self.indent += "    "
         given = []

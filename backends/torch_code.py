@@ -19,14 +19,14 @@ from .body import Body, Emitter
 from .border import annotation, behind_default, border, defaults, missing, output_names
 from .calls import cache_at
 from .capture import Captures, segment
-from .decoder import DOCS, NAMES, begin_decoding, configuration, decodes
+from .decoder import DOCS, NAMES, asked, begin_decoding, configuration, decodes
 from .derived import hold_derived
-from .helper_text import TORCH, helper_names, used_helpers
-from .names import MODULE_ATTRIBUTES, Namer
+from .helper_text import TORCH
+from .names import AT, DEVICE, DTYPE, FOUND, LOCAL, MODULE_ATTRIBUTES, Namer, plain
 from .plan import Plan, Program
 from .static_code import ATOM, OPERATORS, Code, number, operator, static_code
 from .values import CannotEmit, Val, is_table, kind_of
-from .writing import by_pass, is_one_of, is_path, singular, standard_imports, wrap
+from .writing import by_pass, is_one_of, is_path, singular, wrap
 
 
 def accessible(name: str) -> bool:
@@ -61,7 +61,7 @@ class TorchBody(Body):
         self.derivations: list[str] = []  # lines of `__init__`
         self.top = self  # the body of the class that this is a method of
         self._first_weight: str | None = None
-        self.attributes = Namer(MODULE_ATTRIBUTES | file.methods)
+        self.attributes = Namer(MODULE_ATTRIBUTES | file.methods, "")
         self.home: TorchBody | None = None
         self._home_axes: dict[Axis, Axis] = {}
         self._home_consts: dict[Const, Static] = {}
@@ -460,18 +460,18 @@ class TorchBody(Body):
         if not plan.on_path:
             return []
         if self.plan.placed:
-            at = f'f"{{at}}{path}."'
+            at = f'f"{{{AT}}}{path}."'
         else:
             at = f'"{path}."' if "{" not in path else f'f"{path}."'
-        return [f"at={at}", "found=found"]
+        return [f"{AT}={at}", f"{FOUND}={FOUND}"]
 
     def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
         if plan.graph.stepped is not None and plan.owner is not None:
             return self._step(node, plan, args, keywords)
         if node.name == "":
-            extra = ["found=found"] if plan.on_path else []
+            extra = [f"{FOUND}={FOUND}"] if plan.on_path else []
             if plan.on_path and plan.placed:
-                extra = ["at=at" if self.plan.placed else 'at=""', *extra]
+                extra = [f"{AT}={AT}" if self.plan.placed else f'{AT}=""', *extra]
             return f"{self._of_model(node, plan)}({', '.join([*args, *keywords, *extra])})"
         name = self.submodule(node.name, self._made(node), self.torch.owns(node.graph))
         name += "" if plan.owner is None else f".{plan.method}"
@@ -510,11 +510,7 @@ class TorchBody(Body):
         """Makes the list of a repeat's modules in `__init__`; a method besides `forward` finds it there."""
         if node.name in self.modules:
             return
-        index = "i"
-        scope = self.top.scope
-        while index in (*scope.axes.values(), *scope.consts.values(), *scope.bounds.values()):
-            index += "_"
-        asked = False
+        index, asked = "i", False
 
         def built_const(which: Const) -> str:
             nonlocal asked
@@ -579,11 +575,11 @@ class TorchBody(Body):
         """The words with which a loop calls all kinds of passes, which take those of one another too."""
         if len(plans) == 1:
             return keywords[0]
-        words = sorted({word for own in keywords for word in own})
+        words = sorted({word for own in keywords for word in own}, key=plain)
         for plan, own in zip(plans, keywords, strict=True):
-            plan.wants_dtype = plan.wants_dtype or any(word.startswith("dtype=") for word in words)
+            plan.wants_dtype = plan.wants_dtype or any(word.startswith(f"{DTYPE}=") for word in words)
             lacking = [word.partition("=")[0] for word in words if word not in own]
-            plan.unused |= {name: None for name in lacking if name != "dtype"}
+            plan.unused |= {name: None for name in lacking if name != DTYPE}
         return words
 
     def _method_loop(
@@ -640,7 +636,7 @@ class TorchBody(Body):
     # -- captures -----------------------------------------------------------------------------------------------
 
     def found_at(self, label: str) -> str:
-        return f'f"{{at}}{label}"' if self.plan.placed else f'"{label}"'
+        return f'f"{{{AT}}}{label}"' if self.plan.placed else f'"{label}"'
 
     # -- a model's border ---------------------------------------------------------------------------------------
 
@@ -662,10 +658,12 @@ class TorchBody(Body):
 class TorchEmitter(Emitter):
     """The whole file."""
 
+    not_by_name = frozenset({"self"})  # `nn.Module.__call__` has an argument of that name
+
     def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
         super().__init__(program, captures)
         self.decoding = decoding
-        self.globals = helper_names(TORCH) | {name for plan in program.plans for name in (plan.name, plan.results)}
+        self.globals = frozenset(plain(name) for plan in program.plans for name in (plan.name, plan.results))
         self.methods = frozenset(plan.method for plan in program.plans if plan.home is not plan)
         if program.steps:
             self.methods |= {*NAMES, "decodes"}
@@ -688,23 +686,13 @@ class TorchEmitter(Emitter):
             if plan.home is not plan:
                 continue
             texts.append(self._class(plan, body))
-        carried = used_helpers(TORCH, set(self.helpers) - (set() if self._generates else {"Decoder"}))
-        code = "\n\n\n".join([*carried, *results, *texts])
-        imports = []
-        if re.search(r"\bmath\.", code):
-            imports.append("import math")
-        imports += standard_imports(code)
+        wanted = set(self.helpers) - (set() if self._generates else {"Decoder"})
+        names = self.spelled(wanted, TORCH, [*results, *texts], asked(self.decoding, self) if self._generates else [])
+        imports = names.standard
         imports += [""] if imports else []
-        imports.append("import torch")
-        if re.search(r"\bF\.", code):
-            imports.append("import torch.nn.functional as F")
-        kinds = [kind for kind in ("Bool", "Float", "Int") if re.search(rf"\b{kind}\[", code)]
-        if kinds:
-            imports.append(f"from jaxtyping import {', '.join(kinds)}")
-        imports.append("from torch import Tensor, nn")
-        if "checkpoint(" in code:
-            imports.append("from torch.utils.checkpoint import checkpoint")
-        imports += self.import_lines()
+        imports += [names.module("torch"), *names.modules("F")]
+        imports += [*names.parts("jaxtyping", "torch", "torch.utils.checkpoint"), *names.own]
+        code = "\n\n\n".join(names.texts)
         head = "".join(f"# {line}\n" for line in header.splitlines())
         return f"{head}{chr(10).join(imports)}\n\n\n{code}\n"
 
@@ -732,7 +720,8 @@ class TorchEmitter(Emitter):
                 *(f"{n}: {t} = {v}" if v is not None else f"{n}: {t}" for n, t, v in params),
             ]
             lines += wrap(f"    def __init__({', '.join(shown)}) -> None:")
-            lines.append("        super().__init__()")
+            hidden = any(plain(name) == "super" for name, _, _ in params)
+            lines.append("        nn.Module.__init__(self)" if hidden else "        super().__init__()")
             for text in setup:
                 lines += wrap(f"        {text}")
             lines.append("")
@@ -772,11 +761,11 @@ class TorchEmitter(Emitter):
         more += [f"{body.scope.consts[const]}: {plan.annotation(const)}" for const in plan.passed]
         taken = {word.partition(":")[0] for word in more}
         more += [f"{name}: int = 0" for name in plan.unused if name not in taken]  # other callers do not give them
-        more += ["device: torch.device"] if plan.wants_device else []
-        more += ["dtype: torch.dtype"] if plan.wants_dtype else []
+        more += [f"{DEVICE}: torch.device"] if plan.wants_device else []
+        more += [f"{DTYPE}: torch.dtype"] if plan.wants_dtype else []
         if plan.on_path:
-            more += ["at: str"] if plan.placed else []
-            more += [] if plan.is_root else ["found: dict[str, Tensor]"]
+            more += [f"{AT}: str"] if plan.placed else []
+            more += [] if plan.is_root else [f"{FOUND}: dict[str, Tensor]"]
         if plan.cached and not (plan.is_root and plan.method == "prepare"):
             args.append("cache: Cache")
         if plan.is_root and plan.method == "step":
@@ -784,12 +773,13 @@ class TorchEmitter(Emitter):
         args += ["*", *more] if more else []
         result = self._result_type(plan, body)
         lines = ["    @torch.inference_mode()"] if plan.is_root and plan.owner is not None else []
-        lines += wrap(f"    def {plan.method}({', '.join(args)}) -> {result}:")
+        mark = LOCAL if plan.caller is not None else ""  # called as a model of the spec is
+        lines += wrap(f"    def {mark}{plan.method}({', '.join(args)}) -> {result}:")
         if plan.is_root and plan.owner is not None:
             lines += [f"        {line}" for line in DOCS[plan.method]]
         inner = [*body.checks]
         if plan.on_path and plan.is_root:
-            inner.append("found: dict[str, Tensor] = {}")
+            inner.append(f"{FOUND}: dict[str, Tensor] = {{}}")
         returned = self._return(plan, body)
         if inner and not any(
             re.search(r"\bbatch\b", text.split("  #")[0]) for text in [*body.prologue, *body.lines, *returned]

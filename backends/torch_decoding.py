@@ -161,7 +161,7 @@ def decode_items(
     shown = 0
     for place in range(short, long + max_new) if max_new else ():  # where the next items come
         with torch.inference_mode():  # not around the `yield`: the caller's own work is none of ours
-            scores = (model.step(items, cache, last=1) if fixed is None else fixed(items))[:, -1]
+            scores = (model.step(items, cache, 1) if fixed is None else fixed(items))[:, -1]
             draws = [row.random() if options["temperature"] and place >= length else 0.0
                      for row, length in zip(dice, lengths.tolist(), strict=True)]  # fmt: skip
             found = choose(scores, draws, options)
@@ -242,7 +242,7 @@ def beam_search(
     totals[0] = 0.0  # all beams are alike at first
     ended: list[tuple[float, Tensor]] = []
     for length in range(1, max_new + 1):
-        scores = model.step(items, cache, last=1)[:, -1].double().log_softmax(-1) + totals[:, None]
+        scores = model.step(items, cache, 1)[:, -1].double().log_softmax(-1) + totals[:, None]
         size = scores.shape[-1]
         best, places = scores.flatten().topk(min(2 * beams, scores.numel()))
         rows, tokens = places // size, places % size

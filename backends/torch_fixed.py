@@ -134,7 +134,7 @@ class FixedStep:
         self.cache.fill(held)
 
     def run(self) -> None:
-        self.scores: Tensor = self.step(self.items, self.cache, last=1)
+        self.scores: Tensor = self.step(self.items, self.cache, 1)
 
     def __call__(self, items: Tensor) -> Tensor:
         """The scores [batch, 1, vocab] behind these items [batch, 1]; the next call overwrites them."""

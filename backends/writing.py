@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from .names import plain
+
 WIDTH = 120  # of a line of generated code
 
 
@@ -44,38 +46,14 @@ def by_pass(counter: str, variant: Sequence[int], calls: Sequence[str], comment:
     return lines
 
 
-def standard_imports(code: str) -> list[str]:
-    """What generated code needs of the standard library, `math` left out."""
-    homes = {
-        "Callable": "collections.abc",
-        "Iterator": "collections.abc",
-        "Sequence": "collections.abc",
-        "cache": "functools",
-        "partial": "functools",
-        "wraps": "functools",
-        "Any": "typing",
-        "NamedTuple": "typing",
-    }
-    found: dict[str, list[str]] = {}
-    for name, home in homes.items():
-        if re.search(rf"@{name}\b" if name in ("cache", "wraps") else rf"\b{name}\b", code):
-            found.setdefault(home, []).append(name)
-    imports = [
-        f"import {name}"
-        for name, use in [("random", "random.Random("), ("sys", "sys.modules"), ("weakref", "weakref.")]
-        if use in code
-    ]
-    return imports + [f"from {home} import {', '.join(names)}" for home, names in found.items()]
-
-
 def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
     """A line of code with its comment, broken within brackets where it is too long."""
     noted = f"{line}  # {comment}" if comment else line
-    if len(noted) <= width:
+    if len(plain(noted)) <= width:
         return [noted]
     space = line[: len(line) - len(line.lstrip())]
     above = [f"{space}# {comment}"] if comment else []
-    if len(line) <= width:
+    if len(plain(line)) <= width:
         return [*above, line]
     opened = _outer_call(line)
     if opened is None:

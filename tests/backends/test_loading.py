@@ -427,7 +427,7 @@ def test_inputs_by_the_names_of_the_spec_in_every_method() -> None:
             new.shape == (1, 3)
             and [int(x[0]) for x in side.stream(ids[:, :2], 3, **{"from": wrap(offset)})] == new[0].tolist()
         )
-    assert type(deep).__name__ == "F_" and type(deep).__module__.startswith("attnc_generated_f_")
+    assert type(deep).__name__ == "F" and type(deep).__module__.startswith("attnc_generated_f_")
 
 
 def test_where_weights_lie() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import attnc
-from attnc.backends.names import Namer, camel, is_identifier
+from attnc.backends.names import FILE, LOCAL, SHARED, Namer, camel, is_identifier, plain
 
 from .agreement import agree, graph_of
 
@@ -96,25 +96,23 @@ def test_what_one_of_a_stack_is_called(stack: str, one: str) -> None:
 
 
 def test_a_name_of_its_own() -> None:
-    namer = Namer(frozenset({"window"}))
+    namer = Namer(frozenset({"window", "taps"}), mark="")
     given = {
-        "x": "x", "lambda": "lambda_", "match": "match_", "self": "self_", "torch": "torch_", "window": "window_",
-        "range": "range_", "op_relu": "op_relu_", "op": "op", "__x": "x_2", "__": "value", "_y": "_y",
-        "Tensor": "Tensor_",
+        "x": "x", "lambda": "lambda_", "match": "match", "self": "self", "torch": "torch", "window": "window_",
+        "range": "range", "op_relu": "op_relu", "op": "op", "__x": "x_2", "__": "value", "_y": "_y",
+        "Tensor": "Tensor",
     }  # fmt: skip
     assert {wish: namer.give(wish) for wish in given} == given
-    assert [namer.give(wish) for wish in ("x", "lambda", "op_relu", "x", "z")] == [
-        "x_3",
-        "lambda_2",
-        "op_relu__2",
-        "x_4",
-        "z",
-    ]
+    assert [namer.give(wish) for wish in ("x", "lambda", "x", "z")] == ["x_3", "lambda_2", "x_4", "z"]
+    assert [namer.claim(wish) for wish in ("taps", "taps", "lambda")] == ["taps", "taps_2", "lambda_3"]
     namer.free("x_3")
     assert not namer.is_taken("x_3") and namer.is_taken("x_4") and namer.is_taken("window") and namer.is_taken("x")
     assert namer.give("x_3") == "x_3" and namer.give("x") == "x_5"
     namer.reserve("w2")
     assert namer.give("w2") == "w2_2" and namer.give("free") == "free"
+    marked = Namer()
+    assert marked.give("a") == LOCAL + "a" and marked.give(FILE + "a") == LOCAL + "a_2" and marked.is_taken("a")
+    assert plain(f"{LOCAL}a + {FILE}b({SHARED}c)") == "a + b(c)"
     for wish in ("", "a b", "1a", "a.b", "h\u00e9", "a-b"):
         assert not is_identifier(wish)
         with pytest.raises(ValueError, match="is not an ASCII identifier"):

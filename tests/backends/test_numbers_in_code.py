@@ -17,7 +17,7 @@ import attnc
 from attnc.backends.number_helpers import number_exp, number_rest
 from attnc.backends.ranges import ANY, Bounds, Interval, constant
 from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, operator, static_code
-from attnc.backends.writing import is_one_of, is_path, standard_imports, wrap
+from attnc.backends.writing import is_one_of, is_path, wrap
 from attnc.compiler.axes import Axis, Kind
 from attnc.compiler.extents import claim_of, holds, takes_nothing_away
 from attnc.compiler.graph import Apply
@@ -242,24 +242,6 @@ def test_is_one_of(text: str) -> None:
 def test_paths() -> None:
     assert [text for text in ("x", "self.E", "a_1", "x.y_.z") if not is_path(text)] == []
     assert [text for text in ("1", "0.5", "x + y", "f(x)", "x[0]", "-x", "1x") if is_path(text)] == []
-
-
-IMPORTS = {
-    "x = Any": ["from typing import Any"],
-    "y: Many": [],
-    "class A(NamedTuple): ...\nx: Any": ["from typing import Any, NamedTuple"],
-    "@cache\ndef f(): ...": ["from functools import cache"],
-    "cache.at(0)": [],
-    "partial(f, Iterator)": ["from collections.abc import Iterator", "from functools import partial"],
-    "f: Callable[..., Iterator]": ["from collections.abc import Callable, Iterator"],
-    "random.Random(0), weakref.ref(x)": ["import random", "import weakref"],
-    "torch.random.seed()": [],
-}
-
-
-@pytest.mark.parametrize("code", IMPORTS)
-def test_imports(code: str) -> None:
-    assert standard_imports(code) == IMPORTS[code]
 
 
 # -- what is proved of integers --------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 import attnc
 from attnc.backends import numpy_source, torch_source
 from attnc.backends.helper_text import NUMPY, TORCH, helpers, used_helpers
+from attnc.backends.scopes import names_of
 
 PROGRAMS = Path(__file__).with_name("reading.txt").read_text(encoding="utf-8").split("---\n")
 CAPTURED = {
@@ -72,7 +73,7 @@ def test_the_code_reads_so(backend: str, modules: tuple[str, ...], golden: Calla
             for name in there:
                 code = code.replace(f"{carried[name]}\n\n\n", "")
             words = {"Array"} if backend == "numpy" else set()
-            words |= set(re.findall(r"\w+", re.sub(r'"[^"\n]*"', "", code)))
+            words |= set(names_of(ABOVE.sub("", code)).wanted)
             assert [carried[name] for name in there] == used_helpers(modules, words)  # those that it needs, and no more
             shown.append(f"{text.splitlines()[0]}{f' Captured: {capture}' if capture else ''}\n\n{code}")
     golden(Path(f"golden/reading_{backend}.txt"), "\n\n".join(shown))
@@ -99,6 +100,7 @@ def test_the_code_of_small_programs(
     backend: str, modules: tuple[str, ...], golden: Callable[[Path, str], None]
 ) -> None:
     carried = {f"{text}\n\n\n" for module in modules for text in helpers(module).values()}
+    carried |= {re.sub(r"\bF\.", "_F.", text) for text in carried}  # beside a class `F`
     shown = []
     for text in SPECS:
         code = model_of(text).source("torch" if backend == "torch" else "numpy")

@@ -149,8 +149,8 @@ model g(x: [t, a], y: [t, b]) -> ([t, a], [t, b]) {
 }
 """
     source = torch_source(graph_of(sizes.replace("([t, a], [t, b])", "(p: [t, a], q: [t, b])")))
-    assert source.count("class F_(") == 1
-    assert "self.one = F_(a=a)" in source and "self.two = F_(a=b)" in source
+    assert source.count("class F(") == 1
+    assert "self.one = F(a=a)" in source and "self.two = F(a=b)" in source
 
 
 def test_lives_as_any_module_does() -> None:

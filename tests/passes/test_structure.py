@@ -269,9 +269,9 @@ model f(x: [q, d], near: bool[k, q]) -> [q, d] {
     (item,) = (item for item in body(arrange(graph)).inputs if item.name == "near")
     assert [axis.name for axis in item.value.type.axes] == ["q", "k"]
     code = attnc.loads(text).model("f").source("torch")
-    assert code[code.index("class F_(") :].count("near.mT") == 1
+    assert code[code.index("class F(") :].count("near.mT") == 1
     assert "mask" in code[code.index("class Attend(") : code.index("class FPasses(")]
-    assert "near.mT" not in code[code.index("class FPasses(") : code.index("class F_(")]
+    assert "near.mT" not in code[code.index("class FPasses(") : code.index("class F(")]
     same_numbers(text, (7,))
 
 

@@ -1,0 +1,181 @@
+"""How the names of generated code are spelled in the end: those of the spec as they are, and what they hide makes way.
+
+    from builtins import map as _map
+
+    def map(w: dict[str, Array], x):  # a block of that name
+
+Where one name hides another is told of the code itself (scopes.py), so no list of names is kept.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Mapping, Sequence
+
+from .names import FILE, LOCAL, SHARED, plain
+from .scopes import Names, Scope, Use, names_of
+
+_BUILTINS = frozenset(dir(builtins))
+_MODULES = {
+    "math": "math",
+    "random": "random",
+    "sys": "sys",
+    "weakref": "weakref",
+    "np": "numpy",
+    "torch": "torch",
+    "F": "torch.nn.functional",
+}
+_HOMES = {
+    "Callable": "collections.abc",
+    "Iterator": "collections.abc",
+    "Sequence": "collections.abc",
+    "cache": "functools",
+    "partial": "functools",
+    "wraps": "functools",
+    "Any": "typing",
+    "NamedTuple": "typing",
+    "Bool": "jaxtyping",
+    "Float": "jaxtyping",
+    "Int": "jaxtyping",
+    "Tensor": "torch",
+    "nn": "torch",
+    "checkpoint": "torch.utils.checkpoint",
+}
+_STANDARD = ("collections.abc", "functools", "typing")
+
+
+class Spelling:
+    """The names of one file: its texts as they are written in the end, and its imports.
+
+    carried, written: the texts of helpers, and those written for the spec. asked: what may be given by name to those of
+    them that take anything so. foreign: ops of the user's own, each with what it is in its module.
+    """
+
+    def __init__(
+        self,
+        carried: Iterable[str],
+        written: Iterable[str],
+        asked: Iterable[str] = (),
+        foreign: Mapping[str, str] | None = None,
+    ) -> None:
+        self._texts = [names_of(text) for text in (*carried, *written)]
+        self._asked = {f"{LOCAL}{plain(name)}" for name in asked}
+        self._foreign = foreign or {}
+        self._made = frozenset[str]().union(*(names.made for names in self._texts))
+        self._words = {plain(use.name) for names in self._texts for use in names.uses}
+        self._wanted = {name for names in self._texts for name in names.wanted} - self._made
+        unknown = self._wanted - {*_BUILTINS, *_MODULES, *_HOMES, *self._foreign}
+        assert not unknown, f"nothing makes what generated code uses: {sorted(unknown)}"
+        self._file: dict[str, list[str]] = {}  # what the file, its imports and Python have of each plain name
+        for name in sorted(self._made | self._wanted):
+            self._file.setdefault(plain(name), []).append(name)
+        self._moved: set[tuple[str, Scope | None]] = set()  # names that make way wherever they stand for the same
+        self._hidden: set[tuple[int, Use]] = set()  # those of Python, and of the spec itself, only where they must
+        self._others: dict[str, str] = {}  # what stands in place of each
+        for place, names in enumerate(self._texts):
+            for use in names.uses:
+                self._settle(place, use)
+        self._aside = {use.name for _, use in self._hidden}
+        self.texts = [self._written(place, names) for place, names in enumerate(self._texts)]
+
+    def __call__(self, name: str) -> str:
+        """How a name of the file is spelled."""
+        return self._other(name) if (name, None) in self._moved else plain(name)
+
+    def _settle(self, place: int, use: Use) -> None:
+        """Sees to it that a name stands for the right thing where it is used."""
+        word, home = plain(use.name), use.home
+        if use.name.startswith(SHARED):
+            return
+        if use.name.startswith((LOCAL, FILE)):  # of ours, what is called alike everywhere differs from all of those
+            self._moved.add((SHARED + word, None))
+        if home is not None and use.name in home.open and LOCAL + word in self._asked:
+            self._moved.add((use.name, home))
+        for scope in use.crossed():
+            for other in self._alike(word, scope):
+                if other == use.name:
+                    continue
+                if not use.name.startswith((LOCAL, FILE)):
+                    self._make_way(place, use)
+                elif not other.startswith((LOCAL, FILE)):
+                    self._moved.add((other, scope))
+                elif use.name.startswith(FILE):
+                    self._hidden.add((place, use))
+
+    def _alike(self, word: str, scope: Scope | None) -> Sequence[str]:
+        """What is called so in a scope."""
+        if scope is None:
+            return self._file.get(word, ())
+        return [name for mark in ("", LOCAL, FILE) if (name := mark + word) in scope.names]
+
+    def _make_way(self, place: int, use: Use) -> None:
+        if use.home is None and use.name in _BUILTINS and use.name not in self._made:
+            self._hidden.add((place, use))
+        else:
+            self._moved.add((use.name, use.home))
+
+    def _other(self, name: str) -> str:
+        """What stands in place of a name that makes way: one that nothing bears."""
+        if name not in self._others:
+            wish = other = f"_{plain(name).lstrip('_') or 'unused'}"
+            number = 1
+            while other in self._words:
+                number += 1
+                other = f"{wish}_{number}"
+            self._words.add(other)
+            self._others[name] = other
+        return self._others[name]
+
+    def _written(self, place: int, names: Names) -> str:
+        """A text with its names as they are in the end."""
+        lines: dict[int, list[tuple[int, str]]] = {}
+        for use in names.uses:
+            home = None if use.name.startswith(SHARED) else use.home
+            if (use.name, home) in self._moved or (place, use) in self._hidden:
+                lines.setdefault(use.line, []).append((use.column, use.name))
+        text = names.text.split("\n")
+        for number, found in lines.items():
+            line = text[number - 1].encode()
+            for column, name in sorted(found, reverse=True):
+                line = line[:column] + self._other(name).encode() + line[column + len(name.encode()) :]
+            text[number - 1] = line.decode()
+        text += [f"\n\n{self._other(name)} = {name}" for name in sorted(names.made) if name in self._aside]
+        return plain("\n".join(text))
+
+    def _called(self, name: str) -> str:
+        """A name in an import."""
+        return f"{name} as {self(name)}" if self(name) != name else name
+
+    def module(self, name: str) -> str:
+        """The line that imports a module."""
+        path = _MODULES[name]
+        return f"import {path}" if path == self(name) else f"import {path} as {self(name)}"
+
+    def modules(self, *names: str) -> list[str]:
+        """The lines that import modules, of those that are used."""
+        return [self.module(name) for name in names if name in self._wanted]
+
+    def parts(self, *paths: str) -> list[str]:
+        """The lines that import parts of modules, of those that are used."""
+        found = []
+        for path in paths:
+            names = [name for name, home in _HOMES.items() if home == path and name in self._wanted]
+            found += [f"from {path} import {', '.join(map(self._called, names))}"] if names else []
+        return found
+
+    @property
+    def standard(self) -> list[str]:
+        """The lines that import what is used of the standard library."""
+        away = {name for name, home in self._moved if home is None} | self._aside
+        lost = sorted(away & self._wanted & _BUILTINS)
+        names = [f"from builtins import {', '.join(f'{name} as {self._other(name)}' for name in lost)}"] if lost else []
+        return [*self.modules("math", "random", "sys", "weakref"), *names, *self.parts(*_STANDARD)]
+
+    @property
+    def own(self) -> list[str]:
+        """The lines that import ops of the user's own."""
+        found = []
+        for name, target in sorted(self._foreign.items(), key=lambda item: item[1]):
+            module, function = target.split(":")
+            found.append(f"from {module} import {function} as {self(name)}")
+        return found
