@@ -68,8 +68,9 @@ def test_tf32_stays_as_the_user_set_it(device: str) -> None:
     assert (torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32) == before
 
 
-def test_rows_that_see_nothing_have_finite_gradients(device: str) -> None:
-    net = transformer().torch(seed=0, device=device)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_rows_that_see_nothing_have_finite_gradients(device: str, dtype: str) -> None:
+    net = transformer().torch(seed=0, device=device, dtype=dtype)
     net(**on(device, inputs())).square().sum().backward()
     assert all(torch.isfinite(weight.grad).all() for weight in net.parameters())
 
