@@ -95,6 +95,13 @@ def gather_for_steps(model: Any, static: Any = False) -> None:
                     setattr(module, name, out_of_inference(getattr(module, name)))
 
 
+def scatter(model: Any) -> None:
+    """Lets go of the gathered weights of the whole, which FSDP2 keeps: an optimizer would change the shards alone."""
+    fsdp = sys.modules.get("torch.distributed.fsdp")
+    if fsdp is not None and isinstance(model, fsdp.FSDPModule):
+        model.reshard()
+
+
 def out_of_inference(method: Callable[..., Any]) -> Callable[..., Any]:
     """Without gradients, but not in inference mode: weights that are gathered there cannot be trained any more."""
 
@@ -183,6 +190,7 @@ def decode_items(
     while shown < max_new and not bool((new[:, :shown] == eos).any(-1).all()):
         yield new[:, shown]
         shown += 1
+    scatter(model)
     if fixed is not None:
         model.__dict__["_fixed_step"] = fixed
 
@@ -218,6 +226,7 @@ def beam_rows(
         own = {key: x[number : number + 1].expand(beams, *x.shape[1:]) if isinstance(x, Tensor) else x
                for key, x in inputs.items()}  # fmt: skip
         found.append(beam_search(model, row, prompts, own, max_new, beams, penalty, options["eos"]))
+    scatter(model)
     long = max(len(row) for row in found)
     fill = options["eos"] or 0
     new = torch.stack([torch.cat([row, row.new_full((long - len(row),), fill)]) for row in found])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
 
 import attnc
 
@@ -68,6 +69,10 @@ def alone(tmp_path: Path) -> Iterator[Any]:
         dist.destroy_process_group()
 
 
+def beams_of(net: Any) -> Callable[..., Any]:
+    return lambda *given: net.generate(*given, beams=2)
+
+
 def sharded(net: nn.Module, mesh: Any) -> nn.Module:
     for name, module in net.named_modules():
         if name.rpartition(".")[0] in ("layers", "encode", "decode"):
@@ -101,6 +106,9 @@ def test_a_sharded_model_trains_between_samples(alone: Any) -> None:
         for each, descent in zip((net, plain), descents, strict=True):
             descent.zero_grad()
             each(IDS).log_softmax(-1)[..., 3].sum().neg().backward()
+            for decode in (each.generate, lambda *given, each=each: list(each.stream(*given)), beams_of(each)):
+                decode(IDS, 2)
+                assert each is plain or all(isinstance(weight, DTensor) for weight in each.parameters())
             descent.step()
     torch.testing.assert_close(net(IDS), plain(IDS))
 
