@@ -1,7 +1,8 @@
 """In NumPy, what is made of float32 is float32 at every step: one float64 scalar promotes a whole model silently.
 
 Inputs and weights are arrays that watch what is done to them, and so is all that is made of them. Tables of positions
-are float64 until they meet these (docs/decisions.md), and no array that met them may be.
+are float64 until they meet these (docs/decisions.md), and so is what is made of whole numbers alone, also of those that
+reals were rounded to; no array that met reals may be.
 """
 
 from __future__ import annotations
@@ -45,6 +46,10 @@ class Watched(np.ndarray[Any, Any]):
         result = func(*unwrapped(args), **unwrapped(kwargs))
         return watched(result, f"np.{func.__name__}", args)
 
+    def astype(self, dtype: Any, **more: Any) -> Any:
+        made = super().astype(dtype, **more)
+        return made if made.dtype.kind == "f" else plain(made)
+
 
 def plain(x: Any) -> Any:
     return x.view(np.ndarray) if isinstance(x, Watched) else x
@@ -64,7 +69,8 @@ def watched(result: Any, what: str, given: Any) -> Any:
     if result.dtype == np.float64:
         kinds = [getattr(x, "dtype", type(x).__name__) for x in given] if isinstance(given, list | tuple) else []
         raise Promoted(f"{what} of {', '.join(map(str, kinds))} gives float64")
-    return result.view(Watched) if isinstance(result, np.ndarray) else result
+    real = result.dtype.kind == "f"  # whole numbers and truth values are exact
+    return result.view(Watched) if isinstance(result, np.ndarray) and real else result
 
 
 def test_the_watch_sees() -> None:
