@@ -79,6 +79,13 @@ class Body(Repeats):
         call.made = [wanted.element.axis]
         return call.op.rule(call)
 
+    def everywhere(self, wire: Wire | None, formal: s.Formal) -> Wire | None:
+        """A number in the place of an argument is the same along all axes of its formal."""
+        wanted = self.type(formal.type)
+        if wire is None or wire.static is None or wanted is None:
+            return wire
+        return replace(wire, spread=frozenset(wanted.axes))
+
     def bind(self, name: s.Ident, wire: Wire | None) -> None:
         """Give a variable its value."""
         text = name.text

@@ -38,9 +38,9 @@ class CallBody(Arguments):
             name = formal.name.text
             if wire is None:
                 assert formal.default is not None
-                wires[name] = body.default(formal)
+                wires[name] = body.everywhere(body.default(formal), formal)
             elif wire.static is not None:
-                wires[name] = wire
+                wires[name] = body.everywhere(wire, formal)
             else:
                 made = builder.input(name, wire.type, wire.role, formal.name.span.to(formal.type.span))
                 wires[name] = replace(made, mark=wire.mark, loose=wire.loose)

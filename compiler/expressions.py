@@ -295,6 +295,8 @@ class Expressions(Scope):
             [new],
             [item.rename.span],
         )
+        if old in wire.spread and old.family == new.family and (new == old or new not in wire.spread):
+            return replace(wire, span=expr.span, spread=(wire.spread - {old}) | {new})
         if old not in wire.type.axes and new in wire.type.axes and old.family == new.family:
             call.fail(
                 "E0301",
@@ -376,7 +378,7 @@ class Expressions(Scope):
             [axis],
             [item.name.span],
         )
-        if not wire.has(axis):
+        if not wire.has(axis) and axis not in wire.spread:
             return call.lacks(
                 wire,
                 axis,
@@ -397,6 +399,8 @@ class Expressions(Scope):
             return None
         if call.outside(e, axis, item.value.span):
             return None
+        if axis in wire.spread:
+            return replace(wire, span=expr.span, spread=(wire.spread - {axis}) | frozenset(e.type.axes))
         rest = tuple(a for a in wire.type.axes if a != axis)
         own = tuple(a for a in e.type.axes if a not in rest)
         call.made = list(own)
@@ -527,7 +531,20 @@ class Expressions(Scope):
             return None
         born = [axis for axis in made.made if axis not in made.axes] if op.name != "index" else []
         made.operands = [_without(wire, born) for wire in made.operands]
+        made.operands = [self._spread(wire, made.axes) for wire in made.operands]
+        mask = made.mask
+        if mask is not None and mask.static is None and not any(map(mask.has, made.axes)):
+            made.mask = self._spread(mask, made.axes)
         return op.rule(made)
+
+    def _spread(self, wire: Wire, axes: Iterable[Axis]) -> Wire:
+        """A number that stands for an argument, with those of its axes that an op acts on."""
+        needed = [axis for axis in axes if axis in wire.spread and not wire.has(axis)]
+        if not needed:
+            return wire
+        call = OpCall(self, OPS["broadcast"], "broadcast", wire.span, wire.span, [wire], [wire.span])
+        call.made, call.made_spans = needed, [wire.span] * len(needed)
+        return call.op.rule(call) or wire
 
     def _learned_name(self, call: s.Call, op: Op, made: OpCall, binding: str | None) -> bool:
         owns = op.name in ("linear", "embed") or any(
@@ -585,6 +602,8 @@ class Expressions(Scope):
                 good = good and made.init is not None
                 continue
             wire, mask = self._operand(argument, op, made)
+            if mask and wire is not None:
+                wire = replace(wire, spread=wire.spread | mask.spread)  # a number may take the axis from its mask
             if mask and not self._all_kept(mask):
                 made.mask, made.mask_span = mask, argument.value.mask.span  # type: ignore[union-attr]
             if isinstance(argument.value, s.Where) and mask is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -89,7 +89,7 @@ class OpCall:
             number = Arith(name, tuple(s for s in statics if s is not None))
             if name in _PARTIAL and hangs(number):
                 self.body.formulas.append(Formula((number,), self.span, judge_number))
-            return self.body.static(number, self.span)
+            return replace(self.body.static(number, self.span), spread=self._spread())
         wires = [*self.operands, *([self.mask] if self.mask else [])]
         meeting = self.body.namesakes(type)
         if meeting is not None:
@@ -132,7 +132,11 @@ class OpCall:
             loose=keeps_mark and self.operands[0].loose,
             product_of=product_of,
             home=builder,
+            spread=self._spread() - set(type.axes) if self.op.group == "pointwise" else frozenset(),
         )
+
+    def _spread(self) -> frozenset[Axis]:
+        return frozenset(axis for wire in self.operands for axis in wire.spread)
 
     # -- questions that several rules ask ------------------------------------------------------------------------
 
