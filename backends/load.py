@@ -17,7 +17,7 @@ import numpy as np
 
 from ..compiler.graph import Graph
 from ..compiler.inventory import WeightSpec, inventory
-from ..compiler.rewrites import PASSES, Pass
+from ..compiler.rewrites.passes import PASSES, Pass
 from .init import Law, initial, initial_weights, law
 from .memory import Mappings, as_array, as_tensor, mapped_anew
 from .numpy_code import NumpyCode, numpy_code

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from ..compiler.decode import Decoding, decoding
 from ..compiler.graph import Graph
-from ..compiler.rewrites import PASSES, Pass, fold_truths, fuse_attention, rewritten
-from ..compiler.rewrites.passes import PREPARE, STEP
+from ..compiler.rewrites.attention import fuse_attention
+from ..compiler.rewrites.constants import fold_truths
+from ..compiler.rewrites.passes import PASSES, PREPARE, STEP, Pass, rewritten
 from ..compiler.rewrites.walk import Walk
 from .capture import Captures, recorded, resolve
 from .decoder import reserved

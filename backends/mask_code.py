@@ -9,8 +9,7 @@ bound when it is defined, so that the function and its defaults tell one mask fr
 
 from __future__ import annotations
 
-from ..compiler.masks import Index, Leaf, Number, Op, Predicate, Term
-from ..compiler.masks.term import leaves
+from ..compiler.masks.term import Index, Leaf, Number, Op, Predicate, Term, leaves
 from ..compiler.static import Literal
 from .body import Body
 from .names import Namer

@@ -12,8 +12,8 @@ from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.inventory import inventory
 from ..compiler.ops import OPS
-from ..compiler.rewrites import PASSES, Pass
 from ..compiler.rewrites.join_maps import weights_together
+from ..compiler.rewrites.passes import PASSES, Pass
 from ..compiler.static import Const, Static
 from . import numpy_ops
 from .body import Body, Emitter

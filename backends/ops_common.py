@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply
-from ..compiler.masks import leaves
+from ..compiler.masks.term import leaves
 from ..compiler.static import Arith, Literal, SizeOf, Static
 from .body import Body
 from .static_code import Code

@@ -32,7 +32,7 @@ from ..compiler.graph import (
     Weight,
     children,
 )
-from ..compiler.masks import Index, Leaf, Number, Op, Term
+from ..compiler.masks.term import Index, Leaf, Number, Op, Term
 from ..compiler.sizes import substitute
 from ..compiler.sources import Sources
 from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in

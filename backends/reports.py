@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..compiler.graph import Apply, Graph, Input
-from ..compiler.masks import Predicate, classify, is_causal, leaves
+from ..compiler.masks.kinds import classify, is_causal
 from ..compiler.masks.read import Reader
-from ..compiler.masks.term import plain
+from ..compiler.masks.term import Predicate, leaves, plain
 from ..compiler.report import Attended, Change, Report, Unread
-from ..compiler.rewrites import PASSES, Pass
-from ..compiler.rewrites.passes import FORWARD, STEP
+from ..compiler.rewrites.passes import FORWARD, PASSES, STEP, Pass
 from ..compiler.static import Literal
 from .changes import change, instances
 from .lower import derived, described

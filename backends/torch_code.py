@@ -12,7 +12,7 @@ from ..compiler.axes import Axis
 from ..compiler.decode import Decoding
 from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.ops import OPS
-from ..compiler.rewrites import PASSES, Pass
+from ..compiler.rewrites.passes import PASSES, Pass
 from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
 from . import torch_ops
 from .body import Body, Emitter

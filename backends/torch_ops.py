@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Init
-from ..compiler.masks import is_causal, is_causal_but_for_data
+from ..compiler.masks.kinds import is_causal, is_causal_but_for_data
 from ..compiler.static import Literal, evaluate
 from .mask_code import define
 from .ops_common import (

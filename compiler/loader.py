@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic
-from ..dsl.expected import begins_item
 from ..dsl.files import FileProblem, read
+from ..dsl.mistakes.expected import begins_item
 from ..dsl.parse import parse
 from ..dsl.source import Source, Span
 from .axes import Axis

@@ -13,7 +13,7 @@ from ..dsl.diagnostic import Diagnostic, Severity, error
 from ..dsl.source import Span
 from .graph import Apply, Call, Graph, Repeat, Scalar, Scan
 from .names import listed
-from .rewrites import pad_ragged
+from .rewrites.ragged import pad_ragged
 from .session import Reporter
 from .sizes import with_parts
 

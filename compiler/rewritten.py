@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Edit
-from ..dsl.fixes import apply
+from ..dsl.mistakes.fixes import apply
 from ..dsl.source import Source, Span
 from .axes import Axis
 

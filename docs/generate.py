@@ -95,7 +95,7 @@ def table1() -> str:
 
 def passes() -> str:
     """One row for each rewrite of `compiler/rewrites/passes.py`, in order."""
-    from attnc.compiler.rewrites import PASSES
+    from attnc.compiler.rewrites.passes import PASSES
 
     rows = [f"| `{one.name}` | {one.about} | {', '.join(one.kinds)} |" for one in PASSES]
     lines = [

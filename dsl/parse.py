@@ -20,10 +20,10 @@ from typing import Any
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from . import expected
-from .closing import Closing
 from .diagnostic import Diagnostic, Edit, Fix, Label
 from .layout import Layout, Line, Piece, lay_out
+from .mistakes import expected
+from .mistakes.closing import Closing
 from .source import Source, Span
 from .syntax import AxisDecl, Comment, ConstDecl, File, Item
 from .tables import load_parser

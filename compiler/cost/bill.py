@@ -10,7 +10,8 @@ from functools import cached_property
 from ..axes import Axis
 from ..graph import Graph
 from ..names import did_you_mean, listed
-from ..rewrites import fold_truths, fuse_attention
+from ..rewrites.attention import fuse_attention
+from ..rewrites.constants import fold_truths
 from ..static import Number
 from .memory import Memory, measure
 from .paths import Path, longest

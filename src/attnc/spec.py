@@ -282,7 +282,7 @@ class Model:
     @deep()
     def inputs(self) -> tuple[Port, ...]:
         """The inputs, in the order of the call; those of ragged widths' lengths come last."""
-        from .compiler.rewrites import pad_ragged
+        from .compiler.rewrites.ragged import pad_ragged
 
         inputs = pad_ragged(self._graph)[0].inputs
         return tuple(_port(i.name, i.value.type, i.value.type.axes, i.default is not None) for i in inputs)
@@ -299,7 +299,8 @@ class Model:
 
         A block standing alone is compiled as a model: its inputs are checked, and all have the leading batch axes.
         """
-        from .compiler.rewrites import mark_exact, pad_ragged
+        from .compiler.rewrites.exact import mark_exact
+        from .compiler.rewrites.ragged import pad_ragged
         from .compiler.sized import require_sizes
 
         require_sizes(self._graph)
@@ -330,7 +331,7 @@ class Model:
         Raises CostError (a ValueError) for a name that the model does not have and for a size that cannot be.
         """
         from .compiler.cost.bill import cost
-        from .compiler.rewrites import mark_exact
+        from .compiler.rewrites.exact import mark_exact
 
         return cost(mark_exact(self._graph), _plain({**(sizes or {}), **more}), batch=batch, dtype=dtype)
 
@@ -356,7 +357,7 @@ class Model:
         Writing it needs neither. Raises ValueError for another backend, or a rewrite that is not there.
         """
         from . import backends
-        from .compiler.rewrites import passes_without
+        from .compiler.rewrites.passes import passes_without
 
         passes = passes_without(without)
         match backend:
@@ -374,7 +375,7 @@ class Model:
         `str(...)` is the text that `attnc compile --explain` prints. without: as in `source`.
         """
         from . import backends
-        from .compiler.rewrites import passes_without
+        from .compiler.rewrites.passes import passes_without
 
         return backends.explain(self._sized, passes_without(without))
 
@@ -412,7 +413,7 @@ class Model:
         except ImportError:
             raise ImportError('running a model in PyTorch needs torch: pip install "torch>=2.6"') from None
         from . import backends
-        from .compiler.rewrites import passes_without
+        from .compiler.rewrites.passes import passes_without
 
         _fitting(weights, seed, capture)
         return backends.build_torch(
@@ -441,7 +442,7 @@ class Model:
         dtype: by default float64 if one of the weights is, else float32: NumPy is slow in half precision.
         """
         from . import backends
-        from .compiler.rewrites import passes_without
+        from .compiler.rewrites.passes import passes_without
 
         _fitting(weights, seed, capture)
         return backends.build_numpy(

@@ -25,7 +25,7 @@ from attnc.compiler.graph import Graph
 from attnc.compiler.inventory import inventory
 from attnc.compiler.names import is_reserved
 from attnc.compiler.ops import OPS
-from attnc.dsl.expected import RESERVED
+from attnc.dsl.mistakes.expected import RESERVED
 
 from .agreement import random_inputs, sizes_of
 

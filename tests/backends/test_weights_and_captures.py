@@ -13,7 +13,8 @@ from attnc.backends import CaptureError, WeightsError, build_numpy, build_torch
 from attnc.backends.capture import capturable, everything, resolve
 from attnc.backends.init import initial_weights
 from attnc.compiler.inventory import inventory
-from attnc.compiler.rewrites import PASSES, fold_truths
+from attnc.compiler.rewrites.constants import fold_truths
+from attnc.compiler.rewrites.passes import PASSES
 
 from .agreement import close, graph_of, random_inputs
 from .test_reading import PROGRAMS

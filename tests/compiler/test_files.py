@@ -12,7 +12,7 @@ import attnc
 from attnc.compiler.graph import Call
 from attnc.compiler.program import Program, build
 from attnc.dsl.diagnostic import AttnError
-from attnc.dsl.fixes import repair
+from attnc.dsl.mistakes.fixes import repair
 from attnc.dsl.source import Source
 
 # Files, each behind `# -- name`; the first is the one that is checked.

@@ -19,7 +19,7 @@ import attnc
 from attnc.backends.capture import Captures
 from attnc.compiler.decode import Decoding
 from attnc.compiler.graph import Call, Graph, Repeat, Scan, reads
-from attnc.compiler.rewrites import fold_truths
+from attnc.compiler.rewrites.constants import fold_truths
 from attnc.compiler.rewrites.walk import Walk
 
 VECTORS = {  # the counter knows matrices alone; a product with a vector is one too

@@ -23,7 +23,8 @@ def test_wrong_and_right(entry: Entry) -> None:
 
 def test_every_code_has_a_row() -> None:
     folder = Path(parser.__file__).parent
-    used = {code for file in folder.glob("*.py") for code in re.findall(r'"(E01[0-9]{2})"', file.read_text("utf-8"))}
+    files = [*folder.glob("*.py"), *(folder / "mistakes").glob("*.py")]
+    used = {code for file in files for code in re.findall(r'"(E01[0-9]{2})"', file.read_text("utf-8"))}
     assert used == {entry.code for entry in SYNTAX}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attnc.dsl.fixes import apply
+from attnc.dsl.mistakes.fixes import apply
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source
 

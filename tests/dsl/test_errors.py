@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from attnc.dsl import expected, slips
+from attnc.dsl import slips
 from attnc.dsl.diagnostic import Diagnostic
 from attnc.dsl.formatting import format_source
 from attnc.dsl.layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS
+from attnc.dsl.mistakes import expected
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source

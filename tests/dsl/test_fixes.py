@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from attnc.dsl.diagnostic import Diagnostic, Edit, Severity, error
-from attnc.dsl.fixes import MAX_ROUNDS, apply, repair
+from attnc.dsl.mistakes.fixes import MAX_ROUNDS, apply, repair
 from attnc.dsl.source import Source, Span
 
 OTHER = Source("other", "far")

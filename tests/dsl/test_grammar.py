@@ -7,7 +7,8 @@ import re
 import pytest
 from lark.lexer import PatternStr
 
-from attnc.dsl import expected, layout, tables
+from attnc.dsl import layout, tables
+from attnc.dsl.mistakes import expected
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source
 

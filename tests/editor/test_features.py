@@ -12,7 +12,7 @@ import pytest
 import attnc
 from attnc.compiler.program import build
 from attnc.dsl.files import read
-from attnc.dsl.fixes import apply
+from attnc.dsl.mistakes.fixes import apply
 from attnc.editor import fixes, folds, hints, navigate, picture, rename, tokens
 from attnc.editor.analysis import Analysis, analyse, is_current
 from attnc.editor.complete import complete

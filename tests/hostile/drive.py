@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import attnc
-from attnc.dsl.expected import RESERVED
 from attnc.dsl.files import FileProblem, decode
 from attnc.dsl.layout import TOKEN
+from attnc.dsl.mistakes.expected import RESERVED
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted(

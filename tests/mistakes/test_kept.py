@@ -18,7 +18,7 @@ import pytest
 from attnc.compiler.program import build
 from attnc.dsl.catalogue import CATALOGUE
 from attnc.dsl.diagnostic import Diagnostic, Edit, error
-from attnc.dsl.fixes import apply
+from attnc.dsl.mistakes.fixes import apply
 from attnc.dsl.source import Source, Span
 
 from .test_mistakes import CASES, written

@@ -22,7 +22,7 @@ import pytest
 
 from attnc.compiler.program import Program, build
 from attnc.dsl.diagnostic import Diagnostic, Severity
-from attnc.dsl.fixes import repair
+from attnc.dsl.mistakes.fixes import repair
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
 

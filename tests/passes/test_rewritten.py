@@ -16,8 +16,8 @@ import attnc
 from attnc.backends.lower import derived, lower
 from attnc.compiler.dump import dump
 from attnc.compiler.graph import Graph
-from attnc.compiler.rewrites import PASSES
 from attnc.compiler.rewrites.dead import alive
+from attnc.compiler.rewrites.passes import PASSES
 from attnc.dsl.diagnostic import AttnError
 
 HERE = Path(__file__).parent

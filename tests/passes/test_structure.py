@@ -12,9 +12,9 @@ import torch
 
 import attnc
 from attnc.compiler.graph import Apply, Call, Graph, Node, Repeat
-from attnc.compiler.rewrites import fold_truths
 from attnc.compiler.rewrites.arrange import arrange
 from attnc.compiler.rewrites.attention import fuse_attention
+from attnc.compiler.rewrites.constants import fold_truths
 from attnc.compiler.rewrites.hoist import hoist
 from attnc.compiler.rewrites.merge import merge
 from attnc.compiler.rewrites.numbers import fold_numbers
@@ -497,7 +497,7 @@ def test_hoisting_leaves_source_independent_of_depth() -> None:
 def test_passes_are_pure(tmp_path: Path) -> None:
     """None changes the graph that it is given."""
     from attnc.compiler.dump import dump
-    from attnc.compiler.rewrites import PASSES, rewritten
+    from attnc.compiler.rewrites.passes import PASSES, rewritten
 
     for file in ("zoo/llama.attn", "transformer.attn"):
         spec = attnc.load(ROOT / "examples" / file)

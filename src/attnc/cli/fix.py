@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..dsl.diagnostic import Diagnostic, Severity
-from ..dsl.fixes import Repaired, repair
+from ..dsl.mistakes.fixes import Repaired, repair
 from .output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say, write
 from .target import STDIN, content_of, diagnose, difference, specs
 

@@ -20,7 +20,7 @@ from ..compiler.wires import Wire
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.files import FileProblem
-from ..dsl.fixes import Repaired, repair
+from ..dsl.mistakes.fixes import Repaired, repair
 from ..dsl.source import Source, Span
 from .names import Names, Owner, Symbol
 from .project import Project

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..dsl.diagnostic import AttnError, Diagnostic, Edit
-from ..dsl.fixes import apply
+from ..dsl.mistakes.fixes import apply
 from ..dsl.parse import parse
 from ..dsl.source import Source, Span
 from ..spec import format as formatted

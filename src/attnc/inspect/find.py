@@ -9,7 +9,7 @@ from ..backends import CaptureError
 from ..backends.capture import Found, everything, resolve
 from ..compiler.axes import Axis
 from ..compiler.graph import Apply, Call, Graph, IndexInto, Repeat, Scan
-from ..compiler.rewrites import fold_truths
+from ..compiler.rewrites.constants import fold_truths
 from ..spec import Model
 from .problem import InspectError
 

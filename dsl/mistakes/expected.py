@@ -15,10 +15,10 @@ from typing import Any
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from .diagnostic import Diagnostic, error
-from .layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS, Piece
-from .slips import FINITE, infinite, piece
-from .source import Source, Span
+from ..diagnostic import Diagnostic, error
+from ..layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS, Piece
+from ..slips import FINITE, infinite, piece
+from ..source import Source, Span
 
 RESERVED = frozenset((*STATEMENT_WORDS, "and", "else", "false", "not", "or", "scan", "true", "where"))
 """Words that are no names anywhere. (The terminal NAME of grammar.lark excludes the same; a test compares.)"""

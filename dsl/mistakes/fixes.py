@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .diagnostic import Diagnostic, Edit, Severity
-from .source import Source, Span
+from ..diagnostic import Diagnostic, Edit, Severity
+from ..source import Source, Span
 
 MAX_ROUNDS = 200
 """Each round mends at least one mistake, or gives a fix up; a text that needs more is left as it is by then."""
