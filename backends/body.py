@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from ..compiler.axes import Axis
-from ..compiler.extents import claim_of, demand_of, holds
-from ..compiler.graph import (
+from ..compiler.graph.extents import claim_of, demand_of, holds
+from ..compiler.graph.nodes import (
     Apply,
     Call,
     Constant,
@@ -31,7 +30,8 @@ from ..compiler.graph import (
     owns,
     reads,
 )
-from ..compiler.static import Literal
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Literal
 from .capture import Captures
 from .demands import DEMANDS
 from .helper_text import used_helpers

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import keyword
 
-from ..compiler.axes import Axis
-from ..compiler.graph import Graph, IndexInto, Input
+from ..compiler.graph.nodes import Graph, IndexInto, Input
+from ..compiler.sizes.axes import Axis
 from .body import Body
 from .names import Namer
 from .plan import Plan, padded

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..compiler.axes import Axis
-from ..compiler.graph import (
-    Call,
-    Graph,
-    IndexInto,
-    Repeat,
-    Role,
-    Scalar,
-    Value,
-)
-from ..compiler.sources import Sources
-from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
+from ..compiler.graph.nodes import Call, Graph, IndexInto, Repeat, Role, Scalar, Value
+from ..compiler.graph.sources import Sources
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Const, ConstOf, Static, axes_in, consts_in
 from .layout import Layout, plan_axes, scope_of
 from .names import DEVICE, DTYPE
 from .plan import OutputState, Plan

@@ -16,8 +16,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..compiler.graph import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Value, children, makes
-from ..compiler.static import evaluate
+from ..compiler.graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Value, children, makes
+from ..compiler.sizes.static import evaluate
 from ..dsl.source import Span
 from .names import FOUND
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from ..compiler.graph import Apply, Call, Graph, Repeat, Scan, children
-from ..compiler.rewrites.join_maps import joined
+from ..compiler.decoding.join_maps import joined
+from ..compiler.graph.nodes import Apply, Call, Graph, Repeat, Scan, children
 
 MOST = 6  # places named in a line
 

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from ..compiler.axes import Axis
-from ..compiler.decode import Decoding
-from ..compiler.graph import Apply, Call, Graph, IndexInto, Parameter, Repeat, Scan, children
-from ..compiler.inventory import inventory
+from ..compiler.decoding import Decoding
+from ..compiler.graph.inventory import inventory
+from ..compiler.graph.nodes import Apply, Call, Graph, IndexInto, Parameter, Repeat, Scan, children
+from ..compiler.sizes.axes import Axis
 from .names import plain
 from .static_code import number
 from .values import Val

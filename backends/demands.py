@@ -1,4 +1,4 @@
-"""Code of what each example of a ragged batch is held to, alike in both backends (compiler/rewrites/ragged.py)."""
+"""Code of what each example of a ragged batch is held to, alike in both backends (compiler/rewrites/ragged)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..compiler.graph import Apply
+from ..compiler.graph.nodes import Apply
 from .values import Val
 
 if TYPE_CHECKING:

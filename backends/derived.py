@@ -1,17 +1,17 @@
 """Inputs are held to the formulas of their derived widths, as far as other inputs tell what these are made of.
 
-Of a ragged width the examples' own lengths are held to that (compiler/rewrites/ragged.py): an array may be longer.
+Of a ragged width the examples' own lengths are held to that (compiler/rewrites/ragged): an array may be longer.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..compiler.axes import Axis
-from ..compiler.extents import quotients, unlike
-from ..compiler.graph import IndexInto, Input, Scalar
-from ..compiler.sizes import solved
-from ..compiler.static import Static, axes_in
+from ..compiler.graph.extents import quotients, unlike
+from ..compiler.graph.nodes import IndexInto, Input, Scalar
+from ..compiler.sizes.arithmetic import solved
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Static, axes_in
 from .body import Body
 from .layout import in_text
 from .plan import padded

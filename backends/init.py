@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.inventory import WeightSpec
+from ..compiler.graph.inventory import WeightSpec
 
 Law = tuple[str, float, float] | tuple[str, float]
 

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ..compiler.axes import Axis
-from ..compiler.extents import (
+from ..compiler.graph.extents import (
     at_least_0,
     fraction,
     inexact,
@@ -27,20 +26,10 @@ from ..compiler.extents import (
     takes_nothing_away,
     undefined,
 )
-from ..compiler.graph import (
-    Apply,
-    Call,
-    IndexInto,
-    Node,
-    Repeat,
-    Role,
-    Scalar,
-    Scan,
-    Value,
-    Weight,
-)
-from ..compiler.sizes import solved
-from ..compiler.static import Const, Static, axes_in, known
+from ..compiler.graph.nodes import Apply, Call, IndexInto, Node, Repeat, Role, Scalar, Scan, Value, Weight
+from ..compiler.sizes.arithmetic import solved
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Const, Static, axes_in, known
 from . import ranges
 from .names import DEVICE, DTYPE, FOUND, Namer, plain
 from .plan import Plan, padded

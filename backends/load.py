@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compiler.graph import Graph
-from ..compiler.inventory import WeightSpec, inventory
-from ..compiler.rewrites.passes import PASSES, Pass
+from ..compiler.graph.inventory import WeightSpec, inventory
+from ..compiler.graph.nodes import Graph
+from ..compiler.pipeline import PASSES, Pass
 from .init import Law, initial, initial_weights, law
 from .memory import Mappings, as_array, as_tensor, mapped_anew
 from .numpy_code import NumpyCode, numpy_code

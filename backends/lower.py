@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..compiler.decode import Decoding, decoding
-from ..compiler.graph import Graph
-from ..compiler.rewrites.attention import fuse_attention
-from ..compiler.rewrites.constants import fold_truths
-from ..compiler.rewrites.passes import PASSES, PREPARE, STEP, Pass, rewritten
-from ..compiler.rewrites.walk import Walk
+from ..compiler.decoding import Decoding, decoding
+from ..compiler.graph.nodes import Graph
+from ..compiler.pipeline import PASSES, PREPARE, STEP, Pass, rewritten
+from ..compiler.rewrites.kernels.attention import fuse_attention
+from ..compiler.rewrites.simplify.constants import fold_truths
+from ..compiler.rewrites.tools.walk import Walk
 from .capture import Captures, recorded, resolve
 from .decoder import reserved
 from .plan import Program

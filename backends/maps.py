@@ -1,12 +1,12 @@
-"""Code of `map` (compiler/rewrites/join_maps.py), alike in both backends: the cache has the weights laid out."""
+"""Code of `map` (compiler/decoding/join_maps.py), alike in both backends: the cache has the weights laid out."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..compiler.graph import Apply
-from ..compiler.rewrites.join_maps import joined
+from ..compiler.decoding.join_maps import joined
+from ..compiler.graph.nodes import Apply
 from .static_code import Code
 from .values import Val
 

@@ -9,8 +9,8 @@ bound when it is defined, so that the function and its defaults tell one mask fr
 
 from __future__ import annotations
 
-from ..compiler.masks.term import Index, Leaf, Number, Op, Predicate, Term, leaves
-from ..compiler.static import Literal
+from ..compiler.graph.term import Index, Leaf, Number, Op, Predicate, Term, leaves
+from ..compiler.sizes.static import Literal
 from .body import Body
 from .names import Namer
 from .static_code import BITAND, BITOR, Code, number, operator

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..compiler.axes import Axis
-from ..compiler.decode import Decoding
-from ..compiler.graph import Apply, Call, Graph, Parameter, Repeat, Scan, Value, Weight
-from ..compiler.inventory import inventory
+from ..compiler.decoding import Decoding
+from ..compiler.decoding.join_maps import weights_together
+from ..compiler.graph.inventory import inventory
+from ..compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.ops import OPS
-from ..compiler.rewrites.join_maps import weights_together
-from ..compiler.rewrites.passes import PASSES, Pass
-from ..compiler.static import Const, Static
+from ..compiler.pipeline import PASSES, Pass
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Const, Static
 from . import numpy_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, defaults, missing, output_names

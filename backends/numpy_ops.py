@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..compiler.axes import Axis
-from ..compiler.graph import Apply, Value
-from ..compiler.static import evaluate
+from ..compiler.graph.nodes import Apply, Value
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import evaluate
 from .mask_code import define
 from .ops_common import ZERO, attention_operands, concat_operands, dims, factors, least, masked, stack_operands, without
 from .static_code import ATOM, TERM, Code, operator

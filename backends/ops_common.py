@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..compiler.axes import Axis
-from ..compiler.graph import Apply
-from ..compiler.masks.term import leaves
-from ..compiler.static import Arith, Literal, SizeOf, Static
+from ..compiler.graph.nodes import Apply
+from ..compiler.graph.term import leaves
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Arith, Literal, SizeOf, Static
 from .body import Body
 from .static_code import Code
 from .values import FULL, NONE, Val, is_table, kind_of

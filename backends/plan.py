@@ -12,8 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ..compiler.axes import Axis
-from ..compiler.graph import (
+from ..compiler.graph.nodes import (
     Apply,
     Call,
     Constant,
@@ -32,11 +31,12 @@ from ..compiler.graph import (
     Weight,
     children,
 )
-from ..compiler.masks.term import Index, Leaf, Number, Op, Term
-from ..compiler.sizes import substitute
-from ..compiler.sources import Sources
-from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
-from ..compiler.wires import static_element
+from ..compiler.graph.sources import Sources
+from ..compiler.graph.term import Index, Leaf, Number, Op, Term
+from ..compiler.graph.wires import static_element
+from ..compiler.sizes.arithmetic import substitute
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
 from .decoder import NAMES
 from .homes import Homes, differing
 from .names import FILE, MODULE_ATTRIBUTES, Namer, camel
@@ -60,7 +60,7 @@ def padded(graph: Graph, item: Input) -> bool:
     return False
 
 
-# Ops of decoding that need the cache (compiler/decode/build.py)
+# Ops of decoding that need the cache (compiler/decoding/build.py)
 CACHED = frozenset({"remember", "store", "recall", "resume", "leave", "positions", "slice", "since", "taps", "map"})
 
 

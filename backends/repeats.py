@@ -10,9 +10,9 @@ import keyword
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..compiler.axes import Axis
-from ..compiler.graph import Graph, Repeat
-from ..compiler.sources import Sources, over_passes
+from ..compiler.graph.nodes import Graph, Repeat
+from ..compiler.graph.sources import Sources, over_passes
+from ..compiler.sizes.axes import Axis
 from .calls import Calls, sources_of
 from .plan import Plan
 from .ranges import ANY

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..compiler.graph import Apply, Graph, Input
+from ..compiler.graph.nodes import Apply, Graph, Input
+from ..compiler.graph.report import Attended, Change, Report, Unread
+from ..compiler.graph.term import Predicate, leaves, plain
 from ..compiler.masks.kinds import classify, is_causal
 from ..compiler.masks.read import Reader
-from ..compiler.masks.term import Predicate, leaves, plain
-from ..compiler.report import Attended, Change, Report, Unread
-from ..compiler.rewrites.passes import FORWARD, PASSES, STEP, Pass
-from ..compiler.static import Literal
+from ..compiler.pipeline import FORWARD, PASSES, STEP, Pass
+from ..compiler.sizes.static import Literal
 from .changes import change, instances
 from .lower import derived, described
 

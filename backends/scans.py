@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..compiler.axes import Axis
-from ..compiler.graph import Apply, Role, Scan, Value, reads
-from ..compiler.sources import Sources, over_steps, sources
+from ..compiler.graph.nodes import Apply, Role, Scan, Value, reads
+from ..compiler.graph.sources import Sources, over_steps, sources
+from ..compiler.sizes.axes import Axis
 from .calls import Calls, is_bare, sources_of
 from .layout import plan_axes
 from .names import plain

@@ -1,4 +1,4 @@
-"""Code of the ops of decoding (compiler/decode/build.py), alike in both backends: what is kept lives in `cache`."""
+"""Code of the ops of decoding (compiler/decoding/build.py), alike in both backends: what is kept lives in `cache`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..compiler.axes import Axis
-from ..compiler.graph import Apply
+from ..compiler.graph.nodes import Apply
+from ..compiler.sizes.axes import Axis
 from .maps import mapped
 from .ranges import ANY
 from .static_code import SUM, TERM, Code

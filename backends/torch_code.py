@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from ..compiler.axes import Axis
-from ..compiler.decode import Decoding
-from ..compiler.graph import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Value, Weight
+from ..compiler.decoding import Decoding
+from ..compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Value, Weight
 from ..compiler.ops import OPS
-from ..compiler.rewrites.passes import PASSES, Pass
-from ..compiler.static import Const, ConstOf, Static, axes_in, consts_in
+from ..compiler.pipeline import PASSES, Pass
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Const, ConstOf, Static, axes_in, consts_in
 from . import torch_ops
 from .body import Body, Emitter
 from .border import annotation, behind_default, border, defaults, missing, output_names

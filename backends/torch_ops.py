@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..compiler.axes import Axis
-from ..compiler.graph import Apply, Init
+from ..compiler.graph.nodes import Apply, Init
 from ..compiler.masks.kinds import is_causal, is_causal_but_for_data
-from ..compiler.static import Literal, evaluate
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Literal, evaluate
 from .mask_code import define
 from .ops_common import (
     ZERO,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graphviz import Source
 
-from ..compiler.graph import Graph
+from ..compiler.graph.nodes import Graph
 from . import dot, export, page, theme, tikz
 from .opening import Opening, UnknownBlock
 from .sheet import Sheet

@@ -9,8 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..compiler.axes import Axis
-from ..compiler.graph import (
+from ..compiler.graph.nodes import (
     Apply,
     Call,
     Constant,
@@ -26,7 +25,8 @@ from ..compiler.graph import (
     values_of,
 )
 from ..compiler.ops import OPS
-from ..compiler.static import Arith, Const, ConstOf, Literal, SizeOf, Static, consts_in, evaluate
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Arith, Const, ConstOf, Literal, SizeOf, Static, consts_in, evaluate
 from .opening import uses
 from .passes import said
 from .tikz import escaped

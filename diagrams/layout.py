@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..compiler.axes import Axis
+from ..compiler.sizes.axes import Axis
 from . import lanes, rows, theme
 from .columns import columns_of
 from .order import order_of

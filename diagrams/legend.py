@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..compiler.axes import Axis
+from ..compiler.sizes.axes import Axis
 from . import theme
 from .masks import GENERAL, draw_mask
 from .scene import Step

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..compiler.axes import Axis
-from ..compiler.graph import Apply, Graph, IndexInto, Role, Scalar, Value
+from ..compiler.graph.nodes import Apply, Graph, IndexInto, Role, Scalar, Value
+from ..compiler.sizes.axes import Axis
 from .formula import Formula, applied, number, of_static, renamed, written
 from .patterns import Case, cases, constant, telling
 from .scene import Kind, Learned, Scene, Section, Step, Tensor

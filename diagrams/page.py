@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
-from ..compiler.graph import Graph
+from ..compiler.graph.nodes import Graph
 from ..dsl.source import Source, Span
 from . import dot, export
 from .scene import Step

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ..compiler.axes import Axis
-from ..compiler.static import OPERATIONS, Arith, SizeOf, known
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import OPERATIONS, Arith, SizeOf, known
 from .formula import Formula, index, number
 from .passes import said
 from .text import Rich, axis_label, joined, roman

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ..compiler.axes import Axis
+from ..compiler.sizes.axes import Axis
 from .text import Rich
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..compiler.graph import (
+from ..compiler.graph.nodes import (
     Apply,
     Call,
     Constant,
@@ -17,7 +17,7 @@ from ..compiler.graph import (
     Scan,
     Type,
 )
-from ..compiler.static import Static, evaluate
+from ..compiler.sizes.static import Static, evaluate
 from .copies import prune, split_copies
 from .formula import Formula, index, of_static, titled, written
 from .opening import How, Opening, pointwise, uses

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from ..compiler.axes import Axis
+from ..compiler.sizes.axes import Axis
 from .order import Stack
 from .scene import Kind, Section, Step, Tensor
 

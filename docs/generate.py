@@ -94,8 +94,8 @@ def table1() -> str:
 
 
 def passes() -> str:
-    """One row for each rewrite of `compiler/rewrites/passes.py`, in order."""
-    from attnc.compiler.rewrites.passes import PASSES
+    """One row for each rewrite of `compiler/pipeline.py`, in order."""
+    from attnc.compiler.pipeline import PASSES
 
     rows = [f"| `{one.name}` | {one.about} | {', '.join(one.kinds)} |" for one in PASSES]
     lines = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from attnc.compiler.expressions import WRITABLE_OPS
+from attnc.compiler.typing.expressions import WRITABLE_OPS
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 OPS = "|".join(sorted(WRITABLE_OPS, key=lambda name: (-len(name), name)))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ..axes import Axis
-from ..graph import Apply
-from .polynomial import ONE, ZERO, Poly, Values
+from ..graph.nodes import Apply
+from ..sizes.axes import Axis
+from .polynomials.polynomial import ONE, ZERO, Poly, Values
 
 Facts = Mapping[tuple[Axis, Axis], Poly]
 """`(a, b): c` says `a <= b + c` wherever the value is true."""

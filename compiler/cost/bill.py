@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from ..axes import Axis
-from ..graph import Graph
-from ..names import did_you_mean, listed
-from ..rewrites.attention import fuse_attention
-from ..rewrites.constants import fold_truths
-from ..static import Number
+from ..base.names import did_you_mean, listed
+from ..graph.nodes import Graph
+from ..rewrites.kernels.attention import fuse_attention
+from ..rewrites.simplify.constants import fold_truths
+from ..sizes.axes import Axis
+from ..sizes.static import Number
 from .memory import Memory, measure
-from .paths import Path, longest
-from .polynomial import ONE, ZERO, Poly, Symbol, base_symbols
-from .reach import pruned
+from .paths.longest import Path, longest
+from .paths.reach import pruned
+from .polynomials.polynomial import ONE, ZERO, Poly, Symbol, base_symbols
+from .polynomials.show import formula
 from .scope import Scope, Sizes, base_symbol, bound_symbol, const_symbol, stands_for
-from .show import formula
 from .walk import Part, Walk
 from .work import BATCH
 

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from fractions import Fraction
 
 from .bill import Cost, CostError
-from .show import amount, short
+from .polynomials.show import amount, short
 from .table import BYTES, COLUMNS, Line, aligned, label, lines
 
 FIGURES: dict[str, Callable[[Cost], int]] = {

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .bill import Cost
-from .paths import Path
-from .polynomial import CONST, DEPTH, ONE, WIDTH, Monomial, Poly, Symbol, base_symbols
-from .show import power
+from .paths.longest import Path
+from .polynomials.polynomial import CONST, DEPTH, ONE, WIDTH, Monomial, Poly, Symbol, base_symbols
+from .polynomials.show import power
 from .work import BATCH
 
 ORDER = {CONST: 0, WIDTH: 1, DEPTH: 2}  # r n d

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..graph import (
+from ..graph.nodes import (
     Apply,
     Call,
     Constant,
@@ -28,8 +28,8 @@ from ..graph import (
     makes,
     reads,
 )
-from ..static import Literal, evaluate
-from .polynomial import ONE, ZERO, Poly, Values, largest, total
+from ..sizes.static import Literal, evaluate
+from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import Scope
 from .work import Meter, core, cost_of, has_gradient
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from ..axes import Axis
-from ..graph import Call, Scan
-from ..static import Arith, Const, ConstOf, Literal, SizeOf, Static
-from .polynomial import CONST, DEPTH, WIDTH, Poly, Symbol, apply, product
-from .show import formula
+from ..graph.nodes import Call, Scan
+from ..sizes.axes import Axis
+from ..sizes.static import Arith, Const, ConstOf, Literal, SizeOf, Static
+from .polynomials.polynomial import CONST, DEPTH, WIDTH, Poly, Symbol, apply, product
+from .polynomials.show import formula
 
 
 @dataclass

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .bill import Cost, Figure
-from .paths import Path
-from .polynomial import ONE, ZERO, Poly, base_symbols
+from .paths.longest import Path
+from .polynomials.polynomial import ONE, ZERO, Poly, base_symbols
+from .polynomials.show import amount, short
 from .scope import stands_for
-from .show import amount, short
 from .walk import Part
 
 
@@ -184,7 +184,7 @@ def path_cells(cost: Cost, name: str, path: Path) -> tuple[str, str]:
 
 def _remarks(cost: Cost) -> list[str]:
     """What the symbols mean that stand for a formula, and what is not in the bill."""
-    from .show import formula
+    from .polynomials.show import formula
 
     found: dict[str, str] = {}
     for poly in (

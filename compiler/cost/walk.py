@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..axes import Axis
-from ..graph import (
+from ..graph.nodes import (
     Apply,
     Call,
     Constant,
@@ -24,13 +23,14 @@ from ..graph import (
     makes,
     reads,
 )
+from ..graph.wires import static_element
 from ..ops import OPS
-from ..static import evaluate
-from ..wires import static_element
+from ..sizes.axes import Axis
+from ..sizes.static import evaluate
 from .bands import NOTHING, Facts, Form, Index, both, of_form, step
 from .memory import Memory, needed
-from .polynomial import ONE, ZERO, Poly, Symbol, Values, largest, total
-from .reach import Reach, Route, Routes, Span, start
+from .paths.reach import Reach, Route, Routes, Span, start
+from .polynomials.polynomial import ONE, ZERO, Poly, Symbol, Values, largest, total
 from .scope import Scope
 from .work import NAMES, Meter, Work, contractions, has_gradient, plain_work
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from ..axes import Axis
-from ..graph import Apply, Role, Scalar, Value, Weight
+from ..graph.nodes import Apply, Role, Scalar, Value, Weight
 from ..ops import OPS
 from ..ops.table import Cost
+from ..sizes.axes import Axis
 from .bands import Facts, limits, pairs
-from .polynomial import ONE, ZERO, Poly, Symbol, Values, product
+from .polynomials.polynomial import ONE, ZERO, Poly, Symbol, Values, product
 from .scope import Scope
 
 ATTENTION = Cost(saves=("x", "result"), spare=0)  # fused by `rewrites.attention`: its scores are never all there

@@ -6,22 +6,3 @@ kinds   what a term is: causal, a band, strides, blocks, a prefix, padding, and 
 
 `rewrites/place_masks.py` brings the terms of a graph to the attention that they belong to.
 """
-
-from __future__ import annotations
-
-from .kinds import Kind, classify, is_causal, is_causal_but_for_data
-from .term import Index, Leaf, Number, Op, Predicate, Term, leaves
-
-__all__ = [
-    "Index",
-    "Kind",
-    "Leaf",
-    "Number",
-    "Op",
-    "Predicate",
-    "Term",
-    "classify",
-    "is_causal",
-    "is_causal_but_for_data",
-    "leaves",
-]

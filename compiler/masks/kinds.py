@@ -11,9 +11,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, floor
 
-from ..graph import Scalar
-from ..static import Static, known, show_static
-from .term import FLIPPED, Index, Leaf, Number, Op, Predicate, Term, conjuncts, disjuncts, leaves, plain, positional
+from ..graph.nodes import Scalar
+from ..graph.term import (
+    FLIPPED,
+    Index,
+    Leaf,
+    Number,
+    Op,
+    Predicate,
+    Term,
+    conjuncts,
+    disjuncts,
+    leaves,
+    plain,
+    positional,
+)
+from ..sizes.static import Static, known, show_static
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..axes import Axis
-from ..graph import Apply, Call, Constant, Graph, IndexInto, Node, Positions, Role, Scalar, Value
-from ..sizes import substitute
-from ..static import Number as Plain
-from ..static import known
-from .term import LONGEST, OPERATIONS, Index, Leaf, Number, Op, Term, change, leaves, positional
+from ..graph.nodes import Apply, Call, Constant, Graph, IndexInto, Node, Positions, Role, Scalar, Value
+from ..graph.term import LONGEST, OPERATIONS, Index, Leaf, Number, Op, Term, change, leaves, positional
+from ..sizes.arithmetic import substitute
+from ..sizes.axes import Axis
+from ..sizes.static import Number as Plain
+from ..sizes.static import known
 
 ALIASES = {"broadcast", "int", "index"}  # one element each, unchanged
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import rewritten
-from ..graph import IndexInto, Scalar, Type
-from ..sizes import provably_different
-from ..static import Arith, Number, SizeOf, Static, evaluate
-from ..wires import show, union
+from ..base import rewritten
+from ..graph.nodes import IndexInto, Scalar, Type
+from ..graph.wires import show, union
+from ..sizes.arithmetic import provably_different
+from ..sizes.static import Arith, Number, SizeOf, Static, evaluate
 from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
-    from ..opcall import OpCall
-    from ..wires import Wire
+    from ..graph.wires import Wire
+    from ..typing.application import OpCall
 
 
 def broadcast(call: OpCall) -> Wire | None:

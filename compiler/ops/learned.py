@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...dsl.source import Span
-from .. import rewritten
-from ..graph import IndexInto, Init, Role, Scalar, Type, Weight
-from ..static import Number
-from ..wires import show
+from ..base import rewritten
+from ..graph.nodes import IndexInto, Init, Role, Scalar, Type, Weight
+from ..graph.wires import show
+from ..sizes.static import Number
 from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
-    from ..axes import Axis
-    from ..opcall import OpCall
-    from ..wires import Wire
+    from ..graph.wires import Wire
+    from ..sizes.axes import Axis
+    from ..typing.application import OpCall
 
 
 def _positive(value: Number) -> str | None:

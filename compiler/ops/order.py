@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import rewritten
-from ..extents import written
-from ..graph import IndexInto, Scalar, Type
-from ..sizes import provably_more
-from ..static import Arith, Number, SizeOf, known
-from ..wires import show
+from ..base import rewritten
+from ..graph.extents import written
+from ..graph.nodes import IndexInto, Scalar, Type
+from ..graph.wires import show
+from ..sizes.arithmetic import provably_more
+from ..sizes.static import Arith, Number, SizeOf, known
 from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
-    from ..opcall import OpCall
-    from ..wires import Wire
+    from ..graph.wires import Wire
+    from ..typing.application import OpCall
 
 
 def window(call: OpCall) -> Wire | None:

@@ -6,19 +6,19 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..extents import at_least_0
-from ..graph import IndexInto, Role, Scalar, Type
-from ..sizes import at_most
-from ..static import Arith, Literal, Static, consts_in, known
-from ..wires import Range, show, union
+from ..graph.extents import at_least_0
+from ..graph.nodes import IndexInto, Role, Scalar, Type
+from ..graph.wires import Range, show, union
+from ..sizes.arithmetic import at_most
+from ..sizes.static import Arith, Literal, Static, consts_in, known
 from .table import Cost, Op, Rule
 
 if TYPE_CHECKING:
     from ...dsl.source import Span
-    from ..axes import Axis
-    from ..frame import Frame
-    from ..opcall import OpCall
-    from ..wires import Wire
+    from ..graph.wires import Wire
+    from ..sizes.axes import Axis
+    from ..typing.application import OpCall
+    from ..typing.frame import Frame
 
 
 def _numbers(call: OpCall) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..graph import IndexInto, Role, Scalar, Type
-from ..names import indexed
-from ..wires import show, union
+from ..base.names import indexed
+from ..graph.nodes import IndexInto, Role, Scalar, Type
+from ..graph.wires import show, union
 from .table import Brackets, Cost, Op, Option, Rule
 
 if TYPE_CHECKING:
-    from ..axes import Axis
-    from ..opcall import OpCall
-    from ..wires import Wire
+    from ..graph.wires import Wire
+    from ..sizes.axes import Axis
+    from ..typing.application import OpCall
 
 
 def dot(call: OpCall) -> Wire | None:

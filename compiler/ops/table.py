@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ..static import Number
+from ..sizes.static import Number
 
 if TYPE_CHECKING:
-    from ..opcall import OpCall
-    from ..wires import Wire
+    from ..graph.wires import Wire
+    from ..typing.application import OpCall
 
 Rule = Callable[["OpCall"], "Wire | None"]
 

@@ -14,28 +14,3 @@ spend_logits  a cross-entropy computes in the memory of its logits, where nothin
 join_maps     a step does the learned maps of one value as one product, with weights laid out for few rows
 dead          nodes that nothing reads go
 """
-
-from __future__ import annotations
-
-from .attention import fuse_attention
-from .constants import fold_truths
-from .exact import mark_exact
-from .passes import PASSES, Pass, passes_without, rewritten
-from .place_masks import place_masks
-from .ragged import pad_ragged
-from .spend_logits import spend_logits
-from .split_passes import split_passes
-
-__all__ = [
-    "PASSES",
-    "Pass",
-    "fold_truths",
-    "fuse_attention",
-    "mark_exact",
-    "pad_ragged",
-    "passes_without",
-    "place_masks",
-    "rewritten",
-    "spend_logits",
-    "split_passes",
-]

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from .compiler.limits import deep
+from .compiler.sizes.limits import deep
 from .dsl.diagnostic import AttnError, Diagnostic, Severity
 from .dsl.source import Source
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import ArrayLike, DTypeLike
 
-    from .compiler.axes import Axis
+    from .compiler.check import Program
     from .compiler.cost.bill import Cost
-    from .compiler.decode import Decoding
-    from .compiler.graph import Graph, Type
-    from .compiler.inventory import WeightSpec
-    from .compiler.program import Program
-    from .compiler.report import Report
+    from .compiler.decoding import Decoding
+    from .compiler.graph.inventory import WeightSpec
+    from .compiler.graph.nodes import Graph, Type
+    from .compiler.graph.report import Report
+    from .compiler.sizes.axes import Axis
     from .diagrams import Diagram
 
 Size = int | float | bool
@@ -112,7 +112,7 @@ def built(
     source: Source, base: Path | None, config: str | None, sizes: Mapping[str, Size] | None, path: Sequence[Folder]
 ) -> Program:
     """The program of a source, whatever is wrong with it."""
-    from .compiler.program import build
+    from .compiler.check import build
 
     if isinstance(path, str | os.PathLike):
         raise TypeError(f"path: a list of folders, such as [{str(path)!r}], not one")
@@ -256,7 +256,7 @@ class Port:
 
 
 def _port(name: str | None, type: Type, axes: tuple[Axis, ...], optional: bool = False) -> Port:
-    from .compiler.graph import IndexInto
+    from .compiler.graph.nodes import IndexInto
 
     element = type.element.axis.name if isinstance(type.element, IndexInto) else type.element.value
     return Port(name, element, tuple(a.name for a in axes), tuple(a.extent for a in axes), optional)
@@ -282,7 +282,7 @@ class Model:
     @deep()
     def inputs(self) -> tuple[Port, ...]:
         """The inputs, in the order of the call; those of ragged widths' lengths come last."""
-        from .compiler.rewrites.ragged import pad_ragged
+        from .compiler.rewrites.ragged.widths import pad_ragged
 
         inputs = pad_ragged(self._graph)[0].inputs
         return tuple(_port(i.name, i.value.type, i.value.type.axes, i.default is not None) for i in inputs)
@@ -299,9 +299,9 @@ class Model:
 
         A block standing alone is compiled as a model: its inputs are checked, and all have the leading batch axes.
         """
-        from .compiler.rewrites.exact import mark_exact
-        from .compiler.rewrites.ragged import pad_ragged
-        from .compiler.sized import require_sizes
+        from .compiler.graph.sized import require_sizes
+        from .compiler.rewrites.numerics.exact import mark_exact
+        from .compiler.rewrites.ragged.widths import pad_ragged
 
         require_sizes(self._graph)
         return mark_exact(pad_ragged(replace(self._graph, kind="model"))[0])
@@ -313,7 +313,7 @@ class Model:
 
         Printed, it is a table; a page of it, where there are very many.
         """
-        from .compiler.inventory import inventory
+        from .compiler.graph.inventory import inventory
 
         return inventory(self._sized)
 
@@ -331,7 +331,7 @@ class Model:
         Raises CostError (a ValueError) for a name that the model does not have and for a size that cannot be.
         """
         from .compiler.cost.bill import cost
-        from .compiler.rewrites.exact import mark_exact
+        from .compiler.rewrites.numerics.exact import mark_exact
 
         return cost(mark_exact(self._graph), _plain({**(sizes or {}), **more}), batch=batch, dtype=dtype)
 
@@ -357,7 +357,7 @@ class Model:
         Writing it needs neither. Raises ValueError for another backend, or a rewrite that is not there.
         """
         from . import backends
-        from .compiler.rewrites.passes import passes_without
+        from .compiler.pipeline import passes_without
 
         passes = passes_without(without)
         match backend:
@@ -375,7 +375,7 @@ class Model:
         `str(...)` is the text that `attnc compile --explain` prints. without: as in `source`.
         """
         from . import backends
-        from .compiler.rewrites.passes import passes_without
+        from .compiler.pipeline import passes_without
 
         return backends.explain(self._sized, passes_without(without))
 
@@ -413,7 +413,7 @@ class Model:
         except ImportError:
             raise ImportError('running a model in PyTorch needs torch: pip install "torch>=2.6"') from None
         from . import backends
-        from .compiler.rewrites.passes import passes_without
+        from .compiler.pipeline import passes_without
 
         _fitting(weights, seed, capture)
         return backends.build_torch(
@@ -442,7 +442,7 @@ class Model:
         dtype: by default float64 if one of the weights is, else float32: NumPy is slow in half precision.
         """
         from . import backends
-        from .compiler.rewrites.passes import passes_without
+        from .compiler.pipeline import passes_without
 
         _fitting(weights, seed, capture)
         return backends.build_numpy(

@@ -10,11 +10,11 @@ import torch
 
 from attnc.backends import build_numpy, build_torch
 from attnc.backends.init import initial_weights
-from attnc.compiler.axes import Axis
-from attnc.compiler.graph import Graph, Scalar
-from attnc.compiler.inventory import inventory
-from attnc.compiler.program import build
-from attnc.compiler.static import OPERATIONS, Arith, Literal, SizeOf, Static
+from attnc.compiler.check import build
+from attnc.compiler.graph.inventory import inventory
+from attnc.compiler.graph.nodes import Graph, Scalar
+from attnc.compiler.sizes.axes import Axis
+from attnc.compiler.sizes.static import OPERATIONS, Arith, Literal, SizeOf, Static
 from attnc.dsl.source import Source
 
 from .oracle import Oracle

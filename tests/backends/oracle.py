@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attnc.compiler.axes import Axis
-from attnc.compiler.graph import (
+from attnc.compiler.graph.nodes import (
     Apply,
     Call,
     Constant,
@@ -27,7 +26,8 @@ from attnc.compiler.graph import (
     Value,
     Weight,
 )
-from attnc.compiler.static import OPERATIONS, Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in
+from attnc.compiler.sizes.axes import Axis
+from attnc.compiler.sizes.static import OPERATIONS, Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Label = Axis | str  # a string is a batch axis

@@ -21,9 +21,9 @@ from attnc.backends.helper_text import NUMPY, TORCH, helpers
 from attnc.backends.init import initial_weights
 from attnc.backends.names import camel
 from attnc.backends.scopes import names_of
-from attnc.compiler.graph import Graph
-from attnc.compiler.inventory import inventory
-from attnc.compiler.names import is_reserved
+from attnc.compiler.base.names import is_reserved
+from attnc.compiler.graph.inventory import inventory
+from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.ops import OPS
 from attnc.dsl.mistakes.expected import RESERVED
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from attnc.backends import numpy_source, torch_source
-from attnc.compiler.rewrites.passes import passes_without
+from attnc.compiler.pipeline import passes_without
 
 from .agreement import graph_of
 

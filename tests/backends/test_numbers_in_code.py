@@ -18,10 +18,10 @@ from attnc.backends.number_helpers import number_exp, number_rest
 from attnc.backends.ranges import ANY, Bounds, Interval, constant
 from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, operator, static_code
 from attnc.backends.writing import is_one_of, is_path, wrap
-from attnc.compiler.axes import Axis, Kind
-from attnc.compiler.extents import claim_of, holds, takes_nothing_away
-from attnc.compiler.graph import Apply
-from attnc.compiler.static import Arith, Literal, SizeOf, Static
+from attnc.compiler.graph.extents import claim_of, holds, takes_nothing_away
+from attnc.compiler.graph.nodes import Apply
+from attnc.compiler.sizes.axes import Axis, Kind
+from attnc.compiler.sizes.static import Arith, Literal, SizeOf, Static
 
 
 @pytest.mark.parametrize(("a", "b", "rest"), [(7, 4, 3), (7.5, 4, 3.5), (3, 0, 0), (1.5, 0, None), (3, 0.0, None)])

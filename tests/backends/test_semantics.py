@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import attnc
-from attnc.compiler.program import build
+from attnc.compiler.check import build
 from attnc.dsl.source import Source
 
 from .agreement import agree

@@ -15,8 +15,8 @@ import torch
 from torch import nn
 
 from attnc.backends import build_numpy, build_torch, numpy_source, torch_source
-from attnc.compiler.inventory import inventory
-from attnc.compiler.program import build
+from attnc.compiler.check import build
+from attnc.compiler.graph.inventory import inventory
 from attnc.dsl.source import Source
 
 from .agreement import graph_of

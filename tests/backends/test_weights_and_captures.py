@@ -12,9 +12,9 @@ import attnc
 from attnc.backends import CaptureError, WeightsError, build_numpy, build_torch
 from attnc.backends.capture import capturable, everything, resolve
 from attnc.backends.init import initial_weights
-from attnc.compiler.inventory import inventory
-from attnc.compiler.rewrites.constants import fold_truths
-from attnc.compiler.rewrites.passes import PASSES
+from attnc.compiler.graph.inventory import inventory
+from attnc.compiler.pipeline import PASSES
+from attnc.compiler.rewrites.simplify.constants import fold_truths
 
 from .agreement import close, graph_of, random_inputs
 from .test_reading import PROGRAMS

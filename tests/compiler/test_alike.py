@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from attnc.compiler.alike import told_apart
-from attnc.compiler.program import build
+from attnc.compiler.check import build
+from attnc.compiler.graph.alike import told_apart
 from attnc.dsl.source import Source
 
 FILE = """

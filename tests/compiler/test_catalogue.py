@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from attnc.compiler.program import build
-from attnc.compiler.sized import require_sizes
+from attnc.compiler.check import build
+from attnc.compiler.graph.sized import require_sizes
 from attnc.dsl.catalogue import CATALOGUE, Entry, explain, normal
 from attnc.dsl.diagnostic import AttnError, Diagnostic
 from attnc.dsl.render import render_all

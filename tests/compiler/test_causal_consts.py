@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import attnc
-from attnc.compiler.program import build
+from attnc.compiler.check import build
 from attnc.dsl.source import Source
 
 HEAD = """

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnc
+from attnc.compiler.check import build
 from attnc.compiler.ops import OPS
-from attnc.compiler.program import build
 from attnc.dsl.source import Source
 
 SPEC = """\

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import attnc
-from attnc.compiler.graph import Call
-from attnc.compiler.program import Program, build
+from attnc.compiler.check import Program, build
+from attnc.compiler.graph.nodes import Call
 from attnc.dsl.diagnostic import AttnError
 from attnc.dsl.mistakes.fixes import repair
 from attnc.dsl.source import Source

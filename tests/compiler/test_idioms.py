@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import attnc
-from attnc.compiler.idioms import IDIOMS
+from attnc.compiler.base.idioms import IDIOMS
 
 WORDS = {
     "dot[d](x, y)": "einsum matmul bmm mm tensordot contract inner",

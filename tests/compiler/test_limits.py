@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 import attnc
-from attnc.compiler import blockcall, causality, program
-from attnc.compiler.blocks import Checker
-from attnc.compiler.limits import Exhausted
-from attnc.compiler.session import Session
+from attnc.compiler import check as program
+from attnc.compiler.base.session import Session
+from attnc.compiler.calls import block as blockcall
+from attnc.compiler.calls.checker import Checker
+from attnc.compiler.causality import proof as causality
+from attnc.compiler.sizes.limits import Exhausted
 from attnc.dsl.source import Source, Span
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from attnc.compiler.expressions import WRITABLE_OPS
-from attnc.compiler.names import akin, misspelt
+from attnc.compiler.base.names import akin, misspelt
+from attnc.compiler.typing.expressions import WRITABLE_OPS
 
 
 @pytest.mark.parametrize(

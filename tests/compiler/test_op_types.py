@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import attnc
-from attnc.compiler.graph import Apply, Role
-from attnc.compiler.wires import show_type
+from attnc.compiler.graph.nodes import Apply, Role
+from attnc.compiler.graph.wires import show_type
 
 HEAD = (
     "width q, k, seq\nwidth past like seq\nwidth ring = 4\n"

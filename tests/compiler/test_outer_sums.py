@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from attnc.compiler.program import build
+from attnc.compiler.check import build
 from attnc.dsl.diagnostic import Diagnostic
 from attnc.dsl.source import Source
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import attnc
-from attnc.compiler.expanded import steps
-from attnc.compiler.folders import Folders, Outside
-from attnc.compiler.graph import Call, makes
-from attnc.compiler.inventory import inventory
-from attnc.compiler.mentions import mentions_of
-from attnc.compiler.names import did_you_mean, is_reserved, listed, nearest
-from attnc.compiler.program import Program, build
-from attnc.compiler.report import place
-from attnc.compiler.sized import require_sizes
+from attnc.compiler.base.mentions import mentions_of
+from attnc.compiler.base.names import did_you_mean, is_reserved, listed, nearest
+from attnc.compiler.check import Program, build
+from attnc.compiler.graph.expanded import steps
+from attnc.compiler.graph.inventory import inventory
+from attnc.compiler.graph.nodes import Call, makes
+from attnc.compiler.graph.report import place
+from attnc.compiler.graph.sized import require_sizes
+from attnc.compiler.names.folders import Folders, Outside
 from attnc.dsl import syntax as s
 from attnc.dsl.diagnostic import AttnError
 from attnc.dsl.parse import parse

@@ -6,10 +6,11 @@ from itertools import pairwise, product
 
 import pytest
 
-from attnc.compiler.axes import Axis, Kind
-from attnc.compiler.causality import RIVALS, TOP, ZERO, Bound, Digit, Reach, unite
-from attnc.compiler.leak import Trace
-from attnc.compiler.predicates import (
+from attnc.compiler.base.session import Session
+from attnc.compiler.causality.leak import Trace
+from attnc.compiler.causality.proof import RIVALS, TOP, ZERO, Bound, Digit, Reach, unite
+from attnc.compiler.sizes.axes import Axis, Kind
+from attnc.compiler.sizes.predicates import (
     ALWAYS,
     MOST_CASES,
     MOST_FACTS,
@@ -25,7 +26,6 @@ from attnc.compiler.predicates import (
     shared,
     without,
 )
-from attnc.compiler.session import Session
 
 SESSION = Session()
 A, B, C, D = (SESSION.axis(name, Kind.WIDTH) for name in "abcd")

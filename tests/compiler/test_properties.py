@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attnc.compiler.dump import dump
-from attnc.compiler.program import Program, build
+from attnc.compiler.check import Program, build
+from attnc.compiler.graph.dump import dump
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from attnc.compiler.dump import dump
-from attnc.compiler.program import build
+from attnc.compiler.check import build
+from attnc.compiler.graph.dump import dump
 from attnc.dsl.files import read
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from attnc.compiler.axes import Axis, Kind
-from attnc.compiler.session import Session
-from attnc.compiler.sizes import (
+from attnc.compiler.base.session import Session
+from attnc.compiler.names.written_sizes import size_static
+from attnc.compiler.sizes.arithmetic import (
     as_constant,
     at_most,
     difference,
@@ -20,8 +20,8 @@ from attnc.compiler.sizes import (
     provably_different,
     solved,
 )
-from attnc.compiler.static import ConstOf, SizeOf, Static, known
-from attnc.compiler.written_sizes import size_static
+from attnc.compiler.sizes.axes import Axis, Kind
+from attnc.compiler.sizes.static import ConstOf, SizeOf, Static, known
 from attnc.dsl import syntax as s
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from attnc.compiler.program import build
-from attnc.compiler.sources import over_steps, sources
+from attnc.compiler.check import build
+from attnc.compiler.graph.sources import over_steps, sources
 from attnc.dsl.source import Source
 
 SPEC = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import attnc
-from attnc.compiler.graph import Call, makes
+from attnc.compiler.graph.nodes import Call, makes
 
 TEXT = """\
 width q, k, u

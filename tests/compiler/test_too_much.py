@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from attnc.compiler import limits
-from attnc.compiler import uses as files
-from attnc.compiler.limits import TooMuch, deep
-from attnc.compiler.program import build
+from attnc.compiler.check import build
+from attnc.compiler.names import uses as files
+from attnc.compiler.sizes import limits
+from attnc.compiler.sizes.limits import TooMuch, deep
 from attnc.dsl.source import Source, Span
 
 
@@ -31,16 +31,16 @@ def sizes(count: int) -> str:
 # The limit, as small as this; a program of so many parts; how many there may be; what is said, and of what.
 SMALL: dict[str, tuple[str, int, Callable[[int], str], int, str, str]] = {
     "terms of a size": (
-        "static.TERMS", 5, lambda n: "depth d = 1" + " + 1" * n + "\n", 2,
+        "sizes.static.TERMS", 5, lambda n: "depth d = 1" + " + 1" * n + "\n", 2,
         "the formula of this number has more than 5 terms", "1 + 1 + 1 + 1"),
     "terms of a const": (
-        "static.TERMS", 3, lambda n: "const c = " + "-" * n + "1\n", 2,
+        "sizes.static.TERMS", 3, lambda n: "const c = " + "-" * n + "1\n", 2,
         "the formula of this number has more than 3 terms", "---1"),
     "mistakes of a block": (
-        "frame.MISTAKES", 2, lambda n: body(*(f"_ = relu(y{k})" for k in range(n))), 2,
+        "typing.frame.MISTAKES", 2, lambda n: body(*(f"_ = relu(y{k})" for k in range(n))), 2,
         "`b` has more than 2 mistakes", "y2"),
     "steps": (
-        "program.STEPS", 5, lambda n: body(f"repeat.r {n} {{\nx = relu(x)\n}}"), 4,
+        "check.STEPS", 5, lambda n: body(f"repeat.r {n} {{\nx = relu(x)\n}}"), 4,
         "written out, `b` has 6 steps, more than 5", "b"),
 }  # fmt: skip
 
@@ -80,7 +80,7 @@ def test_how_many_files_and_how_deep(
         found = build(Source("main.attn", (tmp_path / "main.attn").read_text("utf-8")), base=tmp_path).errors
         return [(each.code, each.span.text, each.span.source.name, each.message) for each in found if each.span]
 
-    monkeypatch.setattr(f"attnc.compiler.uses.{limit}", small)
+    monkeypatch.setattr(f"attnc.compiler.names.uses.{limit}", small)
     assert errors() == []
     last = "main" if limit == "FILES" else "b"
     uses[last] = [*uses[last], "c"]
@@ -93,7 +93,7 @@ def test_a_long_text_may_have_more_checked_than_a_short_one(monkeypatch: pytest.
     """Calls for ever more sizes are refused; the expressions that stand in the text never are."""
     long = body(*["x = x + 1 - x * 2"] * 300)
     many = sizes(40).replace("return sum[e](broadcast[e](x))", "return " + "exp(" * 60 + "sum[e](x)" + ")" * 60)
-    monkeypatch.setattr("attnc.compiler.program.WORK", 0)
+    monkeypatch.setattr("attnc.compiler.check.WORK", 0)
     assert told(long) == []
     assert told(sizes(1)) == []
     found = build(Source("main.attn", many)).errors
@@ -106,7 +106,7 @@ def test_python_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     def raises(_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr("attnc.compiler.program.called_blocks", raises)
+    monkeypatch.setattr("attnc.compiler.check.called_blocks", raises)
     assert told("depth d = 4\n") == [("E0220", "something in this file nests too deeply", "")]
 
 

@@ -17,10 +17,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import attnc
 from attnc.backends.capture import Captures
-from attnc.compiler.decode import Decoding
-from attnc.compiler.graph import Call, Graph, Repeat, Scan, reads
-from attnc.compiler.rewrites.constants import fold_truths
-from attnc.compiler.rewrites.walk import Walk
+from attnc.compiler.decoding import Decoding
+from attnc.compiler.graph.nodes import Call, Graph, Repeat, Scan, reads
+from attnc.compiler.rewrites.simplify.constants import fold_truths
+from attnc.compiler.rewrites.tools.walk import Walk
 
 VECTORS = {  # the counter knows matrices alone; a product with a vector is one too
     torch.ops.aten.mv: lambda a, x, **_: 2 * a[0] * a[1],

@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from attnc.compiler.cost.bands import pairs
-from attnc.compiler.cost.polynomial import CONST, WIDTH, Poly, Symbol
-from attnc.compiler.cost.show import formula
+from attnc.compiler.cost.polynomials.polynomial import CONST, WIDTH, Poly, Symbol
+from attnc.compiler.cost.polynomials.show import formula
 
 N, R = Symbol("n", "n", WIDTH), Symbol("r", "r", CONST)
 n, r = Poly.of(N), Poly.of(R)

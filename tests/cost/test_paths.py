@@ -382,7 +382,7 @@ def test_fewest_hops(name: str) -> None:
 
 @pytest.mark.parametrize("name", STACKS)
 def test_of_too_many_routes_a_bound_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attnc.compiler.cost.reach.MANY", 3)
+    monkeypatch.setattr("attnc.compiler.cost.paths.reach.MANY", 3)
     body, expected = STACKS[name]
     for n, (hops, _, _) in expected.items():
         path = model(f"\n{body}\nreturn x".replace("; ", "\n").replace(";", "\n")).cost(seq=n).paths["seq"]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from attnc.compiler.cost.growth import order
-from attnc.compiler.cost.polynomial import (
+from attnc.compiler.cost.polynomials.polynomial import (
     CONST,
     DEPTH,
     ONE,
@@ -20,7 +20,7 @@ from attnc.compiler.cost.polynomial import (
     base_symbols,
     largest,
 )
-from attnc.compiler.cost.show import amount, formula, short
+from attnc.compiler.cost.polynomials.show import amount, formula, short
 
 N, M = (Symbol(name, name, WIDTH) for name in "nm")
 D, E = (Symbol(name, name, DEPTH) for name in "de")

@@ -15,9 +15,9 @@ import pytest
 
 import attnc
 from attnc.backends.lower import derived, lower
-from attnc.compiler.dump import dump
-from attnc.compiler.graph import Call, Graph, Repeat
-from attnc.compiler.static import Literal, show_static
+from attnc.compiler.graph.dump import dump
+from attnc.compiler.graph.nodes import Call, Graph, Repeat
+from attnc.compiler.sizes.static import Literal, show_static
 
 from .steps import check_steps
 

@@ -16,8 +16,8 @@ import pytest
 
 import attnc
 from attnc.backends.lower import derived, lower
-from attnc.compiler.dump import dump
-from attnc.compiler.static import show_static
+from attnc.compiler.graph.dump import dump
+from attnc.compiler.sizes.static import show_static
 
 from .decoders import decoder
 from .steps import check_steps

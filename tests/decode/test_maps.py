@@ -15,7 +15,7 @@ import attnc
 from attnc.backends import numpy_decoding, numpy_maps, torch_cache, torch_maps
 from attnc.backends.decoding_helpers import Configuration
 from attnc.backends.lower import lower, stepping
-from attnc.compiler.rewrites.join_maps import weights_together
+from attnc.compiler.decoding.join_maps import weights_together
 
 from .steps import check_steps
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import attnc
-from attnc.compiler.decode.build import by_pass
-from attnc.compiler.static import Arith, Literal, Static, known
+from attnc.compiler.decoding.build import by_pass
+from attnc.compiler.sizes.static import Arith, Literal, Static, known
 from tests.backends.test_reading import PROGRAMS, SPECS, model_of
 
 from .steps import check_steps

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from attnc.compiler.axes import Axis, Kind
-from attnc.compiler.graph import (
+from attnc.compiler.graph.nodes import (
     Apply,
     Call,
     Constant,
@@ -24,7 +23,8 @@ from attnc.compiler.graph import (
     Value,
     Weight,
 )
-from attnc.compiler.static import Arith, Literal, SizeOf, Static
+from attnc.compiler.sizes.axes import Axis, Kind
+from attnc.compiler.sizes.static import Arith, Literal, SizeOf, Static
 
 _axis_ids = count()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import attnc
-from attnc.compiler import graph as ir
+from attnc.compiler.graph import nodes as ir
 from attnc.diagrams import Diagram, UnknownBlock
 from attnc.diagrams.route import sampled
 from attnc.diagrams.scene import Kind

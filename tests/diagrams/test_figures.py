@@ -16,9 +16,9 @@ from pathlib import Path
 import graphviz
 import pytest
 
-from attnc.compiler.graph import Graph
+from attnc.compiler.check import build
+from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.ops import OPS
-from attnc.compiler.program import build
 from attnc.diagrams import Diagram, ExportError, UnknownBlock, draw
 from attnc.diagrams.export import render, save
 from attnc.diagrams.table import GLYPHS, Shape, glyph_of

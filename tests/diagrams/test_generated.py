@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attnc.compiler.program import Program, build
+from attnc.compiler.check import Program, build
 from attnc.diagrams import draw
 from attnc.dsl.diagnostic import Severity
 from attnc.dsl.source import Source

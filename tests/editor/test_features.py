@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import attnc
-from attnc.compiler.program import build
+from attnc.compiler.check import build
 from attnc.dsl.files import read
 from attnc.dsl.mistakes.fixes import apply
 from attnc.editor import fixes, folds, hints, navigate, picture, rename, tokens

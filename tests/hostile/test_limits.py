@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 import attnc
-from attnc.compiler.limits import MISTAKES
+from attnc.compiler.sizes.limits import MISTAKES
 
 SIZE = 1 << 16
 SECONDS = 3 * 2  # of the processor; other tests run beside this one

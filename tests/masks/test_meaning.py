@@ -11,8 +11,8 @@ import torch
 
 import attnc
 from attnc.backends import build_torch, torch_source
-from attnc.compiler.graph import Graph
-from attnc.compiler.rewrites.passes import PASSES, Pass
+from attnc.compiler.graph.nodes import Graph
+from attnc.compiler.pipeline import PASSES, Pass
 from tests.backends.agreement import agree, graph_of, random_inputs
 
 from .random_masks import spec

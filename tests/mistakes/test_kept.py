@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from attnc.compiler.program import build
+from attnc.compiler.check import build
 from attnc.dsl.catalogue import CATALOGUE
 from attnc.dsl.diagnostic import Diagnostic, Edit, error
 from attnc.dsl.mistakes.fixes import apply

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from attnc.compiler.program import Program, build
+from attnc.compiler.check import Program, build
 from attnc.dsl.diagnostic import Diagnostic, Severity
 from attnc.dsl.mistakes.fixes import repair
 from attnc.dsl.render import render_all

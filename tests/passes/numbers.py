@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 import attnc
-from attnc.compiler.rewrites.passes import NAMES
+from attnc.compiler.pipeline import NAMES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 CLOSE = 1e-10

@@ -14,10 +14,10 @@ import pytest
 
 import attnc
 from attnc.backends.lower import derived, lower
-from attnc.compiler.dump import dump
-from attnc.compiler.graph import Graph
-from attnc.compiler.rewrites.dead import alive
-from attnc.compiler.rewrites.passes import PASSES
+from attnc.compiler.graph.dump import dump
+from attnc.compiler.graph.nodes import Graph
+from attnc.compiler.pipeline import PASSES
+from attnc.compiler.rewrites.simplify.dead import alive
 from attnc.dsl.diagnostic import AttnError
 
 HERE = Path(__file__).parent

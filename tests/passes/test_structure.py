@@ -11,14 +11,14 @@ import pytest
 import torch
 
 import attnc
-from attnc.compiler.graph import Apply, Call, Graph, Node, Repeat
-from attnc.compiler.rewrites.arrange import arrange
-from attnc.compiler.rewrites.attention import fuse_attention
-from attnc.compiler.rewrites.constants import fold_truths
-from attnc.compiler.rewrites.hoist import hoist
-from attnc.compiler.rewrites.merge import merge
-from attnc.compiler.rewrites.numbers import fold_numbers
-from attnc.compiler.rewrites.stack import stack
+from attnc.compiler.graph.nodes import Apply, Call, Graph, Node, Repeat
+from attnc.compiler.rewrites.kernels.attention import fuse_attention
+from attnc.compiler.rewrites.kernels.stack import stack
+from attnc.compiler.rewrites.simplify.arrange import arrange
+from attnc.compiler.rewrites.simplify.constants import fold_truths
+from attnc.compiler.rewrites.simplify.hoist import hoist
+from attnc.compiler.rewrites.simplify.merge import merge
+from attnc.compiler.rewrites.simplify.numbers import fold_numbers
 from tests.backends.agreement import random_inputs
 
 from .numbers import check_same
@@ -496,8 +496,8 @@ def test_hoisting_leaves_source_independent_of_depth() -> None:
 
 def test_passes_are_pure(tmp_path: Path) -> None:
     """None changes the graph that it is given."""
-    from attnc.compiler.dump import dump
-    from attnc.compiler.rewrites.passes import PASSES, rewritten
+    from attnc.compiler.graph.dump import dump
+    from attnc.compiler.pipeline import PASSES, rewritten
 
     for file in ("zoo/llama.attn", "transformer.attn"):
         spec = attnc.load(ROOT / "examples" / file)

@@ -8,7 +8,7 @@ import pytest
 
 import attnc
 from attnc.cli.main import main
-from attnc.compiler.rewrites.passes import NAMES, PASSES, passes_without
+from attnc.compiler.pipeline import NAMES, PASSES, passes_without
 
 SPEC = """\
 use std.attention: multihead, model, heads

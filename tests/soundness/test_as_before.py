@@ -24,7 +24,7 @@ import attnc
 from attnc.backends.helper_text import NUMPY, TORCH, helpers
 from attnc.compiler.cost.bill import Cost
 from attnc.compiler.cost.table import data
-from attnc.compiler.rewrites.passes import NAMES
+from attnc.compiler.pipeline import NAMES
 
 from .generate import generate
 from .judge import load

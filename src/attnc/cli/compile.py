@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..compiler.rewrites.passes import NAMES, passes_without
+from ..compiler.pipeline import NAMES, passes_without
 from .arguments import sizes, target
 from .output import CLEAN, CannotRun, writable, write
 from .target import open_model

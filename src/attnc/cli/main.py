@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
-from ..compiler.limits import deep
+from ..compiler.sizes.limits import deep
 from ..dsl.diagnostic import AttnError
 from . import check, compile, completion, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
 from .arguments import Parser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..compiler.inventory import table
+from ..compiler.graph.inventory import table
 from .arguments import sizes, target
 from .output import CLEAN
 from .target import open_model

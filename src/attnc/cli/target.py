@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..compiler.folders import Folders
+from ..compiler.names.folders import Folders
 from ..dsl.diagnostic import AttnError, Diagnostic
 from ..dsl.files import MAX_BYTES, decode, read, read_bytes
 from ..dsl.source import Source

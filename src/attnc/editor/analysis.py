@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from ..compiler.axes import Axis
-from ..compiler.facts import Facts
-from ..compiler.frame import Frame
-from ..compiler.mentions import walk
-from ..compiler.program import Program, build
-from ..compiler.wires import Wire
+from ..compiler.base.mentions import walk
+from ..compiler.check import Program, build
+from ..compiler.graph.wires import Wire
+from ..compiler.sizes.axes import Axis
+from ..compiler.typing.frame import Frame
+from ..compiler.typing.recorder import Facts
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.files import FileProblem

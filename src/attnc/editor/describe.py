@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from textwrap import dedent
 
-from ..compiler.axes import Axis
-from ..compiler.frame import Frame
-from ..compiler.graph import Apply, Graph, IndexInto, Parameter, Repeat, Scalar, Weight
-from ..compiler.names import listed
+from ..compiler.base.names import listed
+from ..compiler.graph.nodes import Apply, Graph, IndexInto, Parameter, Repeat, Scalar, Weight
+from ..compiler.graph.wires import Wire, show
 from ..compiler.ops import OPS
 from ..compiler.ops.table import Op
-from ..compiler.static import Literal, Static, known, show_static
-from ..compiler.wires import Wire, show
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Literal, Static, known, show_static
+from ..compiler.typing.frame import Frame
 from ..dsl import catalogue
 from ..dsl import syntax as s
 from ..dsl.source import Span

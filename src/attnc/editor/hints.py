@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..compiler.mentions import walk
-from ..compiler.wires import show
+from ..compiler.base.mentions import walk
+from ..compiler.graph.wires import show
 from ..dsl import syntax as s
 from .analysis import Analysis
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..compiler.expressions import INITS
-from ..compiler.graph import Scalar
-from ..compiler.mentions import walk
-from ..compiler.session import Session
-from ..compiler.static import ConstOf, SizeOf, Static, axes_in, known
-from ..compiler.wires import Wire, show
-from ..compiler.written_sizes import size_static
+from ..compiler.base.mentions import walk
+from ..compiler.base.session import Session
+from ..compiler.graph.nodes import Scalar
+from ..compiler.graph.wires import Wire, show
+from ..compiler.names.written_sizes import size_static
+from ..compiler.sizes.static import ConstOf, SizeOf, Static, axes_in, known
+from ..compiler.typing.expressions import INITS
 from ..dsl import syntax as s
 from ..dsl.source import Span
 from . import describe

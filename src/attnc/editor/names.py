@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..compiler.mentions import walk
+from ..compiler.base.mentions import walk
 from ..dsl import syntax as s
 from ..dsl.source import Source, Span
 

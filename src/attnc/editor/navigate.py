@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..compiler.mentions import walk
+from ..compiler.base.mentions import walk
 from ..dsl import syntax as s
 from ..dsl.source import Span
 from .analysis import Analysis, views

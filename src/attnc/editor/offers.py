@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ..compiler.axes import Axis
-from ..compiler.expressions import INITS, WRITABLE_OPS
+from ..compiler.graph.wires import Wire, show
 from ..compiler.ops import OPS
 from ..compiler.ops.table import Brackets, Op
-from ..compiler.static import Const
-from ..compiler.wires import Wire, show
+from ..compiler.sizes.axes import Axis
+from ..compiler.sizes.static import Const
+from ..compiler.typing.expressions import INITS, WRITABLE_OPS
 from ..dsl import syntax as s
 from . import describe
 from .analysis import Analysis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..compiler.graph import Graph
+from ..compiler.graph.nodes import Graph
 from ..dsl import syntax as s
 from .analysis import Analysis, views
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from .. import compiler
-from ..compiler.loader import library_source
+from ..compiler.names.loader import library_source
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic
 from ..dsl.files import FileProblem, read

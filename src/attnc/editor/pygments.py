@@ -7,7 +7,7 @@ from typing import ClassVar
 from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
-from ..compiler.expressions import WRITABLE_OPS
+from ..compiler.typing.expressions import WRITABLE_OPS
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _GAP = r"([ \t]+)"

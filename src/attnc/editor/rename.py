@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from ..compiler.mentions import walk
-from ..compiler.modules import ELEMENTS
-from ..compiler.names import is_reserved
+from ..compiler.base.mentions import walk
+from ..compiler.base.names import is_reserved
+from ..compiler.names.modules import ELEMENTS
 from ..compiler.ops import OPS
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Edit

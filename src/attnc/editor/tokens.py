@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..compiler.mentions import walk
+from ..compiler.base.mentions import walk
 from ..dsl import syntax as s
 from ..dsl.source import Span
 from . import describe

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from ..backends import CaptureError
 from ..backends.capture import Found, everything, resolve
-from ..compiler.axes import Axis
-from ..compiler.graph import Apply, Call, Graph, IndexInto, Repeat, Scan
-from ..compiler.rewrites.constants import fold_truths
+from ..compiler.graph.nodes import Apply, Call, Graph, IndexInto, Repeat, Scan
+from ..compiler.rewrites.simplify.constants import fold_truths
+from ..compiler.sizes.axes import Axis
 from ..spec import Model
 from .problem import InspectError
 

@@ -18,7 +18,7 @@ from .files import Weights, load, save
 from .maps import Map, Rule, Step, filled, in_full, matched
 
 if TYPE_CHECKING:
-    from ..compiler.inventory import WeightSpec
+    from ..compiler.graph.inventory import WeightSpec
     from ..spec import Model
 
 Array = np.ndarray[Any, np.dtype[Any]]

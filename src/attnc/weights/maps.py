@@ -42,7 +42,7 @@ from functools import cache
 from pathlib import Path
 
 from ..backends.load import WeightsError
-from ..compiler.folders import Folders, Outside
+from ..compiler.names.folders import Folders, Outside
 from ..dsl.files import read
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"

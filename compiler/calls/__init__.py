@@ -1,0 +1,1 @@
+"""A block applied: its parameters, its arguments, and the instance of it that the call stands for (D8)."""

@@ -1,0 +1,275 @@
+"""A block called: an instance of it found or made, and a node of the caller's graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...dsl.diagnostic import Diagnostic, Severity
+from ...dsl.source import Span
+from ..base.session import place
+from ..graph.alike import models, told_apart
+from ..graph.nodes import Call, Graph, IndexInto, Repeat, Role, Scan, Type, Value, owns, values_of
+from ..graph.wires import Wire
+from ..sizes.axes import Axis
+from ..sizes.limits import BODIES, CALLS_DEEP, TooMuch
+from ..sizes.static import Static
+from ..typing.builder import Builder
+from ..typing.frame import Frame, Instance
+from ..typing.sharing import own, ways
+from ..typing.statements import Body
+from .instances import CallBody
+
+_TOLD_BY_CALLS = frozenset({"E0307"})  # what is decided where a block is called, not where it is declared
+
+
+class BlockCall(CallBody):
+    """One call, from its names to the node in the caller's graph."""
+
+    def run(self) -> list[Wire | None] | None:
+        checker, body, block, call = self.checker, self.body, self.block, self.call
+        if block in checker.stack:
+            body.visit_arguments(call)
+            chain = [b.name for b in checker.stack[checker.stack.index(block) :]] + [block.name]
+            body.report(
+                "E0407",
+                f"`{self.called}` would call itself: {' -> '.join(chain)}",
+                call.span,
+                help="a block may not call itself; write the repetition as `repeat`",
+            )
+            return None
+        name = self._name()
+        alone = checker.check_alone(block)
+        bound = self._bind_parameters()
+        arguments = self._bind_arguments()
+        if bound is None or arguments is None or name is None:
+            return None
+        arranged = self._arranged(bound, arguments)
+        if arranged is None:
+            return None
+        arguments = self._with_defaults(arranged)
+        broken = _is_wrong(alone.problems)
+        broken = broken or (alone.graph is None and not alone.undecided)  # what a const of the call decides is open yet
+        frame = self._instance_frame(bound)
+        if self.groundless:
+            return [None] * max(1, len(block.decl.results))
+        inputs = self._inputs(frame, arguments)
+        if self.foreign or self.mixed:
+            return [None] * max(1, len(block.decl.results))
+        if inputs is None or self.unlike:
+            return self._promised(frame)
+        if block in checker.given_up:
+            return self._promised(frame)
+        if len(checker.stack) > CALLS_DEEP:
+            raise TooMuch(f"blocks call each other more than {CALLS_DEEP} deep", "call fewer blocks in one another")
+        if len(checker.instances) > BODIES:
+            raise TooMuch(
+                f"the blocks called here stand for more than {BODIES} bodies, each for other sizes or arguments",
+                "give fewer different parameters; what is the same each time is one body",
+            )
+        instance = self._instance(frame, inputs)
+        if broken:
+            self._relay(instance, only=None if self._of_the_library() else _TOLD_BY_CALLS)
+            return self._promised(instance.frame)
+        checker.decisions.extend(instance.decisions)
+        checker.undecided = checker.undecided or instance.undecided
+        self._pass_on(instance.formulas)
+        self._relay(instance)
+        frame = instance.frame
+        if instance.graph is None or _is_wrong(instance.problems):
+            return self._promised(frame)
+        if not self._apart(instance, frame) or not self._one_set_made(instance.graph):
+            return None
+        return self._emit(instance, frame, arguments, name)
+
+    def _of_the_library(self) -> bool:
+        """Whether the block is not to be changed by who calls it: what is wrong in it comes of sizes that the file of
+        the call has chosen for it.
+        """
+        return self.block.module.library and not self.body.frame.module.library
+
+    def _arranged(
+        self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[Wire, Span]]
+    ) -> dict[str, tuple[Wire, Span]] | None:
+        """The arguments as the callee gets them; a scan gives it items."""
+        return arguments
+
+    def _promised(self, frame: Frame) -> list[Wire | None]:
+        """Something is wrong inside: go on with what the block promises, so that the rest is checked."""
+        if frame.lifted:  # which results would carry them hangs on the body
+            return [None] * max(1, len(self.block.decl.results))
+        probe = Body(self.checker, frame, Builder(), {})
+        out: list[Wire | None] = []
+        for result in self.block.decl.results:
+            type = probe.type(result.type)
+            if type is None:
+                out.append(None)
+                continue
+            mapped = self._outward(type)
+            if mapped is None:
+                out.append(None)
+                continue
+            builder = self.body.builder
+            out.append(
+                Wire(
+                    mapped,
+                    Role.DATA,
+                    self.call.span,
+                    builder.value(mapped, Role.DATA, self.call.span),
+                    loose=True,
+                    home=builder,
+                )
+            )
+        return out or [None]
+
+    def _outward(self, type: Type) -> Type | None:
+        """A type of the callee in the caller's axes."""
+        to_actual = {formal.id: actual for formal, actual in self.actual}
+        axes = tuple(to_actual.get(axis.id, axis) for axis in type.axes)
+        if len(set(axes)) < len(axes):
+            return None
+        element = type.element
+        if isinstance(element, IndexInto):
+            element = IndexInto(to_actual.get(element.axis.id, element.axis))
+        return Type(element, axes, frozenset(to_actual.get(axis.id, axis) for axis in type.thin))
+
+    def _apart(self, instance: Instance, frame: Frame) -> bool:
+        """Two parameters bound to one axis: no value of the body may carry both (D8)."""
+        groups: dict[Axis, list[Axis]] = {}
+        for formal, actual in self.actual:
+            groups.setdefault(actual, []).append(formal)
+        for actual, formals in groups.items():
+            if len(formals) < 2:
+                continue
+            assert instance.graph is not None
+            found = _carries_two(instance.graph, formals)
+            if found is not None:
+                value, a, b = found
+                carrier = f"`{value.name}`" if value.name else "a value"
+                self._same_axis(a, b, actual, f"{carrier} of its body", value.span)
+                return False
+        return True
+
+    def _one_set_made(self, graph: Graph) -> bool:
+        """Calls of a shared block have one set of weights, so all of them need it in one shape."""
+        if self.shared is None or not owns(graph, self.checker.owners):
+            return True
+        shared = self.body.shares[self.shared]
+        first, there = shared.first = shared.first or (graph, self.call.span)
+        differs = None if first is graph else told_apart(first, graph, self.checker.owners)
+        if differs is None:
+            return True
+        code, how = differs
+        self.body.report(
+            code,
+            f"the calls of `{self.shared}` share their weights, but {how}",
+            self.call.span,
+            related=[(there, "the other call")],
+            help=f"call `{self.called}` itself, with a label: each call then has weights of its own",
+        )
+        return False
+
+    def _emit(
+        self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str
+    ) -> list[Wire | None]:
+        body, builder, graph = self.body, self.body.builder, instance.graph
+        assert graph is not None
+        names = [f.name.text for f in self.block.decl.formals if f.name.text in arguments]
+        given = [(name, arguments[name][0]) for name in names]
+        args = [builder.take(wire) for name, wire in given if not self._put_in(wire)]
+        to_actual = {formal.id: actual for formal, actual in self.actual}
+        outs: list[Wire | None] = []
+        values: list[Value] = []
+        for wire, output in zip(instance.results, graph.outputs, strict=True):
+            assert wire is not None
+            lifted = tuple(axis for axis in wire.type.axes if axis in graph.lifted)
+            axes = (*lifted, *output.axes)  # without thin ones that the result's type does not speak of
+            type = self._outward(Type(wire.type.element, axes, wire.type.thin & set(axes)))
+            assert type is not None  # two parameters for one axis are apart in all values of the body
+            meeting = body.namesakes(type)
+            if meeting is not None:
+                body.report_namesakes(*meeting, self.call.span)
+                return [None] * len(graph.outputs)
+            value = builder.value(type, wire.role, self.call.span)
+            values.append(value)
+            mark = frozenset(to_actual.get(axis.id, axis) for axis in wire.mark)
+            outs.append(Wire(type, wire.role, self.call.span, value, mark, loose=wire.loose, home=builder))
+        builder.nodes.append(
+            Call(graph, name, tuple(args), tuple(values), tuple(self.actual), tuple(self.const_actual), self.call.span)
+        )
+        self._own(name, graph)
+        return outs
+
+    def _own(self, name: str, graph: Graph) -> None:
+        """Keep the name that the call's weights go by, which must be free (D11)."""
+        body, builder = self.body, self.body.builder
+        span = (self.call.label or self.call.callee).span
+        if not owns(graph, self.checker.owners):
+            return
+        if self.shared in body.outside:
+            self._share_within()
+        elif body.numbered:
+            self._one_set(graph)
+        if self.block.is_model:
+            all(builder.own_model(model, place(model.span), span, body) for model in models(graph))
+        elif self.shared is None:
+            body.may_own(name, span)
+            own(body, name, span)
+
+    def _share_within(self) -> None:
+        """Report a share whose weights the passes of a repeat would have beside those of its own place (D11)."""
+        body, name = self.body, self.shared
+        assert name is not None
+        owner = "each pass of this repeat" if body.numbered else "a repeat"
+        self.body.report(
+            "E0413",
+            f"{owner} has weights of its own, but `{name}` has one set, where it stands",
+            self.call.span,
+            related=[(body.shares[name].name.span, "outside of the repeat")],
+            help=f"write `share {name} = {self.called}` inside the repeat"
+            + (", and `repeat ... shared { }` if the passes are to have one set" if body.numbered else ""),
+        )
+
+    def _one_set(self, graph: Graph) -> None:
+        """Report a model that each pass of a repeat would give weights of its own (D11)."""
+        direct = self.block.is_model
+        model = graph if direct else next((way.model for way in ways(graph, self.checker).values()), None)
+        if model is None:
+            return
+        called = "" if direct else f", which `{self.called}` calls,"
+        self.body.report(
+            "E0413",
+            f"each pass of this repeat has weights of its own, but the model `{model.name}`{called} has one set",
+            self.call.span,
+            related=[(model.span, "a model")],
+            help=f"write `repeat ... shared {{ }}`, or make {'it' if direct else f'`{model.name}`'} a `block`: "
+            "each pass then has its own",
+        )
+
+
+def _is_wrong(problems: Iterable[tuple[Diagnostic, bool]]) -> bool:
+    return any(problem.severity is Severity.ERROR for problem, _ in problems)
+
+
+def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] | None:
+    """A value of the graph, or of what it calls, that carries two of these axes; a number may, as a result of it."""
+    results = [(output.value, output.axes) for output in graph.outputs]
+    for value, axes in (*((value, value.type.axes) for value in values_of(graph)), *results):
+        held = [axis for axis in formals if axis in axes]
+        if len(held) > 1:
+            return value, held[0], held[1]
+    for node in graph.nodes:
+        if isinstance(node, Call | Scan):
+            inner = [formal for formal, actual in node.axes if actual in formals]
+            inner += [axis for axis in formals if axis in node.graph.lifted]
+            found = _carries_two(node.graph, inner) if len(inner) > 1 else None
+            if found is not None:
+                back = {f.id: a for f, a in node.axes}
+                a, b = back.get(found[1].id, found[1]), back.get(found[2].id, found[2])
+                if a != b:
+                    return found[0], a, b
+        elif isinstance(node, Repeat):
+            for one in node.bodies:
+                found = _carries_two(one, formals)
+                if found is not None:
+                    return found
+    return None

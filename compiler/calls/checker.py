@@ -1,0 +1,608 @@
+"""Blocks: checked once on their own, and instantiated where they are called (D8).
+
+"A call means its body with the arguments put in." So a call elaborates the callee's body for the sizes, the families,
+the extra axes and the kinds of its arguments, once for each distinct combination (`Checker.instances`). A mistake that
+the body makes by itself was reported when the block was checked on its own; what only some calls get wrong is a
+requirement of the body, and is reported at the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ...dsl import syntax as s
+from ...dsl.diagnostic import Severity
+from ...dsl.source import Span
+from ..base.mentions import walk
+from ..base.names import nearest, respelt, undeclared
+from ..base.session import Session
+from ..graph.nodes import Element, Graph, IndexInto, Output, Role, Scalar, Type
+from ..graph.wires import Wire, fits, show, show_type
+from ..names.modules import BlockDef
+from ..names.written_sizes import checked_size, refuse_size, size_set, size_static
+from ..sizes.arithmetic import mentions, substitute
+from ..sizes.axes import Axis, Kind
+from ..sizes.limits import MISTAKES, WORK, Exhausted, TooMuch
+from ..sizes.static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
+from ..typing.builder import Builder
+from ..typing.expressions import Expressions
+from ..typing.frame import Frame, Instance
+from ..typing.recorder import Facts, Recorder
+from ..typing.sharing import Ways, check_one_set
+from ..typing.statements import Body
+from .block import BlockCall
+from .scan import ScanCall
+
+
+@dataclass(eq=False)
+class Checker:
+    """All blocks of a program. `called` holds those that some other block calls."""
+
+    session: Session
+    instances: dict[object, Instance] = field(default_factory=dict)
+    alone: dict[BlockDef, Instance] = field(default_factory=dict)
+    closures: dict[BlockDef, tuple[list[Axis], list[Const]]] = field(default_factory=dict)
+    carried: dict[BlockDef, frozenset[int]] = field(
+        default_factory=dict
+    )  # by id: those that are no mere part of a size
+    called: set[BlockDef] = field(default_factory=set)
+    stack: list[BlockDef] = field(default_factory=list)
+    decisions: list[object] = field(default_factory=list)
+    undecided: bool = False
+    numbers: dict[int, Number] = field(default_factory=dict)  # of consts in the pass at hand, for what is decided by it
+    owners: dict[Graph, bool] = field(default_factory=dict)  # whether graphs have weights
+    ways: dict[Graph, Ways] = field(default_factory=dict)  # how graphs come to models with weights
+    given_up: set[BlockDef] = field(default_factory=set)  # blocks that ask for too much
+    library: dict[str, str] = field(default_factory=dict)  # names that the standard library has, and where
+    generic_sizes: Mapping[str, Number] = field(default_factory=dict)  # set from outside, for blocks checked alone
+    facts: Facts | None = None  # to be filled
+    patience: int = WORK  # expressions that may still be checked
+
+    def tire(self, span: Span, more: int = 1) -> None:
+        """One more expression is checked, or so many parameters are given."""
+        self.patience -= more
+        if self.patience < 0:
+            raise Exhausted(
+                f"calls for different sizes, and passes that differ, come to more than {WORK:,} expressions to check",
+                "call blocks for fewer different parameters, and let fewer passes of a repeat depend on its index",
+                span,
+            )
+
+    def in_this_pass(self, static: Static) -> Static:
+        """What decides a static `if`. The graph keeps the index itself: passes of one body have different numbers."""
+        return substitute(static, {}, {id: Literal(number) for id, number in self.numbers.items()})
+
+    # -- what a block mentions -----------------------------------------------------------------------------------
+
+    def closure(self, block: BlockDef) -> tuple[list[Axis], list[Const]]:
+        """The axes and consts of files that a block mentions, itself or by way of what it calls: its
+        implicit parameters.
+        """
+        if block in self.closures:
+            return self.closures[block]
+        self.closures[block], self.carried[block] = ([], []), frozenset()  # one that calls itself is refused elsewhere
+        axes: dict[int, Axis] = {}
+        consts: dict[int, Const] = {}
+        parts: set[int] = set()
+        module = block.module
+        said = block.mentions
+        own = {*block.generics, *said.declared}
+        for name in said.names:
+            if name in own:
+                continue
+            if name in module.axes:
+                axes[module.axes[name].id] = module.axes[name]
+                module.read.add(name)
+            elif name in module.consts:
+                consts[module.consts[name].id] = module.consts[name]
+                module.read.add(name)
+        for callee, bound in said.calls:
+            other = module.blocks.get(callee)
+            if other is None or other is block:
+                continue
+            their_axes, their_consts = self.closure(other)
+            skip = {other.module.axes[name].id for name in bound if name in other.module.axes}
+            skip |= {other.module.consts[name].id for name in bound if name in other.module.consts}
+            for axis in their_axes:
+                if axis.id not in skip and not self.hangs_on(axis.id, skip):
+                    if axis.id not in self.carried[other] and axis.id not in axes:
+                        parts.add(axis.id)
+                    elif axis.id in self.carried[other]:
+                        parts.discard(axis.id)
+                    axes[axis.id] = axis
+            for const in their_consts:
+                if const.id not in skip and not self.hangs_on(const.id, skip):
+                    consts[const.id] = const
+        self.carried[block] = frozenset(axes) - parts
+        for id in list(axes):
+            self._add_parts(id, axes, consts)
+        for id in list(consts):
+            self._add_parts(id, axes, consts)
+        ordered: dict[int, Axis] = {}
+        for axis in axes.values():
+            self._after_its_parts(axis, axes, ordered)
+        self.closures[block] = (list(ordered.values()), list(consts.values()))
+        return self.closures[block]
+
+    def file_names(self, block: BlockDef) -> dict[str, Axis | Const]:
+        """The axes and consts of files that a call may give anew, by the names that they have in the block's file.
+
+        Also by their own, which the file that uses them may have given them, where that means nothing else there.
+        """
+        axes, consts = self.closure(block)
+        module = block.module
+        there: dict[str, Axis | Const] = {**module.axes, **module.consts}
+        names: dict[int, list[str]] = {}
+        for name, own in there.items():
+            names.setdefault(own.id, []).append(name)
+        found: dict[str, Axis | Const] = {}
+        items: list[Axis | Const] = [*axes, *consts]
+        for item in items:
+            for name in (*names.get(item.id, ()), item.name):
+                if name not in block.generics and there.get(name, item).id == item.id:
+                    found.setdefault(name, item)
+        return found
+
+    def _after_its_parts(self, axis: Axis, axes: dict[int, Axis], ordered: dict[int, Axis]) -> None:
+        """A derived axis stands after what it is derived from: code computes sizes in this order."""
+        formula = self.formula(axis.id)
+        for part in axes_in(formula) if formula is not None else []:
+            if part.id not in ordered:
+                self._after_its_parts(axes[part.id], axes, ordered)
+        ordered[axis.id] = axis
+
+    def formula(self, id: int) -> Static | None:
+        """How a file's axis or const hangs on others."""
+        return self.session.formulas.get(id) or self.session.const_formulas.get(id)
+
+    def parts(self, id: int) -> set[int]:
+        """The axes and consts in the formula of one."""
+        formula = self.formula(id)
+        return set() if formula is None else set().union(*mentions(formula))
+
+    def hangs_on(self, id: int, ids: set[int]) -> bool:
+        """Whether a file's axis or const is derived from one of these."""
+        seen, left = {id}, [id]
+        while left:
+            parts = self.parts(left.pop())
+            if parts & ids:
+                return True
+            left += parts - seen
+            seen |= parts
+        return False
+
+    def _add_parts(self, id: int, axes: dict[int, Axis], consts: dict[int, Const]) -> None:
+        """What a derived size is derived from is mentioned too."""
+        formula = self.formula(id)
+        if formula is None:
+            return
+        for axis in axes_in(formula):
+            if axis.id not in axes:
+                axes[axis.id] = axis
+                self._add_parts(axis.id, axes, consts)
+        for const in consts_in(formula):
+            if const.id not in consts:
+                consts[const.id] = const
+                self._add_parts(const.id, axes, consts)
+
+    # -- a block on its own --------------------------------------------------------------------------------------
+
+    def check_alone(self, block: BlockDef) -> Instance:
+        """Check a block with its own axes standing for themselves; the graph is that of the block as a model."""
+        if block in self.alone:
+            return self.alone[block]
+        saved = self.decisions, self.undecided
+        self.decisions, self.undecided = [], False
+        frame = Frame.of(block, judge=block not in self.called)
+        results, graph, depth = None, None, len(self.stack)
+        told = frame.problems
+        try:
+            results, graph = self._alone(block, frame)
+        except Exhausted:
+            raise
+        except TooMuch as much:
+            del self.stack[depth:]
+            self.given_up.add(block)
+            frame.problems = [*told[:MISTAKES], (much.at(frame.at or block.decl.name.span), False)]
+        instance = Instance(frame, graph, results or [], frame.problems, self.decisions, self.undecided)
+        self.alone[block] = instance
+        self.decisions, self.undecided = saved
+        return instance
+
+    def _alone(self, block: BlockDef, frame: Frame) -> tuple[list[Wire | None] | None, Graph | None]:
+        """The results of a block with its own axes, and its graph."""
+        families: dict[int, int] = {}
+        axes, consts = self.closure(block)
+        if not block.module.library:
+            for problem in (problem for axis in axes for problem in self.session.waiting.get(axis.id, ())):
+                self.session.add(problem)
+        for generic in block.decl.generics:
+            self._generic(frame, generic)
+        for axis in axes:
+            family = families.setdefault(axis.family, self.session.fresh())
+            self.parameter(frame, axis, axis, family, implicit=True)
+        for const in consts:
+            self.const_parameter(frame, const.name, const.value, const)
+        self.derive_sizes(frame, axes)
+        self.keep_names_known(frame)
+        builder = Builder()
+        wires: dict[str, Wire | None] = {}
+        body = Body(self, frame, builder, wires) if self.facts is None else Recorder(self, frame, builder, wires)
+        for formal in block.decl.formals:
+            wires.update(self._formal(body, formal, wires))
+            if self.facts is not None:
+                self.facts.note(formal.name.span, wires.get(formal.name.text))
+        self._results_once(frame)
+        self.stack.append(block)
+        results = self.elaborate(body)
+        self.stack.pop()
+        return results, self.graph_of(frame, builder, results, body) if results else None
+
+    def keep_names_known(self, frame: Frame) -> None:
+        """File-level names that the block does not mention by any path cannot be wanted, but may be
+        misspelt: keep them known.
+        """
+        for name, axis in frame.module.axes.items():
+            if axis.id in frame.of_file:
+                frame.names.setdefault(name, frame.of_file[axis.id])
+        for name, const in frame.module.consts.items():
+            if const.id in frame.const_of_file:
+                frame.consts.setdefault(name, ConstOf(frame.const_of_file[const.id]))
+
+    def _generic(self, frame: Frame, generic: s.Generic) -> None:
+        """An explicit parameter of a block that is checked on its own."""
+        name = generic.name.text
+        if name in frame.names or name in frame.consts:
+            frame.report(
+                "E0204", f"parameter `{name}` is declared twice", generic.name.span, help="rename one of the two"
+            )
+            return
+        lookup = lambda ident: self._lookup(frame, ident)  # noqa: E731
+        if generic.kind == "const":
+            value = None
+            if generic.default is not None:
+                static = size_static(generic.default, lookup, frame, exact=False)
+                value = None if static is None else known(static)
+            if not frame.module.library:
+                value = self.generic_sizes.get(name, value)
+            const = self.session.const(name, value)
+            frame.consts[name] = ConstOf(const)
+            frame.const_params.append(const)
+            return
+        family: int | None = None
+        extent: int | None = None
+        kind = Kind(generic.kind)
+        original: Axis | None = None
+        if generic.like is not None:
+            original = frame.names.get(generic.like.text)
+            if original is None and generic.like.text in frame.module.axes:
+                frame.report(
+                    "E0403",
+                    f"`{name}` is to be like `{generic.like.text}`, which is no earlier parameter of this block",
+                    generic.like.span,
+                    help=f"make `{generic.like.text}` a parameter too, before `{name}`",
+                )
+            elif original is None and not frame.is_missing(generic.like.text):
+                near = nearest(generic.like.text, frame.names)
+                frame.report(
+                    "E0201",
+                    f"no axis is named `{generic.like.text}`",
+                    generic.like.span,
+                    help=f"did you mean `{near}`?"
+                    if near
+                    else f"a copy stands after its original: `{generic.like.text}: {generic.kind}, {name}: ...`",
+                    fix=respelt(generic.like.span, near),
+                )
+            elif original is not None and original.kind is not kind:
+                frame.report(
+                    "E0213",
+                    f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
+                    generic.span,
+                    help="a copy has the kind of its original",
+                )
+            elif original is not None:
+                family, extent = original.family, original.extent
+        setting = None if frame.module.library else self.generic_sizes.get(name)
+        if setting is not None and family is None:  # a copy has the size of its original
+            extent = size_set(frame, setting, generic.name)
+        elif generic.default is not None:
+            static = size_static(generic.default, lookup, frame)
+            if isinstance(static, SizeOf) and static.axis.kind is not kind:
+                theirs, text = static.axis.kind.value, generic.default.span.text
+                frame.report(
+                    "E0402",
+                    f"parameter `{name}` is a {kind.value}, but its default `{text}` is a {theirs}",
+                    generic.default.span,
+                    related=[(static.axis.span, f"`{static.axis.name}` is declared here")],
+                    help=f"give it a {kind.value}, or make it one of the other kind: `{name}: {theirs}`",
+                )
+            elif family is None:
+                extent = None if static is None else checked_size(frame, static, generic.default.span, name)
+            elif not isinstance(static, SizeOf | None):
+                assert original is not None
+                refuse_size(frame, generic.default.span, name, original.name)
+        axis = self.session.axis(name, kind, extent=extent, family=family, span=generic.name.span)
+        if generic.like is not None and original is None:
+            frame.misdeclared.add(name)
+        else:
+            frame.names[name] = axis
+        frame.params.append(axis)
+        if extent is None:
+            frame.open.add(axis.id)
+
+    def _lookup(self, frame: Frame, ident: s.Ident) -> Static | None:
+        """A name in the default of a parameter: an earlier parameter, or one of the file."""
+        if ident.text in frame.names:
+            return SizeOf(frame.names[ident.text])
+        if ident.text in frame.consts:
+            return frame.consts[ident.text]
+        if ident.text in frame.module.axes:
+            return SizeOf(frame.module.axes[ident.text])
+        if ident.text in frame.module.consts:
+            return ConstOf(frame.module.consts[ident.text])
+        if not frame.is_missing(ident.text):
+            known = [*frame.names, *frame.consts, *frame.module.axes, *frame.module.consts]
+            frame.report(
+                "E0201", f"no axis or const is named `{ident.text}`", ident.span, help=undeclared(ident.text, known)
+            )
+        return None
+
+    def parameter(self, frame: Frame, like: Axis, extents: Axis, family: int, implicit: bool) -> Axis:
+        """A parameter of an instance, with the size of what it stands for."""
+        axis = self.session.axis(
+            like.name,
+            like.kind,
+            label=like.label,
+            extent=extents.extent,
+            bound=extents.bound,
+            family=family,
+            span=like.span,
+            ragged=extents.ragged,
+        )
+        frame.params.append(axis)
+        if implicit:
+            frame.of_file[like.id] = axis
+        else:
+            frame.names[like.name] = axis
+        return axis
+
+    def const_parameter(
+        self, frame: Frame, name: str, value: Number | None, of_file: Const | None, like: Number | None = None
+    ) -> Const:
+        const = self.session.const(name, value, like=like)
+        frame.const_params.append(const)
+        if of_file is None:
+            frame.consts[name] = ConstOf(const)
+        else:
+            frame.const_of_file[of_file.id] = const
+        return const
+
+    def derive_sizes(self, frame: Frame, axes: list[Axis], rebound: frozenset[int] = frozenset()) -> None:
+        """Derived axes of the file keep their formula, over the axes of the instance."""
+        for axis in axes:
+            if axis.size is None or axis.id in rebound:
+                continue
+            consts: dict[int, Static] = {id: ConstOf(const) for id, const in frame.const_of_file.items()}
+            mine = frame.of_file[axis.id]
+            size = substitute(axis.size, frame.of_file, consts)
+            derived = replace(mine, size=size)
+            frame.of_file[axis.id] = derived
+            frame.params[frame.params.index(mine)] = derived
+
+    def _results_once(self, frame: Frame) -> None:
+        """Results have names of their own; one may bear that of an argument."""
+        seen: set[str] = set()
+        for result in frame.block.decl.results:
+            if result.name is not None and result.name.text in seen:
+                text = f"result `{result.name.text}` is declared twice"
+                frame.report("E0204", text, result.name.span, help="rename one of the two")
+            elif result.name is not None:
+                seen.add(result.name.text)
+
+    def _formal(self, body: Body, formal: s.Formal, so_far: dict[str, Wire | None]) -> dict[str, Wire | None]:
+        """An input of a block on its own."""
+        frame, name = body.frame, formal.name.text
+        if name in so_far:
+            frame.report(
+                "E0204", f"argument `{name}` is declared twice", formal.name.span, help="rename one of the two"
+            )
+            return {}
+        bearer = frame.bearer(name)
+        if bearer is not None:
+            what = "an axis" if bearer[0] == "axis" else "a const"
+            frame.report(
+                "E0205",
+                f"`{name}` is the name of {what}, so no variable may bear it",
+                formal.name.span,
+                help=f"call the argument something else, such as `{name}_`",
+            )
+            return {name: None}
+        type = body.type(formal.type)
+        if type is None:
+            return {name: None}
+        wire = body.builder.input(name, type, Role.DATA, formal.name.span)
+        if formal.default is not None:
+            default = body.expr(formal.default)
+            if default is not None and default.static is None:
+                frame.report(
+                    "E0320",
+                    f"the default of `{name}` is {show(default)}, but a default is a number or truth value",
+                    formal.default.span,
+                    help=f"without a default, each call gives its `{name}`",
+                )
+            elif default is not None and default.static is not None:
+                if not fits(default.element, type.element) and not _is_index(default.static, type.element):
+                    whole = isinstance(type.element, IndexInto) and default.element is Scalar.INT
+                    frame.report(
+                        "E0311" if whole else "E0304",
+                        f"`{name}` is {show_type(type)}, but its default is "
+                        + (formal.default.span.text if whole else show(default)),
+                        formal.default.span,
+                        help=f"indices into `{type.element.axis.name}` run from 0 to |{type.element.axis.name}| - 1"
+                        if isinstance(type.element, IndexInto)
+                        else f"write {'`true` or `false`' if type.element is Scalar.BOOL else 'a number'}",
+                    )
+                body.builder.inputs[-1] = replace(body.builder.inputs[-1], default=default.static)
+        return {name: replace(wire, loose=body.frame.block in self.called, span=formal.name.span.to(formal.type.span))}
+
+    def elaborate(self, body: Body) -> list[Wire | None] | None:
+        """Run the statements; check what is returned against what is promised."""
+        frame, decl = body.frame, body.frame.block.decl
+        if frame.block.target:
+            return self._external(body)
+        body.run(decl.body)
+        check_one_set(body)
+        self._unused(body)
+        if not body.returned:
+            if not any(isinstance(node, s.Return) for node in walk(decl.body)):
+                frame.report(
+                    "E0408", f"`{decl.name.text}` returns nothing", decl.head, help="end its body with `return ...`"
+                )
+            return None
+        statement, wires = body.returned[0]
+        for again, _ in body.returned[1:]:
+            frame.report(
+                "E0408",
+                "a second `return`",
+                again.span,
+                related=[(statement.span, "the first")],
+                help="return once, at the end",
+            )
+        results = decl.results
+        if not results:
+            if frame.block.is_model:
+                frame.report(
+                    "E0408",
+                    f"model `{decl.name.text}` does not say what it gives",
+                    decl.head,
+                    help=f"write `-> {_promise(wires)}`: this is the order in memory too",
+                )
+            return wires
+        if len(wires) != len(results):
+            frame.report(
+                "E0408",
+                f"`{decl.name.text}` promises {len(results)} result{'s' if len(results) > 1 else ''} "
+                f"but returns {len(wires)}",
+                statement.span,
+                related=[(results[0].span.to(results[-1].span), "promised here")],
+                help=_fewer(statement, len(wires), len(results))
+                or "return the results in the order in which they are declared",
+            )
+            return None
+        checked: list[Wire | None] = []
+        for position, (wire, result) in enumerate(zip(wires, results, strict=True)):
+            wanted = body.type(result.type)
+            if wire is None or wanted is None:
+                checked.append(None)
+                continue
+            place = statement.values[position].span if len(statement.values) == len(results) else statement.span
+            what = f"`{result.name.text}`" if result.name else f"the result of `{decl.name.text}`"
+            good = body.expected(wire, wanted, place, result.type.span, what, "E0313")
+            lacks = [axis for axis in wanted.axes if axis not in wire.type.axes]
+            if good and lacks:
+                thin = wire.type.thin | set(lacks)
+                wire = replace(wire, type=Type(wire.element, (*wire.type.axes, *lacks), thin))
+            checked.append(wire if good else None)
+            local = [axis for axis in wanted.axes if axis in frame.own_axes]
+            if local:
+                frame.report(
+                    "E0313",
+                    f"the result carries `{local[0].name}`, an axis of the block's own that no caller can name",
+                    result.type.span,
+                    help=f"make `{local[0].name}` a parameter of the block, or an axis of the file",
+                )
+        return checked
+
+    def _external(self, body: Body) -> list[Wire | None]:
+        """What an op of the user's own gives: what it promises, for each index of the lifted axes."""
+        frame, builder = body.frame, body.builder
+        role = max([entry.value.role for entry in builder.inputs], default=Role.TABLE)
+        wires: list[Wire | None] = []
+        for result in frame.results:
+            wanted = body.type(result.type)
+            if wanted is None:
+                wires.append(None)
+                continue
+            type = replace(wanted, axes=(*frame.lifted, *wanted.axes))
+            wires.append(Wire(type, role, result.span, builder.value(type, role, result.span), home=builder))
+        return wires
+
+    def _unused(self, body: Body) -> None:
+        if any(d.severity is Severity.ERROR for d, _ in body.frame.problems):
+            return  # what would use it may be what is wrong
+        if not body.returned:
+            return
+        for name, span in body.assigned.items():
+            known = body.env.get(name) is not None or name in body.gone
+            if known and name not in body.used and not name.startswith("_"):
+                help = "delete it, or call it `_`"
+                if name in body.gone:
+                    help += "; a repeat gives on what it rebinds, a name that stands before it"
+                body.report("W0502", f"`{name}` is never used", span, help=help, warning=True)
+
+    def graph_of(self, frame: Frame, builder: Builder, results: list[Wire | None], body: Body) -> Graph | None:
+        if any(wire is None for wire in results):
+            return None
+        outputs = []
+        declared = frame.block.decl.results
+        for position, wire in enumerate(results):
+            assert wire is not None
+            result = declared[position] if declared else None
+            kept = frame.mute()
+            wanted = body.type(result.type) if result else None
+            frame.unmute(kept)
+            axes = wanted.axes if wanted else tuple(axis for axis in wire.type.axes if axis not in frame.lifted)
+            value = builder.take(wire)
+            outputs.append(Output(result.name.text if result and result.name else None, value, axes))
+        kind = "op" if frame.block.target else frame.block.decl.keyword
+        return Graph(
+            frame.block.name,
+            kind,
+            (*frame.params, *frame.own_axes),
+            len(frame.params),
+            tuple(frame.const_params),
+            frame.lifted,
+            tuple(builder.inputs),
+            tuple(builder.nodes),
+            tuple(outputs),
+            frame.block.decl.doc,
+            frame.block.decl.head,
+            frame.block.target,
+        )
+
+    # -- a call --------------------------------------------------------------------------------------------------
+
+    def call_block(
+        self, body: Expressions, block: BlockDef, call: s.Call, shared: str | None = None
+    ) -> list[Wire | None] | None:
+        """A block called: its results in the caller's axes; None after a report."""
+        made = ScanCall if call.scan is not None else BlockCall
+        return made(self, body, block, call, shared).run()
+
+
+def _is_index(static: Static, element: Element) -> bool:
+    """Whether a number may stand for an index: it is a whole one, and lies within the axis as far as is known."""
+    if not isinstance(element, IndexInto):
+        return False
+    value, size = known(static), element.axis.extent
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0 and (size is None or value < size)
+
+
+def _fewer(statement: s.Return, given: int, wanted: int) -> str:
+    """How to return some of the results of a call: "" if it is no call that gives more than are wanted."""
+    if given <= wanted or len(statement.values) != 1 or not isinstance(statement.values[0], s.Call):
+        return ""
+    text = statement.values[0].span.text
+    kept = ["y"] if wanted == 1 else [f"y{number}" for number in range(1, wanted + 1)]
+    names = ", ".join([*kept, *["_"] * (given - wanted)])
+    call = text if len(text) < 60 and "\n" not in text else f"{statement.values[0].callee.text}(...)"
+    return f"name the results that you want, `{names} = {call}`, and `return {', '.join(kept)}`"
+
+
+def _promise(wires: list[Wire | None]) -> str:
+    """The results as a signature promises them."""
+    types = [show_type(wire.type) for wire in wires if wire is not None]
+    if len(types) == 1:
+        return types[0]
+    return "(" + ", ".join(f"y{number}: {type}" for number, type in enumerate(types, 1)) + ")" if types else "[...]"

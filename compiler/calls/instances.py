@@ -1,0 +1,207 @@
+"""The body that a call stands for, found or made, and what is wrong in it, told at the call."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ...dsl import syntax as s
+from ...dsl.diagnostic import Diagnostic, Label, Severity
+from ..base.session import place
+from ..graph.nodes import IndexInto
+from ..graph.wires import Wire
+from ..sizes.axes import Axis
+from ..sizes.static import Number, known
+from ..typing.builder import Builder
+from ..typing.frame import Formula, Frame, Instance
+from ..typing.statements import Body
+from .arguments import Arguments
+
+
+class CallBody(Arguments):
+    """Calls that are alike in sizes, copies and kinds of arguments share one body."""
+
+    def _instance(self, frame: Frame, inputs: list[tuple[s.Formal, Wire | None]]) -> Instance:
+        checker = self.checker
+        numbers = self._numbers()
+        key = (self._key(frame, inputs), tuple(repr(numbers.get(const.id)) for const in frame.const_params))
+        if key in checker.instances:
+            instance = checker.instances[key]
+            self._onto(instance.frame)
+            return instance
+        saved = checker.decisions, checker.undecided, checker.numbers
+        checker.decisions, checker.undecided, checker.numbers = [], False, numbers
+        builder = Builder()
+        wires: dict[str, Wire | None] = {}
+        body = Body(checker, frame, builder, wires)
+        for formal, wire in inputs:
+            name = formal.name.text
+            if wire is None:
+                assert formal.default is not None
+                wires[name] = body.everywhere(body.default(formal), formal)
+            elif wire.static is not None:
+                wires[name] = body.everywhere(wire, formal)
+            else:
+                made = builder.input(name, wire.type, wire.role, formal.name.span.to(formal.type.span))
+                wires[name] = replace(made, mark=wire.mark, loose=wire.loose)
+        checker.stack.append(self.block)
+        results = checker.elaborate(body)
+        checker.stack.pop()
+        graph = checker.graph_of(frame, builder, results, body) if results else None
+        instance = Instance(
+            frame, graph, results or [], frame.problems, checker.decisions, checker.undecided, body.formulas
+        )
+        checker.decisions, checker.undecided, checker.numbers = saved
+        checker.instances[key] = instance
+        return instance
+
+    def _pass_on(self, formulas: list[Formula]) -> None:
+        """What hangs on a const that the call gives the number of a pass is looked at where the passes are."""
+        axes = {formal.id: axis for formal, axis in self.actual}
+        consts = {formal.id: static for formal, static in self.const_actual}
+        for formula in formulas:
+            given = formula.with_values(axes, consts)
+            if given.hangs:
+                self.body.formulas.append(replace(given, call=self.call.span))
+
+    def _numbers(self) -> dict[int, Number]:
+        """What consts hang on the pass of a repeat around the call, and what they are in it."""
+        if not self.checker.numbers:
+            return {}
+        found = ((formal, known(self.checker.in_this_pass(static))) for formal, static in self.const_actual)
+        return {formal.id: number for formal, number in found if formal.value is None and number is not None}
+
+    def _onto(self, frame: Frame) -> None:
+        """The parameters of a kept instance, in place of the fresh ones."""
+        self.actual = [(mine, actual) for mine, (_, actual) in zip(frame.params, self.actual, strict=True)]
+        self.const_actual = [
+            (mine, static) for mine, (_, static) in zip(frame.const_params, self.const_actual, strict=True)
+        ]
+
+    def _key(self, frame: Frame, inputs: list[tuple[s.Formal, Wire | None]]) -> object:
+        """Calls of equal keys have one body: same sizes, same copies among the parameters, arguments of the
+        same kind.
+        """
+        place = {axis.id: index for index, axis in enumerate(frame.params)}
+        families: dict[int, int] = {}
+        axes = tuple(
+            (
+                axis.extent,
+                axis.bound,
+                axis.size is not None,
+                axis.id in frame.open,
+                families.setdefault(axis.family, len(families)),
+            )
+            for axis in frame.params
+        )
+        lifted = tuple(axis.id for axis in frame.lifted)
+
+        def at(axis: Axis) -> tuple[str, int]:
+            return ("p", place[axis.id]) if axis.id in place else ("l", axis.id)
+
+        arguments: list[object] = []
+        for _, wire in inputs:
+            if wire is None:
+                arguments.append(None)
+                continue
+            if wire.static is not None:
+                arguments.append(repr(wire.static))  # 1 is not 1.0, nor true
+                continue
+            element = at(wire.element.axis) if isinstance(wire.element, IndexInto) else wire.element.value
+            arguments.append(
+                (
+                    element,
+                    tuple(at(axis) for axis in wire.type.axes),
+                    tuple(sorted(at(axis) for axis in wire.type.thin)),
+                    wire.role,
+                    tuple(sorted(at(axis) for axis in wire.mark)),
+                    wire.loose,
+                )
+            )
+        consts = tuple((repr(const.value), repr(const.like), const in frame.running) for const in frame.const_params)
+        return (id(self.block), frame.judge, axes, consts, lifted, tuple(arguments))
+
+    def _relay(self, instance: Instance, only: frozenset[str] | None = None) -> None:
+        """Mistakes of this instance that the block does not make on its own: shown at the call.
+
+        only: of a block with mistakes of its own, the codes of those that do not come of them.
+        """
+        known = set()
+        if self.body.frame.module.library or not self.block.module.library:
+            known = {(d.code, place(d.span)) for d, _ in self.checker.alone[self.block].problems}
+        known |= {(d.code, place(d.span)) for d in self.checker.session.diagnostics}
+        for problem, deep in instance.problems:
+            if (problem.code, place(problem.span)) in known or (problem.severity is Severity.WARNING and not deep):
+                continue
+            if only is not None and problem.code not in only:
+                continue
+            if deep and (self.body.frame.module.library or not self.block.module.library):
+                related = (*problem.related, Label(self.call.span, "called from here"))
+                self.body.frame.problems.append((replace(problem, related=related), True))
+                continue
+            related = (Label(problem.span, f"required here, in `{self.block.name}`"),) if problem.span else ()
+            made = replace(
+                problem,
+                span=self.call.span,
+                label="",
+                related=(*related, *problem.related),
+                notes=(*problem.notes, *self._renamed(problem)),
+                help=self._spread_default(problem) or self._in_callers_words(self._of_arguments(problem.help)),
+                fix=None,
+            )
+            self.body.frame.problems.append((made, False))
+
+    def _spread_default(self, problem: Diagnostic) -> str:
+        """The help where an argument that is not given lacks an axis: its default is one number for all items."""
+        if problem.code not in ("E0301", "E0309"):
+            return ""
+        places = [label.span for label in problem.related] + ([problem.span] if problem.span else [])
+        spoken = {word for span in places for word in re.findall(r"\w+", span.text)}
+        formals = self.block.decl.formals
+        given = {argument.name.text for argument in self.call.arguments if argument.name}
+        in_order = sum(argument.name is None for argument in self.call.arguments)
+        given |= {formal.name.text for formal in formals[:in_order]}
+        for formal in formals:
+            name, default = formal.name.text, formal.default
+            if name in spoken and name not in given and default is not None and formal.type.axes:
+                axes = ", ".join(axis.text for axis in formal.type.axes)
+                words = self._in_callers_words(f"`broadcast[{axes}]({default.span.text})`")
+                return f"`{name}` is {default.span.text} here, without an axis; give it its own: `{name} = {words[1:]}"
+        return ""
+
+    def _of_arguments(self, help: str) -> str:
+        """What is to be passed to the block, where that is no argument of it, left open."""
+        formals = {formal.name.text for formal in self.block.decl.formals}
+
+        def open(found: re.Match[str]) -> str:
+            return found[0] if found[2] in formals else f"{found[1]}(...)`"
+
+        return re.sub(r"(pass `broadcast\[[^]]*\])\(([^`]*)\)`", open, help)
+
+    def _in_callers_words(self, help: str) -> str:
+        """What a message of the body says to write, written for the call: with its axes and its arguments."""
+        words = {f.name: a.name for f, a in self.actual}
+        formals = [formal.name.text for formal in self.block.decl.formals]
+        for given, argument in enumerate(self.call.arguments):
+            name = argument.name.text if argument.name else formals[given] if given < len(formals) else ""
+            words[name] = argument.value.span.text
+
+        def word(found: re.Match[str]) -> str:
+            text = words.get(found[0], found[0])
+            within = found.string[: found.start()].endswith("(") and found.string[found.end() :].startswith(")")
+            return text if within or text.isidentifier() else f"({text})"
+
+        def said(code: re.Match[str]) -> str:
+            text = code[0]
+            bound = re.match(r"`(\w+) = ", text)
+            if bound and not words.get(bound[1], bound[1]).isidentifier():  # the call gives it no name to bind
+                text = f"`{text[bound.end() :]}"
+            return re.sub(r"\b[A-Za-z_]\w*\b(?!\()", word, text)
+
+        return re.sub(r"`[^`]*`", said, help)
+
+    def _renamed(self, problem: Diagnostic) -> list[str]:
+        """What the axes that a message of the body speaks of are called here."""
+        spoken = re.findall(r"\w+", problem.message)
+        pairs = [(f.name, a.name) for f, a in self.actual if f.name != a.name and f.name in spoken]
+        return [f"in `{self.block.name}`, " + " and ".join(f"`{a}` is called `{f}`" for f, a in pairs)] if pairs else []

@@ -1,0 +1,274 @@
+"""`h, c = scan[seq] cell(x, h = 0, c = 0)`: a block called at each index of an axis in order.
+
+A result named like an argument is that argument's next value, and what is passed for it is the value before the first
+index. Other arguments that have the axis are given item by item, the rest as they are. Every result comes back with the
+axis; there is one set of weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...dsl import syntax as s
+from ...dsl.source import Span
+from ..base import rewritten
+from ..graph.nodes import Role, Scalar, Scan, Type, Value
+from ..graph.wires import Wire, fits, show, show_type
+from ..sizes.axes import Axis
+from ..sizes.static import Literal, Static, axes_in, consts_in, known
+from ..typing.builder import Builder
+from ..typing.frame import Frame, Instance
+from ..typing.statements import Body
+from .block import BlockCall
+
+
+@dataclass
+class ScanCall(BlockCall):
+    """`given` are the arguments as the caller wrote them; the callee sees those of `_arranged`."""
+
+    axis: Axis | None = None
+    given: dict[str, tuple[Wire, Span]] | None = None
+
+    def run(self) -> list[Wire | None] | None:
+        assert self.call.scan is not None
+        self.axis = self.body.axis(self.call.scan)
+        if self.axis is None:
+            self.body.visit_arguments(self.call)
+            return None
+        return super().run()
+
+    @property
+    def _states(self) -> dict[str, int]:
+        """Arguments that are carried, each with the position of its result."""
+        results = {result.name.text: index for index, result in enumerate(self.block.decl.results) if result.name}
+        return {
+            formal.name.text: results[formal.name.text]
+            for formal in self.block.decl.formals
+            if formal.name.text in results
+        }
+
+    def _doubled(self) -> str:
+        return self._usage()
+
+    def _lacking(self, missing: list[str]) -> str:
+        return self._usage()
+
+    def _usage(self) -> str:
+        """How the block is scanned: each state is given its first value by name, and so is what comes after one."""
+        assert self.call.scan is not None
+        arguments: list[str] = []
+        for formal in self.block.decl.formals:
+            name, element = formal.name.text, formal.type.element
+            first = "false" if element is not None and element.text == "bool" else "0"
+            given = first if name in self._states else name
+            by_name = name in self._states or any(" = " in argument for argument in arguments)
+            arguments.append(f"{name} = {given}" if by_name else given)
+        return f"write `{rewritten.call(self.call, arguments=arguments)}`"
+
+    def _arranged(
+        self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[Wire, Span]]
+    ) -> dict[str, tuple[Wire, Span]] | None:
+        """The arguments at one index: items of what runs along the axis, and states of a type that has settled."""
+        assert self.axis is not None
+        axis, body = self.axis, self.body
+        if not self._states:
+            formal = self.block.decl.formals[-1].name.text if self.block.decl.formals else "h"
+            body.report(
+                "E0411",
+                f"no result of `{self.called}` is named like an argument, so nothing is carried from step to step",
+                self.call.span,
+                related=[(self.block.decl.head, "declared here")],
+                help=f"name the result that is the next `{formal}`: `-> ({formal}: [...])`",
+            )
+            return None
+        given = self._with_first_values(arguments)
+        if given is None or not self._goes_round(bound):
+            return None
+        self.given = arguments = given
+        stepping = {name for name, (wire, _) in arguments.items() if name not in self._states and wire.has(axis)}
+        if not stepping:
+            body.report(
+                "E0411",
+                f"nothing that `{self.called}` is given here runs along `{axis.name}`",
+                self.call.span,
+                help=f"`scan[{axis.name}]` takes one item of `{axis.name}` at a time: pass a value that has it",
+            )
+            return None
+        for name in self._states:
+            wire, span = arguments[name]
+            if wire.has(axis):
+                body.report(
+                    "E0411",
+                    f"`{name}` is the value before the first `{axis.name}`, so it has no "
+                    f"`{axis.name}`: this is {show(wire)}",
+                    span,
+                    help=f"pass its first item, `x[{axis.name} = 0]`, or 0",
+                )
+                return None
+        arranged = {
+            name: (self._item(wire) if name in stepping else wire, span) for name, (wire, span) in arguments.items()
+        }
+        kept = body.frame.mute()
+        while True:  # a round gives a state more axes or a higher role, of which there are only so many
+            self.actual, self.const_actual = [], []
+            frame = self._instance_frame(bound)
+            for name in self._states:
+                wire, span = arranged[name]
+                arranged[name] = self._state(frame, name, wire), span
+            inputs = self._inputs(frame, arranged)
+            if inputs is None:
+                break
+            instance = self._instance(frame, inputs)
+            if instance.graph is None:
+                break
+            changed = False
+            for name, position in self._states.items():
+                result = instance.results[position]
+                type = None if result is None else self._outward(result.type)
+                if result is not None and type is not None:
+                    wire, span = arranged[name]
+                    varies = (a for a in type.axes if a not in type.thin and a not in wire.type.axes)
+                    axes = (*varies, *wire.type.axes)
+                    role = max(wire.role, result.role)
+                    if axes != wire.type.axes or role != wire.role:
+                        changed = True
+                        arranged[name] = replace(wire, type=Type(wire.element, axes), role=role), span
+            if not changed:
+                break
+        body.frame.unmute(kept)
+        self.actual, self.const_actual = [], []
+        self.unlike = self.foreign = self.mixed = False  # said again, aloud
+        return arranged
+
+    def _goes_round(self, bound: dict[str, Axis | Static]) -> bool:
+        """Whether the next value of each state has the type that the block takes; else reported."""
+        kept = self.body.frame.mute()
+        self.actual, self.const_actual = [], []
+        probe = Body(self.checker, self._instance_frame(bound), Builder(), {})
+        self.actual, self.const_actual = [], []
+        good = True
+        wrong: list[tuple[s.Formal, s.Result, Type, Type]] = []
+        for formal in self.block.decl.formals:
+            if formal.name.text not in self._states:
+                continue
+            result = self.block.decl.results[self._states[formal.name.text]]
+            takes, gives = probe.type(formal.type), probe.type(result.type)
+            if takes is None or gives is None:  # that was said where the block is declared
+                good = False
+            elif {*takes.axes} != {*gives.axes} or not fits(gives.element, takes.element):
+                wrong.append((formal, result, takes, gives))
+        self.body.frame.unmute(kept)
+        for formal, result, takes, gives in wrong:
+            name = formal.name.text
+            self.body.report(
+                "E0411",
+                f"`{name}` goes from step to step, but `{self.called}` takes it as {show_type(takes)} and gives "
+                f"it as {show_type(gives)}",
+                result.span,
+                "its next value",
+                related=[(formal.span, f"taken as {show_type(takes)}"), (self.call.span, "scanned here")],
+                help=f"give it the type that it is taken as, `{name}: {formal.type.span.text}`, or name the result "
+                "otherwise if it is no next value",
+            )
+        return good and not wrong
+
+    def _with_first_values(self, arguments: dict[str, tuple[Wire, Span]]) -> dict[str, tuple[Wire, Span]] | None:
+        """A state that is not given begins with its default. None after a report."""
+        given = dict(arguments)
+        for formal in self.block.decl.formals:
+            name = formal.name.text
+            if name in self._states and name not in given and formal.default is not None:
+                frame = self.checker.alone[self.block].frame
+                first = Body(self.checker, frame, Builder(), {}).expr(formal.default)
+                static = None if first is None else first.static
+                number = None if static is None or axes_in(static) or consts_in(static) else known(static)
+                if first is None or number is None:
+                    if first is not None:
+                        self.body.report(
+                            "E0411",
+                            f"`{name}` goes from step to step, and its default is made of sizes: give its first value",
+                            self.call.span,
+                            help=f"write `{name} = ...` among the arguments",
+                        )
+                    return None
+                given[name] = (replace(first, static=Literal(number)), self.call.span)
+        return given
+
+    def _item(self, wire: Wire) -> Wire:
+        """One item along the axis."""
+        axes = tuple(axis for axis in wire.type.axes if axis != self.axis)
+        mark = frozenset() if self.axis in wire.mark else wire.mark
+        return replace(wire, type=Type(wire.element, axes, wire.type.thin), mark=mark, static=None, range=None)
+
+    def _state(self, frame: Frame, name: str, wire: Wire) -> Wire:
+        """A state has the type that the block declares for it, and the axes that lift its first value."""
+        formal = next(f for f in self.block.decl.formals if f.name.text == name)
+        wanted = Body(self.checker, frame, Builder(), {}).type(formal.type)
+        outward = None if wanted is None else self._outward(wanted)
+        if outward is None or (set(wire.axes) - set(outward.axes) and set(outward.axes) - set(wire.axes)):
+            return wire  # that it does not fit is said where arguments are checked
+        axes = (*(axis for axis in wire.axes if axis not in outward.axes), *outward.axes)
+        number = wire.element is Scalar.INT and wire.static is not None and outward.element is not Scalar.BOOL
+        element = outward.element if number or fits(wire.element, outward.element) else wire.element
+        role = max(wire.role, Role.TABLE)  # a number has no axes, and is no value that changes
+        return replace(wire, type=Type(element, axes), role=role, static=None, range=None, mark=frozenset())
+
+    def _promised(self, frame: Frame) -> list[Wire | None]:
+        """Something is wrong: what the scan would give is not known."""
+        return [None] * max(1, len(self.block.decl.results))
+
+    def _emit(
+        self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str
+    ) -> list[Wire | None]:
+        body, builder, graph, axis = self.body, self.body.builder, instance.graph, self.axis
+        assert axis is not None
+        assert graph is not None
+        assert self.given is not None
+        if any(axis == actual for formal, actual in self.actual if formal.id not in self.of_sizes):
+            body.report(
+                "E0411",
+                f"`{self.called}` mentions `{axis.name}`, but a scan gives it one item of that axis at a time",
+                self.call.span,
+                help="what needs the whole axis stands outside the block that is scanned",
+            )
+            return [None] * len(graph.outputs)
+        names = [formal.name.text for formal in self.block.decl.formals]
+        entering = [name for name in names if name in arguments and not self._put_in(arguments[name][0])]
+        args = tuple(builder.take(self.given[formal][0]) for formal in entering)
+        states = tuple((entering.index(formal), position) for formal, position in self._states.items())
+        steps = tuple(
+            index
+            for index, formal in enumerate(entering)
+            if formal not in self._states and self.given[formal][0].has(axis)
+        )
+        values: list[Value] = []
+        outs: list[Wire | None] = []
+        carried = {position: arguments[formal][0].element for formal, position in self._states.items()}
+        for position, (wire, output) in enumerate(zip(instance.results, graph.outputs, strict=True)):
+            assert wire is not None
+            lifted = tuple(a for a in wire.type.axes if a in graph.lifted)
+            axes = (*lifted, *output.axes)
+            type = self._outward(Type(wire.type.element, axes, wire.type.thin & set(axes)))
+            assert type is not None  # and no value of the body has the axis: it was given items
+            here = len(lifted)
+            type = Type(carried.get(position, type.element), (*type.axes[:here], axis, *type.axes[here:]), type.thin)
+            role = max(wire.role, *(arg.role for arg in args))
+            value = builder.value(type, role, self.call.span)
+            values.append(value)
+            outs.append(Wire(type, Role(role), self.call.span, value, home=builder))
+        builder.nodes.append(
+            Scan(
+                graph,
+                name,
+                axis,
+                args,
+                steps,
+                states,
+                tuple(values),
+                tuple(self.actual),
+                tuple(self.const_actual),
+                self.call.span,
+            )
+        )
+        self._own(name, graph)
+        return outs

@@ -1,0 +1,1 @@
+"""Causality, proved; or the step at which the proof was lost (D12)."""

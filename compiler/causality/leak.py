@@ -1,0 +1,209 @@
+"""How a bound of a proof of causality came about, and the message of a proof that fails.
+
+The mistake stands where the last step of the path was taken; of an op with a mask, where that mask is made: in the
+block of the op, or in one that calls it. So a mask turned round is underlined itself, however many blocks it went
+through.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from ...dsl.diagnostic import Diagnostic, error
+from ...dsl.source import Span
+from ..base.names import indexed
+from ..graph.nodes import Apply, Call, Constant, Graph, Repeat, Role, Scan, Value
+from ..ops import OPS
+from ..sizes.axes import Axis
+from ..sizes.static import axes_in
+
+STEPS_TOLD = 20  # of the path of a leak
+Around = tuple[Call | Repeat | Scan, Graph]  # what a graph runs in, and the graph where that stands
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How a bound came about: the last step, and the one before.
+
+    node: the op of the step, if it is one, in the graph `home`. via: the calls and repeats around it, innermost first,
+    as far as the bound has come; `at` is the graph that they lead to.
+    """
+
+    text: str
+    span: Span | None
+    before: Trace | None
+    node: Apply | None = None
+    home: Graph | None = None
+    at: Graph | None = None
+    via: tuple[Around, ...] = ()
+    again: bool = False  # the step before is taken again and again
+
+    def leaving(self, inner: Graph, node: Call | Repeat | Scan, outer: Graph) -> Trace:
+        """The same outside of a call or a repeat; what only passed through it is as it was."""
+        return replace(self, at=outer, via=(*self.via, (node, outer))) if self.at is inner else self
+
+
+def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagnostic:
+    """The path of the leak, step by step."""
+    steps: list[Trace] = []
+    last: Trace | None = trace
+    while last is not None:
+        steps.append(last)
+        last = last.before
+    steps.reverse()
+    told = list(enumerate(steps, 1))
+    if len(told) > STEPS_TOLD:
+        told = [*told[: STEPS_TOLD // 2], *told[-(STEPS_TOLD // 2) :]]
+    notes = [f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "") for number, step in told]
+    if len(told) < len(steps):
+        notes.insert(STEPS_TOLD // 2, f"... {len(steps) - len(told)} steps more ...")
+    place = _place(trace, claim)
+    related = [(step.span, f"{number}. {step.text}") for number, step in told if step.span is not None]
+    seen = [item for item in related if item[0].source is claim.source]
+    here = next((said for span, said in reversed(seen) if span == place), "")
+    return error(
+        "E0701",
+        f"`{graph.name}` is not causal along `{axis.name}`: an item of its result depends on {how}",
+        place,
+        here or (trace.text if place != claim else f"`causal {axis.name}` does not hold"),
+        related=[
+            *((span, said) for span, said in seen if said != here),
+            *([(claim, f"`causal {axis.name}` is claimed")] if place != claim else ()),
+        ],
+        notes=["the path of the leak:", *notes] if len(seen) < len(steps) else (),
+        help=_help(trace, steps, graph, axis),
+    )
+
+
+def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
+    if trace.node is not None and trace.node.op in ("topk", "argsort"):
+        return (
+            f"the proof does not follow a choice by rank: it may fall on any `{trace.node.axes[0].name}`, also on one "
+            "whose score is low; drop the claim"
+        )
+    read = _groups(steps, axis)
+    if read is None:
+        return f"{_masked(trace, graph, axis)}, or drop the claim"
+    group, *copies = sorted({each for each in (read, *graph.axes) if each.family == read.family}, key=_declared)
+    copy = copies[0].name if copies else "before"
+    declared = "" if copies else f" with `before` a copy of `{group.name}`"
+    made = [step.node for step in steps if step.node is not None and any(each in copies for each in step.node.axes)]
+    items = [(a, b) for node in made for a in node.axes if a not in copies for b in node.out.type.axes if _alike(a, b)]
+    own = "".join(f" or ({copy} == {group.name} and {there.name} <= {here.name})" for there, here in items[:1])
+    return (
+        "groups are compared with groups alone: split what reads them, too, and let in those before its own, "
+        f"`where {copy} < {group.name}{own}`{declared}; or drop the claim"
+    )
+
+
+def _alike(axis: Axis, other: Axis) -> bool:
+    return axis.family == other.family and axis != other
+
+
+def _declared(axis: Axis) -> int:
+    return axis.span.start if axis.span is not None else 0
+
+
+def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
+    """How the last step reads nothing that comes after."""
+    copies = sorted((each for each in graph.axes if each.family == axis.family and each != axis), key=_declared)
+    new = "past" if axis.name != "past" else "before"
+    past, name, node = copies[0].name if copies else new, axis.name, trace.node
+    if node is not None and not trace.via and node.op in OPS and OPS[node.op].glyph == "reduce" and OPS[node.op].masked:
+        read = next((each for each in node.axes if each.family == axis.family and each != axis), None)
+        over_all = ", ".join(each.name for each in node.axes)
+        if read is not None:
+            seen = f"{_operand(node)} where {_kept(node)}{read.name} <= {name}"
+            return f"mask what comes after, `{node.op}[{over_all}]({seen})`"
+        if axis in node.axes:
+            running = f", or `cumsum[{name}]({_operand(node)})`" if node.op == "sum" and node.mask is None else ""
+            over_all = ", ".join(past if each == axis else each.name for each in node.axes)
+            read_as = past if _operand(node) == name else indexed(_operand(node), f"[{name} as {past}]")
+            seen = f"{read_as} where {_kept(node, axis, past)}{past} <= {name}"
+            over = f"`{node.op}[{over_all}]({seen})`{running}"
+            declared = "" if copies else f", with `{axis.kind.value} {past} like {name}`"
+            return f"each `{name}` may read what is not after it: {over}{declared}"
+    if node is not None and not trace.via and node.op in ("softmax", "log_softmax"):
+        alike = [each for each in node.out.type.axes if each.family == axis.family]
+        eaten = [each for each in alike if each in node.axes]
+        items = [each for each in alike if each not in node.axes]
+        if not items and axis not in eaten:  # which the mask gives it
+            items = [axis]
+        if len(eaten) == len(items) == 1:
+            over_all = ", ".join(each.name for each in node.axes)
+            after = f"{eaten[0].name} <= {items[0].name}"
+            return f"mask what comes after, `{node.op}[{over_all}]({_operand(node)} where {_kept(node)}{after})`"
+    return f"mask what comes after, `softmax[{new}](s where {new} <= {name})`"
+
+
+def _operand(node: Apply) -> str:
+    """What an op is given, as it is written there, if that is short."""
+    text = node.span.text if node.span is not None else ""
+    found = re.fullmatch(r"\w+\[[^]]*\]\((.*?)([ \n]where\b.*)?\)", text, re.DOTALL)
+    inner = found[1].strip() if found is not None else ""
+    closed = all(inner.count(a) == inner.count(b) for a, b in ("()", "[]"))
+    return inner if 0 < len(inner) <= 40 and closed and "\n" not in inner else "x"
+
+
+def _kept(node: Apply, axis: Axis | None = None, copy: str = "") -> str:
+    """What the mask of an op says already, and `and`: what the user leaves out stays out.
+
+    But no comparison, which may be the leak itself, unless it bounds a distance. If the op reads a copy of the axis
+    instead, so does its mask.
+    """
+    mask = node.mask
+    if mask is None or mask.span is None:
+        return ""
+    text, data = mask.span.text, mask.role is Role.DATA
+    if mask.name and data:  # a name of data says what is real; one of positions may stand for any comparison
+        text = mask.name
+    whole = re.search(r"\bor\b|[\[(][^])]*\band\b", text) is not None
+    parts = [text] if whole else [part.strip() for part in re.split(r"\band\b", text)]
+    kept = [part for part in parts if not re.search("[<>]", part) or re.search(r"\w - \w+ <=? ", part)]
+    if not kept:
+        return ""
+    shown = mask.name if mask.name and len(kept) == len(parts) else " and ".join(kept)
+    if axis is not None and axis in mask.type.axes:
+        shown = indexed(shown, f"[{axis.name} as {copy}]")
+    return f"({shown}) and " if re.search(r"\bor\b", shown) and axis is None else f"{shown} and "
+
+
+def _groups(steps: list[Trace], axis: Axis) -> Axis | None:
+    """The width of groups of items that the way leads along: one that derives from the axis, or a copy of it."""
+
+    def derives(width: Axis) -> bool:
+        parts = axes_in(width.size) if width.is_width and width.size is not None else []
+        return width.family != axis.family and any(part.family == axis.family or derives(part) for part in parts)
+
+    widths = [width for step in reversed(steps) if step.node is not None for width in step.node.axes]
+    return next((width for width in widths if derives(width)), None)
+
+
+def _where(span: Span) -> str:
+    line, column = span.source.position(span.start)
+    return f"{span.source.name}:{line}:{column}"
+
+
+def _place(trace: Trace, claim: Span) -> Span:
+    """Where the last step was taken, in the file of the claim; else the claim."""
+    if trace.again and trace.before is not None:
+        trace = trace.before
+    span, via = trace.span, list(trace.via)
+    mask = trace.node.mask if trace.node else None
+    if mask is not None and trace.home is not None:
+        span, via = _made(mask, trace.home, via)
+    places = (span, *(node.span for node, _ in via))
+    return next((place for place in places if place is not None and place.source is claim.source), claim)
+
+
+def _made(mask: Value, graph: Graph, via: list[Around]) -> tuple[Span | None, list[Around]]:
+    """Where a mask is made, and what is around there: one that a block is given, where its caller made it."""
+    while via:
+        number = next((n for n, entry in enumerate(graph.inputs) if entry.value.id == mask.id), None)
+        if number is None:
+            break
+        (node, graph), *via = via
+        mask = node.args[number]
+    number_put_in = any(isinstance(node, Constant) and node.out.id == mask.id for node in graph.nodes)
+    return (None if number_put_in else mask.span), via  # a default: the call that left it out

@@ -1,0 +1,299 @@
+"""A file, checked: from its text to its diagnostics and the typed graphs of its blocks and models."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..dsl import syntax as s
+from ..dsl.diagnostic import AttnError, Diagnostic, Severity, error
+from ..dsl.source import Source, Span
+from .advice.whose import Whose
+from .base.names import did_you_mean, listed, nearest
+from .base.session import Session
+from .calls.checker import Checker
+from .causality.proof import check_causal
+from .graph.expanded import steps
+from .graph.nodes import Graph
+from .graph.sized import unsized_widths
+from .names.folders import Folders
+from .names.loader import Loader
+from .names.modules import BlockDef, Module, called_blocks
+from .names.ragged import complaints
+from .names.written_sizes import refuse_setting
+from .sizes.axes import Axis
+from .sizes.limits import MISTAKES, STEPS, WORK, TooMuch, deep
+from .sizes.static import Number
+from .typing.frame import Frame
+from .typing.recorder import Facts
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A checked file. `models` and `blocks` are the names of its own; `diagnostics` are in the order of the text."""
+
+    source: Source
+    diagnostics: tuple[Diagnostic, ...]
+    models: tuple[str, ...]
+    blocks: tuple[str, ...]
+    configs: tuple[str, ...]
+    config: str | None  # the one that was picked
+    sizes: Mapping[str, Number]
+    axes: Mapping[str, Axis]
+    sources: tuple[Source, ...]  # of the file and of all that it uses, in order of loading
+    _graphs: Mapping[str, Graph | Diagnostic]  # or why there is none
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity is Severity.ERROR)
+
+    def graph(self, name: str) -> Graph:
+        """The typed graph of a block or model of the file.
+
+        Raises AttnError if the file has a mistake, KeyError if it has no such block.
+        """
+        if self.errors:
+            raise AttnError(self.errors)
+        graph = self._graphs[name]
+        if isinstance(graph, Diagnostic):
+            raise AttnError([graph])
+        return graph
+
+
+def build(
+    source: Source,
+    *,
+    base: Path | None = None,
+    config: str | None = None,
+    sizes: Mapping[str, Number] | None = None,
+    facts: Facts | None = None,
+    path: Sequence[Path] = (),
+) -> Program:
+    """Check a text. `base` is the folder in which `use` looks (default: that of the source's name, if it is a file),
+    `path` those in which it looks then.
+
+    `config` picks one of the file's configs; `sizes` then replace sizes and consts of the file, and sizes of axis
+    parameters of blocks that are not called by others. `facts` is filled with what is found of every expression.
+    Raises nothing for a user's mistake: see `diagnostics`.
+    """
+    with _undisturbed(), deep():
+        return _Build(source, base, config, dict(sizes or {}), facts, tuple(path)).run()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """No garbage collection meanwhile.
+
+    Checking makes many small objects and next to no cycles: the collector took 40 % of the time of a large file.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@dataclass
+class _Build:
+    source: Source
+    base: Path | None
+    config: str | None
+    sizes: dict[str, Number]
+    facts: Facts | None
+    folders: tuple[Path, ...]
+
+    def run(self) -> Program:
+        session = Session()
+        path = self._path()
+        loader = Loader(session, self.sizes, config=self.config, folders=Folders.of(path, self.folders))
+        if self.facts is not None:
+            loader.read, loader.parse = self.facts.read, self.facts.parse
+        module, graphs = None, {}
+        try:
+            module = loader.load(self.source, path, library=False, overrides={}, main=True)
+            graphs = self._check(session, loader, module)
+        except TooMuch as much:
+            session.add(much.at(Span(self.source, 0, 0)))
+        except RecursionError:
+            deeply = TooMuch("something in this file nests too deeply", "name inner values, or move them into blocks")
+            session.add(deeply.at(Span(self.source, 0, 0)))
+        own = module.own if module else []
+        return Program(
+            self.source,
+            _few(sorted(session.diagnostics, key=lambda d: _order(d, self.source))),
+            tuple(block.name for block in own if block.is_model),
+            tuple(block.name for block in own if not block.is_model),
+            tuple(module.configs) if module else (),
+            self.config,
+            self.sizes,
+            module.axes if module else {},
+            tuple(m.source for m in loader.modules.values()),
+            graphs,
+        )
+
+    def _check(self, session: Session, loader: Loader, module: Module) -> dict[str, Graph | Diagnostic]:
+        """Check all blocks; the graphs of the file's own."""
+        self._settings(session, module)
+        blocks = [block for m in loader.modules.values() if not m.library for block in m.own]
+        everything = [block for m in loader.modules.values() for block in m.own]
+        checker = Checker(
+            session,
+            called=called_blocks(everything),
+            generic_sizes=self.sizes,
+            library=loader.library_names(),
+            facts=self.facts,
+            patience=WORK + sum(len(m.source.text) // 2 for m in loader.modules.values()),
+        )
+        for block in blocks:
+            checker.check_alone(block)
+        alone = sorted(checker.alone.values(), key=lambda each: each.frame.module.library)
+        for each in alone:
+            if each.frame.module.library and session.errors:
+                break
+            for problem, _ in each.problems:
+                session.add(problem)
+        whose = {m: Whose(checker, m).tell() for m in loader.modules.values() if not m.library}
+        if self.facts is not None:
+            self.facts.module = module
+            self.facts.alone = checker.alone
+        if not module.file.items and not session.errors:
+            span = Span(self.source, 0, 0)
+            session.report(
+                "E0219",
+                f"{self.source.name} declares nothing",
+                span,
+                help="write `model name(x: [seq, depth]) -> [seq, depth] { ... }`",
+            )
+        known: dict[int, int] = {}
+        for block in blocks:
+            graph = checker.alone[block].graph
+            if graph is not None and steps(graph, known) > STEPS:
+                much = TooMuch(
+                    f"written out, `{block.name}` has {steps(graph, known):,} steps, more than {STEPS:,}",
+                    "call fewer blocks, or repeat them less often",
+                )
+                session.add(much.at(block.decl.name.span))
+            if block.is_model and graph is not None and not session.errors:
+                for problem in unsized_widths(graph):
+                    session.add(problem)
+        if not session.errors:
+            self._ragged(session, [checker.alone[block].graph for block in blocks])
+        sound = not session.errors
+        for block in blocks:
+            self._causal(session, checker, block, sound)
+        if not session.errors and module.own:
+            _unused_axes(session, module, whose[module])
+        return {block.name: checker.alone[block].graph or _open(checker.alone[block].frame) for block in module.own}
+
+    def _path(self) -> Path | None:
+        if self.base is not None:
+            return self.base / (Path(self.source.name).name or "text.attn")
+        return Path(self.source.name) if os.path.isfile(self.source.name) else None  # any text may be a name
+
+    def _settings(self, session: Session, module: Module) -> None:
+        """Unknown names in `--set` and `--config`."""
+        generics = [generic for block in module.own for generic in block.generics.values()]
+        free = dict.fromkeys(each.name.text for each in generics if each.like is None)
+        known = [*module.axes, *module.consts, *free]
+        copies = {each.name.text: each.like.text for each in generics if each.like is not None}
+        for name in self.sizes:
+            if name not in known and name in copies:
+                refuse_setting(session, name, copies[name])
+            elif name not in known and name not in module.missing:
+                near = nearest(name, known)
+                help = f"did you mean `{near}`?" if near else f"it has {', '.join(known)}" if known else ""
+                session.add(error("E0601", f"{self.source.name} has no axis or const `{name}` to set", None, help=help))
+        if self.config is not None and self.config not in module.configs:
+            help = did_you_mean(self.config, module.configs) or (
+                f"it has {', '.join(module.configs)}" if module.configs else "it has none"
+            )
+            session.add(error("E0602", f"{self.source.name} has no config `{self.config}`", None, help=help))
+
+    def _ragged(self, session: Session, graphs: list[Graph | None]) -> None:
+        """What ragged widths forbid, each once: a block's mistake shows in all that call it."""
+        seen = set()
+        for graph in graphs:
+            for problem in complaints(graph) if graph is not None else ():
+                if (problem.span, problem.message) not in seen:
+                    seen.add((problem.span, problem.message))
+                    session.add(problem)
+
+    def _causal(self, session: Session, checker: Checker, block: BlockDef, sound: bool) -> None:
+        """Prove what `causal` claims (D12); of a file with other mistakes only the claims' form is checked."""
+        instance = checker.alone[block]
+        for position, result in enumerate(block.decl.results):
+            for name in result.causal:
+                axis = instance.frame.axis(name.text)
+                if axis is None:
+                    known = instance.frame.axis_names()
+                    session.report(
+                        "E0201",
+                        f"no axis is named `{name.text}`",
+                        name.span,
+                        help=did_you_mean(name.text, known) or f"it has {listed(known)}",
+                    )
+                elif name.text not in {written.text for written in result.type.axes}:
+                    session.report(
+                        "E0702",
+                        f"`{name.text}` is no axis of this result, so the result cannot be causal along it",
+                        name.span,
+                        help=f"write `causal` with one of {listed(written.text for written in result.type.axes)}",
+                    )
+                elif instance.graph is not None and sound:
+                    leak = check_causal(instance.graph, position, axis, name.span)
+                    if leak is not None:
+                        session.add(leak)
+                    else:
+                        instance.graph = _proved(instance.graph, position, axis)
+
+
+def _open(frame: Frame) -> Diagnostic:
+    """Why a block in which nothing is wrong has no graph: a static `if` binds what is read in one branch alone."""
+    name = next((const.name for const in frame.const_params if const.value is None), "n")
+    return error(
+        "E0409",
+        f"which branch `{frame.block.name}` takes depends on const `{name}`, which has no value",
+        frame.block.decl.name.span,
+        help=f"set it: `--set {name}=2`, or `sizes={{{name!r}: 2}}` in Python",
+    )
+
+
+def _proved(graph: Graph, position: int, axis: Axis) -> Graph:
+    outputs = list(graph.outputs)
+    outputs[position] = replace(outputs[position], causal=(*outputs[position].causal, axis))
+    return replace(graph, outputs=tuple(outputs))
+
+
+def _few(found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """A hundred, warnings only where errors leave room; the last of them says that there are more."""
+    if len(found) <= MISTAKES:
+        return tuple(found)
+    ranked = sorted(range(len(found)), key=lambda place: found[place].severity is Severity.WARNING)
+    *kept, last = [found[place] for place in sorted(ranked[:MISTAKES])]
+    more = f"there are more: {len(found)} in all, of which {MISTAKES} are told"
+    return (*kept, replace(last, notes=(*last.notes, more)))
+
+
+def _unused_axes(session: Session, module: Module, told: Collection[str]) -> None:
+    """Axes and consts of the file that nothing mentions. Those of a file that it uses may be there for others.
+
+    told: names of which was said that a used block has its own.
+    """
+    for item in module.file.items:
+        if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in {*module.read, *told}:
+            name = item.name.text
+            what = "const" if isinstance(item, s.ConstDecl) else item.kind
+            text = f"{what} `{name}` is never used"
+            session.report("W0503", text, item.name.span, help="delete it", warning=True)
+
+
+def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:
+    if found.span is None:
+        return (0, "", 0, found.code)
+    return (1 if found.span.source is main else 2, found.span.source.name, found.span.start, found.code)

@@ -1,0 +1,1 @@
+"""How far information travels along a width, and in how many hops."""

@@ -1,0 +1,1 @@
+"""Exact polynomials over sizes, and how they are written."""

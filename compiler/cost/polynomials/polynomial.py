@@ -1,0 +1,286 @@
+"""Exact polynomials over sizes: rational coefficients, integer exponents, negative ones too.
+
+Exact division is what makes sizes of heads vanish: `heads * (model / heads)` is `model`. What is no polynomial (ceil,
+max, a quotient by a sum) is a symbol with a formula of its own, so that it still has a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, reduce
+
+from ...sizes.static import OPERATIONS
+
+Monomial = tuple[tuple["Symbol", int], ...]
+Values = Mapping["Symbol", int]
+CONST, DEPTH, WIDTH = 0, 1, 2  # the order in which a product names them
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """An unknown size or number. Two are the same if their keys are.
+
+    formula: for what is no polynomial, the operation and its arguments.
+    """
+
+    key: object
+    name: str = field(compare=False)
+    rank: int = field(compare=False, default=CONST)
+    formula: tuple[str, tuple[Poly, ...]] | None = field(compare=False, default=None)
+
+    @property
+    def order(self) -> tuple[int, str, str]:
+        return (self.rank, self.name, repr(self.key) if self.formula is None else "")
+
+
+class Unknown(LookupError):
+    """A symbol without a value."""
+
+    def __init__(self, symbol: Symbol) -> None:
+        super().__init__(f"`{symbol.name}` has no value")
+        self.symbol = symbol
+
+
+@dataclass(frozen=True, eq=False)
+class Poly:
+    """A sum of terms. Immutable; equal to another if all terms are."""
+
+    terms: Mapping[Monomial, Fraction]
+
+    @staticmethod
+    def of(value: int | float | Fraction | Symbol) -> Poly:
+        if isinstance(value, Symbol):
+            return Poly({((value, 1),): Fraction(1)})
+        return Poly({(): Fraction(value)} if value else {})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Poly) and self.terms == other.terms
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def __add__(self, other: Poly | int) -> Poly:
+        other = other if isinstance(other, Poly) else Poly.of(other)
+        if not self.terms or not other.terms:
+            return self if self.terms else other
+        out = dict(self.terms)
+        for monomial, c in other.terms.items():
+            total = out.get(monomial, Fraction(0)) + c
+            if total:
+                out[monomial] = total
+            else:
+                del out[monomial]
+        return Poly(out)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Poly:
+        return Poly({monomial: -c for monomial, c in self.terms.items()})
+
+    def __sub__(self, other: Poly | int) -> Poly:
+        return self + -(other if isinstance(other, Poly) else Poly.of(other))
+
+    def __rsub__(self, other: int) -> Poly:
+        return -self + other
+
+    def __mul__(self, other: Poly | int | Fraction) -> Poly:
+        if not isinstance(other, Poly):
+            return Poly({monomial: c * other for monomial, c in self.terms.items()} if other else {})
+        out: dict[Monomial, Fraction] = {}
+        for a, x in self.terms.items():
+            for b, y in other.terms.items():
+                key = _times(a, b)
+                out[key] = out.get(key, Fraction(0)) + x * y
+        return Poly({monomial: c for monomial, c in out.items() if c})
+
+    __rmul__ = __mul__
+
+    def __pow__(self, exponent: int) -> Poly:
+        return reduce(lambda a, b: a * b, [self] * exponent, ONE)
+
+    def over(self, divisor: Poly) -> Poly | None:
+        """The quotient by a single term, or None for a sum (or 0)."""
+        if len(divisor.terms) != 1:
+            return None
+        ((monomial, c),) = divisor.terms.items()
+        inverse = tuple((symbol, -e) for symbol, e in monomial)
+        return self * Poly({inverse: 1 / c})
+
+    @property
+    def number(self) -> Fraction | None:
+        """What it is where it has no symbols."""
+        if not self.terms:
+            return Fraction(0)
+        return self.terms[()] if self.terms.keys() == {()} else None
+
+    @property
+    def symbols(self) -> list[Symbol]:
+        """In order, those inside formulas left out."""
+        found = {symbol for monomial in self.terms for symbol, _ in monomial}
+        return sorted(found, key=lambda symbol: symbol.order)
+
+    def at(self, values: Values, known: dict[Symbol, Fraction] | None = None) -> Fraction:
+        """Its value, exactly. Raises Unknown for a symbol without a value. known: of formulas, worked out once."""
+        known = {} if known is None else known
+        total = Fraction(0)
+        for monomial, c in self.terms.items():
+            for symbol, e in monomial:
+                c = c * value_of(symbol, values, known) ** e
+            total += c
+        return total
+
+    def put(self, symbol: Symbol, by: Poly, known: dict[Symbol, Poly] | None = None) -> Poly:
+        """With something else in a symbol's place, inside formulas too. Where that would divide by a sum, it stays.
+
+        known: what becomes of each symbol, worked out once.
+        """
+        known = {symbol: by} if known is None else known
+        total = ZERO
+        for monomial, c in self.terms.items():
+            term = Poly.of(c)
+            for found, e in monomial:
+                if found not in known:
+                    known[found] = _formula_with(found, symbol, by, known)
+                base = known[found]
+                power = base**e if e >= 0 else ONE.over(base**-e)
+                term = term * (power if power is not None else Poly({((found, e),): Fraction(1)}))
+            total = total + term
+        return total
+
+
+ZERO, ONE = Poly({}), Poly({(): Fraction(1)})
+
+
+def _formula_with(found: Symbol, symbol: Symbol, by: Poly, known: dict[Symbol, Poly]) -> Poly:
+    if found.formula is None:
+        return Poly.of(found)
+    op, args = found.formula
+    new = tuple(arg.put(symbol, by, known) for arg in args)
+    return Poly.of(found) if new == args else apply(op, new, found.name)
+
+
+def _times(a: Monomial, b: Monomial) -> Monomial:
+    if not a or not b:
+        return a or b
+    powers = dict(a)
+    for symbol, e in b:
+        powers[symbol] = powers.get(symbol, 0) + e
+    return tuple(sorted(((s, e) for s, e in powers.items() if e), key=lambda item: item[0].order))
+
+
+def value_of(symbol: Symbol, values: Values, known: dict[Symbol, Fraction] | None = None) -> Fraction:
+    """Raises Unknown; ZeroDivisionError, ValueError or OverflowError where it has no value."""
+    if symbol in values:
+        return Fraction(values[symbol])
+    if symbol.formula is None:
+        raise Unknown(symbol)
+    known = {} if known is None else known
+    if symbol not in known:
+        op, args = symbol.formula
+        numbers = [arg.at(values, known) for arg in args]
+        number = numbers[0] if op == "is" else OPERATIONS[op](*map(_plain, numbers))
+        if isinstance(number, complex):
+            raise ValueError("a root of a negative number")
+        known[symbol] = Fraction(number)
+    return known[symbol]
+
+
+def _plain(number: Fraction) -> int | Fraction:
+    return number.numerator if number.denominator == 1 else number
+
+
+def base_symbols(polys: Iterable[Poly]) -> list[Symbol]:
+    """The symbols without a formula that they hang on, in order."""
+    found: set[Symbol] = set()
+    todo = list(polys)
+    while todo:
+        for monomial in todo.pop().terms:
+            for symbol, _ in monomial:
+                if symbol not in found:
+                    found.add(symbol)
+                    todo += symbol.formula[1] if symbol.formula is not None else ()
+    return sorted((symbol for symbol in found if symbol.formula is None), key=lambda symbol: symbol.order)
+
+
+def product(factors: Iterable[Poly]) -> Poly:
+    return reduce(lambda a, b: a * b, factors, ONE)
+
+
+def total(polys: Iterable[Poly]) -> Poly:
+    out: dict[Monomial, Fraction] = {}
+    for poly in polys:
+        for monomial, c in poly.terms.items():
+            out[monomial] = out.get(monomial, Fraction(0)) + c
+    return Poly({monomial: c for monomial, c in out.items() if c})
+
+
+_INFIX = {"+": "+", "-": "-", "*": "*", "/": "/", "//": "/", "%": "mod", "^": "^"}
+
+
+def apply(op: str, args: tuple[Poly, ...], name: str = "") -> Poly:
+    """An operation of `static.OPERATIONS`: worked out where that stays a polynomial, else a symbol of its own."""
+    match op, args:
+        case "is", (a,):
+            return a if len(a.terms) <= 1 else _opaque(op, args, name)
+        case "+", (a, b):
+            return a + b
+        case "-", (a, b):
+            return a - b
+        case "neg", (a,):
+            return -a
+        case "*", (a, b):
+            return a * b
+        case (("/" | "//"), (a, b)):
+            quotient = a.over(b)
+            if quotient is not None:
+                return quotient
+        case "^", (a, b) if b.number is not None and b.number.denominator == 1 and 0 <= b.number <= 64:
+            return a ** int(b.number)
+        case (("floor" | "ceil"), (a,)) if a.number is None and _whole(a):
+            return a
+    numbers = [arg.number for arg in args]
+    if all(number is not None for number in numbers):
+        return Poly.of(Fraction(OPERATIONS[op](*(_plain(n) for n in numbers if n is not None))))
+    return _opaque(op, args, name)
+
+
+def _whole(poly: Poly) -> bool:
+    """Whether it is a whole number for all whole sizes, as far as its coefficients show."""
+
+    def whole(symbol: Symbol) -> bool:
+        return symbol.formula is None or symbol.formula[0] in ("floor", "ceil", "is", "//", "^")
+
+    return all(
+        c.denominator == 1 and all(e > 0 and whole(s) for s, e in monomial) for monomial, c in poly.terms.items()
+    )
+
+
+def _opaque(op: str, args: tuple[Poly, ...], name: str) -> Poly:
+    from .show import formula
+
+    shown = [formula(arg) for arg in args]
+    if not name and op in _INFIX:
+        shown = [text if text.replace("_", "a").isalnum() else f"({text})" for text in shown]
+        name = f"({f' {_INFIX[op]} '.join(shown)})" if op != "^" else f"{shown[0]}^{shown[1]}"
+    if not name and len(shown) == 1 and shown[0].startswith("((") and shown[0].endswith("))"):
+        shown = [shown[0][1:-1]]  # ceil((n - 1) / (k - 1)), its argument in one pair of brackets
+    name = name or f"{op}({', '.join(shown)})"
+    rank = max(symbol.rank for arg in args for symbol in arg.symbols)
+    return Poly.of(Symbol((op, *args), name, rank, (op, args)))
+
+
+def largest(polys: Iterable[Poly], values: Values) -> Poly:
+    """Of several the one with the largest value, the first of equals."""
+    return max(polys, key=lambda poly: poly.at(values), default=ZERO)
+
+
+Point = Callable[[Poly], Fraction]

@@ -1,0 +1,233 @@
+"""Decoding, derived (LANGUAGE D12): from a model proved causal, the function that goes on from where it stopped.
+
+`decoding(graph, origin)` gives two graphs. `step` takes the next items of what the model is causal along, one or many,
+and gives the same results as the whole model would for these items; `prepare` makes what no step changes. Between steps
+lives a cache: of what meets `past` with `target` (keys and values, or a latent where that is much smaller; of a bounded
+window only the window), of states of scans, running sums, and of what is static.
+
+sites      the model taken apart; what is static, what is made of positions, what of items
+wants      which items each value is wanted for
+facts      how far back a mask lets an op look
+cut        what to remember: a minimum cut
+build      the graph of the step        prepare     that of what is made once        tail    the last items alone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...dsl.source import Span as Text
+from ..graph.nodes import Constant, Graph, IndexInto, Scalar, Value
+from ..rewrites.simplify.constants import fold_truths
+from ..sizes.axes import Axis
+from ..sizes.static import Literal, Static, known
+from .build import Axes, Kept, Step, Wish
+from .cut import remembered
+from .facts import Facts
+from .prepare import Prepare
+from .sites import TIME, Cell, NoStep, Site, Sites
+from .spans import Need, Span
+from .tail import take_tail
+from .wants import Wants
+
+ENDLESS = 2**62  # items: longer than any row
+
+__all__ = ["Cache", "Decoding", "NoStep", "decoding"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """What one value leaves behind for later steps.
+
+    path:   where: `decoder.layers.{i}.self.K`; `{i}` stands for the number of a pass, of which there are `passes`.
+    axes:   its axes for each item, with their sizes (None: known at run time).
+    keep:   how many items later steps can see, one number, or one for each pass; None: all. 0 for what does not grow.
+    kind:   "history" (grows with the items), "once" (made before the first step), "state" (replaced at each step).
+    floats: how many numbers an item has, None if that is known at run time only.
+    """
+
+    path: str
+    axes: tuple[tuple[str, int | None], ...]
+    keep: tuple[int | None, ...]
+    kind: str
+    passes: int
+    element: str
+
+    @property
+    def floats(self) -> int | None:
+        total = 1
+        for _, size in self.axes:
+            if size is None:
+                return None
+            total *= size
+        return total
+
+    def __str__(self) -> str:
+        axes = ", ".join(name if size is None else f"{name} = {size}" for name, size in self.axes)
+        counts = dict.fromkeys(_so_many(k) for k in self.keep)
+        kinds = {"history": " or ".join(counts), "once": "made once", "state": "of the last item"}
+        times = f", {self.passes} times" if self.passes > 1 else ""
+        each = " an item" if self.kind == "history" else ""
+        count = "1 number" if self.floats == 1 else f"{self.floats} numbers"
+        numbers = f": {count}{each}" if self.floats is not None else ""
+        return f"{self.path} [{axes}], {kinds[self.kind]}{times}{numbers}"
+
+
+def _so_many(keep: int | None) -> str:
+    if keep is None:
+        return "all items"
+    return "the last item" if keep == 1 else f"the last {keep} items" if keep else "no item"
+
+
+@dataclass(frozen=True, eq=False)
+class Decoding:
+    """How a model decodes.
+
+    prepare, step: the graphs; None if there is no one-step form: `reason` then says which op and why, `span` where.
+    time:          the axis that it is causal along.
+    caches:        what is kept, in the order of the step.
+    prompt:        the name of the input that generated items go into; None where there is no `generate`: `reason` then
+                   says why not.
+    reason:        "" where nothing stands in the way of a step and of `generate`.
+    left_out:      results that a step does not give: not causal along `time`, or with a copy of it.
+    """
+
+    prepare: Graph | None = None
+    step: Graph | None = None
+    time: Axis | None = None
+    caches: tuple[Cache, ...] = ()
+    prompt: str | None = None
+    reason: str = ""
+    span: Text | None = None
+    left_out: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        if self.step is None or self.time is None:
+            return self.reason
+        more = f"`generate` takes `{self.prompt}`" if self.prompt is not None else self.reason
+        time, names = self.time.name, " and ".join(f"`{name}`" for name in self.left_out)
+        without = f"a step gives no {names}: only what is causal along {time} and has no copy of it"
+        lines = [f"{self.step.name} decodes along {time}; {more}", *([without] if names else ())]
+        return "\n".join([*lines, *map(str, self.caches)])
+
+
+def decoding(graph: Graph, origin: Graph | None = None) -> Decoding:
+    """What decodes a model (every size in it known).
+
+    origin: the same model as it is emitted, whose weights the step has; its nested graphs must stand in the same order.
+    """
+    time = next((axis for output in graph.outputs for axis in output.causal if axis.is_width), None)
+    if time is None:
+        return Decoding(
+            reason=f"`{graph.name}` is not declared causal: write `causal` behind its result, and it is proved"
+        )
+    try:
+        return _derive(graph, origin or graph, time)
+    except NoStep as found:
+        reason = f"`{graph.name}` has no one-step form along `{time.name}`: {found.reason}"
+        return Decoding(time=time, reason=reason, span=found.span)
+
+
+def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
+    graph, _ = fold_truths(_with_defaults(graph, time))
+    results = []
+    for place, output in enumerate(graph.outputs):
+        along = [axis for axis in output.axes if axis.family == time.family]
+        if any(axis.family == time.family for axis in output.causal):
+            if len(along) == 1:
+                results.append(place)
+            else:
+                both = (along, output.value.span)
+    if not results:
+        raise NoStep(f"its result has both `{both[0][0].name}` and `{both[0][1].name}`", both[1])
+    tree = Sites(graph, origin, time)
+    root = tree.root
+    facts = Facts(root)
+    first = Wants(root, results, facts, None)
+    wants = Wants(root, results, facts, remembered(first))
+    axes = Axes(time)
+    maker = Step(wants, axes)
+    entering: list[tuple[Cell, tuple[None]]] = [
+        (root.cells[item.value.id], (None,)) for item in graph.inputs if root.cells[item.value.id].kind == TIME
+    ]
+    if not entering:
+        raise NoStep(f"no input gives items of `{time.name}`", None)
+    for cell, wish in entering:
+        if len(cell.axes) != 1:
+            raise NoStep(f"`{cell.value.name}` has two axes of time", cell.value.span)
+        if wish not in cell.wanted:
+            cell.wanted.append(wish)
+    given = [root.cells[graph.outputs[place].value.id] for place in results]
+    # A value may have more axes of time than the result: it is the same along these.
+    leaving: list[tuple[Cell, Wish]] = [(cell, (None,) * len(cell.axes)) for cell in given]
+    step = maker.graph(root, list(entering), leaving, [graph.outputs[place] for place in results])
+    new = frozenset(axis for (home, _, span), axis in axes.made.items() if home is root and span is None)
+    step = take_tail(step, new, axes.tail)
+    prepare = Prepare(root, maker.keys, axes).build()
+    caches = tuple(_cache(kept) for kept in maker.kept)
+    prompt, reason = _prompt(graph, results, [cell.value for cell, _ in entering])
+    others = [one for place, one in enumerate(graph.outputs) if place not in results]
+    left_out = tuple(one.name or "result" for one in others)
+    return Decoding(prepare, step, time, caches, prompt, reason, left_out=left_out)
+
+
+def _with_defaults(graph: Graph, time: Axis) -> Graph:
+    """Inputs along time that may be left out are. All rows go on item by item, so none of them has a length yet."""
+    given, nodes = [], []
+    for item in graph.inputs:
+        if item.length_of is not None and item.length_of.family == time.family:
+            nodes.append(Constant(Literal(ENDLESS), item.value))
+        elif item.default is not None and any(axis.family == time.family for axis in item.value.type.axes):
+            nodes.append(Constant(_number(item.default, item.value), item.value))
+        else:
+            given.append(item)
+    return replace(graph, inputs=tuple(given), nodes=(*nodes, *graph.nodes))
+
+
+def _number(static: Static, value: Value) -> Static:
+    found = known(static)
+    if found is None:
+        return static
+    return Literal(bool(found)) if value.type.element is Scalar.BOOL else Literal(found)
+
+
+def _prompt(graph: Graph, results: Sequence[int], entering: Sequence[Value]) -> tuple[str | None, str]:
+    """The input that generated items go into: its elements index an axis of the first result."""
+    name = graph.name
+    if len(entering) != 1:
+        names = ", ".join(f"`{value.name}`" for value in entering)
+        return None, f"`{name}` has no `generate`: each step wants {names}; call `step` with them"
+    value, output = entering[0], graph.outputs[results[0]]
+    element = value.type.element
+    if element is Scalar.INT and len(value.type.axes) == 1:
+        hint = f"declare `{value.name}: vocab[{value.type.axes[0].name}]`, with the axis that it indexes"
+        return None, f"`{name}` has no `generate`: what the ints of `{value.name}` index is not known: {hint}"
+    if not isinstance(element, IndexInto) or len(value.type.axes) != 1:
+        return None, f"`{name}` has no `generate`: `{value.name}` is no sequence of indices; call `step`"
+    rest = [axis for axis in output.axes if axis.family != value.type.axes[0].family]
+    if [axis.family for axis in rest] != [element.axis.family] or output.value.type.element is not Scalar.REAL:
+        return None, f"`{name}` has no `generate`: its result is no score for each `{element.axis.name}`; call `step`"
+    return value.name, ""
+
+
+def _keep(span: Span, site: Site | None) -> Need:
+    """How many items, for each of the passes in which this body of the repeat runs."""
+    repeat = span.repeat
+    while site is not None and site.repeat is not repeat:
+        site = site.parent
+    if repeat is None or site is None or site.parent is None or len(repeat.bodies) == 1:
+        return span.keep
+    number = site.parent.inside[site.place].index(site)
+    return tuple(keep for keep, variant in zip(span.keep, repeat.variant, strict=True) if variant == number)
+
+
+def _cache(kept: Kept) -> Cache:
+    cell = kept.cell
+    thin = cell.value.type.thin
+    axes = tuple((a.name, a.extent) for a in cell.value.type.axes if a not in cell.axes and a not in thin)
+    kind = "state" if kept.state else "once" if kept.span is None else "history"
+    element = cell.value.type.element
+    shown = "index" if isinstance(element, IndexInto) else element.value
+    keep = _keep(kept.span.found(), cell.site) if kept.span is not None else (0,)
+    return Cache(kept.path, axes, keep, kind, cell.site.passes, shown)

@@ -1,0 +1,581 @@
+"""The graph of the step, from what is wanted of each value.
+
+It is an ordinary graph, nested as the model is, with a few ops more, which the cache of its site serves:
+
+remember   the new items joined to the earlier ones: `axes` new, `made` the span; `name` is the cache's
+store      a static value kept (in `prepare`); recall   that value again (in `step`)
+resume     what `leave` left behind at the last step, at first the operand: states of scans, running sums
+positions  the indices of an axis of time, as they are in the whole sequence
+slice      the rows of a table of positions for the items at hand
+since      an index into the whole sequence as one into a span
+taps       `window` of the new items, the earlier ones from a span
+tail       the last of the new items, as many as are wanted
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from ..graph.nodes import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    IndexInto,
+    Input,
+    Node,
+    Output,
+    Parameter,
+    Positions,
+    Repeat,
+    Role,
+    Scalar,
+    Scan,
+    Stepped,
+    Type,
+    Value,
+)
+from ..sizes.axes import Axis
+from ..sizes.static import Arith, ConstOf, Literal, SizeOf, Static
+from .sites import STATIC, Cell, Site, even, whole
+from .spans import ENTIRE, Mode, Span
+from .wants import Modes, Reads, Wants, groups
+
+Wish = tuple[Mode, ...]
+ByAxis = frozenset[tuple[Axis, Mode]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One cache. `cell` is what it holds; `span` how much of it, None for what does not grow."""
+
+    path: str
+    cell: Cell
+    span: Span | None
+    state: bool = False
+
+
+@dataclass(eq=False)
+class Axes:
+    """The axes of the decoding graphs: one for each axis of time, where it belongs, and each span of it."""
+
+    time: Axis
+    ids: count[int] = field(default_factory=lambda: count(1 << 40))
+    made: dict[tuple[Site, Axis, Span | None], Axis] = field(default_factory=dict)
+    families: dict[Span, int] = field(default_factory=dict)
+    alike: dict[tuple[object, ...], Span] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.new, self.all = next(self.ids), next(self.ids)
+        self.whole = replace(self._fresh(self.time, self.all), name="whole")
+        self.tail = self._fresh(self.time, next(self.ids))
+
+    def _fresh(self, axis: Axis, family: int) -> Axis:
+        return replace(axis, id=next(self.ids), extent=None, size=None, bound=None, family=family)
+
+    def at(self, site: Site, axis: Axis, mode: Mode) -> Axis:
+        """The axis of the graph of `site` that stands for one of time in this mode."""
+        if not site.timed(axis):
+            return axis
+        span = None if mode is None else self._first(mode.found())
+        key = (site.home(axis), axis, span)
+        if key not in self.made:
+            self.made[key] = axis if mode is ENTIRE else self._fresh(axis, self._family(span))
+        return self.made[key]
+
+    def _first(self, span: Span) -> Span:
+        """One span for all that hold the same items: what is made along them, such as a mask, is then made once."""
+        return span if span is ENTIRE else self.alike.setdefault((span.keep, id(span.repeat)), span)
+
+    def _family(self, span: Span | None) -> int:
+        if span is None:
+            return self.new
+        if span.keep == (None,):
+            return self.all
+        return self.families.setdefault(span, next(self.ids))
+
+
+class Builder:
+    """One graph under construction: fresh values, nodes in order."""
+
+    def __init__(self, site: Site, axes: Axes) -> None:
+        self.site, self.axes = site, axes
+        self.nodes: list[Node] = []
+        self.values: dict[tuple[Cell, Wish], Value] = {}
+        self._ids = count(1)
+        self._names: Counter[str] = Counter()
+
+    def fresh(self, type: Type, role: Role, name: str | None, like: Value | None) -> Value:
+        exact = like is not None and like.exact and type.element is Scalar.REAL
+        return Value(next(self._ids), type, role, name, like.span if like else None, exact)
+
+    def type(self, cell: Cell, wish: Wish) -> Type:
+        modes = dict(zip(cell.axes, wish, strict=True))
+        change = {axis: self.axes.at(self.site, axis, modes.get(axis)) for axis in cell.value.type.axes}
+        element = cell.value.type.element
+        if isinstance(element, IndexInto) and self.site.timed(element.axis):
+            element = IndexInto(self.axes.whole)
+        old = cell.value.type
+        return Type(element, tuple(change[axis] for axis in old.axes), frozenset(change[axis] for axis in old.thin))
+
+    def value(self, cell: Cell, wish: Wish) -> Value:
+        """A new value for the cell in these modes."""
+        value = self.fresh(self.type(cell, wish), cell.value.role, cell.value.name, cell.value)
+        self.values[cell, norm(wish)] = value
+        return value
+
+    def get(self, cell: Cell, modes: Modes) -> Value:
+        return self.values[cell, norm(tuple(modes.get(axis) for axis in cell.axes))]
+
+    def add(self, op: str, operands: tuple[Value, ...], out: Value, name: str | None = None,
+            axes: tuple[Axis, ...] = (), made: tuple[Axis, ...] = ()) -> Value:  # fmt: skip
+        self.nodes.append(Apply(op, operands, out, axes, made, name=name))
+        return out
+
+    def key(self, wish: str) -> str:
+        """A name for a cache, of its own at this site."""
+        self._names[wish] += 1
+        return wish if self._names[wish] == 1 else f"{wish}_{self._names[wish]}"
+
+
+def norm(wish: Sequence[Mode]) -> Wish:
+    return tuple(mode.found() if mode is not None else None for mode in wish)
+
+
+def by_axis(cell: Cell, wish: Wish) -> ByAxis:
+    """Modes in no order: what a pass takes and what it gives may have the same axes in different ones."""
+    return frozenset(zip(cell.axes, wish, strict=True))
+
+
+def in_order(cell: Cell, modes: ByAxis) -> Wish:
+    found = dict(modes)
+    return tuple(found[axis] for axis in cell.axes)
+
+
+def called(cell: Cell) -> str:
+    """What to call what is kept of a cell."""
+    if cell.value.name:
+        return cell.value.name
+    if isinstance(cell.node, Apply):
+        return cell.node.name or cell.node.op
+    return "kept"
+
+
+def wishes(cell: Cell) -> list[Wish]:
+    """The modes in which a cell is wanted, each once."""
+    return list(dict.fromkeys(norm(wish) for wish in cell.wanted))
+
+
+def grows(cell: Cell, wish: Wish) -> bool:
+    """Whether this is the span that a cache gives, of a cell that is remembered."""
+    return cell.remembered and len(wish) == 1 and wish[0] is not None
+
+
+class Step:
+    """Builds the graph of the step. `kept` collects the caches, in the order of the steps."""
+
+    def __init__(self, wants: Wants, axes: Axes) -> None:
+        self.wants, self.axes = wants, axes
+        self.kept: list[Kept] = []
+        self.keys: dict[Cell, str] = {}  # of static cells that are stored
+
+    def graph(self, site: Site, entering: list[tuple[Cell, Wish]], leaving: list[tuple[Cell, Wish]],
+              outputs: Sequence[Output] = ()) -> Graph:  # fmt: skip
+        """The step of one site, with these inputs and outputs."""
+        b = Builder(site, self.axes)
+        inputs = []
+        for cell, wish in entering:
+            value = b.value(cell, wish)
+            inputs.append(Input(cell.value.name or "x", value))
+        for item in site.graph.inputs:
+            cell = site.cells[item.value.id]
+            if cell.stored:
+                self._recall(b, cell)
+            self._remember(b, cell)
+        for place, node in enumerate(site.graph.nodes):
+            self._node(b, place, node)
+        results = []
+        for number, (cell, wish) in enumerate(leaving):
+            value = b.values[cell, wish]
+            shown = outputs[number] if outputs else None
+            modes = dict(zip(cell.axes, wish, strict=True))
+            if shown:
+                order = tuple(self.axes.at(site, axis, modes.get(axis)) for axis in shown.axes)
+            else:
+                order = value.type.axes
+            results.append(Output(shown.name if shown else None, value, order))
+        return self._finish(b, tuple(inputs), tuple(results))
+
+    def _lifted(self, site: Site) -> tuple[Axis, ...]:
+        """The axes over which a site lifts, in the decoding graph."""
+        found = [axis for axis in site.graph.lifted if not site.timed(axis)]
+        found += [
+            new for (home, axis, _), new in self.axes.made.items() if axis in site.graph.lifted and home is not site
+        ]
+        return tuple(dict.fromkeys(found))
+
+    def _finish(self, b: Builder, inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> Graph:
+        site, graph = b.site, b.site.graph
+        own = [new for (home, _, _), new in self.axes.made.items() if home is site]
+        spans = []
+        for (_, _, span), new in self.axes.made.items():
+            keep = None if span is None or span is ENTIRE else self._keep(site, span)
+            if keep is not None:
+                spans.append((new, keep))
+        stepped = Stepped(
+            "step", site.origin, site.name, self.axes.new, self.axes.whole, tuple(spans), variant=several(site),
+            times=frozenset(site.families),
+        )  # fmt: skip
+        axes: dict[Axis, None] = {}
+        for axis in graph.axes:  # what stands for one of them stands in its place
+            stand = [new for (home, old, _), new in self.axes.made.items() if home is site and old == axis]
+            axes.update(dict.fromkeys(stand or [axis]))
+        axes.update(dict.fromkeys(own))
+        return replace(
+            graph, axes=tuple(axes), lifted=self._lifted(site), inputs=inputs,
+            nodes=tuple(b.nodes), outputs=outputs, stepped=stepped,
+        )  # fmt: skip
+
+    def _keep(self, site: Site, span: Span) -> Static | None:
+        """How many items a span has before the new ones, as a number of this site; None where it cannot be said."""
+        whole = SizeOf(self.axes.whole)
+
+        def number(keep: int | None) -> Static:
+            return whole if keep is None else Literal(keep)
+
+        if span.repeat is None:
+            return number(span.keep[0])
+        if site.repeat is not span.repeat or span.repeat.index is None:
+            return None
+        return by_pass(span.keep, ConstOf(span.repeat.index), number)
+
+    # -- what is kept --------------------------------------------------------------------------------------------
+
+    def _remember(self, b: Builder, cell: Cell) -> None:
+        """The new items of a cell join its cache."""
+        if not cell.remembered:
+            return
+        for wish in wishes(cell):
+            if not grows(cell, wish):
+                continue
+            new = b.values[cell, (None,)]
+            key = b.key(called(cell))
+            path = f"{b.site.path}.{key}" if b.site.path else key
+            self.kept.append(Kept(path, cell, wish[0]))
+            axis = cell.axes[0]
+            axes = (self.axes.at(b.site, axis, None),), (self.axes.at(b.site, axis, wish[0]),)
+            b.add("remember", (new,), b.value(cell, wish), key, *axes)
+
+    def _recall(self, b: Builder, cell: Cell) -> None:
+        key = b.key(called(cell))
+        path = f"{b.site.path}.{key}" if b.site.path else key
+        self.kept.append(Kept(path, cell, None))
+        self.keys[cell] = key
+        b.add("recall", (), b.value(cell, ()), key)
+
+    def _resume(self, b: Builder, first: Value, type: Type, role: Role, cell: Cell, wish: str) -> tuple[Value, str]:
+        key = b.key(wish)
+        self.kept.append(Kept(f"{b.site.path}.{key}" if b.site.path else key, cell, None, state=True))
+        return b.add("resume", (first,), b.fresh(type, role, wish, cell.value), key), key
+
+    # -- nodes ---------------------------------------------------------------------------------------------------
+
+    def _node(self, b: Builder, place: int, node: Node) -> None:
+        site = b.site
+        match node:
+            case Constant(_, out) | Positions(_, out) | Parameter(_, out):
+                cell = site.cells[out.id]
+                if cell.stored:
+                    self._recall(b, cell)
+                else:
+                    for wish in wishes(cell):
+                        self._given(b, node, cell, wish)
+            case Apply():
+                cell = site.cells[node.out.id]
+                if cell.stored:
+                    self._recall(b, cell)
+                    return
+                for wish in sorted(wishes(cell), key=lambda w: grows(cell, w)):
+                    if not grows(cell, wish):
+                        self._apply(b, node, cell, wish)
+                self._remember(b, cell)
+            case Call() if whole(site, node):
+                self._whole(b, node)
+            case Call():
+                self._call(b, place, node)
+            case Scan():
+                self._scan(b, node)
+            case Repeat():
+                self._repeat(b, place, node)
+
+    def _stored(self, b: Builder, outs: tuple[Value, ...]) -> None:
+        for out in outs:
+            cell = b.site.cells[out.id]
+            if cell.stored:
+                self._recall(b, cell)
+
+    def _given(self, b: Builder, node: Constant | Positions | Parameter, cell: Cell, wish: Wish) -> None:
+        """A number, indices, or a weight."""
+        site = b.site
+        match node:
+            case Constant(value, _):
+                b.nodes.append(Constant(self._static(site, value), b.value(cell, wish)))
+            case Positions(axis, _) if not site.timed(axis):
+                b.nodes.append(Positions(axis, b.value(cell, wish)))
+            case Positions(axis, _):
+                self._positions(b, axis, wish[0], b.value(cell, wish))
+            case Parameter(weight, _) if all(mode is ENTIRE for mode in wish):
+                b.nodes.append(Parameter(weight, b.value(cell, wish)))
+            case Parameter(weight, out):
+                table = b.fresh(out.type, out.role, out.name, out)
+                b.nodes.append(Parameter(weight, table))
+                self._rows(b, table, cell, (ENTIRE,) * len(wish), wish)
+
+    def _positions(self, b: Builder, axis: Axis, mode: Mode, out: Value) -> None:
+        along = self.axes.at(b.site, axis, mode)
+        if mode is ENTIRE:
+            b.nodes.append(Positions(along, out))
+        else:
+            b.add("positions", (), out, axes=(along,))
+
+    def _rows(self, b: Builder, table: Value, cell: Cell, made: Wish, wish: Wish) -> None:
+        """The value of a cell in these modes, from what is made of it for all items."""
+        taken = [(axis, mode) for axis, its, mode in zip(cell.axes, made, wish, strict=True) if its is not mode]
+        for axis, mode in taken:
+            new = self.axes.at(b.site, axis, mode)
+            type = replace(
+                table.type,
+                axes=tuple(new if a == axis else a for a in table.type.axes),
+                thin=frozenset(new if a == axis else a for a in table.type.thin),
+            )
+            last = axis is taken[-1][0]
+            out = b.value(cell, wish) if last else b.fresh(type, table.role, None, table)
+            table = b.add("slice", (table,), out, axes=(axis,), made=(new,))
+
+    def _extent_of(self, site: Site, axis: Axis) -> Axis:
+        """The axis whose extent a number means: that of time is as long as all items so far, if it is not given."""
+        return self.axes.whole if site.timed(axis) and axis.extent is None else axis
+
+    def _static(self, site: Site, static: Static) -> Static:
+        """A number in which the extent of time is that of all items so far."""
+        match static:
+            case SizeOf(axis):
+                return SizeOf(self._extent_of(site, axis))
+            case Arith(op, args):
+                return Arith(op, tuple(self._static(site, arg) for arg in args))
+            case _:
+                return static
+
+    def _apply(self, b: Builder, node: Apply, cell: Cell, wish: Wish) -> None:
+        site = b.site
+        modes = dict(zip(cell.axes, wish, strict=True))
+        if cell.kind == STATIC:
+            values = tuple(b.get(site.cells[v.id], {}) for v in node.operands)
+            if node.op == "within" and site.time(node.axes):  # as in `_made`
+                b.values[cell, wish] = values[0]
+                return
+            mask = None if node.mask is None else b.get(site.cells[node.mask.id], {})
+            b.nodes.append(replace(node, operands=values, mask=mask, out=b.value(cell, wish)))
+            return
+        reads = next(reads for known, reads in self.wants.reads[cell].items() if norm(known) == wish)
+        whole = norm(tuple((reads.made or modes)[axis] for axis in cell.axes))
+        if (cell, whole) not in b.values:  # once, though several of its rows are wanted
+            self._made(b, node, cell, whole, reads)
+        self._rows(b, b.values[cell, whole], cell, whole, wish)
+
+    def _made(self, b: Builder, node: Apply, cell: Cell, wish: Wish, reads: Reads) -> None:
+        """What the op gives in the modes in which it gives it."""
+        site = b.site
+        modes = dict(zip(cell.axes, wish, strict=True))
+        given = [b.get(site.cells[value.id], read) for value, read in reads.operands]
+        if node.op == "dropout" or (node.op == "within" and site.time(node.axes)):  # it is no training; wants.py
+            b.values[cell, wish] = given[0]
+            return
+        eaten = {axis: self.axes.at(site, axis, mode) for axis, mode in reads.eaten.items()}
+        if node.op == "cumsum" and site.time(node.axes) and not eaten:
+            self._running(b, node, cell, wish, given[0])
+            return
+        if node.op == "gather" and len(given) == 1:  # the same for all items: wants.py
+            first = b.fresh(Type(Scalar.INT, ()), Role.CONSTANT, None, None)
+            b.nodes.append(Constant(Literal(0), first))
+            given.append(first)
+        elif node.op == "gather" and eaten and reads.eaten[node.axes[0]] is not ENTIRE:
+            span = next(iter(eaten.values()))
+            e = given[1]
+            index = b.fresh(replace(e.type, element=IndexInto(span)), e.role, None, e)
+            given[1] = b.add("since", (e,), index, axes=(span,))
+        axes = tuple(eaten.get(axis) or self.axes.at(site, axis, None) for axis in node.axes)
+        if node.op == "rename" and site.time(node.axes):
+            axes = (self.axes.at(site, node.axes[0], modes[node.made[0]]),)
+        made = tuple(self.axes.at(site, axis, modes.get(axis)) for axis in node.made)
+        operands = tuple(given[: len(node.operands)])
+        mask = next(iter(given[len(node.operands) :]), None)
+        op = "taps" if node.op == "window" and eaten and reads.eaten[node.axes[0]] is not ENTIRE else node.op
+        out = b.value(cell, wish)
+        if node.op == "index":  # into the whole sequence, if into time: no span holds it
+            made = tuple(self._extent_of(site, axis) for axis in node.made)
+        b.nodes.append(replace(node, op=op, operands=operands, out=out, axes=axes, made=made, mask=mask))
+
+    def _running(self, b: Builder, node: Apply, cell: Cell, wish: Wish, x: Value) -> None:
+        """cumsum: the sum so far, and that of the new items; of a number, so many times that number."""
+        type = b.type(cell, wish)
+        if even(b.site, node.operands[0]):
+            modes = dict(zip(cell.axes, wish, strict=True))
+            axis = self.axes.at(b.site, node.axes[0], modes[node.axes[0]])
+            index = b.fresh(Type(Scalar.INT, (axis,)), Role.TABLE, None, None)
+            self._positions(b, node.axes[0], modes[node.axes[0]], index)
+            one = b.fresh(Type(Scalar.INT, ()), Role.CONSTANT, None, None)
+            b.nodes.append(Constant(Literal(1), one))
+            count = b.add("+", (index, one), b.fresh(index.type, Role.TABLE, None, None))
+            b.add("*", (count, x), b.value(cell, wish))
+            return
+        axis = self.axes.at(b.site, node.axes[0], None)
+        zero = b.fresh(Type(Scalar.INT, ()), Role.CONSTANT, None, None)
+        b.nodes.append(Constant(Literal(0), zero))
+        before = replace(type, axes=tuple(a for a in type.axes if a != axis), thin=type.thin - {axis})
+        sofar, key = self._resume(b, zero, before, node.out.role, cell, cell.value.name or "total")
+        part = b.add("cumsum", (x,), b.fresh(type, node.out.role, None, node.out), axes=(axis,))
+        out = b.add("+", (part, sofar), b.value(cell, wish))
+        b.add("leave", (out,), b.fresh(type, node.out.role, None, out), key, axes=(axis,))
+
+    # -- calls ---------------------------------------------------------------------------------------------------
+
+    def _outs(self, cell: Cell) -> list[Wish]:
+        return [] if cell.stored else [wish for wish in wishes(cell) if not grows(cell, wish)]
+
+    def _actual(self, b: Builder, node: Call | Scan, modes: Modes) -> tuple[tuple[Axis, Axis], ...]:
+        return tuple((formal, self.axes.at(b.site, actual, modes.get(actual))) for formal, actual in node.axes)
+
+    def _groups(self, b: Builder, node: Call | Scan) -> list[Modes]:
+        return groups(b.site, node, self._outs)
+
+    def _copies(self, b: Builder, node: Call | Scan, modes: Modes) -> tuple[Value, ...]:
+        """The results of a call that is kept whole, made once for each way in which they are wanted."""
+        outs = []
+        for out in node.outs:
+            cell = b.site.cells[out.id]
+            wish = norm(tuple(modes.get(axis) for axis in cell.axes))
+            if wish in self._outs(cell) and (cell, wish) not in b.values:
+                outs.append(b.value(cell, wish))
+            else:
+                outs.append(b.fresh(b.type(cell, wish), out.role, None, out))
+        return tuple(outs)
+
+    def _whole(self, b: Builder, node: Call) -> None:
+        self._stored(b, node.outs)
+        for modes in self._groups(b, node):
+            args = tuple(b.get(b.site.cells[arg.id], modes) for arg in node.args)
+            outs = self._copies(b, node, modes)
+            b.nodes.append(replace(node, args=args, outs=outs, axes=self._actual(b, node, modes)))
+        for out in node.outs:
+            self._remember(b, b.site.cells[out.id])
+
+    def _scan(self, b: Builder, node: Scan) -> None:
+        site = b.site
+        self._stored(b, node.outs)
+        for modes in self._groups(b, node):
+            args = [b.get(site.cells[arg.id], modes) for arg in node.args]
+            outs = self._copies(b, node, modes)
+            left = []
+            if site.timed(node.axis):
+                axis = self.axes.at(site, node.axis, None)
+                for at, result in node.states:
+                    type = outs[result].type
+                    type = replace(type, axes=tuple(a for a in type.axes if a != axis), thin=type.thin - {axis})
+                    cell = site.cells[node.outs[result].id]
+                    name = node.graph.inputs[at].name
+                    args[at], key = self._resume(b, args[at], type, outs[result].role, cell, name)
+                    left.append((outs[result], key, axis))
+            along = self.axes.at(site, node.axis, None)
+            b.nodes.append(replace(node, args=tuple(args), outs=outs, axis=along, axes=self._actual(b, node, modes)))
+            for value, key, axis in left:
+                b.add("leave", (value,), b.fresh(value.type, value.role, None, value), key, axes=(axis,))
+        for out in node.outs:
+            self._remember(b, site.cells[out.id])
+
+    def _enters(self, inner: Cell) -> list[Wish]:
+        """What must be passed for an argument."""
+        return [] if inner.stored else [wish for wish in wishes(inner) if not grows(inner, wish)]
+
+    def _call(self, b: Builder, place: int, node: Call) -> None:
+        site, child = b.site, b.site.inside[place][0]
+        outward = dict(node.axes)
+        entering: list[tuple[Cell, Wish]] = []
+        args = []
+        for item, arg in zip(child.graph.inputs, node.args, strict=True):
+            inner = child.cells[item.value.id]
+            for wish in self._enters(inner):
+                modes = {outward.get(axis, axis): mode for axis, mode in zip(inner.axes, wish, strict=True)}
+                entering.append((inner, wish))
+                args.append(b.get(site.cells[arg.id], modes))
+        leaving: list[tuple[Cell, Wish]] = []
+        outs: list[Value] = []
+        shown: list[Output] = []
+        for out, output in zip(node.outs, child.graph.outputs, strict=True):
+            outer, inner = site.cells[out.id], child.cells[output.value.id]
+            for wish in self._outs(outer):
+                wanted = dict(zip(outer.axes, wish, strict=True))
+                modes = {axis: wanted.get(outward.get(axis, axis)) for axis in inner.axes}
+                leaving.append((inner, norm(tuple(modes.get(axis) for axis in inner.axes))))
+                outs.append(b.value(outer, wish))
+                shown.append(output)
+        if not leaving:
+            return
+        graph = self.graph(child, entering, leaving, shown)
+        pairs = [(formal, actual) for formal, actual in node.axes if not site.timed(actual)]
+        for (home, axis, span), made in list(self.axes.made.items()):
+            if home is child and axis in outward:
+                pairs.append((made, self.axes.at(site, outward[axis], span)))
+        b.nodes.append(replace(node, graph=graph, args=tuple(args), outs=tuple(outs), axes=tuple(pairs)))
+        for out in node.outs:
+            self._remember(b, site.cells[out.id])
+
+    def _repeat(self, b: Builder, place: int, node: Repeat) -> None:
+        site, bodies = b.site, b.site.inside[place]
+        self._stored(b, node.outs)
+        carried: list[tuple[int, ByAxis]] = []
+        for number in range(node.carried):
+            cells = [body.cells[body.graph.inputs[number].value.id] for body in bodies]
+            cells.append(site.cells[node.outs[number].id])
+            found = [by_axis(cell, wish) for cell in cells for wish in self._enters(cell)]
+            carried += [(number, modes) for modes in dict.fromkeys(found)]
+        outside: dict[tuple[int, ByAxis], None] = {}
+        for body in bodies:
+            for number in range(node.carried, len(node.args)):
+                cell = body.cells[body.graph.inputs[number].value.id]
+                outside |= dict.fromkeys((number, by_axis(cell, wish)) for wish in self._enters(cell))
+        if not carried:
+            return
+
+        def each(cells: Sequence[Cell], taken: Iterable[tuple[int, ByAxis]]) -> list[tuple[Cell, Wish]]:
+            return [(cells[number], in_order(cells[number], modes)) for number, modes in taken]
+
+        graphs = []
+        for body in bodies:
+            entering = each([body.cells[item.value.id] for item in body.graph.inputs], (*carried, *outside))
+            leaving = each([body.cells[output.value.id] for output in body.graph.outputs], carried)
+            graphs.append(self.graph(body, entering, leaving))
+        args = [b.values[found] for found in each([site.cells[arg.id] for arg in node.args], (*carried, *outside))]
+        outs = tuple(b.value(*found) for found in each([site.cells[out.id] for out in node.outs], carried))
+        b.nodes.append(replace(node, bodies=tuple(graphs), args=tuple(args), carried=len(carried), outs=outs))
+        for out in node.outs:
+            self._remember(b, site.cells[out.id])
+
+
+def several(site: Site) -> bool:
+    """Whether the site is one of the several bodies of a repeat."""
+    return site.repeat is not None and len(site.repeat.bodies) > 1
+
+
+def by_pass(keep: Sequence[int | None], index: Static, number: Callable[[int | None], Static]) -> Static:
+    """A number for each pass as one expression: by the pass's remainder where that is enough."""
+    period = next(p for p in range(1, len(keep) + 1) if all(k == keep[i % p] for i, k in enumerate(keep)))
+    place = Arith("%", (index, Literal(period))) if period < len(keep) else index
+    found: Static = number(keep[period - 1])
+    for i in reversed(range(period - 1)):
+        if keep[i] != keep[period - 1]:
+            found = Arith("select", (Arith("==", (place, Literal(i))), number(keep[i]), found))
+    return found

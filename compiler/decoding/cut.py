@@ -1,0 +1,107 @@
+"""What to remember: a minimum cut between the new items and what is wanted for a span.
+
+Each value wanted for a span is remembered, at the cost of its floats for each item, or made anew for the span at
+every step, which costs a little for what is done pointwise and more for a product. So keys are cached after their
+rotation and before they are spread over the queries that share them, and where keys and values come from a latent that
+takes less than half of their room, the latent is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from itertools import pairwise
+
+from ..graph.nodes import Apply, Role, Scalar
+from .sites import Cell
+from .wants import Wants
+
+FREE_OPS = ("rename", "broadcast", "split", "merge", "dropout")
+SCALE = 100
+GUESS = 1 << 14  # for a width whose extent is known at run time only
+
+
+def floats(cell: Cell) -> int:
+    """What an item of the value takes, in floats times SCALE, over all passes of the repeats around it."""
+    sizes = [axis.extent or GUESS for axis in cell.value.type.axes if axis not in cell.axes]
+    sizes = [1 if axis in cell.value.type.thin else size for axis, size in
+             zip([a for a in cell.value.type.axes if a not in cell.axes], sizes, strict=True)]  # fmt: skip
+    weight = SCALE // 4 if cell.value.type.element is Scalar.BOOL else SCALE
+    return math.prod(sizes) * weight * cell.site.passes
+
+
+def labour(cell: Cell) -> int:
+    """What it costs to make it anew for the whole span at every step, on the same scale."""
+    node = cell.node
+    if not isinstance(node, Apply):
+        return 0 if node is None else floats(cell) // 4
+    if node.op in FREE_OPS:
+        return 0
+    heavy = node.op == "linear" or (node.op == "dot" and any(v.role is Role.WEIGHT for v in node.operands))
+    return floats(cell) * (55 if heavy else 5) // 100
+
+
+def remembered(wants: Wants) -> set[Cell]:
+    """The cells to remember, of those that the walk found wanted for a span."""
+    cells = list(wants.made_of)
+    source, sink = -1, -2
+    flow: dict[int, dict[int, int]] = {source: {}, sink: {}}
+    endless = 1 + sum(floats(cell) + labour(cell) for cell in cells)
+    number = {cell: place for place, cell in enumerate(cells)}
+
+    def edge(a: int, b: int, size: int) -> None:
+        flow.setdefault(a, {})
+        flow.setdefault(b, {})
+        flow[a][b] = min(flow[a].get(b, 0) + size, endless)
+        flow[b].setdefault(a, 0)
+
+    for cell, place in number.items():
+        made_of = wants.made_of[cell]
+        kept, ready = 2 * place, 2 * place + 1  # "its new items are there"; "all of its span is"
+        edge(kept, ready, max(floats(cell), 1))
+        edge(source, kept, endless if made_of is None else labour(cell))
+        for operand in made_of or ():
+            edge(2 * number[operand] + 1, kept, endless)
+        if cell in wants.sinks:
+            edge(ready, sink, endless)
+    _saturate(flow, source, sink)
+    near = _reachable(flow, source)
+    return {cell for cell, place in number.items() if 2 * place in near and 2 * place + 1 not in near}
+
+
+def _reachable(flow: dict[int, dict[int, int]], source: int) -> dict[int, int]:
+    """Nodes that can still take more, each with how many edges it is away."""
+    level = {source: 0}
+    queue = deque([source])
+    while queue:
+        at = queue.popleft()
+        for to, room in flow[at].items():
+            if room > 0 and to not in level:
+                level[to] = level[at] + 1
+                queue.append(to)
+    return level
+
+
+def _saturate(flow: dict[int, dict[int, int]], source: int, sink: int) -> None:
+    """Maximum flow: all shortest paths at once, as long as there are any (Dinitz 1970)."""
+    while sink in (level := _reachable(flow, source)):
+        onward = {at: [to for to in flow[at] if level.get(to) == depth + 1] for at, depth in level.items()}
+        path = [source]
+        while path:
+            at = path[-1]
+            if at == sink:
+                edges = list(pairwise(path))
+                room = min(flow[a][b] for a, b in edges)
+                for a, b in edges:
+                    flow[a][b] -= room
+                    flow[b][a] += room
+                path = [source]
+                continue
+            while onward[at] and not flow[at][onward[at][-1]]:
+                onward[at].pop()
+            if onward[at]:
+                path.append(onward[at][-1])
+            else:
+                path.pop()
+                if path:
+                    onward[path[-1]].pop()

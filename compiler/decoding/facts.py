@@ -1,0 +1,271 @@
+"""How far back an op reads, from what its mask implies: `past <= seq and seq - past < 4` reads the last four items.
+
+The facts are those of the proof of causality (`predicates`), found at each site; where they hang on the number of a
+pass, for each pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..causality.proof import Analysis, Given, Info, Step, constant_info, over_info
+from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Value
+from ..sizes.axes import Axis
+from ..sizes.predicates import ALWAYS, Cases, Linear, both, closed, shared
+from ..sizes.static import Arith, Const, ConstOf, Literal, Number, Static, known
+from .sites import Site
+from .spans import ENTIRE, Mode, Need
+
+Environment = Mapping[Const, Number]
+Lowers = dict[Axis, int]
+
+
+@dataclass
+class Where:
+    """Which infos hold at which pass: `chosen[i]` is the place in `Facts.infos[site]`, any where it does not run."""
+
+    repeat: Repeat | None = None
+    chosen: tuple[int, ...] = (0,)
+
+
+@dataclass
+class Facts:
+    """infos: for each site, what is known of its values, once for each way in which its passes differ."""
+
+    root: Site
+    infos: dict[Site, list[dict[int, Info]]] = field(default_factory=dict)
+    where: dict[Site, Where] = field(default_factory=dict)
+    _lowers: dict[int, dict[int, Lowers]] = field(default_factory=dict)  # by the id of the infos
+    _whole: Analysis = field(default_factory=Analysis)  # of calls that are kept whole: no site is inside
+
+    def __post_init__(self) -> None:
+        self._run(self.root, [Info({}) for _ in self.root.graph.inputs], {}, Given(), Where())
+
+    # -- forward -------------------------------------------------------------------------------------------------
+
+    def _run(self, site: Site, inputs: list[Info], env: Environment, given: Given, where: Where) -> list[Info]:
+        infos: dict[int, Info] = {i.value.id: info for i, info in zip(site.graph.inputs, inputs, strict=True)}
+        self.infos.setdefault(site, []).append(infos)
+        self.where[site] = where
+        for place, node in enumerate(site.graph.nodes):
+            match node:
+                case Constant(value, out):
+                    infos[out.id] = constant_info(substituted(value, env), out, given)
+                case Positions(axis, out):
+                    form = Linear.of({axis: 1}, 0)
+                    infos[out.id] = Info({}, linear=form, uppers=(form,))
+                case Parameter(_, out):
+                    infos[out.id] = Info({})
+                case Apply():
+                    infos[node.out.id] = Step(node, infos, given, site.graph).info()
+                case Call() if place in site.inside:
+                    self._call(site, place, node, infos, env, given, where)
+                case Call():
+                    consts = tuple((const, substituted(static, env)) for const, static in node.consts)
+                    self._whole.call(replace(node, consts=consts), infos, given, site.graph)
+                case Repeat() if place in site.inside:
+                    self._repeat(site, place, node, infos, env, given, where)
+                case Repeat() | Scan():
+                    infos.update({out.id: Info({}) for out in node.outs})
+        return [infos[output.value.id] for output in site.graph.outputs]
+
+    def _call(
+        self, site: Site, place: int, node: Call, infos: dict[int, Info], env: Environment, given: Given, where: Where
+    ) -> None:
+        child = site.inside[place][0]
+        entering = []
+        for item, arg in zip(child.graph.inputs, node.args, strict=True):
+            back = {actual: formal for formal, actual in node.axes if formal in item.value.type.axes}
+            entering.append(over_info(infos[arg.id], back))
+        consts = {const: known(substituted(static, env)) for const, static in node.consts}
+        inner = {const: number for const, number in consts.items() if number is not None}
+        found = self._run(child, entering, inner, given.inside(node), where)
+        for out, info in zip(node.outs, found, strict=True):
+            infos[out.id] = over_info(info, dict(node.axes))
+
+    def _repeat(
+        self, site: Site, place: int, node: Repeat, infos: dict[int, Info], env: Environment, given: Given, where: Where
+    ) -> None:
+        args = [infos[arg.id] for arg in node.args]
+        entering = [Info({}) if number < node.carried else info for number, info in enumerate(args)]
+        count = known(substituted(node.count, env))
+        for number, body in enumerate(site.inside[place]):
+            index = node.index
+            apart = index is not None and where.repeat is None and isinstance(count, int)
+            kinds: dict[tuple[object, ...], int] = {}
+            looks: list[Environment] = []
+            chosen: list[int] = []
+            for i in range(int(count or 0)) if apart else ():
+                if node.runs(i) != number:
+                    chosen.append(0)
+                    continue
+                assert index is not None
+                here = {**env, index: i}
+                key = tuple(_values(body.graph, here))
+                if key not in kinds:
+                    kinds[key] = len(kinds)
+                    looks.append(here)
+                chosen.append(kinds[key])
+            there = Where(node, tuple(chosen)) if len(looks) > 1 else where
+            for look in looks or [env]:
+                self._run(body, entering, look, given, there)
+        infos.update({out.id: Info({}) for out in node.outs})
+
+    # -- what is asked -------------------------------------------------------------------------------------------
+
+    def number(self, site: Site, static: Static) -> int | None:
+        found = known(static)
+        return found if isinstance(found, int) else None
+
+    def reach(self, site: Site, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
+        """How many items before the new ones an op that sums, picks or normalises over an axis of time reads."""
+        now = {axis for axis, mode in modes.items() if mode is None}
+        eaten = set(site.time(node.axes))
+
+        def back(infos: dict[int, Info]) -> int | None:
+            support = self._support(node, infos)
+            if not support:
+                return 0
+            if len(eaten) != 1:
+                return None
+            axis = next(iter(eaten))
+            found = [k for (q, a), k in closed(shared(support)).items() if a == axis and q in now]
+            return max(found[0], 0) if found else None  # one axis is of new items
+
+        return self._passes(site, back)
+
+    def ahead(self, site: Site, node: Apply, axis: Axis, modes: Mapping[Axis, Mode]) -> int | None:
+        """How many items after the new ones an op reads along this axis, at most; None if it may be any."""
+        if node.op == "window":
+            pad, tap = self.number(site, node.options["pad"]), node.made[1].extent
+            return None if pad is None or tap is None else tap - 1 - pad
+        here = {a for a, mode in modes.items() if mode is not ENTIRE}
+        limits = self._index_at_most if node.op == "gather" else self._read_at_most
+        known: list[int] = []
+        for infos in self.infos[site]:
+            found = [k for a, k in limits(node, axis, infos) if a is None or a in here]
+            if not found:
+                return None
+            known.append(min(found))
+        return max(known)
+
+    def _read_at_most(self, node: Apply, axis: Axis, infos: dict[int, Info]) -> list[tuple[Axis | None, int]]:
+        """Of an op that sums, picks or normalises: what it reads is at most each `axis + k`; None: it reads nothing."""
+        support = self._support(node, infos)
+        if not support:
+            return [(None, 0)]
+        return [(b, k) for (a, b), k in closed(shared(support)).items() if a == axis and b not in node.axes]
+
+    def _index_at_most(self, node: Apply, axis: Axis, infos: dict[int, Info]) -> list[tuple[Axis | None, int]]:
+        """Of `x[a = e]`; None: it reads the first item."""
+        index = infos[node.operands[1].id]
+        if index.linear is not None and not index.linear.terms and not index.linear.constant:
+            return [(None, 0)]
+        return [bound for upper in index.uppers if (bound := upper.bound) is not None]
+
+    @staticmethod
+    def _support(node: Apply, infos: dict[int, Info]) -> Cases:
+        support = infos[node.mask.id].true if node.mask else ALWAYS
+        if node.op in ("sum", "dot", "any", "l2norm"):
+            for value in node.operands:
+                support = both(support, infos[value.id].true)
+        return support
+
+    def _least(self, site: Site, infos: dict[int, Info]) -> dict[int, Lowers]:
+        """For the values of a site that are made of indices: each is at least `axis + k`, for these axes."""
+        if id(infos) not in self._lowers:
+            forms = {value: info.linear.bound for value, info in infos.items() if info.linear is not None}
+            found = self._lowers[id(infos)] = {value: dict([bound]) for value, bound in forms.items() if bound}
+            for node in site.graph.nodes:
+                if isinstance(node, Apply) and node.out.id not in forms:
+                    found[node.out.id] = _lower_bounds(node, found, infos)
+        return self._lowers[id(infos)]
+
+    def back(self, site: Site, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
+        """How many items before the new ones `x[a = e]` reads."""
+        now = {axis for axis, mode in modes.items() if mode is None}
+
+        def back(infos: dict[int, Info]) -> int | None:
+            bounds = self._least(site, infos).get(node.operands[1].id, {})
+            found = [k for axis, k in bounds.items() if axis in now]
+            return max(-max(found), 0) if found else None
+
+        return self._passes(site, back)
+
+    def _passes(self, site: Site, ask: Callable[[dict[int, Info]], int | None]) -> tuple[Need, Repeat | None]:
+        where = self.where[site]
+        answers = [ask(infos) for infos in self.infos[site]]
+        if where.repeat is None:
+            return (answers[-1],), None
+        return tuple(answers[place] for place in where.chosen), where.repeat
+
+
+def _lower_bounds(node: Apply, found: Mapping[int, Lowers], infos: Mapping[int, Info]) -> Lowers:
+    """Of an op's result, from those of its operands."""
+
+    def at_least(value: Value, axis: Axis) -> int | None:
+        """The last item of an axis is no smaller than any index of it."""
+        match infos[value.id].extent:
+            case (whole, after) if after >= -1 and whole.family == axis.family:
+                return 0
+        return found.get(value.id, {}).get(axis)
+
+    def of_the_larger(values: Sequence[Value]) -> Lowers:
+        bounds: Lowers = {}
+        for value in values:
+            bounds |= {axis: max(k, bounds.get(axis, k)) for axis, k in found.get(value.id, {}).items()}
+        return bounds
+
+    match node.op:
+        case "maximum":
+            return of_the_larger(node.operands)
+        case "minimum":
+            axes = {axis for value in node.operands for axis in found.get(value.id, {})}
+            every = {axis: [at_least(value, axis) for value in node.operands] for axis in axes}
+            return {axis: min(k for k in ks if k is not None) for axis, ks in every.items() if None not in ks}
+        case "clamp":
+            x, low, high = node.operands
+            largest = of_the_larger((x, low))
+            limits = {axis: at_least(high, axis) for axis in largest}
+            return {axis: min(largest[axis], limit) for axis, limit in limits.items() if limit is not None}
+        case "int" | "index" | "within":
+            return found.get(node.operands[0].id, {})
+    return {}
+
+
+def substituted(static: Static, env: Environment) -> Static:
+    """The static number with consts that are known put in."""
+    match static:
+        case ConstOf(const) if const in env:
+            return Literal(env[const])
+        case Arith(op, args):
+            return Arith(op, tuple(substituted(arg, env) for arg in args))
+        case _:
+            return static
+
+
+def _statics(graph: Graph) -> Iterator[Static]:
+    """The numbers of a graph, those in the repeats in it too, for which the number of a pass around is known."""
+    for node in graph.nodes:
+        match node:
+            case Constant(value, _):
+                yield value
+            case Call(consts=consts):
+                yield from (static for _, static in consts)
+            case Repeat(bodies=bodies):
+                for body in bodies:
+                    yield from _statics(body)
+            case _:
+                pass
+
+
+def _values(body: Graph, env: Environment) -> Iterator[object]:
+    """What the facts can hang on in a body at one pass, number by number: passes that agree on it need one look."""
+    for static in _statics(body):
+        here = substituted(static, env)
+        number = known(here)
+        if number is None:
+            yield here
+        else:
+            yield ("real", number == 0) if isinstance(number, float) else number

@@ -1,0 +1,378 @@
+"""The graph of a model taken apart: a `Site` for each place where a nested graph runs, a `Cell` for each value there.
+
+Time is the family of axes along which the model is causal. Against it each value is
+
+STATIC  the same at every step: weights, tables, and what the encoder makes of a source
+FREE    made of positions in time, not of items: masks, position tables, biases
+TIME    made of the items themselves
+
+A call that says nothing of time (a feed-forward block, a norm) is kept whole: it is done item by item, as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from ...dsl.source import Span
+from ..graph.nodes import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    IndexInto,
+    Node,
+    Parameter,
+    Positions,
+    Repeat,
+    Role,
+    Scan,
+    Value,
+    reads,
+)
+from ..sizes.axes import Axis
+from ..sizes.static import axes_in
+from .spans import Mode
+
+STATIC, FREE, TIME = 0, 1, 2
+
+
+class NoStep(Exception):
+    """The model has no one-step form; the message says which op stands in the way, and why."""
+
+    def __init__(self, reason: str, span: Span | None) -> None:
+        super().__init__(reason)
+        self.reason, self.span = reason, span
+
+
+@dataclass(eq=False)
+class Cell:
+    """One value at one site.
+
+    wanted:     in which modes it is wanted, one for each of its axes of time, in order; see `spans`.
+    remembered: its new items join a cache that holds the earlier ones.
+    stored:     it is static, made once, and kept for all steps.
+    """
+
+    site: Site
+    value: Value
+    node: Node | None
+    kind: int
+    axes: tuple[Axis, ...]
+    wanted: list[tuple[Mode, ...]] = field(default_factory=list)
+    remembered: bool = False
+    stored: bool = False
+
+
+@dataclass(eq=False)
+class Site:
+    """Where a graph runs. `families`: those of its axes that are time; `origin`: the graph whose class it is."""
+
+    graph: Graph
+    origin: Graph | None
+    families: frozenset[int]
+    parent: Site | None
+    place: int  # of the node in the parent's graph
+    name: str  # what the node adds to the path of a cache, `{i}` for the number of a pass
+    repeat: Repeat | None  # it is the body of this one
+    passes: int
+    cells: dict[int, Cell] = field(default_factory=dict)
+    inside: dict[int, list[Site]] = field(default_factory=dict)
+
+    def timed(self, axis: Axis) -> bool:
+        return axis.family in self.families
+
+    def time(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        return tuple(axis for axis in axes if axis.family in self.families)
+
+    def walk(self) -> Iterator[Site]:
+        yield self
+        for sites in self.inside.values():
+            for site in sites:
+                yield from site.walk()
+
+    @property
+    def path(self) -> str:
+        above = self.parent.path if self.parent else ""
+        return f"{above}.{self.name}" if above else self.name
+
+    def spread(self) -> bool:
+        """Whether it is done for each item by lifting over time: what `prepare` keeps lacks that dimension."""
+        return bool(self.time(self.graph.lifted)) or (self.parent is not None and self.parent.spread())
+
+    def home(self, axis: Axis) -> Site:
+        """The site that the axis belongs to: a repeat's body has those around it, a block those that it lifts over."""
+        site = self
+        while site.parent is not None and (site.repeat is not None or axis in site.graph.lifted):
+            site = site.parent
+        return site
+
+
+def plain(graph: Graph, families: frozenset[int]) -> bool:
+    """Whether a graph treats each item of time alike: no positions, nothing that reads across."""
+    if graph.target:
+        return not families
+
+    def timed(axes: tuple[Axis, ...] | list[Axis]) -> bool:
+        return any(axis.family in families for axis in axes)
+
+    for node in graph.nodes:
+        match node:
+            case Constant(value, _):
+                if timed(axes_in(value)):
+                    return False
+            case Positions(axis, _):
+                if timed([axis]):
+                    return False
+            case Parameter(weight, _):
+                if any(timed(dim) for dim in weight.dims):
+                    return False
+            case Apply():
+                if timed(node.axes + node.made + node.each) or any(timed(axes_in(s)) for s in node.options.values()):
+                    return False
+            case Call() | Scan():
+                if isinstance(node, Scan) and timed([node.axis]):
+                    return False
+                if any(timed(axes_in(static)) for _, static in node.consts):
+                    return False
+                if not plain(node.graph, within(node, families)):
+                    return False
+            case Repeat():
+                if not all(plain(body, families) for body in node.bodies):
+                    return False
+    return True
+
+
+def within(node: Call | Scan, families: frozenset[int]) -> frozenset[int]:
+    """The families of a callee's axes that are time for its caller."""
+    found = {formal.family for formal, actual in node.axes if actual.family in families}
+    found |= {axis.family for axis in node.graph.lifted if axis.family in families}
+    return frozenset(found)
+
+
+def derived(axis: Axis, timed: frozenset[int]) -> bool:
+    """Whether the extent of the axis follows that of time, though it is another axis."""
+    if axis.family in timed or axis.extent is not None or axis.size is None:
+        return False
+    return any(part.family in timed or derived(part, timed) for part in axes_in(axis.size))
+
+
+class Sites:
+    """Builds the tree and says what is static, free and of time."""
+
+    def __init__(self, graph: Graph, origin: Graph, time: Axis) -> None:
+        self.time = time
+        self.root = Site(graph, origin, frozenset({time.family}), None, 0, "", None, 1)
+        kinds = [TIME if self.root.time(item.value.type.axes) else STATIC for item in graph.inputs]
+        for item, kind in zip(graph.inputs, kinds, strict=True):
+            element = item.value.type.element
+            if kind == STATIC and isinstance(element, IndexInto) and self.root.timed(element.axis):
+                raise NoStep(f"`{item.name}` says places along `{time.name}`, all at once", item.value.span)
+        self._run(self.root, kinds)
+
+    def _cell(self, site: Site, value: Value, node: Node | None, kind: int) -> None:
+        kind = max(kind, site.cells[value.id].kind if value.id in site.cells else STATIC)
+        axes = site.time(value.type.axes)
+        if axes:
+            kind = max(kind, FREE)
+        late = next((axis for axis in value.type.axes if derived(axis, site.families)), None)
+        if late is not None:
+            raise NoStep(f"the width `{late.name}` is worked out from the number of all items", value.span)
+        site.cells[value.id] = Cell(site, value, node, kind, axes)
+
+    def _child(self, site: Site, place: int, number: int, graph: Graph, families: frozenset[int]) -> Site:
+        found = site.inside.setdefault(place, [])
+        if len(found) == number:
+            node = site.graph.nodes[place]
+            assert isinstance(node, Call | Repeat | Scan)
+            origin = same_node(site.graph, place, site.origin)
+            repeat = node if isinstance(node, Repeat) else None
+            passes = site.passes
+            if repeat is not None:
+                passes *= repeat.variant.count(number) or 1
+            nested = None
+            if origin is not None:
+                nested = origin.bodies[number] if isinstance(origin, Repeat) else origin.graph
+            found.append(Site(graph, nested, families, site, place, segment(site.graph, place), repeat, passes))
+        return found[number]
+
+    def _run(self, site: Site, kinds: list[int]) -> list[int]:
+        for item, kind in zip(site.graph.inputs, kinds, strict=True):
+            self._cell(site, item.value, None, kind)
+        for place, node in enumerate(site.graph.nodes):
+            match node:
+                case Constant(value, out):
+                    loose = [axis for axis in axes_in(value) if axis.extent is None]
+                    free = any(site.timed(axis) for axis in loose)
+                    if any(derived(axis, site.families) for axis in loose):
+                        raise NoStep("the number of all items is used as a number", out.span)
+                    self._cell(site, out, node, FREE if free else STATIC)
+                case Positions(out=out) | Parameter(out=out):
+                    self._cell(site, out, node, STATIC)
+                case Apply():
+                    read = [site.cells[v.id].kind for v in reads(node)]
+                    kind = max(read)
+                    if node.op == "cumsum" and site.time(node.axes) and not even(site, node.operands[0]):
+                        known = all(axis.extent is not None for axis in node.axes)
+                        kind = kind if known else TIME
+                    self._cell(site, node.out, node, kind)
+                case Call():
+                    self._no_late_const(site, node)
+                    self._call(site, place, node)
+                case Scan():
+                    self._no_late_const(site, node)
+                    kind = max(site.cells[arg.id].kind for arg in node.args)
+                    kind = TIME if site.timed(node.axis) else kind
+                    if kind != STATIC and not plain(node.graph, within(node, site.families)):
+                        raise NoStep(
+                            f"`{node.graph.name}`, which is scanned, reads across `{self.time.name}`", node.span
+                        )
+                    for out in node.outs:
+                        self._cell(site, out, node, kind)
+                case Repeat():
+                    self._repeat(site, place, node)
+        return [site.cells[output.value.id].kind for output in site.graph.outputs]
+
+    def _no_late_const(self, site: Site, node: Call | Scan) -> None:
+        """A const is one number for all steps: it cannot be how many items there are so far."""
+        for formal, static in node.consts:
+            loose = [axis for axis in axes_in(static) if axis.extent is None]
+            if any(site.timed(axis) or derived(axis, site.families) for axis in loose):
+                raise NoStep(f"the number of all items is given to `{node.graph.name}` as `{formal.name}`", node.span)
+
+    def _call(self, site: Site, place: int, node: Call) -> None:
+        kinds = [site.cells[arg.id].kind for arg in node.args]
+        families = within(node, site.families)
+        if whole(site, node):
+            kind = max(kinds, default=STATIC)
+            for out in node.outs:
+                self._cell(site, out, node, kind)
+            return
+        if node.graph.target:
+            raise NoStep(f"`{node.graph.name}` is an op of your own: what it does item by item is not known", node.span)
+        child = self._child(site, place, 0, node.graph, families)
+        for out, kind in zip(node.outs, self._run(child, kinds), strict=True):
+            self._cell(site, out, node, kind)
+
+    def _repeat(self, site: Site, place: int, node: Repeat) -> None:
+        kinds = [site.cells[arg.id].kind for arg in node.args]
+        before: list[int] | None = None
+        while kinds != before:
+            before = list(kinds)
+            for number, body in enumerate(node.bodies):
+                found = self._run(self._child(site, place, number, body, site.families), kinds)
+                kinds[: node.carried] = [max(a, b) for a, b in zip(kinds, found, strict=False)]
+        for out, kind in zip(node.outs, kinds, strict=False):
+            self._cell(site, out, node, kind)
+
+
+def whole(site: Site, node: Call) -> bool:
+    """Whether a call is kept as it stands: it is static altogether, or done item by item with nothing to keep.
+
+    A call in a step makes all its results of all its arguments: they are to run along the same axes of time, and all
+    be made of items, or none.
+    """
+    kinds = [site.cells[arg.id].kind for arg in node.args]
+    if not plain(node.graph, within(node, site.families)):
+        return False
+    if max(kinds, default=STATIC) == STATIC:
+        return True
+    given = {axis for arg in node.args for axis in site.time(arg.type.axes)}
+    made = [{*site.time(out.type.axes)} for out in node.outs]
+    if any(axes != made[0] or not given <= axes for axes in made):
+        return False
+    if len(made) > 1 and {FREE, TIME} <= {*kinds}:
+        return False
+    return all(kind != STATIC or not costly(arg) for arg, kind in zip(node.args, kinds, strict=True))
+
+
+def even(site: Site, value: Value) -> bool:
+    """Whether a value is the same at every item: made of numbers alone."""
+    node = site.cells[value.id].node
+    match node:
+        case Constant():
+            return True
+        case Apply() if not node.axes and not node.made and node.mask is None and node.name is None:
+            return all(even(site, operand) for operand in node.operands)
+        case _:
+            return False
+
+
+def same_along(site: Site, value: Value, axis: Axis) -> bool:
+    """Whether a value is the same at every item along an axis: it was spread over it, here or by who calls this."""
+    todo, seen = [(site, value, axis)], set[tuple[Site, int, Axis]]()
+    while todo:
+        site, value, axis = todo.pop()
+        if axis not in value.type.axes or axis in value.type.thin or (site, value.id, axis) in seen:
+            continue
+        seen.add((site, value.id, axis))
+        sources = _sources(site, value, axis)
+        if sources is None:
+            return False
+        todo += sources
+    return True
+
+
+def _sources(site: Site, value: Value, axis: Axis) -> list[tuple[Site, Value, Axis]] | None:
+    """What a value is made of where it has an axis from nothing else; None if it may vary along it by itself."""
+    node = site.cells[value.id].node
+    match node:
+        case Apply(op="rename"):
+            axis = dict(zip(node.made, node.axes, strict=True)).get(axis, axis)
+            return [(site, node.operands[0], axis)]
+        case Apply() if node.op == "broadcast" or axis not in (*node.axes, *node.made, *node.each):
+            return [(site, one, axis) for one in reads(node)]
+        case Call() if whole(site, node):
+            return [(site, one, axis) for one in node.args]
+        case None if site.parent is not None:
+            above = site.parent.graph.nodes[site.place]
+            place = next(place for place, item in enumerate(site.graph.inputs) if item.value is value)
+            if isinstance(above, Call):
+                return [(site.parent, above.args[place], dict(above.axes).get(axis, axis))]
+            if isinstance(above, Repeat) and place >= above.carried:
+                return [(site.parent, above.args[place], axis)]
+    return None
+
+
+def costly(value: Value) -> bool:
+    """A static value that is kept rather than made anew: it carries data, or a width known at run time only."""
+    return value.role is Role.DATA or any(axis.extent is None for axis in value.type.axes)
+
+
+def same_node(graph: Graph, place: int, other: Graph | None) -> Call | Repeat | Scan | None:
+    """The node of `other` that this one became: of the same place in the spec, and of as many of its name there.
+
+    None: what it did is done otherwise there, or elsewhere.
+    """
+    node = graph.nodes[place]
+    if other is None or not isinstance(node, Call | Repeat | Scan):
+        return None
+    key = type(node), named(node), node.span
+    before = next(number for number, one in enumerate(_alike(graph)[key]) if one is node)
+    found = _alike(other).get(key, [])
+    return found[before] if before < len(found) else None
+
+
+@lru_cache(maxsize=8)  # of one graph each node is asked for in turn
+def _alike(graph: Graph) -> Mapping[tuple[type, str, Span | None], list[Call | Repeat | Scan]]:
+    """The nodes with graphs of their own that are of one kind, one name and one place in the spec, in order."""
+    found: dict[tuple[type, str, Span | None], list[Call | Repeat | Scan]] = {}
+    for node in graph.nodes:
+        if isinstance(node, Call | Repeat | Scan):
+            found.setdefault((type(node), named(node), node.span), []).append(node)
+    return found
+
+
+def named(one: Call | Repeat | Scan) -> str:
+    return one.name if isinstance(one, Repeat) else one.name or one.graph.name
+
+
+def segment(graph: Graph, place: int) -> str:
+    """What a node adds to the path of a cache: its name, with a number where an earlier one has it too."""
+    node = graph.nodes[place]
+    assert isinstance(node, Call | Repeat | Scan)
+
+    earlier = sum(isinstance(n, Call | Repeat | Scan) and named(n) == named(node) for n in graph.nodes[:place])
+    name = named(node) + (f"_{earlier + 1}" if earlier else "")
+    return f"{name}.{{i}}" if isinstance(node, Repeat) else name

@@ -1,0 +1,386 @@
+"""The typed graph: what the checker proves, and all that analyses, rewrites, backends and diagrams read.
+
+A `Graph` is one block instance (or model, or the body of a repeat): inputs, nodes in order, outputs. Every `Value`
+is made once. Blocks and repeats stay nested: a `Call` or a `Repeat` node holds the graph of its body, and equal calls
+hold the *same* graph object.
+
+Axes. A type is a set of axes (D2); `Type.axes` keeps an order for show only: as written, or as made. In a block's
+graph the axes are the block's own parameters and locals; a `Call` says which axis of the caller each stands for. Axes
+of the caller over which a call lifts appear in the callee's graph as they are (`Graph.lifted`).
+
+A *thin* axis of a type is one that the value formally has but does not vary along: an argument that lacks an axis of
+its formal (a padding mask `[k]` for a formal `bool[q, k]`). Checks treat it as absent; a backend may keep a dimension
+of size 1 for it, so that one class serves both kinds of call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING
+
+from ...dsl.source import Span
+from ..sizes.axes import Axis
+from ..sizes.limits import ELEMENTS, TooMuch
+from ..sizes.static import Const, Static
+
+if TYPE_CHECKING:
+    from .term import Predicate
+
+
+class Scalar(Enum):
+    """What the elements are, unless they are indices."""
+
+    REAL = "real"
+    BOOL = "bool"
+    INT = "int"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInto:
+    """Elements are indices into this axis (D2: `vocab[seq]`)."""
+
+    axis: Axis
+
+
+Element = Scalar | IndexInto
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """An element kind and a set of axes; `axes` in order of writing or making; `thin` is a subset of `axes`."""
+
+    element: Element
+    axes: tuple[Axis, ...]
+    thin: frozenset[Axis] = frozenset()
+
+
+class Role(IntEnum):
+    """What a value hangs on. A result's role is the largest of its operands'."""
+
+    CONSTANT = 0  # numbers known at build time, or sizes: no axes
+    TABLE = 1  # indices of axes (positions, masks): no weights, no data. Computed in float64
+    WEIGHT = 2  # learned parameters
+    DATA = 3  # a model's inputs: carries the leading batch axes
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One wire: made once, read many times. `name` is the spec's variable, where it has one.
+
+    exact: a real that carries data, but is made of whole numbers alone: float64, as a table is (rewrites/exact.py).
+    """
+
+    id: int  # unique and rising within its graph
+    type: Type = field(compare=False)
+    role: Role = field(compare=False)
+    name: str | None = field(compare=False)
+    span: Span | None = field(compare=False, repr=False)
+    exact: bool = field(default=False, compare=False)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a real that hangs on whole numbers and sizes only."""
+        return self.type.element is Scalar.REAL and (self.role <= Role.TABLE or self.exact)
+
+
+# -- weights -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """How a weight begins. `kind`: normal(std), uniform(bound), zeros, ones, constant(c), xavier, or default.
+
+    `default` is what torch gives `nn.Linear`: uniform in +-1/sqrt(fan_in).
+    """
+
+    kind: str
+    args: tuple[float, ...] = ()
+    fan_in: tuple[Axis, ...] = ()
+    fan_out: tuple[Axis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A stored array. `dims` has one tuple of axes per stored dimension, flattened in that order (D2).
+
+    `name` is relative to the graph that owns it: `Q.weight`, `norm.bias`, `E`.
+    """
+
+    name: str
+    dims: tuple[tuple[Axis, ...], ...]
+    init: Init
+    frozen: bool
+    span: Span | None = field(compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        elements = math.prod(axis.extent or 1 for axes in self.dims for axis in axes)
+        if elements > ELEMENTS:
+            raise TooMuch(
+                f"the weight `{self.name}` has {elements:,} elements, more than {ELEMENTS:,}",
+                "choose smaller sizes",
+                self.span,
+            )
+
+
+# -- nodes -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number known at build time (or a size known at run time): no axes."""
+
+    value: Static
+    out: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """An axis standing for its index (D5): 0, 1, ..., |axis| - 1."""
+
+    axis: Axis
+    out: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A `param`: a named weight, stored as written."""
+
+    weight: Weight
+    out: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An op of the table (`compiler/ops`).
+
+    axes:    what stands in brackets, what the op acts on: contracted, reduced, normalised, eaten by `linear`.
+    made:    what stands behind the arrow: axes born here (`linear`, `split`, `merge`, `concat`, `rename`, `gather`).
+    each:    what stands before a colon: `linear[expert: a -> b]`.
+    mask:    the mask of `x where m`, for the ops that take one.
+    options: static keyword arguments (`eps`, `p`, `smoothing`, `bias` as a truth value).
+    name:    a learned op's name (D11), else None.
+    weights: its weights, in the order of the op's row.
+    seen:    of `attention`, in place of a mask: what its queries see, kept symbolic (rewrites/place_masks.py).
+    says:    of `demand`, the message where its first operand is false: `{}` stands for each other operand in turn.
+    """
+
+    op: str
+    operands: tuple[Value, ...]
+    out: Value
+    axes: tuple[Axis, ...] = ()
+    made: tuple[Axis, ...] = ()
+    each: tuple[Axis, ...] = ()
+    mask: Value | None = None
+    options: Mapping[str, Static] = field(default_factory=dict)
+    name: str | None = None
+    weights: tuple[Weight, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+    seen: Predicate | None = None
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A block called. `outs[i]` is the i-th result in the caller's axes.
+
+    name:  the path it adds to weight names; "" for a call of a model (D11). Calls with one `name` in a graph are calls
+           of one shared set of weights (`share`), or of blocks without weights.
+    args:  one per input of `graph`, in order.
+    axes:  (axis of the callee, axis of the caller that it stands for).
+    consts: (const of the callee, what it is given in the caller's terms).
+    """
+
+    graph: Graph
+    name: str
+    args: tuple[Value, ...]
+    outs: tuple[Value, ...]
+    axes: tuple[tuple[Axis, Axis], ...]
+    consts: tuple[tuple[Const, Static], ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`repeat layers { x = f(x) }` (D10). The bodies' axes are those of the graph around.
+
+    bodies:  the distinct bodies; `variant[i]` says which one pass i runs. One body, unless a static `if` in it hangs
+             on the index.
+    carried: values going round: `args[:carried]` are their initial values, matching the bodies' first inputs and all
+             of their outputs, in order. `args[carried:]` enter from outside, the same in every pass.
+    outs:    the carried values after the last pass.
+    index:   the const that stands for the pass's number in the bodies, if it is used.
+    """
+
+    name: str
+    count: Static
+    shared: bool
+    index: Const | None
+    bodies: tuple[Graph, ...]
+    variant: tuple[int, ...]
+    args: tuple[Value, ...]
+    carried: int
+    outs: tuple[Value, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def runs(self, number: int) -> int:
+        """Which of the bodies a pass runs. A count that a caller gives leaves one body for all passes."""
+        return self.variant[number] if self.variant else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A block called at each index of `axis` in order; axes, consts and name are as in `Call`.
+
+    args:   one per input of `graph`. Those at the positions `steps` have the axis and are given item by item.
+    states: (position of the input, position of the result that is its next value); `args` holds the value before the
+            first index, which may lack axes of the state (it is the same along them) and may be an int for a real.
+    outs:   each result with `axis` in addition, behind the lifted axes.
+    """
+
+    graph: Graph
+    name: str
+    axis: Axis
+    args: tuple[Value, ...]
+    steps: tuple[int, ...]
+    states: tuple[tuple[int, int], ...]
+    outs: tuple[Value, ...]
+    axes: tuple[tuple[Axis, Axis], ...]
+    consts: tuple[tuple[Const, Static], ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Node = Constant | Positions | Parameter | Apply | Call | Repeat | Scan
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of a graph.
+
+    default:   the constant that stands in for it when it is not given (models only).
+    length_of: the ragged width whose length in each example it is (models only; `rewrites/ragged.py`).
+    """
+
+    name: str
+    value: Value
+    default: Static | None = None
+    length_of: Axis | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One result. `value.type` may have lost or gained nothing: its axes are `axes`, in declared (memory) order.
+
+    `name` is None where a single result has no name. `lifted` axes come first in memory. `causal`: the axes along which
+    it is proved causal, as the spec claims (D12).
+    """
+
+    name: str | None
+    value: Value
+    axes: tuple[Axis, ...]
+    causal: tuple[Axis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stepped:
+    """What makes a graph a part of decoding (`compiler/decode`): a step, or what is prepared before the first one.
+
+    method:  "step" or "prepare".
+    origin:  the graph whose weights it has: the block or model that it is a step of; None if that has no use for it.
+    segment: what it adds to the path of its caches in the graph that calls it; `{i}` stands for the number of a pass.
+    new:     the family of the axes of the new items.
+    whole:   an axis as long as all items so far.
+    spans:   axes that reach back from the newest item, each with how many items before the new ones it has.
+    tail:    the axis of the new items that are wanted of a model's result.
+    times:   families of axes that stood for all items before there were steps; weights along them still have these.
+    variant: it is one of several bodies of a repeat, whose steps are called alike.
+    """
+
+    method: str
+    origin: Graph | None
+    segment: str
+    new: int
+    whole: Axis
+    spans: tuple[tuple[Axis, Static], ...] = ()
+    tail: Axis | None = None
+    variant: bool = False
+    times: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """One block instance, model, or body of a repeat.
+
+    kind:    "block", "model", "repeat" or "op".
+    axes:    its axis parameters, explicit ones first, then those of the file that it mentions, then its own.
+    params:  how many of `axes` are parameters (the rest are its own: `depth pair = d / 2`, with `size` formulas).
+    consts:  its const parameters.
+    lifted:  axes of callers over which this instance lifts; they come first in the memory order of its values.
+    target:  "module:function" of an `op` of the user's own (kind "op"): no nodes, the outputs are what it returns. It
+             gets its inputs in memory order (batch axes, lifted axes, declared axes) and must return likewise.
+    stepped: set in the graphs of decoding, and in no others.
+    """
+
+    name: str
+    kind: str
+    axes: tuple[Axis, ...]
+    params: int
+    consts: tuple[Const, ...]
+    lifted: tuple[Axis, ...]
+    inputs: tuple[Input, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Output, ...]
+    doc: str = ""
+    span: Span | None = field(default=None, repr=False)
+    target: str = ""
+    stepped: Stepped | None = None
+
+
+def values_of(graph: Graph) -> Iterator[Value]:
+    """Every value made in a graph (not in those nested in it), inputs first, in order."""
+    for entry in graph.inputs:
+        yield entry.value
+    for node in graph.nodes:
+        yield from makes(node)
+
+
+def reads(node: Node) -> tuple[Value, ...]:
+    """The values that a node reads, in order, its mask last."""
+    match node:
+        case Apply():
+            return node.operands if node.mask is None else (*node.operands, node.mask)
+        case Call() | Repeat() | Scan():
+            return node.args
+        case _:
+            return ()
+
+
+def makes(node: Node) -> tuple[Value, ...]:
+    """The values that a node makes."""
+    return node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
+
+
+def children(node: Node) -> tuple[Graph, ...]:
+    """The graphs nested in a node."""
+    match node:
+        case Call() | Scan():
+            return (node.graph,)
+        case Repeat():
+            return node.bodies
+        case _:
+            return ()
+
+
+def owns(graph: Graph, known: dict[Graph, bool] | None = None) -> bool:
+    """Whether a graph, or anything nested in it, has weights. known: answers kept from one question to the next."""
+    known = {} if known is None else known
+    if graph not in known:
+        known[graph] = any(
+            isinstance(node, Parameter)
+            or (isinstance(node, Apply) and bool(node.weights))
+            or any(owns(child, known) for child in children(node))
+            for node in graph.nodes
+        )
+    return known[graph]

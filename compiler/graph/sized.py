@@ -1,0 +1,161 @@
+"""Whether a graph can be compiled as it stands: every depth and every weight has a size.
+
+A block may be checked and drawn with sizes left open (`block attend[q: width, k: width, d: depth]`); a program that
+runs needs them (D1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...dsl.diagnostic import AttnError, Diagnostic, error
+from ..base import rewritten
+from ..sizes.arithmetic import solved, with_parts
+from ..sizes.axes import Axis
+from ..sizes.static import Static, axes_in
+from .nodes import Apply, Call, Constant, Graph, Node, Parameter, Repeat, Scan, Weight, values_of
+
+
+def require_sizes(graph: Graph) -> None:
+    """Raises AttnError that names each depth or const without a value, each width that no input tells, and each weight
+    along a width that is not bounded.
+    """
+    problems: dict[int, Diagnostic] = {}
+    for axis in graph.axes:
+        if not axis.is_width and axis.extent is None:
+            problems[axis.id] = error(
+                "E0409",
+                f"depth `{axis.name}` of `{graph.name}` has no size, and compiling needs one",
+                axis.span,
+                help=f"set it: `--set {axis.name}=64`, or `sizes={{{axis.name!r}: 64}}` in Python",
+            )
+    for const in graph.consts:
+        if const.value is None:
+            problems[const.id] = error(
+                "E0409",
+                f"const `{const.name}` of `{graph.name}` has no value, and compiling needs one",
+                graph.span,
+                help=f"set it: `--set {const.name}=2`, or `sizes={{{const.name!r}: 2}}` in Python",
+            )
+    if not problems:
+        problems |= dict(enumerate(unsized_widths(graph)))
+    if not problems:
+        for weight, axis in _weights(graph, set()):
+            if axis.extent is None and axis.bound is None:
+                problems.setdefault(
+                    axis.id,
+                    error(
+                        "E0409",
+                        f"the weight `{weight.name}` runs along `{axis.name}`, of which no largest size is known",
+                        weight.span,
+                        related=[(axis.span, f"`{axis.name}` is declared here")],
+                        help=f"set it: `--set {axis.name}=1024`, or call the block with a width that is bounded",
+                    ),
+                )
+    if problems:
+        raise AttnError(list(problems.values()))
+
+
+def unsized_widths(graph: Graph) -> list[Diagnostic]:
+    """A mistake for each free width whose size is needed, but told by no input."""
+    return [
+        error(
+            "E0409",
+            f"nothing that `{graph.name}` is given runs along the width `{axis.name}`, so its size is never known",
+            axis.span,
+            help=f"derive it from others, `width {axis.name} = ...`, or fix it, {_fixing(graph, axis)}, "
+            f"or give `{graph.name}` an input that has it",
+        )
+        for axis in _untold(graph)
+    ]
+
+
+def _fixing(graph: Graph, axis: Axis) -> str:
+    """How a free width gets a size: one in the brackets of the block from outside, any other where it is declared."""
+    head, here = graph.span, axis.span
+    if head is not None and here is not None and head.source is here.source and head.start <= here.start < head.end:
+        return f"`--set {axis.name}=128`"
+    return rewritten.sized(axis, "=", 128)
+
+
+def _untold(graph: Graph) -> list[Axis]:
+    """Free widths that the graph needs the size of, but no input that must be given has (nor a copy of them)."""
+    told = {
+        axis.family
+        for entry in graph.inputs
+        for axis in entry.value.type.axes
+        if axis not in entry.value.type.thin and entry.default is None  # what may be left out tells nothing
+    }
+    open = [axis for axis in graph.axes if axis.is_width and axis.extent is None and axis.size is None]
+    given = [axis for axis in graph.axes if axis.family in told and axis.size is not None]
+    while new := {axis.family for axis in open for whole in given if _tells(whole, axis, told)} - told:
+        told |= new
+    needed = _needed(graph, {})
+    needed = with_parts(needed, lambda axis: axis.family not in told)
+    return [axis for axis in open if axis.family not in told and axis in needed]
+
+
+def _tells(whole: Axis, axis: Axis, told: set[int]) -> bool:
+    """Whether the size of a derived width tells that of one in its formula: nothing else there is unknown."""
+    assert whole.size is not None
+
+    def known(part: Axis) -> bool:
+        if not part.is_width or part.extent is not None or part.family in told:
+            return True
+        return part.family != axis.family and part.size is not None and all(map(known, axes_in(part.size)))
+
+    others = (part for part in axes_in(whole.size) if part.family != axis.family)
+    return all(map(known, others)) and solved(whole, axis) is not None
+
+
+def _needed(graph: Graph, known: dict[int, set[Axis]]) -> set[Axis]:
+    """The axes whose sizes running the graph takes: values run along them, or their sizes are read."""
+    if id(graph) in known:
+        return known[id(graph)]
+    found = {axis for value in values_of(graph) for axis in value.type.axes if axis not in value.type.thin}
+    for node in graph.nodes:
+        found |= {axis for static in _statics(node) for axis in axes_in(static)}
+        if isinstance(node, Call | Scan):
+            actual = dict(node.axes)
+            found |= {actual.get(axis, axis) for axis in _needed(node.graph, known)}
+        elif isinstance(node, Repeat):
+            found = found.union(*(_needed(body, known) for body in node.bodies))
+    known[id(graph)] = with_parts(found, set(graph.axes[graph.params :]).__contains__)  # no caller has its own
+    return known[id(graph)]
+
+
+def _statics(node: Node) -> Iterable[Static]:
+    """The numbers that a node is made with."""
+    match node:
+        case Constant(value=value):
+            return (value,)
+        case Apply(options=options):
+            return options.values()
+        case Repeat(count=count):
+            return (count,)
+        case Call(consts=consts) | Scan(consts=consts):
+            return (static for _, static in consts)
+        case _:
+            return ()
+
+
+def _weights(graph: Graph, seen: set[int]) -> list[tuple[Weight, Axis]]:
+    """Every weight below, with each of its axes; every graph once."""
+    if id(graph) in seen:
+        return []
+    seen.add(id(graph))
+    found: list[tuple[Weight, Axis]] = []
+    for node in graph.nodes:
+        match node:
+            case Parameter(weight=weight):
+                found += [(weight, axis) for dim in weight.dims for axis in dim]
+            case Apply(weights=weights):
+                found += [(weight, axis) for weight in weights for dim in weight.dims for axis in dim]
+            case Call(graph=inner) | Scan(graph=inner):
+                found += _weights(inner, seen)
+            case Repeat(bodies=bodies):
+                for body in bodies:
+                    found += _weights(body, seen)
+            case _:
+                pass
+    return found

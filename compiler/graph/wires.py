@@ -1,0 +1,142 @@
+"""Values as the checker sees them: a type, and what else is known while checking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...dsl.source import Span
+from ..sizes.arithmetic import never_negative, poly
+from ..sizes.axes import Axis
+from ..sizes.static import Arith, ConstOf, Literal, SizeOf, Static, known, once
+from .nodes import Element, IndexInto, Role, Scalar, Type, Value
+
+BOUND_TERMS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bounds of an integer value: `low <= value <= high`. `tight`: both are reached, whatever else happens."""
+
+    low: Static
+    high: Static
+    tight: bool
+
+    @staticmethod
+    def of(low: Static, high: Static, tight: bool) -> Range | None:
+        """None for bounds too long to reason with, as of an index that a long chain of `max(i - 1, 0)` has made."""
+        long = any(isinstance(end, Arith) and end.terms > BOUND_TERMS for end in (low, high))
+        return None if long else Range(low, high, tight)
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A value while a body is being checked.
+
+    mark:   axes over which it sums to one (D6); empty if it carries no mark.
+    static: its expression, if it is a number known at build time (or a size); `value` is then made on demand.
+    loose:  the mark is not known here (an argument of a block checked on its own), so D6 waits for the call.
+    spread: axes that it has not, but would have if a number that stands for an argument had those of its formal; it is
+            the same everywhere along them.
+    """
+
+    type: Type
+    role: Role
+    span: Span
+    value: Value | None = None
+    mark: frozenset[Axis] = frozenset()
+    static: Static | None = None
+    range: Range | None = None
+    loose: bool = False
+    spread: frozenset[Axis] = frozenset()
+    scaled: frozenset[Axis] = frozenset()  # it is weights, which sum to one over these axes, times a number
+    product_of: tuple[Axis, ...] = ()  # the axes that the `dot` it comes from contracted
+    index_of: Axis | None = None  # it is the bare index of this axis
+    power_of: tuple[Axis, float] | None = None  # it is the index to this positive power: 0 at the first place
+    home: object = None  # the builder of the graph that `value` belongs to
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes that it varies along: thin ones are absent."""
+        thin = self.type.thin
+        return tuple(axis for axis in self.type.axes if axis not in thin) if thin else self.type.axes
+
+    @property
+    def element(self) -> Element:
+        return self.type.element
+
+    def has(self, axis: Axis) -> bool:
+        return axis in self.type.axes and axis not in self.type.thin
+
+    @property
+    def is_number(self) -> bool:
+        return self.element in (Scalar.REAL, Scalar.INT)
+
+    @property
+    def is_bool(self) -> bool:
+        return self.element is Scalar.BOOL
+
+
+@once
+def static_element(static: Static) -> Scalar:
+    """The element kind of a static expression."""
+    match static:
+        case Literal(number):
+            return Scalar.BOOL if isinstance(number, bool) else Scalar.INT if isinstance(number, int) else Scalar.REAL
+        case SizeOf():
+            return Scalar.INT
+        case ConstOf(const):
+            known_kind = const.like if const.value is None else const.value
+            return Scalar.INT if known_kind is None else static_element(Literal(known_kind))
+        case Arith(op, args):
+            if op in ("<=", ">=", "<", ">", "==", "!=", "and", "or", "not"):
+                return Scalar.BOOL
+            if op in ("floor", "ceil", "//"):
+                return Scalar.INT
+            if op in ("+", "-", "*", "%", "neg", "abs", "max", "min"):
+                kinds = {static_element(arg) for arg in args}
+                return Scalar.INT if kinds == {Scalar.INT} else Scalar.REAL
+            if op == "^":
+                counted = known(static) is None and static_element(args[0]) is static_element(args[1]) is Scalar.INT
+                whole = counted and never_negative(poly(args[1]))
+                return Scalar.INT if whole or isinstance(known(static), int) else Scalar.REAL
+            return Scalar.REAL
+
+
+def show_axes(axes: tuple[Axis, ...]) -> str:
+    return f"[{', '.join(axis.name for axis in axes)}]"
+
+
+def show_type(type: Type) -> str:
+    """As the language writes it: `[q, model]`, `bool[q, k]`, `vocab[seq]`."""
+    axes = tuple(axis for axis in type.axes if axis not in type.thin)
+    match type.element:
+        case IndexInto(axis):
+            return axis.name + show_axes(axes)
+        case Scalar.REAL:
+            return show_axes(axes)
+        case Scalar() as kind:
+            return str(kind.value) + show_axes(axes)
+
+
+def show(wire: Wire) -> str:
+    return show_type(wire.type)
+
+
+def union(wires: tuple[Wire, ...] | list[Wire]) -> tuple[tuple[Axis, ...], frozenset[Axis]]:
+    """Axes of a pointwise result, the longest operand's first, and which of them are thin in all operands."""
+    first = wires[0].type
+    if not first.thin and all(wire.type.axes == first.axes and not wire.type.thin for wire in wires[1:]):
+        return first.axes, frozenset()
+    ordered = sorted(wires, key=lambda wire: -len(wire.type.axes))
+    axes: dict[Axis, None] = {}
+    for wire in ordered:
+        axes.update(dict.fromkeys(wire.type.axes))
+    thin = frozenset(axis for axis in axes if not any(wire.has(axis) for wire in wires))
+    return tuple(axes), thin
+
+
+def fits(have: Element, want: Element) -> bool:
+    """Whether elements of one kind may stand for another: an int for a real, an index for one into a copy."""
+    if isinstance(have, IndexInto) and isinstance(want, IndexInto):
+        return have.axis.family == want.axis.family
+    return have == want or (have is Scalar.INT and want is Scalar.REAL)

@@ -1,0 +1,1 @@
+"""Help for mistakes. Reads what the checker found; writes no graph."""

@@ -1,0 +1,152 @@
+"""Where a missing axis went: which op took it away, or held two uses of it together, as the help of an error says it.
+
+The classic case is attention of a width to itself without a second copy of the width (D4): `dot[key](Q, K)` pairs each
+`seq` of Q with the same `seq` of K, the scores have `seq` once, and what is averaged with them has it no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..base.names import indexed
+from ..graph.nodes import Apply, Role, Value
+from ..graph.wires import Wire
+from ..ops import OPS
+from ..sizes.axes import Axis
+from ..typing.builder import Builder
+from ..typing.frame import Frame
+
+_WEIGHING = frozenset({"softmax", "log_softmax"})
+_VERBS = {"dot": "sums over", "sum": "sums over", "mean": "averages over", "linear": "maps", "gather": "picks along"}
+_PASSED = _WEIGHING | {"rename", "dropout"} | {name for name, op in OPS.items() if op.group == "pointwise"}
+_FAR = 50  # steps back
+
+
+def lost(wire: Wire, axes: Iterable[Axis], frame: Frame) -> str:
+    """What to say of axes that a value of a block lacks; "" where none of them was taken from it."""
+    if wire.value is None or not isinstance(wire.home, Builder):
+        return ""
+    makers = _makers(wire.home)
+    for axis in axes:
+        taker = _taker(wire.value, makers, axis)
+        product = _product(wire.value, makers, axis, taker)
+        if product is not None:
+            step, width = product
+            says = f"{_shown(step)} takes each `{width.name}` of its operands with the same `{width.name}`"
+            return f"{says}; {_two_copies(step, width, frame)}"
+        if taker is not None and axis.is_width and _weighs(taker, makers):
+            says = f"{_shown(taker)} averages over `{axis.name}`, which its weights have once"
+            return f"{says}; {_two_copies(None, axis, frame)}"
+        if taker is not None:
+            return f"{_shown(taker)} {_VERBS.get(taker.op, 'takes away')} `{axis.name}`"
+    return ""
+
+
+def reduced(wire: Wire, axis: Axis) -> bool:
+    """Whether an op took the axis away, as a sum does; not a product that pairs each item with the same one."""
+    if wire.value is None or not isinstance(wire.home, Builder):
+        return False
+    makers = _makers(wire.home)
+    taker = _taker(wire.value, makers, axis)
+    return taker is not None and _product(wire.value, makers, axis, taker) is None
+
+
+def _makers(home: Builder) -> dict[int, Apply]:
+    return {node.out.id: node for node in home.nodes if isinstance(node, Apply)}
+
+
+def _taker(value: Value, makers: Mapping[int, Apply], axis: Axis) -> Apply | None:
+    """The nearest op behind a value that took an axis away."""
+    return next((step for step in _back([value], makers) if axis in _taken(step)), None)
+
+
+def _product(value: Value, makers: Mapping[int, Apply], axis: Axis, taker: Apply | None) -> tuple[Apply, Axis] | None:
+    """The scores of an attention that lacks a copy of a width, if that is what took the axis, or never made it."""
+    start = taker.operands if taker is not None and _weighs(taker, makers) else [value]
+    for step in _back(start, makers):
+        if step.op == "dot" and not _weighs(step, makers):
+            for width in _shared(step):
+                if width.family == axis.family or axis in step.axes:
+                    return step, width
+    return None
+
+
+def _back(values: Iterable[Value], makers: Mapping[int, Apply]) -> Iterator[Apply]:
+    """The ops behind values, nearest first, up to the products that they are made of."""
+    seen: set[int] = set()
+    left = list(values)
+    while left and len(seen) < _FAR:
+        step = makers.get(left.pop(0).id)
+        if step is None or step.out.id in seen:
+            continue
+        seen.add(step.out.id)
+        yield step
+        if step.op in _PASSED:
+            left += step.operands
+
+
+def _taken(step: Apply) -> set[Axis]:
+    """The axes that its operands have and its result has not."""
+    return {axis for operand in step.operands for axis in operand.type.axes} - set(step.out.type.axes)
+
+
+def _weighs(step: Apply, makers: Mapping[int, Apply]) -> bool:
+    """Whether it is an average: an operand is weights that sum to one over what is contracted."""
+    behind = _back(step.operands, makers) if step.op == "dot" else ()
+    return any(back.op in _WEIGHING and set(back.axes) & set(step.axes) for back in behind)
+
+
+def _shared(step: Apply) -> list[Axis]:
+    """The widths along which at least two operands that carry data run together."""
+    data = [operand for operand in step.operands if operand.role is Role.DATA]
+    widths = dict.fromkeys(axis for operand in data for axis in operand.type.axes if axis.is_width)
+    return [w for w in widths if sum(w in operand.type.axes and w not in operand.type.thin for operand in data) > 1]
+
+
+def copies(axis: Axis, frame: Frame, apart: Iterable[Axis] = ()) -> list[str]:
+    """The names of its copies that the block knows, but for some; else of those of the file that it might."""
+    not_these = {axis.name, *(other.name for other in apart)}
+    known = [other.name for other in frame.names.values() if other.family == axis.family]
+    of_file = frame.module.axes.values()
+    families = {other.family for other in of_file if frame.of_file.get(other.id) == axis}
+    might = [other.name for other in of_file if other.family in families]
+    return [name for name in known if name not in not_these] or [name for name in might if name not in not_these]
+
+
+def new_copy(axis: Axis, frame: Frame) -> tuple[str, str]:
+    """A free name for a copy of an axis, and how it is declared."""
+    taken = frame.names.keys() | frame.module.places.keys()
+    copy = next((name for name in ("past", "other", "second") if name not in taken), f"{axis.name}2")
+    if axis.name in frame.block.generics:
+        return copy, f"`{copy}: {axis.kind.value} like {axis.name}` among the parameters"
+    return copy, f"`{axis.kind.value} {copy} like {axis.name}`"
+
+
+def _two_copies(scores: Apply | None, width: Axis, frame: Frame) -> str:
+    """How attention of a width to itself is written."""
+    known = copies(width, frame)
+    copy, how = (known[0], "") if known else new_copy(width, frame)
+    declare = f"declare {how}" if how else f"use its copy `{copy}`"
+    rename = f"[{width.name} as {copy}]"
+    if scores is None:
+        renamed = f"`k{rename}`"
+    else:
+        depths = ", ".join(axis.name for axis in scores.axes if axis != width) or "..."
+        first, last = _written(scores.operands[0], "q"), indexed(_written(scores.operands[-1], "k"), rename)
+        renamed = f"`dot[{depths}]({first}, {last})`"
+    return (
+        f"attention of a width to itself needs two copies of it: {declare}, rename what is looked at, {renamed}, "
+        f"then `softmax[{copy}]`, and `dot[{copy}]` with the values renamed too"
+    )
+
+
+def _written(value: Value, otherwise: str) -> str:
+    """A value as its op is given it, if that is short."""
+    text = value.name or (value.span.text if value.span is not None else "")
+    return text if 0 < len(text) <= 30 else otherwise
+
+
+def _shown(step: Apply) -> str:
+    span = step.span
+    line = f" on line {span.source.position(span.start)[0]}" if span is not None else ""
+    return f"`{step.op}[{', '.join(axis.name for axis in step.axes)}]`{line}"

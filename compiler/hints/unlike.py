@@ -1,0 +1,107 @@
+"""Two axes that would have to be copies of one, and are not: the help that asks what was meant.
+
+To declare them copies makes any such program pass, and is right only where both always have one length (D4). So a copy
+that exists comes first; and where two widths come with different inputs, what else may be meant stands before it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..sizes.axes import Axis
+from ..typing.frame import Frame
+from .lost import copies, new_copy
+
+
+def compared(a: Axis, b: Axis, frame: Frame, written: str) -> str:
+    """Of a comparison of their indices, as it is written."""
+    first, second = _in_order(a, b)
+    declared, forgets = _declared(second, first, frame), f"`int({a.name})` forgets the axis on purpose"
+    other_copies = [
+        (axis, other, copy) for axis, other in ((a, b), (b, a)) for copy in copies(axis, frame, [other])[:1]
+    ]
+    said = [(axis, copy, _with(copy, other, written)) for axis, other, copy in other_copies if _names(written, a, b)]
+    if said:  # both may have one
+        which = " and ".join(f"`{copy}` is a copy of `{axis.name}`" for axis, copy, _ in said)
+        return f"{which}: was {' or '.join(f'`{text}`' for *_, text in said)} meant? {forgets}"
+    if _separate(a, b, frame):
+        copy, how = new_copy(first, frame)
+        text = f", and write `{_with(copy, second, written)}`" if _names(written, a, b) else ""
+        return f"which is meant: items of one width? declare a copy, {how}{text}; numbers? {forgets}; {_last(declared)}"
+    return f"if they are two copies of one axis, declare it: {declared}; {forgets}"
+
+
+def renamed(old: Axis, new: Axis, frame: Frame) -> str:
+    """Of `x[old as new]`."""
+    if known := copies(old, frame, [new]):
+        return f"`{known[0]}` is a copy of `{old.name}`: was `[{old.name} as {known[0]}]` meant?"
+    if known := copies(new, frame, [old]):
+        return (
+            f"`{known[0]}` is a copy of `{new.name}`: was a value meant that has `{new.name}`, "
+            f"`[{new.name} as {known[0]}]`?"
+        )
+    if _separate(old, new, frame):
+        copy, how = new_copy(old, frame)
+        return (
+            f"which is meant: its items, beside themselves? declare a copy, {how}, and write `[{old.name} as {copy}]`; "
+            f"{_last(_declared(new, old, frame))}"
+        )
+    return f"declare a copy: {_declared(new, old, frame)}"
+
+
+def passed(original: Axis, actual: Axis, frame: Frame, written: str) -> str:
+    """Of a call, as it is written, that gives `actual` where a copy of `original` is wanted."""
+    known = copies(original, frame, [actual])
+    if known:
+        return f"`{known[0]}` is a copy of `{original.name}`: was `{_with(known[0], actual, written)}` meant?"
+    declared = _declared(actual, original, frame)
+    if _separate(original, actual, frame):
+        copy, how = new_copy(original, frame)
+        return (
+            f"which is meant: items of one width? declare a copy, {how}, and pass it, "
+            f"`{_with(copy, actual, written)}`; {_last(declared)}"
+        )
+    return f"declare {declared}"
+
+
+def _separate(a: Axis, b: Axis, frame: Frame) -> bool:
+    """Whether the two are widths, and each comes with an input that has not the other: here, or, of axes of the file,
+    in a block or model beside this one.
+    """
+    blocks = [frame.block, *(block for block in frame.module.own if not {a.name, b.name} & block.generics.keys())]
+    own = {a.name, b.name} & frame.block.generics.keys()
+    for block in blocks[:1] if own else blocks:
+        carried = [{name.text for name in formal.type.axes} for formal in block.decl.formals]
+        alone = [any(one in axes and other not in axes for axes in carried) for one, other in _both_ways(a, b)]
+        if all(alone):
+            return a.is_width and b.is_width
+    return False
+
+
+def _both_ways(a: Axis, b: Axis) -> list[tuple[str, str]]:
+    return [(a.name, b.name), (b.name, a.name)]
+
+
+def _last(declared: str) -> str:
+    return f"only where both inputs always have one length, declare {declared}"
+
+
+def _declared(axis: Axis, original: Axis, frame: Frame) -> str:
+    """How the one is declared a copy of the other."""
+    if {axis.name, original.name} <= frame.block.generics.keys():
+        return f"`{axis.name}: {axis.kind.value} like {original.name}` among the parameters"
+    return f"`{axis.kind.value} {axis.name} like {original.name}`"
+
+
+def _in_order(a: Axis, b: Axis) -> tuple[Axis, Axis]:
+    """As they are declared."""
+    first, second = sorted((a, b), key=lambda axis: axis.span.start if axis.span else 0)
+    return first, second
+
+
+def _names(written: str, *axes: Axis) -> bool:
+    return {axis.name for axis in axes} <= set(re.findall(r"\w+", written))
+
+
+def _with(copy: str, other: Axis, written: str) -> str:
+    return re.sub(rf"\b{other.name}\b", copy, written)

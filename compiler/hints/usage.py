@@ -1,0 +1,267 @@
+"""How a call of an op is to be written where its form is wrong (D3): the help in the axes at hand, and the edits where
+they leave no choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ...dsl import syntax as s
+from ...dsl.source import Span
+from ..base import rewritten
+from ..graph.nodes import IndexInto
+from ..graph.wires import Wire, show_axes
+from ..ops import Brackets, Op
+from ..sizes.axes import Axis
+from ..typing.application import OpCall
+
+if TYPE_CHECKING:
+    from ..typing.expressions import Expressions
+
+Edits = list[tuple[Span, str]]
+
+AXIS_WORDS = frozenset(("axis", "axes", "dim", "dims"))
+"""What other libraries call the argument that says along which axes an op goes."""
+
+MASK_WORDS = frozenset(("mask", "attn_mask", "attention_mask", "key_padding_mask", "keep"))
+"""... and the one that says which items count."""
+
+
+def arguments(op: Op) -> list[str]:
+    """The names of all that an op may be given."""
+    return [*(option.name for option in op.options), *op.operands, *(["init"] if op.learned else [])]
+
+
+def axes_apart(body: Expressions, call: s.Call, op: Op) -> tuple[s.Call, tuple[s.Argument, ...]]:
+    """The call without the arguments that say, as in other libraries, which axes it acts on; and these."""
+    if op.brackets is Brackets.NONE:
+        return call, ()
+    operands = 2 if op.variadic else len(op.operands)
+    apart, place = [], 0
+    for argument in call.arguments:
+        value = argument.value.operand if isinstance(argument.value, s.Unary) else argument.value
+        if argument.name is not None:
+            said = argument.name.text in AXIS_WORDS
+        else:
+            said = isinstance(value, s.Name) and place >= operands and _axis(body, value) is not None
+            said = said or (isinstance(value, s.Number) and not op.variadic and place >= operands + op.positional)
+            said = said and (call.brackets is None or (op.brackets is Brackets.MAP and call.brackets.result is None))
+            place += 1
+        if said:
+            apart.append(argument)
+    return replace(call, arguments=tuple(each for each in call.arguments if each not in apart)), tuple(apart)
+
+
+def _axis(body: Expressions, value: s.Expr) -> Axis | None:
+    """The axis that an argument names, if it is no variable."""
+    return body.frame.axis(value.text) if isinstance(value, s.Name) and value.text not in body.env else None
+
+
+def without(call: s.Call, dropped: Iterable[s.Argument]) -> Edits:
+    """The edits that delete arguments, each with a comma beside it."""
+    written = [each.span for each in call.arguments if each.span.start > call.callee.span.start]  # not what was piped
+    gone = [each.span for each in dropped]
+    first = next((index for index, span in enumerate(written) if span not in gone), None)  # the first that stays
+    source = call.span.source
+    edits: Edits = []
+    if not gone:
+        return []
+    if first is None:
+        return [(written[0].to(written[-1]), "")]
+    if first:
+        edits.append((Span(source, written[0].start, written[first].start), ""))
+    for before, span in pairwise(written[first:]):
+        if span in gone:
+            edits.append((Span(source, before.end, span.end), ""))
+    return edits
+
+
+@dataclass
+class Usage:
+    """One call. apart: its arguments that name axes; label: the name that its weights would lack."""
+
+    body: Expressions
+    call: s.Call
+    made: OpCall
+    apart: tuple[s.Argument, ...]
+    label: str
+
+    @property
+    def op(self) -> Op:
+        return self.made.op
+
+    def no_brackets(self) -> None:
+        """D3: no op has an implicit axis; show how to write it for what stands here."""
+        named = list(dict.fromkeys(axis for each in self.apart if (axis := _axis(self.body, each.value)) is not None))
+        fix: Edits = []
+        if self.op.brackets is Brackets.MAP:
+            help, fix = self._mapped(named)
+        elif named and set(named) <= set(self._meant()):
+            inside = ", ".join(axis.name for axis in named)
+            help, fix = f"write `{self._written(inside)}`", self._insert(f"[{inside}]")
+        else:
+            help = self._one_of()
+        if not self.apart:
+            help += self._of_two()
+        self.body.report(
+            "E0318",
+            f"`{self.made.shown}` takes its axes in brackets"
+            if self.apart
+            else f"`{self.made.shown}` does not say which axes it acts on",
+            self.apart[0].span if self.apart else self.call.callee.span,
+            "" if self.apart else "no axes in brackets",
+            help=help,
+            fix=[*fix, *without(self.call, self.apart)] if fix else [],
+        )
+
+    def no_arrow(self, axes: list[Axis]) -> None:
+        """The brackets of a map name axes, and do not say which of them it eats."""
+        brackets = self.call.brackets
+        assert brackets is not None
+        help, fix = self._mapped(axes)
+        self.body.report(
+            "E0318",
+            f"`{self.made.shown}` needs an arrow: the axes it eats, then those it makes",
+            brackets.span,
+            help=help,
+            fix=[*fix, *without(self.call, self.apart)] if fix else [],
+        )
+
+    def by_number(self) -> None:
+        """Axes are counted in brackets, as other libraries count them."""
+        assert self.call.brackets is not None
+        self.body.report(
+            "E0318",
+            "axes have names and no order, but this is a number",
+            self.call.brackets.items[0].span,
+            help=self._one_of() + self._of_two(),
+        )
+
+    def doubled(self) -> None:
+        """Axes are named in brackets and again among the arguments."""
+        self.body.report(
+            "E0319",
+            f"`{self.made.shown}` takes its axes in brackets",
+            self.apart[0].span,
+            help="they stand there already: leave it out",
+            fix=without(self.call, self.apart),
+        )
+
+    # -- parts of these ------------------------------------------------------------------------------------------
+
+    def _written(self, inside: str) -> str:
+        """The call with this in its brackets."""
+        call, known = self.call, arguments(self.op)
+        kept = [each for each in call.arguments if each not in self.apart]
+        if not self.op.variadic:  # those that it takes
+            places = len(self.op.operands) + self.op.positional
+            kept = [each for place, each in enumerate(kept) if place < places or each.name is not None]
+        texts = ", ".join(each.span.text for each in kept if each.name is None or each.name.text in known)
+        each = call.brackets.each if call.brackets is not None and "->" in inside else ()
+        inside = f"{', '.join(name.text for name in each)}: {inside}" if each else inside
+        label = call.label.text if call.label is not None else self.label
+        return f"{call.callee.text}{f'.{label}' if label else ''}[{inside}]({texts})"
+
+    def _insert(self, brackets: str) -> Edits:
+        place = (self.call.label or self.call.callee).span
+        label = f".{self.label}" if self.label and self.call.label is None else ""
+        return [(Span(place.source, place.end, place.end), label + brackets)]
+
+    def _mapped(self, axes: list[Axis]) -> tuple[str, Edits]:
+        """What to write for a map that names these axes: those that an operand has stand before the arrow."""
+        op, operands, brackets = self.op, self.made.operands, self.call.brackets
+        if not operands:  # which is wrong itself
+            return f"its form is `{op.usage}`", []
+        eats: list[Axis] = []
+        makes: list[Axis] = []
+        for axis in axes:
+            (eats if axis not in eats and any(_eaten(op, wire, axis) for wire in operands) else makes).append(axis)
+        if op.name == "concat" and len(axes) == len(operands) and set(makes) <= set(eats):
+            eats, makes = list(axes), []
+        if eats and makes and (op.name != "window" or len(makes) > 1):
+            inside = f"{', '.join(axis.name for axis in eats)} -> {', '.join(axis.name for axis in makes)}"
+            help = f"write `{self._written(inside)}`"
+            if brackets is None:
+                return help, self._insert(f"[{inside}]")
+            label = self._insert("") if self.label and self.call.label is None else []
+            return help, [*label, (brackets.items[0].span.to(brackets.items[-1].span), inside)]
+        eats = eats or self._could_eat()
+        if op.name == "concat" and len(eats) == 1:
+            eats = eats * len(operands)
+        if op.name == "window" and len(makes) == 1:
+            makes = [*eats[:1], *makes]
+        before, after = (", ".join(axis.name for axis in group) or "..." for group in (eats, makes))
+        if before == after == "...":
+            return f"its form is `{op.usage}`", []
+        what = "" if makes and eats else ", with the axes it makes behind the arrow" if eats else ""
+        return f"write `{self._written(f'{before} -> {after}')}`{what}", []
+
+    def _could_eat(self) -> list[Axis]:
+        """The axis that the operand of a map has for it, if there is but one."""
+        x = self.made.operands[0]
+        if self.op.name == "embed":
+            return [x.element.axis] if isinstance(x.element, IndexInto) else []
+        has = [axis for axis in x.axes if axis not in self.body.frame.lifted]
+        if self.op.name == "linear":
+            has = [axis for axis in has if self._is_fixed(axis)]
+        return has if len(has) == 1 else []
+
+    def _is_fixed(self, axis: Axis) -> bool:
+        """Whether weights may lie along it (D9)."""
+        return not axis.is_width or axis.extent is not None or axis.id in self.body.frame.open
+
+    def _one_of(self) -> str:
+        """What to write for an op that acts on axes of its operands, of which none is named."""
+        made, op, meant = self.made, self.op, self._meant()
+        if not self._has():
+            return f"its form is `{op.usage}`"
+        targets = made.operands[0].element
+        if op.name == "cross_entropy" and isinstance(targets, IndexInto) and len(made.spans) > 1:
+            first, second = (span.text for span in made.spans)
+            return f"the logits come first: write `cross_entropy[{targets.axis.name}]({second}, {first})`"
+        others = made.operands[1:]
+        stand = f"{' and '.join(show_axes(wire.axes) for wire in made.operands)} stand{'' if others else 's'} here: "
+        if op.learned and not meant:
+            off = [each.name for each in op.options if each.name in ("scale", "bias")]
+            rest = [each.span.text for each in self.call.arguments if each.name is None or each.name.text not in off]
+            given = [*rest, *(f"{name} = false" for name in off)]
+            written = rewritten.call(self.call, brackets=[self._has()[0].name], arguments=given)
+            return f"{stand}write `{written}`: weights lie along axes whose size is fixed"
+        if meant:
+            return stand + "write " + " or ".join(f"`{self._written(axis.name)}`" for axis in meant[:3])
+        texts = [each.span.text for each in self.call.arguments]
+        factors = " * ".join(f"({text})" if " " in text else text for text in texts)
+        return stand + f"they share no axis to sum over; without a sum it is `{factors}`"
+
+    def _of_two(self) -> str:
+        return f"; `{self.made.shown}(x, y)` is of two values, item by item" if self.op.name in ("max", "min") else ""
+
+    def _has(self) -> list[Axis]:
+        """The axes of the first operand of an op that acts on some."""
+        if self.op.brackets is not Brackets.ACTS or not self.made.operands:
+            return []
+        return [axis for axis in self.made.operands[0].axes if axis not in self.body.frame.lifted]
+
+    def _meant(self) -> list[Axis]:
+        """Those that it could act on."""
+        others = self.made.operands[1:]
+        looked_up = {wire.element.axis.family for wire in others if isinstance(wire.element, IndexInto)}
+        meant = [axis for axis in self._has() if axis.family in looked_up]  # what the targets of a loss index
+        if not meant:
+            meant = self._joined(self.made.operands) if self.op.variadic and others else self._has()
+        return [axis for axis in meant if not self.op.learned or self._is_fixed(axis)]
+
+    def _joined(self, wires: list[Wire]) -> list[Axis]:
+        """The axes that two values or more have."""
+        axes = dict.fromkeys(axis for wire in wires for axis in wire.axes if axis not in self.body.frame.lifted)
+        return [axis for axis in axes if sum(wire.has(axis) for wire in wires) > 1]
+
+
+def _eaten(op: Op, wire: Wire, axis: Axis) -> bool:
+    """Whether a map could eat this axis of an operand; `embed` eats what its operand indexes."""
+    if op.name == "embed":
+        return isinstance(wire.element, IndexInto) and wire.element.axis.family == axis.family
+    return wire.has(axis)

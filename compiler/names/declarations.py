@@ -1,0 +1,403 @@
+"""The declarations of one file: its axes, consts and blocks, and what `use` brings in from others (LANGUAGE D13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from keyword import iskeyword
+from typing import TYPE_CHECKING
+
+from ...dsl import syntax as s
+from ...dsl.source import Span
+from ..base import rewritten
+from ..base.names import did_you_mean, nearest, respelt, undeclared
+from ..base.session import Session
+from ..ops import OPS
+from ..sizes.arithmetic import largest, open_width
+from ..sizes.axes import Axis, Kind
+from ..sizes.static import Const, ConstOf, Literal, SizeOf, Static, axes_in
+from .modules import ELEMENTS, BlockDef
+from .ragged import refuse_ragged
+from .uses import Uses
+from .written_sizes import (
+    checked_number,
+    checked_size,
+    refuse_depth,
+    refuse_own_size,
+    refuse_setting,
+    size_set,
+    size_static,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from .loader import Override
+
+
+@dataclass
+class Declarations(Uses):
+    """Reads the declarations of one module, in any order: a size may use a name declared further down."""
+
+    config: str | None = None
+    active: list[str] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)  # what was tried and cannot be; nothing more is said of it
+    written: dict[str, s.AxisDecl | s.ConstDecl] = field(default_factory=dict)  # as the file says it
+
+    def run(self) -> None:
+        module = self.module
+        uses: list[s.UseDecl] = []
+        for item in module.file.items:
+            match item:
+                case s.AxisDecl() | s.ConstDecl():
+                    if self._declare(item.name):
+                        self.pending[item.name.text] = item
+                case s.BlockDecl():
+                    if self._declare(item.name, callee=True):
+                        block = BlockDef(item, module)
+                        module.blocks[item.name.text] = block
+                        module.own.append(block)
+                case s.OpDecl():
+                    if self._declare(item.name, callee=True):
+                        module.blocks[item.name.text] = self._external(item)
+                case s.ConfigDecl():
+                    if item.name.text in module.configs:
+                        self._twice(item.name, module.configs[item.name.text].name.span)
+                    module.configs[item.name.text] = item
+                case s.UseDecl():
+                    uses.append(item)
+                case s.ParamDecl():
+                    self.session.report(
+                        "E0214",
+                        f"param `{item.name.text}` stands outside a block or model",
+                        item.span,
+                        help="move it into the block or model that owns this weight; its path in the "
+                        "state dict starts there",
+                    )
+                    module.missing.add(item.name.text)
+        for use in uses:
+            for used in use.names:
+                self.imports.setdefault((used.rename or used.name).text, use)
+        self.written = dict(self.pending)
+        self._configure()
+        for name in self.imports:
+            if name in self.overrides and name not in self.pending:  # an importer's declaration goes all the way down
+                self._keep(name, self.overrides[name])
+        for name in list(self.pending):
+            self._axis_or_const(name)
+        for use in uses:
+            self._use(use)
+        for config in module.configs.values():
+            for setting in config.settings:
+                written = self.written.get(setting.name.text)
+                if isinstance(written, s.AxisDecl) and written.like is not None and setting.name.text in module.axes:
+                    refuse_setting(self.session, setting.name.text, written.like.text, setting.name.span)
+                if all(setting.name.text not in known for known in (module.axes, module.consts, module.missing)):
+                    self.session.report(
+                        "E0601",
+                        f"config `{config.name.text}` sets `{setting.name.text}`, which this file does not declare",
+                        setting.name.span,
+                        help=did_you_mean(setting.name.text, [*module.axes, *module.consts])
+                        or f"declare `{setting.name.text}`, or leave it out",
+                        fix=_renamed(setting.name, [*module.axes, *module.consts]),
+                    )
+
+    def _external(self, item: s.OpDecl) -> BlockDef:
+        """An op of the user's own is called as a block is; what it does stands in Python."""
+        module, _, function = item.target.partition(":")
+        names = [*module.split("."), function]
+        if not all(name.isidentifier() and name.isascii() and not iskeyword(name) for name in names):
+            ascii = "" if item.target.isascii() else ", in names made of A-Z, a-z, 0-9 and `_`"
+            self.session.report(
+                "E0902",
+                f'"{item.target}" names no function',
+                item.target_span,
+                help=f'write "module:function", as in "my_ops.sort:by_hash"{ascii}',
+            )
+        decl = s.BlockDecl(
+            "op", item.name, item.generics, item.formals, item.results, (), item.doc, item.span, item.name.span
+        )
+        return BlockDef(decl, self.module, item.target)
+
+    def _configure(self) -> None:
+        """A config replaces declared sizes and consts by its own; `settings` then replace both."""
+        chosen = self.module.configs.get(self.config or "")
+        for setting in chosen.settings if chosen else ():
+            decl = self.pending.get(setting.name.text)
+            if isinstance(decl, s.AxisDecl):
+                if decl.like is None:
+                    self.pending[setting.name.text] = replace(decl, size=setting.value)
+            elif isinstance(decl, s.ConstDecl):
+                self.pending[setting.name.text] = replace(decl, value=setting.value)
+            elif setting.name.text in self.imports and setting.name.text not in self.settings:
+                formula = size_static(setting.value, self._no_name, self.session, exact=False)
+                value = None if formula is None else checked_number(self.session, formula, setting.value.span)
+                if value is not None:
+                    self.settings = {**self.settings, setting.name.text: value}
+
+    def _no_name(self, name: s.Ident) -> None:
+        """What is set for another file is made of numbers: names of this one may hang on that file in turn."""
+        self.session.report(
+            "E0207",
+            f"`{name.text}` cannot be used here: the config sets what comes from another file",
+            name.span,
+            help="write a number",
+        )
+
+    def _declare(self, name: s.Ident, callee: bool = False) -> bool:
+        places = self.module.places
+        if name.text in ELEMENTS:
+            self.session.report(
+                "E0204", f"`{name.text}` is the name of an element kind", name.span, help="choose another name"
+            )
+            self.module.missing.add(name.text)
+            return False
+        if callee and name.text in OPS:
+            self.session.report(
+                "E0204",
+                f"`{name.text}` is the name of an op",
+                name.span,
+                help=f"choose another name, such as `my_{name.text}`",
+            )
+            return False
+        if name.text in places:
+            self._twice(name, places[name.text])
+            return False
+        places[name.text] = name.span
+        return True
+
+    # -- axes and consts -----------------------------------------------------------------------------------------
+
+    def _axis_or_const(self, name: str) -> None:
+        decl = self.pending.get(name)
+        if name in self.module.axes or name in self.module.consts or name in self.failed:
+            return
+        if decl is None:
+            if name in self.imports:
+                self._use(self.imports[name], wanted=name)
+            return
+        if name in self.imports and self.imports[name].span.start not in self.used:
+            # First the file whose declaration this one replaces: it may be made of others that stand there.
+            self._use(self.imports[name])
+            if name in self.module.axes or name in self.module.consts:
+                return
+        if name in self.active:
+            chain = [*self.active[self.active.index(name) :], name]
+            shown = chain if len(chain) < 9 else [*chain[:4], "...", *chain[-3:]]
+            copies = isinstance(decl, s.AxisDecl) and decl.like is not None
+            self.session.report(
+                "E0208",
+                f"`{name}` is declared by way of itself: {' -> '.join(shown)}",
+                decl.name.span,
+                help="leave out one `like`: the others are copies of that axis"
+                if copies
+                else "give one of them a number",
+            )
+            self._fail(name)
+            return
+        override = self.overrides.get(name)
+        if override is not None:
+            self._override(decl, override)
+            return
+        self.active.append(name)
+        self._make(decl)
+        self.active.pop()
+
+    def _make(self, decl: s.AxisDecl | s.ConstDecl) -> None:
+        """The axis or const as it is declared here; what cannot be is meant nevertheless, and nothing is said of it."""
+        name = decl.name.text
+        if isinstance(decl, s.ConstDecl):
+            self.module.consts[name] = self._const(decl)
+        elif (axis := self._axis(decl)) is not None:
+            self.module.axes[name] = axis
+        else:
+            self._fail(name)
+
+    def _fail(self, name: str) -> None:
+        self.failed.add(name)
+        self.module.missing.add(name)
+
+    def _override(self, decl: s.AxisDecl | s.ConstDecl, item: Override) -> None:
+        name = decl.name.text
+        if isinstance(item, Axis):
+            if not isinstance(decl, s.AxisDecl) or decl.kind != item.kind.value:
+                kind = decl.kind if isinstance(decl, s.AxisDecl) else "const"
+                self.session.report(
+                    "E0213",
+                    f"`{name}` is a {item.kind.value} here but a {kind} in {self.module.source.name}",
+                    item.span,
+                    related=[(decl.name.span, f"a {kind} here")],
+                    help=f"declare it as a {kind}, or import it under another name: `use ...: {name} as other`",
+                )
+            if isinstance(decl, s.AxisDecl):
+                self.module.axes[name] = item
+            else:
+                self._make(decl)
+        elif isinstance(decl, s.AxisDecl):
+            self.session.report(
+                "E0213",
+                f"`{name}` is a {decl.kind} here, but a const in the file that uses this one",
+                decl.name.span,
+                help=f"declare it as a {decl.kind} there too, or use it under another name: `use ...: {name} as other`",
+            )
+            self._make(decl)
+        else:
+            self.module.consts[name] = item
+
+    def _axis(self, decl: s.AxisDecl) -> Axis | None:
+        name, kind = decl.name.text, Kind(decl.kind)
+        label = decl.display.text if decl.display else name
+        setting = self.settings.get(name)
+        original: Axis | None = None
+        if decl.like:
+            self._axis_or_const(decl.like.text)
+            original = self.module.axes.get(decl.like.text)
+            if original is None:
+                self._unknown(decl.like)
+                return None
+            if original.kind is not kind:
+                self.session.report(
+                    "E0213",
+                    f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}: a "
+                    f"copy has the kind of its original",
+                    decl.span,
+                    related=[(original.span, f"`{original.name}` is declared here")],
+                    help=f"write `{original.kind.value} {decl.span.text}`",
+                )
+            refuse_own_size(self.session, decl)
+        extent: int | None = None
+        size: Static | None = None
+        bound: int | None = None
+        formula: Static | None = None  # how it hangs on other axes of the file
+        aside = Session()
+        if original is not None and setting is not None:
+            refuse_setting(self.session, name, original.name)
+        if original is not None:
+            extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
+        elif setting is not None and decl.bounded:
+            bound = size_set(self.session, setting, decl.name)
+        elif setting is not None and decl.ragged is not None:
+            self.session.report(
+                "E0601",
+                f"`{name}` is ragged: its lengths come with the inputs, and cannot be set",
+                None,
+                help=f"leave `{name}` out",
+            )
+        elif setting is not None:
+            extent = size_set(self.session, setting, decl.name)
+        elif decl.size is not None:
+            formula = self.size_static(decl.size)
+            if formula is not None:
+                extent, size, bound = self._sized(decl, formula, aside)
+        if kind is Kind.DEPTH and decl.bounded:
+            self.session.report(
+                "E0207",
+                f"depth `{name}` is bounded, but a depth's size is known",
+                decl.span,
+                help="write `=`, or declare a width",
+            )
+        ragged = decl.ragged is not None and not refuse_ragged(self.session, decl)
+        axis = self.session.axis(
+            name,
+            kind,
+            label=label,
+            extent=extent,
+            size=size,
+            bound=bound,
+            family=original.family if original else None,
+            span=decl.name.span,
+            ragged=original.ragged if original else ragged,
+        )
+        if formula is not None and not decl.bounded:
+            self.session.formulas[axis.id] = formula
+        if self.module.library:
+            self.session.waiting[axis.id] = aside.diagnostics
+        for problem in () if self.module.library else aside.diagnostics:
+            self.session.add(problem)
+        return axis
+
+    def _sized(
+        self, decl: s.AxisDecl, formula: Static, session: Session
+    ) -> tuple[int | None, Static | None, int | None]:
+        """Extent, formula and bound of an axis with a size."""
+        assert decl.size is not None
+        value = checked_size(
+            session, formula, self._blame(formula, decl.size.span), decl.name.text, formula_span=decl.size.span
+        )
+        if decl.bounded:
+            return None, None, value
+        if decl.kind == "depth" and (width := open_width(formula)) is not None:
+            refuse_depth(session, decl.name.text, width, decl.size.span)
+            return None, None, None
+        if value is not None:
+            return value, None if isinstance(formula, Literal) else formula, None
+        return None, formula, largest(formula) if decl.kind == "width" else None
+
+    def _blame(self, formula: Static, span: Span) -> Span:
+        """The place to point at if a size does not work out: the user's own declaration rather than the library's."""
+        if not self.module.library:
+            return span
+        theirs = [
+            axis.span
+            for axis in axes_in(formula)
+            if axis.span is not None and axis.span.source is not self.module.source
+        ]
+        return theirs[-1] if theirs else span
+
+    def _const(self, decl: s.ConstDecl) -> Const:
+        name = decl.name.text
+        if name in self.settings:
+            number, written = self.settings[name], decl.value
+            if isinstance(written, s.Number) and isinstance(written.value, int):
+                number = whole_number(number)
+            return self.session.const(name, number)
+        formula = self.number_static(decl.value)
+        if formula is None:
+            return self.session.const(name, None)
+        const = self.session.const(name, checked_number(self.session, formula, decl.value.span))
+        if (width := open_width(formula)) is not None:
+            self.session.report(
+                "E0207",
+                f"the const `{name}` depends on the width `{width.name}`, but must be known at build time",
+                decl.value.span,
+                help=f"write it out where it is used, declare `{name}` in the block that uses it, or fix the "
+                f"width: {rewritten.sized(width, '=', 128)}",
+            )
+        if not isinstance(formula, Literal):
+            self.session.const_formulas[const.id] = formula
+        return const
+
+    def size_static(self, expr: s.Expr) -> Static | None:
+        return size_static(expr, self._lookup, self.session)
+
+    def number_static(self, expr: s.Expr) -> Static | None:
+        return size_static(expr, self._lookup, self.session, exact=False)
+
+    def _lookup(self, name: s.Ident) -> Static | None:
+        self._axis_or_const(name.text)
+        self.module.read.add(name.text)
+        if name.text in self.module.axes:
+            return SizeOf(self.module.axes[name.text])
+        if name.text in self.module.consts:
+            return ConstOf(self.module.consts[name.text])
+        if name.text not in self.active:
+            self._unknown(name)
+        return None
+
+    def _unknown(self, name: s.Ident) -> None:
+        if name.text in self.module.missing:
+            return
+        known = [*self.pending, *self.module.axes, *self.module.consts]
+        near = nearest(name.text, known)
+        self.session.report(
+            "E0201",
+            f"no axis or const is named `{name.text}`",
+            name.span,
+            help=undeclared(name.text, known),
+            fix=respelt(name.span, near),
+        )
+
+
+def _renamed(name: s.Ident, known: Iterable[str]) -> list[tuple[Span, str]]:
+    """The edit to the nearest of the names that are known, if one is near."""
+    near = nearest(name.text, known)
+    return respelt(name.span, near)

@@ -1,0 +1,75 @@
+"""Names for learned ops that have none: what the fix of E0218 writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ...dsl import syntax as s
+from ...dsl.source import Span
+from ..base.mentions import walk
+from ..base.names import is_reserved
+from ..ops import OPS
+
+_BASES = {"linear": "map", "embed": "table", "layernorm": "norm", "rmsnorm": "norm"}
+
+
+def labels(decl: s.BlockDecl) -> dict[Span, str]:
+    """For each learned op without a name, by the place of its callee, a label that nothing else in the block has.
+
+    It is the name that the statement binds, where that is new there (`r = silu(linear[..](x))`: `r`); what is returned
+    is `out`; else it says what the op is, with a number from the second on.
+    """
+    calls = [node for node in walk(decl.body) if isinstance(node, s.Call)]
+    taken = {call.label.text for call in calls if call.label is not None}
+    taken |= {call.callee.text for call in calls if call.label is None}
+    named: set[int] = set()
+    for node in walk(decl.body):
+        if isinstance(node, s.Assign) and isinstance(node.value, s.Call) and _name(node) is not None:
+            named.add(id(node.value))
+            if _is_learned(node.value):
+                taken.add(node.targets[0].text)
+        elif isinstance(node, s.ParamDecl | s.Share):
+            taken.add(node.name.text)
+        elif isinstance(node, s.Repeat):
+            taken |= {name.text for name in (node.label, node.count) if isinstance(name, s.Ident | s.Name)}
+    found: dict[Span, str] = {}
+    for part in (*_statements(decl.body), decl.formals, decl.body):  # last what stands in defaults and conditions
+        for call in walk(part):
+            if not isinstance(call, s.Call) or call.label is not None or call.callee.span in found:
+                continue
+            if id(call) not in named and _is_learned(call):
+                label = _first_free(_wishes(part, call), taken)
+                taken.add(label)
+                found[call.callee.span] = label
+    return found
+
+
+def _is_learned(call: s.Call) -> bool:
+    return call.callee.text in OPS and OPS[call.callee.text].learned
+
+
+def _statements(body: Iterable[s.Statement]) -> Iterator[s.Assign | s.Return]:
+    return (node for node in walk(tuple(body)) if isinstance(node, s.Assign | s.Return))
+
+
+def _name(statement: s.Assign) -> str | None:
+    """The one name that it binds, if it does: `_` is none."""
+    return statement.targets[0].text if len(statement.targets) == 1 and statement.targets[0].text != "_" else None
+
+
+def _wishes(part: object, call: s.Call) -> Iterator[str]:
+    if isinstance(part, s.Return):
+        yield "out"
+    target = _name(part) if isinstance(part, s.Assign) else None
+    if target is not None and not any(isinstance(x, s.Name) and x.text == target for x in walk(part)):
+        yield target
+    base = _BASES.get(call.callee.text, call.callee.text)
+    yield base
+    number = 2
+    while True:
+        yield f"{base}_{number}"
+        number += 1
+
+
+def _first_free(wishes: Iterator[str], taken: set[str]) -> str:
+    return next(wish for wish in wishes if wish not in taken and not is_reserved(wish))

@@ -1,0 +1,130 @@
+"""The rewrites between the checked graph and code, in order: one table, for backends, the command line and docs.
+
+Each can be left out, and what the code computes stays the same: in exact arithmetic all of them change nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .decoding.join_maps import join_maps
+from .graph.nodes import Graph
+from .rewrites.kernels.attention import fuse_attention
+from .rewrites.kernels.place_masks import place_masks
+from .rewrites.kernels.spend_logits import spend_logits
+from .rewrites.kernels.stack import stack
+from .rewrites.numerics.guard import guard
+from .rewrites.simplify.arrange import arrange
+from .rewrites.simplify.constants import fold_truths
+from .rewrites.simplify.hoist import hoist
+from .rewrites.simplify.merge import merge
+from .rewrites.simplify.numbers import fold_numbers
+from .rewrites.simplify.split_passes import split_passes
+
+FORWARD, PREPARE, STEP = "forward", "prepare", "step"
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One rewrite.
+
+    about: what it does, in one line.
+    run:   the graph rewritten, given it and the names of the passes that are on.
+    kinds: which graphs get it: the model's own, and the two of decoding, which are made of the model's.
+    """
+
+    name: str
+    about: str
+    run: Callable[[Graph, frozenset[str]], Graph]
+    kinds: tuple[str, ...] = (FORWARD, PREPARE, STEP)
+
+
+PASSES = (
+    Pass(
+        "split_passes",
+        "a repeat gets a body for each kind of pass where truths depend on the pass's number",
+        lambda graph, on: split_passes(graph),
+        (FORWARD,),
+    ),
+    Pass(
+        "fold_truths",
+        "truth values known now go into the blocks that they are passed to; masks `true` vanish",
+        lambda graph, on: fold_truths(graph)[0],
+        (FORWARD,),
+    ),
+    Pass(
+        "guard",
+        "what a choice does not take is made harmless, so that its gradient is a number",
+        lambda graph, on: guard(graph),
+        (FORWARD,),
+    ),
+    Pass(
+        "fold_numbers",
+        "factors in a row become one; what changes nothing (`x + 0`, `x * 1`) goes",
+        lambda graph, on: fold_numbers(graph),
+    ),
+    Pass(
+        "fuse_attention",
+        "softmax(Q K' ..) V becomes one op, which PyTorch has a fused kernel for",
+        # What caps its scores is computed in blocks of queries, which are those of placed masks.
+        lambda graph, on: fuse_attention(graph, capped=graph.stepped is None and "place_masks" in on)[0],
+    ),
+    Pass(
+        "place_masks",
+        "masks of positions go to the attention that they belong to, and are never made",
+        lambda graph, on: place_masks(graph),
+        (FORWARD, PREPARE),
+    ),
+    Pass(
+        "stack",
+        "a choice by the index of an axis of two items puts the two side by side",
+        lambda graph, on: stack(graph),
+    ),
+    Pass("merge", "what a body makes twice is made once", lambda graph, on: merge(graph)),
+    Pass(
+        "hoist",
+        "what depends on positions and sizes alone is made once, not once a pass of a repeat or a call of a block",
+        lambda graph, on: hoist(graph),
+    ),
+    Pass(
+        "arrange",
+        "what enters a repeat lies as the blocks in it want it, not transposed in each pass",
+        lambda graph, on: arrange(graph),
+    ),
+    Pass(
+        "spend_logits",
+        "a cross-entropy computes in the memory of its logits, where nothing else reads them (PyTorch)",
+        lambda graph, on: spend_logits(graph),
+        (FORWARD,),
+    ),
+    Pass(
+        "join_maps",
+        "a step does the learned maps of one value as one product, with weights laid out for few rows",
+        lambda graph, on: join_maps(graph),
+        (STEP,),
+    ),
+)
+NAMES = tuple(one.name for one in PASSES)
+
+
+def passes_without(names: Sequence[str] = ()) -> tuple[Pass, ...]:
+    """The passes that are on where those of these names are off. Raises TypeError or ValueError, with all names."""
+    if isinstance(names, str):
+        raise TypeError(f"without: a list of passes, such as [{names!r}], not one")
+    for name in names:
+        if name not in NAMES:
+            near = difflib.get_close_matches(str(name), NAMES)
+            meant = f" (did you mean `{near[0]}`?)" if near else ""
+            raise ValueError(f"there is no pass `{name}`{meant}; the passes are {', '.join(NAMES)}")
+    return tuple(one for one in PASSES if one.name not in names)
+
+
+def rewritten(graph: Graph, passes: Sequence[Pass], kind: str = FORWARD) -> Graph:
+    """The graph with these passes done, of those that graphs of this kind get."""
+    on = frozenset(one.name for one in passes)
+    for one in passes:
+        if kind in one.kinds:
+            graph = one.run(graph, on)
+    return graph

@@ -1,0 +1,1 @@
+"""Parts of a graph that become one op with a kernel of its own."""

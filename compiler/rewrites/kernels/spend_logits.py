@@ -1,0 +1,51 @@
+"""A cross-entropy may compute in the memory of its logits, where nothing else reads them.
+
+Such a `cross_entropy` gets the option `spend`. The logits must be made by `dot` or `linear` (a product, whose own
+gradient does not need its result), here or as a result of a block or model called here. What it does not do: change any
+number but by rounding, or touch what a caller could see.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from ...graph.nodes import Apply, Call, Graph, Role, Value, reads
+from ...sizes.static import Literal
+from ..tools.walk import Walk
+
+SPEND = Literal(True)
+
+
+def spend_logits(graph: Graph) -> Graph:
+    """The graph, its cross-entropies marked where their logits may be spent."""
+    return Walk(lambda old, new: _mark(new))(graph)
+
+
+def _mark(graph: Graph) -> Graph:
+    nodes = tuple(
+        replace(node, options={**node.options, "spend": SPEND})
+        if isinstance(node, Apply) and node.op == "cross_entropy" and _fresh(graph, node.operands[0])
+        else node
+        for node in graph.nodes
+    )
+    return graph if nodes == graph.nodes else replace(graph, nodes=nodes)
+
+
+def _fresh(graph: Graph, value: Value) -> bool:
+    """Whether the value is a product of its own that is read or given back once in all."""
+    read = Counter(other.id for node in graph.nodes for other in reads(node))
+    shown = sum(output.value.id == value.id for output in graph.outputs)
+    if read[value.id] + shown != 1:
+        return False
+    for node in graph.nodes:
+        match node:
+            case Apply(out=out) if out.id == value.id:
+                arrays = [operand for operand in node.operands if operand.role >= Role.WEIGHT]
+                return node.op == "linear" or (node.op == "dot" and len(arrays) == 2 and bool(node.axes))
+            case Call(outs=outs) if any(out.id == value.id for out in outs):
+                place = next(place for place, out in enumerate(outs) if out.id == value.id)
+                return _fresh(node.graph, node.graph.outputs[place].value)
+            case _:
+                pass
+    return False

@@ -1,0 +1,50 @@
+"""A choice by the index of an axis of two items, `select(two == 0, x, y)`, becomes `stack`: x and y side by side.
+
+So the halves of a rotation are put together without a mask. `Apply("stack", (x, y), made=(two,))`. What it does not do:
+touch choices between numbers, or between values that have the axis already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...graph.nodes import Apply, Constant, Graph, Node, Positions, Role, Value
+from ...sizes.axes import Axis
+from ...sizes.static import known
+from ..simplify.dead import alive
+from ..tools.walk import Walk
+
+
+def stack(graph: Graph) -> Graph:
+    """The graph with such choices stacked."""
+    return Walk(lambda _, new: _stacked(new))(graph)
+
+
+def _stacked(graph: Graph) -> Graph:
+    makers = {node.out.id: node for node in graph.nodes if isinstance(node, Apply | Constant | Positions)}
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        found = _choice(node, makers) if isinstance(node, Apply) and node.op == "select" else None
+        if found is not None and isinstance(node, Apply):
+            axis, pair = found
+            node = replace(node, op="stack", operands=pair, made=(axis,))
+        nodes.append(node)
+    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
+    return graph if same else alive(replace(graph, nodes=tuple(nodes)))
+
+
+def _choice(node: Apply, makers: dict[int, Apply | Constant | Positions]) -> tuple[Axis, tuple[Value, Value]] | None:
+    """The axis, and what stands at its first and second place."""
+    condition, x, y = node.operands
+    test = makers.get(condition.id)
+    if not isinstance(test, Apply) or test.op not in ("==", "!="):
+        return None
+    for one, other in (test.operands, test.operands[::-1]):
+        place, number = makers.get(one.id), makers.get(other.id)
+        if not isinstance(place, Positions) or not isinstance(number, Constant) or place.axis.extent != 2:
+            continue
+        at = known(number.value)
+        if at not in (0, 1) or any(value.role is Role.CONSTANT or place.axis in value.type.axes for value in (x, y)):
+            continue
+        return place.axis, (x, y) if (at == 0) == (test.op == "==") else (y, x)
+    return None

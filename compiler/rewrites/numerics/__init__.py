@@ -1,0 +1,1 @@
+"""Numbers as they are meant: whole ones exact, gradients finite."""

@@ -1,0 +1,216 @@
+"""Which states of a scan stay finite of themselves, however long the padding that its steps run over (`widths.py`).
+
+A state is left alone if it stays within fixed bounds, whatever stands in the padding: its next value does (`tanh` of
+anything), or lies between the state before and what does (`z * h + (1 - z) * n` of a GRU). It is too if it grows by no
+more than a fixed amount a step (`f * c + i * g` of an LSTM), as long as no one can tell: what the step gives away is
+bounded, and within it what grows is never multiplied by what grows, nor an exponent. All others are held where an
+example has ended, at the price of a choice for each state and step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from enum import IntEnum
+
+from ...graph.nodes import Apply, Constant, Graph, Node, Role, Scalar, Value, makes, reads
+from ...sizes.static import known
+
+
+class Bound(IntEnum):
+    """How large a number gets. Each is also all that follow."""
+
+    SHARE = 0  # from 0 to 1
+    UNIT = 1  # from -1 to 1
+    SOME = 2  # no larger than some number, whatever the data
+
+
+_OF_ANYTHING = {
+    "sigmoid": Bound.SHARE,
+    "softmax": Bound.SHARE,
+    "tanh": Bound.UNIT,
+    "sin": Bound.UNIT,
+    "cos": Bound.UNIT,
+    "erf": Bound.UNIT,
+}
+_WITHIN = ("maximum", "minimum", "broadcast", "rename", "merge", "split", "gather", "select", "clamp")
+"""No larger than the largest operand."""
+_SAFE = {*_OF_ANYTHING, *_WITHIN, "+", "-", "*", "neg", "abs", "relu", "dot", "linear", "sum", "mean", "concat"}
+_SAFE |= {"<=", "<", ">=", ">", "==", "!="}
+"""Bounded, of what is bounded. Of what grows slowly they grow slowly, if no two operands of a product do."""
+_PRODUCTS = ("*", "dot")
+
+
+def finite(graph: Graph, states: Sequence[tuple[int, int]], seen: Collection[int]) -> set[int]:
+    """The places of those states of a step that need not be held, of these (place of the input, of the result).
+
+    seen: the places of the results that someone reads.
+    """
+    bounded: set[int] = set()
+    while True:
+        growth = _Growth(graph, states, bounded)
+        found = bounded | growth.bounded()
+        if found == bounded:
+            return bounded | (growth.slow() if growth.hidden(seen) else set())
+        bounded = found
+
+
+class _Growth:
+    """What is known of a step's values, if the states whose next values are at these places stay bounded."""
+
+    def __init__(self, graph: Graph, states: Sequence[tuple[int, int]], bounded: Collection[int]) -> None:
+        self.graph = graph
+        self.states = [(graph.inputs[into].value, graph.outputs[made].value, made) for into, made in states]
+        self.makers = {node.out.id: node for node in graph.nodes if isinstance(node, Apply)}
+        self.ones = {node.out.id for node in graph.nodes if isinstance(node, Constant) and known(node.value) == 1}
+        growing = {state.id for state, _, made in self.states if made not in bounded}
+        self.hang = set(growing)  # what is made of a state that may grow
+        self.bounds = {state.id: Bound.SOME for state, _, made in self.states if made in bounded}
+        self.within = {number: number for number in growing}  # no larger than that state, or than what is bounded
+        self.follows = dict(self.within)  # no larger than that state and something bounded together
+        for node in graph.nodes:
+            self._node(node)
+
+    def bounded(self) -> set[int]:
+        return {
+            made for state, after, made in self._reals() if self._bounded(after) or self._in(self.within, after, state)
+        }
+
+    def slow(self) -> set[int]:
+        return {made for state, after, made in self._reals() if self._in(self.follows, after, state)}
+
+    def hidden(self, seen: Collection[int]) -> bool:
+        """Whether nothing that grows leaves the step, or meets an op in which it may overflow."""
+        if any(self._grows(self.graph.outputs[place].value) for place in seen):
+            return False
+        for node in self.graph.nodes:
+            growing = sum(map(self._grows, reads(node)))
+            safe = isinstance(node, Apply) and node.op in _SAFE and not (growing > 1 and node.op in _PRODUCTS)
+            if growing and not safe:
+                return False
+        return True
+
+    def _reals(self) -> list[tuple[Value, Value, int]]:
+        real = Scalar.REAL
+        return [each for each in self.states if each[0].type.element is real is each[1].type.element]
+
+    @staticmethod
+    def _in(found: Mapping[int, int], value: Value, state: Value) -> bool:
+        return found.get(value.id) == state.id
+
+    def _of(self, value: Value) -> Bound | None:
+        """The bound of a value; None if it may be of any size, or grow with every step."""
+        if value.id in self.bounds:
+            return self.bounds[value.id]
+        number = value.type.element in (Scalar.REAL, Scalar.INT)
+        weights = value.role in (Role.CONSTANT, Role.WEIGHT) and value.id not in self.hang
+        return Bound.SOME if weights or not number else None
+
+    def _grows(self, value: Value) -> bool:
+        return value.id in self.hang and self._of(value) is None
+
+    def _bounded(self, value: Value) -> bool:
+        return self._of(value) is not None
+
+    def _node(self, node: Node) -> None:
+        if any(value.id in self.hang for value in reads(node)):
+            self.hang |= {value.id for value in makes(node)}
+        if isinstance(node, Constant):
+            number = known(node.value)
+            if number is not None and abs(number) <= 1:
+                self.bounds[node.out.id] = Bound.SHARE if number >= 0 else Bound.UNIT
+        elif isinstance(node, Apply):
+            bound = self._bound(node)
+            if bound is not None:
+                self.bounds[node.out.id] = bound
+                return
+            if (state := self._lies_within(node)) is not None:
+                self.within[node.out.id] = state
+            if (state := self._followed(node)) is not None:
+                self.follows[node.out.id] = state
+
+    def _bound(self, node: Apply) -> Bound | None:
+        if node.op in _OF_ANYTHING:
+            return _OF_ANYTHING[node.op]
+        operands = node.operands[1:] if node.op in ("select", "clamp") else node.operands  # of values, of limits
+        bounds = [bound for bound in map(self._of, operands) if bound is not None]
+        if len(bounds) < len(operands):
+            return None
+        largest = max(bounds, default=Bound.SOME)
+        if node.op in (*_WITHIN, "*"):
+            return largest
+        if node.op == "-" and largest is Bound.SHARE:
+            return Bound.SHARE if node.operands[0].id in self.ones else Bound.UNIT
+        return Bound.SOME if node.op in _SAFE else None
+
+    def _lies_within(self, node: Apply) -> int | None:
+        parts = self._between(node)
+        between = None if parts is None else self._one_of(parts, self.within)
+        return self._carried(node, self.within) if between is None else between
+
+    def _followed(self, node: Apply) -> int | None:
+        match node.op, node.operands:
+            case "+" | "-", (a, b) if self._bounded(a) or self._bounded(b):
+                return self.follows.get(b.id if self._bounded(a) else a.id)
+            case _ if node.out.id in self.within:
+                return self.within[node.out.id]
+            case _:
+                return self._carried(node, self.follows)
+
+    def _carried(self, node: Apply, found: Mapping[int, int]) -> int | None:
+        """The state that the largest operand is bound to, if the result is no larger than that operand."""
+        match node.op, node.operands:
+            case "*", (a, b):
+                pairs = [(a, self._of(b)), (b, self._of(a))]
+                return next((found.get(of.id) for of, by in pairs if by in (Bound.SHARE, Bound.UNIT)), None)
+            case "select", (_, *choices):
+                return self._one_of(choices, found)
+            case (("maximum" | "minimum" | "neg" | "abs" | "relu" | "rename" | "broadcast" | "mean"), operands):
+                return self._one_of(operands, found)
+            case _:
+                return None
+
+    def _one_of(self, values: Sequence[Value], found: Mapping[int, int]) -> int | None:
+        """The state to which all of these are bound that are not bounded themselves."""
+        states = {found.get(value.id) for value in values if not self._bounded(value)}
+        return states.pop() if len(states) == 1 else None
+
+    def _between(self, node: Apply) -> tuple[Value, Value] | None:
+        """Two values between which a sum lies: `z * a + (1 - z) * b`, or `a + z * (b - a)`."""
+        if node.op != "+":
+            return None
+        for one, other in (node.operands, node.operands[::-1]):
+            for z, a in self._factors(other):
+                if self._of(z) is not Bound.SHARE:
+                    continue
+                for rest, b in self._factors(one):
+                    whole = self._whole(rest, z)
+                    if whole is not None and whole.id in self.ones:
+                        return a, b
+                end = self._whole(a, one)
+                if end is not None:
+                    return one, end
+        return None
+
+    def _factors(self, value: Value) -> list[tuple[Value, Value]]:
+        made = self.makers.get(value.id)
+        if made is None or made.op != "*":
+            return []
+        a, b = made.operands
+        return [(a, b), (b, a)]
+
+    def _whole(self, value: Value, part: Value) -> Value | None:
+        """What is `value` and that part together, if it is made as `whole - part`."""
+        made = self.makers.get(value.id)
+        if made is None or made.op != "-" or not self._same(made.operands[1], part):
+            return None
+        return made.operands[0]
+
+    def _same(self, one: Value, other: Value) -> bool:
+        """Whether two values are the same, or are made alike of the same ones."""
+        if one.id == other.id:
+            return True
+        a, b = self.makers.get(one.id), self.makers.get(other.id)
+        if a is None or b is None or a.weights or a.op not in _OF_ANYTHING:
+            return False
+        return replace(a, out=b.out, span=b.span) == b

@@ -1,0 +1,1 @@
+"""Rewrites that leave the ops as they are, and do less."""

@@ -1,0 +1,75 @@
+"""What enters a repeat lies as the blocks in it want it, so that it is transposed once and not in each pass.
+
+The order of a type's axes says nothing in a spec; in code it is the order in memory of what a body takes. What it does
+not do: touch what blocks and models declare, or what goes round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ...graph.nodes import Apply, Call, Graph, Input, Repeat, Value
+from ...sizes.axes import Axis
+from ..tools.walk import Walk
+
+
+def arrange(graph: Graph) -> Graph:
+    """The graph with the axes of such inputs in the order of their first reader."""
+    return Walk(lambda _, new: _arranged(new))(graph)
+
+
+def _arranged(graph: Graph) -> Graph:
+    nodes = tuple(_repeat(node) if isinstance(node, Repeat) else node for node in graph.nodes)
+    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
+    return graph if same else replace(graph, nodes=nodes)
+
+
+def _repeat(node: Repeat) -> Repeat:
+    orders = {
+        place: order
+        for place in range(node.carried, len(node.args))
+        if (order := _order(node.bodies, place)) not in (None, node.bodies[0].inputs[place].value.type.axes)
+    }
+    if not orders:
+        return node
+    return replace(node, bodies=tuple(_body(body, orders) for body in node.bodies))
+
+
+def _order(bodies: Sequence[Graph], place: int) -> tuple[Axis, ...] | None:
+    """The order in which the first of the bodies that hands this input on wants it; their axes are the same."""
+    wanted = (_wanted(body, body.inputs[place].value) for body in bodies)
+    return next((order for order in wanted if order is not None), None)
+
+
+def _body(body: Graph, orders: Mapping[int, Sequence[Axis] | None]) -> Graph:
+    inputs = tuple(_ordered(item, orders.get(place)) for place, item in enumerate(body.inputs))
+    return replace(body, inputs=inputs)
+
+
+def _ordered(item: Input, order: Sequence[Axis] | None) -> Input:
+    if order is None:
+        return item
+    return replace(item, value=replace(item.value, type=replace(item.value.type, axes=tuple(order))))
+
+
+def _wanted(graph: Graph, value: Value) -> tuple[Axis, ...] | None:
+    """The order in which the first block or repeat that takes it, perhaps renamed, wants it; None if none does."""
+    for node in graph.nodes:
+        match node:
+            case Call() | Repeat():
+                outward = dict(node.axes) if isinstance(node, Call) else {}
+                inner = node.graph if isinstance(node, Call) else node.bodies[0]
+                for item, arg in zip(inner.inputs, node.args, strict=True):
+                    if arg.id == value.id:
+                        formal = tuple(outward.get(axis, axis) for axis in item.value.type.axes)
+                        found = tuple(axis for axis in formal if axis in value.type.axes)
+                        rest = tuple(axis for axis in value.type.axes if axis not in formal)
+                        return (*rest, *found) if len(found) > 1 else None
+            case Apply(op="rename") if node.operands[0].id == value.id:
+                back = dict(zip(node.made, node.axes, strict=True))
+                order = _wanted(graph, node.out)
+                return None if order is None else tuple(back.get(axis, axis) for axis in order)
+            case _:
+                pass
+    return None

@@ -1,0 +1,96 @@
+"""Arithmetic with numbers known at build time, done at build time.
+
+What changes nothing goes (`x + 0`, `x * 1`), and factors in a row become one: `x * a / b` is `x * (a / b)`. What it
+does not do: reorder anything else; join factors in tables and where a body rounds or compares, where the last bit may
+decide; join factors whose product is no number that floating point holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+from ...graph.nodes import Apply, Constant, Graph, Node, Role, Scalar, Type, Value, reads
+from ...sizes.static import Arith, Static, known
+from ..tools.walk import Fresh, Walk, reading, retitled
+from .dead import alive
+
+DECIDES = ("floor", "ceil", "%", "<=", "<", ">=", ">", "==", "!=", "argmax", "argsort", "topk", "index")
+NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1}
+
+
+def fold_numbers(graph: Graph) -> Graph:
+    """The graph with less arithmetic with numbers."""
+    return Walk(lambda _, new: _folded(new))(graph)
+
+
+def _folded(graph: Graph) -> Graph:
+    numbers: dict[int, Static] = {}
+    products: dict[int, tuple[Value, str, Static]] = {}  # x, "*" or "/", and the number
+    same: dict[int, Value] = {}
+    names: dict[int, str] = {}
+    read = Counter(value.id for node in graph.nodes for value in reads(node))
+    read.update(output.value.id for output in graph.outputs)
+    exact = any(
+        isinstance(node, Apply) and node.op in DECIDES and any(map(_real, node.operands)) for node in graph.nodes
+    )
+    fresh = Fresh(graph)
+    nodes: list[Node] = []
+    for old in graph.nodes:
+        node = reading(old, same)
+        if isinstance(node, Constant):
+            numbers[node.out.id] = node.value
+        found = _by_number(node, numbers)
+        if isinstance(node, Apply) and found is not None:
+            x, number = found
+            if known(number) == NEUTRAL[node.op] and _alike(x, node.out):
+                same[node.out.id] = x
+                if node.out.name is not None and x.name is None:
+                    names[x.id] = node.out.name
+                continue
+            inner = products.get(x.id) if read[x.id] == 1 and x.name is None else None
+            joined = _joined(inner[1], inner[2], node.op, number) if inner is not None else None
+            if inner is not None and joined is not None:
+                x, (op, number) = inner[0], joined
+                factor = fresh(Value(0, Type(Scalar.REAL, ()), Role.CONSTANT, None, None))
+                nodes.append(Constant(number, factor))
+                node = replace(node, op=op, operands=(x, factor))
+            if _real(node.out) and not exact:
+                products[node.out.id] = x, node.op, number
+        nodes.append(node)
+    if len(nodes) == len(graph.nodes) and all(a is b for a, b in zip(nodes, graph.nodes, strict=True)):
+        return graph
+    outputs = tuple(replace(output, value=same.get(output.value.id, output.value)) for output in graph.outputs)
+    return alive(replace(graph, nodes=tuple(retitled(node, names) for node in nodes), outputs=outputs))
+
+
+def _by_number(node: Node, numbers: dict[int, Static]) -> tuple[Value, Static] | None:
+    """x and the number, of reals `x + n`, `n + x`, `x - n`, `x * n`, `n * x` and `x / n`."""
+    if not isinstance(node, Apply) or node.op not in NEUTRAL or node.out.type.element is not Scalar.REAL:
+        return None
+    x, y = node.operands
+    if y.id not in numbers and node.op in ("+", "*"):
+        x, y = y, x
+    return (x, numbers[y.id]) if y.id in numbers and x.id not in numbers else None
+
+
+def _real(value: Value) -> bool:
+    return value.type.element is Scalar.REAL and not value.is_table
+
+
+def _alike(x: Value, out: Value) -> bool:
+    same = x.type.element == out.type.element and set(x.type.axes) == set(out.type.axes)
+    return same and x.type.thin == out.type.thin and x.role == out.role
+
+
+def _joined(first: str, a: Static, then: str, b: Static) -> tuple[str, Static] | None:
+    """Two factors in a row as one; None where floating point has no such number."""
+    if then not in ("*", "/") or first not in ("*", "/"):
+        return None
+    if first == then:
+        op, number = then, Arith("*", (a, b))
+    else:
+        op, number = "*", Arith("/", (a, b) if then == "/" else (b, a))
+    value = known(number)
+    return (op, number) if value and math.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""What rewrites share: walking nested graphs, and carrying nodes from one graph into another."""

@@ -1,0 +1,122 @@
+"""Nodes of a body in the terms of who calls it: its arguments, axes and numbers put in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from ...graph.nodes import Apply, Call, Constant, Graph, IndexInto, Node, Positions, Type, Value, makes
+from ...sizes.arithmetic import substitute
+from ...sizes.axes import Axis
+from ...sizes.static import Const, Static, axes_in
+from ..simplify.merge import spelling
+from .walk import Fresh, making
+
+_ids = count(1 << 41)  # of axes made here: no other axis has such an id
+
+
+class Caller:
+    """A body under construction. Of what is brought into it, what it has already is not made again.
+
+    made: axes that stand for own axes of the bodies that nodes come from.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.nodes: list[Node] = []
+        self.made: list[Axis] = []
+        self._fresh = Fresh(graph)
+        self._known: dict[object, tuple[Value, ...]] = {}
+        self._local: dict[object, Axis] = {}
+
+    def add(self, node: Node) -> None:
+        key = spelling(node)
+        if key is not None:
+            self._known.setdefault(key, makes(node))
+        self.nodes.append(node)
+
+    def bring(self, nodes: Sequence[Node], terms: Terms) -> None:
+        """Makes these nodes of another body here; `terms.values` then says what became of their values."""
+        for node in nodes:
+            moved = terms.over(node)
+            key = spelling(moved)
+            outs = self._known.get(key)  # of what has no spelling none is known
+            if outs is None:
+                outs = tuple(map(self._fresh, makes(moved)))
+                self.add(making(moved, outs))
+            terms.values.update(zip((out.id for out in makes(node)), outs, strict=True))
+
+    def local(self, key: object, make: Axis) -> Axis:
+        """An axis of this body that stands for one of another: one for all that are alike."""
+        if key not in self._local:
+            self._local[key] = make
+            self.made.append(make)
+        return self._local[key]
+
+
+@dataclass
+class Terms:
+    """What stands for the axes, numbers and values of a body where it is called.
+
+    own: whether it has axes of its own; those of the body of a repeat are those around it.
+    """
+
+    caller: Caller
+    graph: Graph
+    axes: dict[Axis, Axis]
+    consts: Mapping[Const, Static]
+    values: dict[int, Value]
+    own: bool = True
+
+    def axis(self, axis: Axis) -> Axis:
+        if axis not in self.axes and self.own and axis in self.graph.axes:
+            size = None if axis.size is None else self.static(axis.size)
+            number = next(_ids)
+            family = next((a for a in self.graph.axes if a.id == axis.family and a != axis), None)
+            made = replace(axis, id=number, size=size, family=(
+                self.axis(family).family if family is not None else number if axis.family == axis.id else axis.family
+            ))  # fmt: skip
+            likeness = made.family if made.family != number else None
+            self.axes[axis] = self.caller.local((self.graph.name, axis.name, axis.extent, size, likeness), made)
+        return self.axes.get(axis, axis)
+
+    def static(self, static: Static) -> Static:
+        axes = {axis.id: self.axis(axis) for axis in axes_in(static)}
+        return substitute(static, axes, {const.id: given for const, given in self.consts.items()})
+
+    def type(self, type: Type) -> Type:
+        element = type.element
+        return Type(
+            IndexInto(self.axis(element.axis)) if isinstance(element, IndexInto) else element,
+            tuple(map(self.axis, type.axes)),
+            frozenset(map(self.axis, type.thin)),
+        )
+
+    def over(self, node: Node) -> Node:
+        """The node in the caller's terms; what it makes still has the ids of the body."""
+        outs = tuple(replace(out, type=self.type(out.type)) for out in makes(node))
+        match node:
+            case Constant():
+                return replace(node, value=self.static(node.value), out=outs[0])
+            case Positions():
+                return replace(node, axis=self.axis(node.axis), out=outs[0])
+            case Apply():
+                return replace(
+                    node,
+                    operands=tuple(self.values[value.id] for value in node.operands),
+                    mask=None if node.mask is None else self.values[node.mask.id],
+                    out=outs[0],
+                    axes=tuple(map(self.axis, node.axes)),
+                    made=tuple(map(self.axis, node.made)),
+                    options={name: self.static(value) for name, value in node.options.items()},
+                )
+            case Call():
+                return replace(
+                    node,
+                    args=tuple(self.values[value.id] for value in node.args),
+                    outs=outs,
+                    axes=tuple((formal, self.axis(actual)) for formal, actual in node.axes),
+                    consts=tuple((const, self.static(static)) for const, static in node.consts),
+                )
+            case _:
+                raise AssertionError(f"{type(node).__name__} makes no table")

@@ -1,0 +1,69 @@
+"""What is too much: sizes beyond which a spec is refused rather than worked at for minutes (E0220).
+
+They are far above what published models need, and low enough that the text of a stranger is answered at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...dsl.diagnostic import Diagnostic, error
+from ...dsl.source import Span
+
+MISTAKES = 100  # told of one file
+FILES_DEEP = 50  # uses of uses
+FILES = 200
+PATH = 200  # letters of what a `use` names; file systems have no more than 255 for one name
+CALLS_DEEP = 100  # blocks that call blocks
+BODIES = 2_000  # elaborated for distinct sizes, copies and kinds of arguments
+WORK = 40_000  # expressions and parameters checked beyond those of the text: for other bodies, for passes that differ
+STEPS = 200_000  # of a model written out: each op of each call, of each pass
+RANK = 64  # axes of one value; NumPy has no more
+ELEMENTS = 1 << 40  # of one weight: four terabytes
+PROOF = 300_000  # steps of one proof of causality
+TERMS = 5_000  # of a number's formula
+OPERANDS = 500  # of one op
+
+FRAMES = 100_000  # of Python, for expressions and blocks as deep as the parser and CALLS_DEEP let them be
+
+
+class TooMuch(Exception):
+    """The spec asks for more than there may be. The message says what; whoever knows the place reports it."""
+
+    def __init__(self, message: str, help: str, span: Span | None = None) -> None:
+        self.message, self.help, self.span = message, help, span
+        super().__init__(message)
+
+    def at(self, span: Span | None) -> Diagnostic:
+        """The diagnostic, at its own place or else at this one."""
+        return error("E0220", self.message, self.span or span, help=self.help)
+
+
+class Exhausted(TooMuch):
+    """Too much in all, wherever it is that it became too much: nothing more is checked."""
+
+
+_lock = threading.Lock()
+_within = 0  # how many are in `deep` now: the limit is one for all threads
+_before = 0
+
+
+@contextmanager
+def deep() -> Iterator[None]:
+    """Room for what nests as deep as the limits let it."""
+    global _within, _before
+    with _lock:
+        if not _within:
+            _before = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(_before, FRAMES))
+        _within += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _within -= 1
+            if not _within:
+                sys.setrecursionlimit(_before)

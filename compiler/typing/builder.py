@@ -1,0 +1,128 @@
+"""Makes one graph, node by node."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...dsl.source import Span
+from ..graph.alike import makers, told_apart
+from ..graph.nodes import Constant, Graph, IndexInto, Input, Node, Positions, Role, Type, Value
+from ..graph.wires import Range, Wire, static_element
+from ..sizes.axes import Axis
+from ..sizes.limits import RANK, TooMuch
+from ..sizes.static import Arith, Literal, SizeOf
+
+if TYPE_CHECKING:
+    from .environment import Scope
+
+
+@dataclass(eq=False)
+class Builder:
+    """`parent` is the graph around the body of a repeat: values of it that the body reads become inputs."""
+
+    parent: Builder | None = None
+    nodes: list[Node] = field(default_factory=list)
+    inputs: list[Input] = field(default_factory=list)
+    outside: list[Wire] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
+    names: dict[str, Span] = field(default_factory=dict)  # of what owns weights (D11)
+    models: dict[object, tuple[Graph, Span]] = field(default_factory=dict)  # models called, by where they are declared
+    _next: int = 0
+    _taken: dict[int, Value] = field(default_factory=dict)
+    _positions: dict[int, Value] = field(default_factory=dict)
+
+    def value(self, type: Type, role: Role, span: Span | None, name: str | None = None) -> Value:
+        self._next += 1
+        if len(type.axes) > RANK:
+            raise TooMuch(f"a value of {len(type.axes)} axes has more than {RANK}", "merge axes", span)
+        return Value(self._next, type, role, name, span)
+
+    def input(self, name: str, type: Type, role: Role, span: Span) -> Wire:
+        value = self.value(type, role, span, name)
+        self.inputs.append(Input(name, value))
+        return Wire(type, role, span, value, home=self)
+
+    def take(self, wire: Wire) -> Value:
+        """The wire as a value of this graph: constants are made here, values of the graph around enter as inputs."""
+        if wire.value is None:
+            assert wire.static is not None
+            out = self.value(Type(static_element(wire.static), ()), Role.CONSTANT, wire.span)
+            self.nodes.append(Constant(wire.static, out))
+            return out
+        if wire.home is self:
+            return wire.value
+        assert self.parent is not None
+        outer = self.parent.take(wire)
+        if outer.id not in self._taken:
+            value = self.value(outer.type, outer.role, outer.span, outer.name)
+            self.inputs.append(Input(outer.name or f"outer{outer.id}", value))
+            self.outside.append(wire)
+            self._taken[outer.id] = value
+        return self._taken[outer.id]
+
+    def positions(self, axis: Axis, span: Span) -> Wire:
+        """The axis as its own index: `seq[seq]`."""
+        type = Type(IndexInto(axis), (axis,))
+        if axis.id not in self._positions:
+            out = self.value(type, Role.TABLE, span, None)
+            self.nodes.append(Positions(axis, out))
+            self._positions[axis.id] = out
+        limits = Range(Literal(0), Arith("-", (SizeOf(axis), Literal(1))), True)
+        return Wire(
+            type, Role.TABLE, span, self._positions[axis.id], range=limits, index_of=axis, power_of=(axis, 1), home=self
+        )
+
+    def own(self, name: str, span: Span, body: Scope) -> None:
+        """Something named `name` owns weights here: a second one is an error (D11)."""
+        if name in self.names:
+            head = re.match(r"\w+(\.\w+)?", span.text)  # `linear.out`, or its callee or label alone
+            end = span.start + (head.end() if head else 0)
+            labelled = re.search(r"(\w+)\.\w+\Z", span.source.text[:end])
+            callee = labelled[1] if labelled else head[0] if head else name
+            another = "another" if labelled else "a"
+            body.report(
+                "E0217",
+                f"two things here own weights under the name `{name}`",
+                span,
+                "the second",
+                related=[(self.names[name], "the first")],
+                help=f"give one of them {another} label, such as `{callee}.other`; "
+                "calls of one `share` have the same weights",
+            )
+        self.names[name] = span
+
+    def own_model(self, model: Graph, declared: object, span: Span, body: Scope) -> bool:
+        """A called model's weights stand here under the names that they have in it, once for all of its calls. Whether
+        this call makes them as the others do.
+        """
+        owners = body.checker.owners
+        known, there = self.models.setdefault(declared, (model, span))
+        if known is not model:
+            differs = told_apart(known, model, owners)
+            if differs is None:
+                return True
+            code, how = differs
+            body.report(
+                code,
+                f"the calls of `{model.name}` share its weights, but {how}",
+                span,
+                related=[(there, "the other call")],
+                help=f"make `{model.name}` a `block`: each call then has weights of its own",
+            )
+            return False
+        if there is not span:
+            return True
+        for name in makers(model, owners):
+            if name in self.names:
+                body.report(
+                    "E0217",
+                    f"two things here own weights under the name `{name}`",
+                    span,
+                    f"`{model.name}` has a `{name}`",
+                    related=[(self.names[name], "the first")],
+                    help=f"a model adds nothing to the names of its weights: make `{model.name}` a block, "
+                    "or name one of the two anew",
+                )
+            self.names.setdefault(name, span)
+        return True

@@ -1,0 +1,257 @@
+"""Names in the body of a block: axes, types, and where mistakes go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...dsl import syntax as s
+from ...dsl.source import Span
+from ..base.names import misspelt, nearest, respelt, undeclared
+from ..graph.nodes import Graph, IndexInto, Scalar, Type
+from ..graph.wires import Wire, show
+from ..hints.lost import copies
+from ..sizes.axes import Axis, Kind
+from ..sizes.static import SizeOf, Static, hangs
+from .builder import Builder
+
+if TYPE_CHECKING:
+    from ..calls.checker import Checker
+    from .frame import Formula, Frame
+
+_REALS = frozenset(("tensor", "float", "double", "half", "f", "bf", "bfloat", "number", "scalar", "array", "ndarray"))
+"""What other languages call real numbers, or anything in brackets; with a number of bits or without."""
+_BATCH = frozenset(("batch", "batches", "batch_size", "batchsize", "bs", "bsz", "n_batch", "nbatch"))
+_ELEMENTS = "a type is `[axes]` for real numbers, `bool[axes]`, `int[axes]`, or `axis[axes]` for indices into that axis"
+
+Splits = dict[tuple[int, frozenset[int]], tuple[tuple[tuple[Axis, ...], Span], ...]]
+"""By an axis and what it was split into, in any order: the orders that were written, and where."""
+
+
+@dataclass
+class Shared:
+    """A set of weights, made where `share name = block` stands: anew for each pass of a repeat that it is in."""
+
+    name: s.Ident
+    block: s.Ident
+    first: tuple[Graph, Span] | None = None  # the first call, which the others make the weights like
+
+
+@dataclass
+class Scope:
+    """One environment. `env` maps variables to wires (None: known to be wrong)."""
+
+    checker: Checker
+    frame: Frame
+    builder: Builder
+    env: dict[str, Wire | None]
+    returned: list[tuple[s.Return, list[Wire | None]]] = field(default_factory=list)
+    assigned: dict[str, Span] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)  # variables
+    shares: dict[str, Shared] = field(default_factory=dict)
+    outside: frozenset[str] = frozenset()  # shares that stand before the repeat around this
+    gone: dict[str, Span] = field(default_factory=dict)  # variables of a repeat that has ended
+    untaken: dict[str, Span] = field(default_factory=dict)  # variables of a branch that is not taken
+    formulas: list[Formula] = field(default_factory=list)  # that hang on the number of a pass
+    splits: Splits = field(default_factory=dict)
+    numbered: bool = False  # inside a repeat whose passes have weights of their own
+    decided: bool = False  # inside a repeat of which the sizes of depths are decided pass by pass
+    by_pass: frozenset[Span] = frozenset()  # shared repeats with weights along such depths
+
+    def size_in_this_pass(self, kind: Kind, size: Static) -> Static:
+        """The size of an axis in the pass at hand. Where the passes of a repeat differ in a depth, each has a body of
+        its own, for weights may run along it.
+        """
+        if kind is Kind.WIDTH or not hangs(size) or (self.builder.parent is not None and not self.decided):
+            return size
+        size = self.checker.in_this_pass(size)
+        self.checker.undecided = self.checker.undecided or hangs(size)
+        self.checker.decisions.append(size)
+        return size
+
+    # -- reporting -----------------------------------------------------------------------------------------------
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        label: str = "",
+        *,
+        related: Iterable[tuple[Span | None, str]] = (),
+        notes: Iterable[str] = (),
+        help: str = "",
+        fix: Iterable[tuple[Span, str]] = (),
+        warning: bool = False,
+        deep: bool = False,
+    ) -> None:
+        """deep: the mistake follows from the expanded graph (D6, D7): it is shown in the body, whoever calls it."""
+        self.frame.report(
+            code,
+            message,
+            span,
+            label,
+            related=related,
+            notes=notes,
+            help=help,
+            fix=fix,
+            warning=warning,
+            deep=deep or code == "E0305",
+        )
+
+    def namesakes(self, type: Type) -> tuple[Axis, Axis] | None:
+        """Two axes of the type that only look alike: one name, but of two files (D13). Lifted axes are the callers'."""
+        seen: dict[str, Axis] = {}
+        for axis in type.axes:
+            if axis in self.frame.lifted:
+                continue
+            if axis.name in seen:
+                return seen[axis.name], axis
+            seen[axis.name] = axis
+        return None
+
+    def report_namesakes(self, a: Axis, b: Axis, span: Span, related: Iterable[tuple[Span | None, str]] = ()) -> None:
+        files = [axis.span.source.name for axis in (a, b) if axis.span is not None]
+        where = f": one of {files[0]}, one of {files[1]}" if len(set(files)) == 2 else ""
+        self.report(
+            "E0212",
+            f"two axes named `{a.name}` meet here{where}",
+            span,
+            related=[*related, (a.span, f"one `{a.name}`"), (b.span, f"another `{b.name}`")],
+            help=f"if they are to be one, name it in the `use`: `use ...: {a.name}`; the declaration "
+            f"of this file then holds in both",
+        )
+
+    def report_wrong_table(self, ids: Wire, have: Axis, want: Axis, message: str, span: Span, help: str) -> None:
+        """Indices into one axis where those into another are wanted (D2)."""
+        self.report(
+            "E0312",
+            message,
+            span,
+            f"this is {show(ids)}",
+            related=[(want.span, f"`{want.name}` is declared here"), (have.span, f"`{have.name}` is declared here")],
+            help=help,
+        )
+
+    # -- names ---------------------------------------------------------------------------------------------------
+
+    def axis(self, name: s.Ident, declared: str = "") -> Axis | None:
+        """The axis of that name, or None after a report.
+
+        declared: how to declare it if there is none, with `{}` for the name.
+        """
+        axis = self.frame.axis(name.text)
+        if axis is not None:
+            return axis
+        if self.frame.is_missing(name.text):
+            return None
+        if name.text[0].isdigit():
+            self.report(
+                "E0318",
+                "brackets hold names of axes, but this is a number",
+                name.span,
+                help=f"declare an axis of that size, `depth name = {name.text}`, and write `name`"
+                if name.text != "0"
+                else "axes have names and no order: write the name of one",
+            )
+            return None
+        near = nearest(name.text, self.frame.candidate_axes())
+        message = f"no axis is named `{name.text}`"
+        help = f"declare it: `width {name.text}` or `depth {name.text} = 64`"
+        numbered = self.frame.axis(re.sub(r"_?\d+\Z", "", name.text))
+        if name.text.lower() in _BATCH and near is None:
+            help = "leave it out: the axes of a batch are not written, all ops run along them by themselves"
+        elif numbered is not None and not misspelt(name.text, near or ""):
+            near, help = None, f"declare a copy: `{numbered.kind.value} {name.text} like {numbered.name}`"
+        elif declared:
+            help = f"declare it: `{declared.format(name.text)}`"
+        if name.text in self.env:
+            message = f"`{name.text}` is a variable, but an axis is wanted here"
+            help = f"write the name of an axis; `abs({name.text})` is the absolute value"
+        elif self.frame.const(name.text) is not None:
+            message = f"`{name.text}` is a const, but an axis is wanted here"
+            help = f"declare an axis of that size: `depth other = {name.text}`"
+        elif name.text in self.frame.block.mentions.declared:
+            near, message = None, f"`{name.text}` is declared in this body, further down"
+            help = f"call that one otherwise, and `{name.text}` is that of the file"
+            if name.text not in self.frame.module.axes:
+                help = "declare it before, or make it a parameter of the block"
+        help = f"did you mean `{near}`?" if near else help
+        self.report("E0201", message, name.span, help=help, fix=respelt(name.span, near))
+        return None
+
+    def axes(self, names: Iterable[s.Ident], declared: str = "") -> list[Axis] | None:
+        """The axes of these names, or None after reports; `declared` as for one."""
+        found = [self.axis(name, declared) for name in names]
+        return None if any(axis is None for axis in found) else [axis for axis in found if axis is not None]
+
+    def lookup(self, name: s.Ident) -> Static | None:
+        """A name in a declaration: an axis is its size, and one that hangs on the pass of a repeat is its formula."""
+        axis = self.frame.axis(name.text)
+        if axis is not None:
+            return axis.size if axis.extent is None and axis.size is not None and hangs(axis.size) else SizeOf(axis)
+        const = self.frame.const(name.text)
+        if const is not None:
+            return const
+        wire = self.env.get(name.text)
+        if wire is not None and wire.static is not None:
+            return wire.static
+        if not self.frame.is_missing(name.text) and not (name.text in self.env and wire is None):
+            known = [*self.frame.candidate_axes(), *self.frame.candidate_consts()]
+            if wire is not None:
+                self.report(
+                    "E0207",
+                    f"`{name.text}` is {show(wire)}: no number known at build time",
+                    name.span,
+                    help="a size or const is made of numbers, sizes and consts",
+                )
+            else:
+                self.report(
+                    "E0201", f"no axis or const is named `{name.text}`", name.span, help=undeclared(name.text, known)
+                )
+        return None
+
+    def type(self, written: s.TypeExpr) -> Type | None:
+        """The type as written, its axes in that order."""
+        axes: dict[Axis, s.Ident] = {}
+        good = True
+        for name in written.axes:
+            axis = self.axis(name)
+            if axis is None:
+                good = False
+            elif axis in axes:
+                self.report(
+                    "E0322",
+                    f"`{name.text}` stands twice in one type: a value has each axis once",
+                    name.span,
+                    related=[(axes[axis].span, "first here")],
+                    help=f"write its copy: `{known[0]}`"
+                    if (known := copies(axis, self.frame))
+                    else f"declare a copy: `{axis.kind.value} other like {axis.name}`",
+                )
+                good = False
+            else:
+                axes[axis] = name
+        element: Any = Scalar.REAL
+        if written.element is not None:
+            text = written.element.text
+            if text in ("bool", "int", "real"):
+                element = Scalar(text)
+            else:
+                into = self.frame.axis(text)
+                if into is None:
+                    if not self.frame.is_missing(text):
+                        reals = "".join(c for c in text.lower() if c.isalpha()) in _REALS
+                        near = "" if reals else nearest(text, [*self.frame.candidate_axes(), "bool", "int"])
+                        self.report(
+                            "E0215",
+                            f"`{text}` is no kind of element: neither bool, nor int, nor an axis",
+                            written.element.span,
+                            help=f"did you mean `{near}`?" if near else _ELEMENTS,
+                            fix=[(written.element.span, near or "")] if near or reals else [],
+                        )
+                    return None
+                element = IndexInto(into)
+        return Type(element, tuple(axes)) if good else None

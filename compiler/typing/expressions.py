@@ -1,0 +1,967 @@
+"""Expressions: their types and their nodes.
+
+A mistake is reported where it stands, and the expression it is in gets no value (`None`), which provokes no second
+error: whatever reads it is passed over in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...dsl import syntax as s
+from ...dsl.slips import FINITE, piece
+from ...dsl.source import Span
+from ..base import rewritten
+from ..base.idioms import FOREIGN, IDIOMS, OTHER_INITS, kept
+from ..base.mentions import walk
+from ..base.names import akin, is_reserved, listed, nearest, respelt
+from ..graph.nodes import Apply, IndexInto, Init, Role, Scalar, Type
+from ..graph.wires import Range, Wire, show, static_element
+from ..hints import unlike
+from ..hints.lost import copies
+from ..hints.usage import AXIS_WORDS, MASK_WORDS, Usage, arguments, axes_apart, without
+from ..names.written_sizes import checked_number, has_no_value
+from ..ops import OPS, Brackets, Op
+from ..sizes.axes import Axis
+from ..sizes.limits import OPERANDS, TooMuch
+from ..sizes.static import ConstOf, Literal, SizeOf, Static, hangs, known
+from .application import OpCall
+from .builder import Builder
+from .environment import Scope
+from .frame import Frame
+
+_HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
+WRITABLE_OPS = (*(name for name in OPS if name.isidentifier() and name not in _HIDDEN), "raw", "scan")
+INITS = {"normal": 1, "uniform": 1, "zeros": 0, "ones": 0, "constant": 1, "xavier": 0}
+
+
+@dataclass
+class Expressions(Scope):
+    """Elaborates expressions into the graph under construction."""
+
+    def static(self, value: Static, span: Span) -> Wire:
+        """A number known at build time, or a size."""
+        kind = static_element(value)
+        value = self.worth(value, span)
+        exactly = Range(value, value, True) if kind is Scalar.INT else None
+        return Wire(Type(kind, ()), Role.CONSTANT, span, static=value, range=exactly)
+
+    def worth(self, value: Static, span: Span) -> Static:
+        """The formula, or, where it has no value, which is told, a number that nobody knows: told once is enough."""
+        checked_number(self.frame, value, span)
+        return ConstOf(self.checker.session.const(span.text, None)) if has_no_value(value) else value
+
+    def expr(self, expr: s.Expr, binding: str | None = None) -> Wire | None:
+        """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""
+        self.checker.tire(expr.span)
+        match expr:
+            case s.Name(text, span):
+                return self.variable(text, span)
+            case s.Number(value, span) | s.Truth(value, span):
+                return self.static(Literal(value), span)
+            case s.SizeOf(name, span) if self._is_const(name):
+                self.report(
+                    "E0201",
+                    f"`{name.text}` is a const, but `|...|` is the size of an axis",
+                    span,
+                    help=f"write `{name.text}`",
+                    fix=[(span, name.text)],
+                )
+                return None
+            case s.SizeOf(name, span):
+                axis = self.axis(name)
+                return None if axis is None else self.static(SizeOf(axis), span)
+            case s.Binary():
+                return self.binary(expr)
+            case s.Unary(op, operand, span):
+                wire = self.expr(operand)
+                return (
+                    None if wire is None else self.apply("neg" if op == "-" else op, op, span, [wire], [operand.span])
+                )
+            case s.Where(value, mask, span):
+                self.expr(value)
+                self.expr(mask)
+                self.report(
+                    "E0308",
+                    "`where` stands only in the operand of an op that reduces or normalises",
+                    span,
+                    help="write `softmax[k](s where m)`, `mean[k](x where m)`; or choose values with `select(m, x, y)`",
+                )
+                return None
+            case s.Index():
+                return self.index(expr)
+            case s.Call():
+                found = self.call(expr, binding)
+                if isinstance(found, list):
+                    if len(found) == 1:
+                        return found[0]
+                    self.report(
+                        "E0408",
+                        f"`{expr.callee.text}` gives {len(found)} results, but one is wanted here",
+                        expr.span,
+                        help=f"name them first: `{self._result_names(expr)} = ...` (`_` discards one)",
+                    )
+                    return None
+                return found
+
+    def _result_names(self, call: s.Call) -> str:
+        """Names for the results of a block, as its head has them."""
+        name = call.callee.text
+        block = self.frame.module.blocks[self.shares[name].block.text if name in self.shares else name]
+        return ", ".join(result.name.text for result in block.decl.results if result.name)
+
+    def variable(self, text: str, span: Span) -> Wire | None:
+        if text in self.env:
+            self.used.add(text)
+            wire = self.env[text]
+            return wire
+        axis = self.frame.axis(text)
+        if axis is not None:
+            return self.builder.positions(axis, span)
+        const = self.frame.const(text)
+        if const is not None:
+            return self.static(const, span)
+        if text == "pi":
+            return self.static(Literal(3.141592653589793), span)
+        if self.frame.is_missing(text):
+            return None
+        if text in self.gone:
+            self.report(
+                "E0202",
+                f"`{text}` lives inside a repeat and is gone here",
+                span,
+                related=[(self.gone[text], "it is bound in this repeat")],
+                help=f"bind `{text}` before the repeat; then each pass rebinds it and the last value comes out",
+            )
+            return None
+        if text in self.untaken:
+            self.report(
+                "E0202",
+                f"`{text}` is bound only in a branch that is not taken",
+                span,
+                related=[(self.untaken[text], "it is bound here")],
+                help=f"bind `{text}` in both branches, or before the `if`",
+            )
+            return None
+        near = nearest(text, [*self.env, *self.frame.candidate_axes(), *self.frame.candidate_consts()])
+        if text in ("True", "False"):
+            near = text.lower()
+        if text == "None":
+            help, near = "leave it out: what has a default need not be given; a mask that keeps all is `true`", None
+        elif text.lower() in ("inf", "infinity", "nan"):
+            help, near = FINITE, None
+        elif text in WRITABLE_OPS or text in self.frame.module.blocks:
+            help = f"`{text}` is called with its operands: `{text}(x)`, or `x |> {text}`"
+        else:
+            help = f"did you mean `{near}`?" if near else f"bind it above, `{text} = ...`, or make it an argument"
+        self.report(
+            "E0202",
+            f"nothing is named `{text}` here",
+            span,
+            help=help,
+            fix=respelt(span, near) if help.startswith("did") else [],
+        )
+        return None
+
+    def binary(self, expr: s.Binary) -> Wire | None:
+        """A chain `a + b + c ...` is walked, not recursed into: it may be long."""
+        spine: list[s.Binary] = []
+        left: s.Expr = expr
+        while isinstance(left, s.Binary):
+            spine.append(left)
+            left = left.left
+        wire = self.expr(left)
+        for node in reversed(spine):
+            right = self.expr(node.right)
+            if wire is None or right is None:
+                wire = None
+                continue
+            wire = self.apply(node.op, node.op, node.span, [wire, right], [node.left.span, node.right.span])
+        return wire
+
+    def apply(self, name: str, shown: str, span: Span, operands: list[Wire], spans: list[Span]) -> Wire | None:
+        """An op without brackets or options."""
+        call = OpCall(self, OPS[name], shown, span, span, operands, spans)
+        return call.op.rule(call)
+
+    # -- brackets on a value -------------------------------------------------------------------------------------
+
+    def index(self, expr: s.Index) -> Wire | None:
+        wire = self.expr(expr.value)
+        brackets = expr.brackets
+        if brackets.result is not None or brackets.each:
+            help = "write `x[a as b]` or `x[a = index]`; to call a block or op, arguments must follow the brackets"
+            if brackets.result is None and any(_is_number(name) for name in self._around_colon(brackets)):
+                help = self._piece(expr)
+            self.report("E0318", "brackets on a value rename or gather: no arrow, no colon", brackets.span, help=help)
+            return None
+        bare = [item for item in brackets.items if item.rename is None and item.value is None]
+        if bare and wire is None:  # which has its error
+            return None
+        if wire is not None and len(bare) > 1 and wire.type.axes and not self._are_axes(bare):
+            self._bare_all(wire, bare, expr)
+            return None
+        for item in brackets.items:
+            if item.rename is not None:
+                wire = self.rename(wire, item, expr)
+            elif item.value is not None:
+                wire = self.gather(wire, item, expr)
+            else:
+                self._bare(wire, item, expr)
+                return None
+        return wire
+
+    def _are_axes(self, items: list[s.BracketItem]) -> bool:
+        return all(self.frame.axis(item.name.text) is not None for item in items)
+
+    @staticmethod
+    def _around_colon(brackets: s.Brackets) -> list[s.Ident]:
+        return [brackets.each[-1], brackets.items[0].name]
+
+    def _piece(self, expr: s.Index) -> str:
+        """How to write `x[2:5]`."""
+        first, last = (name.text for name in self._around_colon(expr.brackets))
+        known = first.isdigit() and last.isdigit() and int(first) < int(last)
+        size = f"{int(last) - int(first)}" if known else "..."
+        others = ", ..." if len(expr.brackets.items) + len(expr.brackets.each) > 2 else ""
+        return piece(expr.value.span.text, first=first, size=size, more=others)
+
+    def _bare_all(self, wire: Wire, items: list[s.BracketItem], expr: s.Index) -> None:
+        """`x[i, j]`: indices in the order of the axes, as other libraries take them."""
+        axes, shown = wire.type.axes, expr.value.span.text
+        told = [self._indexed_axis(item.name.text, axes) for item in items]
+        if not any(told) and len(axes) == len(items) == len(expr.brackets.items):
+            told = [*axes]
+
+        def written(item: s.BracketItem, axis: Axis | None) -> str:
+            name = item.name.text
+            if name not in self.env and self.frame.axis(name) is not None:
+                return f"{name} as other"
+            return f"{axis.name if axis is not None else 'axis'} = {name}"
+
+        inside = ", ".join(written(item, axis) for item, axis in zip(items, told, strict=True))
+        self.report(
+            "E0318",
+            "brackets on a value rename or gather an axis",
+            items[0].span.to(items[-1].span),
+            help="axes have names and no order: say of each along which of "
+            f"{listed(axis.name for axis in axes)}, `{shown}[{inside}]`",
+        )
+
+    def _indexed_axis(self, name: str, axes: tuple[Axis, ...]) -> Axis | None:
+        """The axis that a variable is an index of, if it is one of these."""
+        index = self.env.get(name)
+        into = index.element.axis if index is not None and isinstance(index.element, IndexInto) else None
+        return into if into in axes else None
+
+    def _bare(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> None:
+        """`x[i]`: an axis alone, or an index without its axis."""
+        shown, name = expr.value.span.text, item.name.text
+        if _is_number(item.name) and not name.isdigit():
+            help = f"an index is a whole number: `{shown}[axis = 0]`"
+            self.report("E0318", "brackets on a value rename or gather an axis", item.span, help=help)
+            return
+        help = f"write `{shown}[{name} as other]` or `{shown}[{name} = index]`"
+        fix: list[tuple[Span, str]] = []
+        if name in self.env or self.frame.axis(name) is None:
+            axes = wire.type.axes if wire is not None else ()
+            into = self._indexed_axis(name, axes)
+            axes = axes if into is None else (into,)
+            if len(axes) == 1:
+                fix = [(item.span, f"{axes[0].name} = {name}")]
+                help = f"say along which axis: `{shown}[{axes[0].name} = {name}]`"
+            else:
+                given = f", one of {listed(axis.name for axis in axes)}" if axes else ""
+                help = f"say along which axis{given}: `{shown}[axis = {name}]`"
+        self.report("E0318", "brackets on a value rename or gather an axis", item.span, help=help, fix=fix)
+
+    def rename(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> Wire | None:
+        assert item.rename is not None
+        old, new = self.axis(item.name), self.axis(item.rename)
+        if wire is None or old is None or new is None:
+            return None
+        wire = _without(wire, [new] if new != old else [])
+        call = OpCall(
+            self,
+            OPS["rename"],
+            "as",
+            expr.span,
+            item.span,
+            [wire],
+            [expr.value.span],
+            [old],
+            [item.name.span],
+            [new],
+            [item.rename.span],
+        )
+        if old in wire.spread and old.family == new.family and (new == old or new not in wire.spread):
+            return replace(wire, span=expr.span, spread=(wire.spread - {old}) | {new})
+        if old not in wire.type.axes and new in wire.type.axes and old.family == new.family:
+            call.fail(
+                "E0301",
+                f"`{old.name} as {new.name}` renames `{old.name}`, which is not there",
+                item.name.span,
+                f"no `{old.name}` in {show(wire)}",
+                related=[(expr.value.span, f"this is {show(wire)}")],
+                help=f"the name that it has comes first: `[{new.name} as {old.name}]`",
+            )
+            return None
+        if old not in wire.type.axes:
+            return call.lacks(
+                wire,
+                old,
+                expr.value.span,
+                f"`{old.name} as {new.name}` renames `{old.name}`, which is not there",
+                item.name.span,
+            )
+        if old.family != new.family:
+            call.fail(
+                "E0303",
+                f"`{old.name}` and `{new.name}` are not copies of one axis, so one cannot be renamed to the other",
+                item.span,
+                related=[(old.span, f"`{old.name}` is declared here"), (new.span, f"`{new.name}` is declared here")],
+                help=unlike.renamed(old, new, self.frame),
+            )
+            return None
+        if new in wire.type.axes and new != old:
+            after = expr.brackets.items[expr.brackets.items.index(item) + 1 :]
+            turned = next((each for each in after if each.rename is not None and each.name.text == new.name), None)
+            help = "rename to another copy"
+            fix: list[tuple[Span, str]] = []
+            if turned is not None and turned.rename is not None and turned.rename.text == old.name:
+                help, fix = self._swap(wire, old, new, item, turned)
+            elif turned is not None:
+                help = f"renames are made in turn: first `{turned.span.text}`, then `{item.span.text}`"
+                fix = [(item.span, turned.span.text), (turned.span, item.span.text)]
+            call.fail("E0302", f"this has `{new.name}` already: it is {show(wire)}", item.span, help=help, fix=fix)
+            return None
+
+        def swap(axes: Iterable[Axis]) -> tuple[Axis, ...]:
+            return tuple(new if axis == old else axis for axis in axes)
+
+        type = Type(wire.element, swap(wire.type.axes), frozenset(swap(wire.type.thin)))
+        found = call.make(type, mark=frozenset(swap(wire.mark)), range=wire.range)
+        return None if found is None else replace(found, loose=wire.loose)
+
+    def _swap(
+        self, wire: Wire, old: Axis, new: Axis, first: s.BracketItem, second: s.BracketItem
+    ) -> tuple[str, list[tuple[Span, str]]]:
+        """How two axes change places: by way of a third copy."""
+        free = copies(old, self.frame, wire.type.axes)
+        if not free:
+            declared = f"{old.kind.value} third like {old.name}"
+            return f"renames are made in turn, so a swap takes a third copy: declare `{declared}`, and write " + (
+                f"`[{old.name} as third, {new.name} as {old.name}, third as {new.name}]`"
+            ), []
+        third = free[0]
+        steps = f"{old.name} as {third}, {new.name} as {old.name}"
+        last = f"{third} as {new.name}"
+        return f"renames are made in turn, so a swap takes a third copy: `[{steps}, {last}]`", [
+            (first.span, steps),
+            (second.span, last),
+        ]
+
+    def gather(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> Wire | None:
+        assert item.value is not None
+        axis, e = self.axis(item.name), self.expr(item.value)
+        if wire is None or axis is None or e is None:
+            return None
+        call = OpCall(
+            self,
+            OPS["gather"],
+            "[=]",
+            expr.span,
+            item.span,
+            [wire, e],
+            [expr.value.span, item.value.span],
+            [axis],
+            [item.name.span],
+        )
+        if not wire.has(axis) and axis not in wire.spread:
+            return call.lacks(
+                wire,
+                axis,
+                expr.value.span,
+                f"`{axis.name} = ...` picks along `{axis.name}`, which is not there",
+                item.name.span,
+            )
+        if isinstance(e.element, IndexInto):
+            if e.element.axis.family != axis.family:
+                return call.wrong_table(e, axis, item.value.span)
+        elif e.element is not Scalar.INT:
+            call.fail(
+                "E0304",
+                f"`{axis.name}` is picked by indices, but this is {show(e)}",
+                item.value.span,
+                help="use floor(x) for a whole number",
+            )
+            return None
+        if call.outside(e, axis, item.value.span):
+            return None
+        if axis in wire.spread:
+            return replace(wire, span=expr.span, spread=(wire.spread - {axis}) | frozenset(e.type.axes))
+        rest = tuple(a for a in wire.type.axes if a != axis)
+        own = tuple(a for a in e.type.axes if a not in rest)
+        call.made = list(own)
+        call.made_spans = [item.span] * len(own)
+        place = wire.type.axes.index(axis)
+        axes = (*wire.type.axes[:place], *own, *wire.type.axes[place + 1 :])
+        thin = (wire.type.thin & set(rest)) | (e.type.thin - set(rest))
+        thin -= {a for a in rest if e.has(a)}
+        mark = frozenset() if axis in wire.mark else wire.mark
+        return call.make(Type(wire.element, axes, frozenset(thin)), mark=mark)
+
+    # -- calls ---------------------------------------------------------------------------------------------------
+
+    def call(self, call: s.Call, binding: str | None) -> Wire | list[Wire | None] | None:
+        """An op (a wire), or a block (a list of its results)."""
+        name = call.callee.text
+        if call.scan is not None and name not in self.shares and name not in self.frame.module.blocks:
+            self.visit_arguments(call)
+            if self.frame.is_missing(name):
+                return None
+            near = nearest(name, self.frame.module.blocks)
+            self.report(
+                "E0203",
+                f"`scan` calls a block, but no block is named `{name}`",
+                call.callee.span,
+                help=f"did you mean `{near}`?" if near else "declare a block that does one step",
+            )
+            return None
+        if name in self.shares:
+            share = self.shares[name]
+            return self.checker.call_block(self, self.frame.module.blocks[share.block.text], call, shared=name)
+        if name in self.frame.module.blocks:
+            return self.checker.call_block(self, self.frame.module.blocks[name], call)
+        if name == "raw":
+            return self.raw(call)
+        along = any(each.name is not None and each.name.text in AXIS_WORDS for each in call.arguments)
+        if name in ("max", "min") and call.brackets is None and len(call.arguments) != 1 and not along:
+            return self.op_call(call, OPS["maximum" if name == "max" else "minimum"], binding)
+        if name in OPS and name not in _HIDDEN:
+            return self.op_call(call, OPS[name], binding)
+        self.visit_arguments(call)
+        if self.frame.is_missing(name) or self.env.get(name, call) is None:
+            return None
+        blocks = self.frame.module.blocks.keys() - {self.frame.block.name}  # which does not call itself
+        near = nearest(name, [*(op for op in WRITABLE_OPS if akin(name, op)), *blocks, *self.shares])
+        idiom = IDIOMS.get(name)
+        if idiom is None and (near is None or near.lower() != name.lower()):  # `SELU` is the class of a `selu`
+            idiom = IDIOMS.get(name.lower())
+        if idiom is not None:  # no misspelling: `log1p` is not `log`
+            near = None
+        elsewhere = self.checker.library.get(name)
+        listing = "docs/ops.md lists the ops; a composition of them is a `block`"
+        help = f"did you mean `{near}`?" if near else idiom or listing
+        if elsewhere:
+            help = f"the standard library has it: `use {elsewhere}: {name}`"
+        if name in self.env:
+            help = f"`{name}` is a variable: it is not called"
+        if call.label is not None and (name in self.env or name in FOREIGN):
+            help = self._method(name, call.label.text) or help
+        self.report(
+            "E0203",
+            f"no op or block is named `{name}`",
+            call.callee.span,
+            help=help,
+            fix=self._called_otherwise(call, near, elsewhere) if name not in self.env else [],
+        )
+        return None
+
+    def _method(self, name: str, word: str) -> str:
+        """The help for `x.relu()` or `nn.Linear(...)` of other languages."""
+        op = next((each for each in (word, word.lower()) if each in WRITABLE_OPS), None)
+        if op is None:
+            return IDIOMS.get(word, "")
+        plain = name in self.env and OPS[op].brackets is Brackets.NONE
+        return f"an op is called by its name alone: `{f'{op}({name})' if plain else OPS[op].usage}`"
+
+    def _called_otherwise(self, call: s.Call, near: str | None, library: str | None) -> list[tuple[Span, str]]:
+        """The edit that makes an unknown callee known: a `use` of the library, else the near name."""
+        if not library:
+            return respelt(call.callee.span, near)
+        source = self.frame.module.source
+        used = [item.span.start for item in self.frame.module.file.items if isinstance(item, s.UseDecl)]
+        line = f"use {library}: {call.callee.text}\n"
+        return [(Span(source, used[0], used[0]), line) if used else (Span(source, 0, 0), f"{line}\n")]
+
+    def visit_arguments(self, call: s.Call) -> None:
+        """For the mistakes in them, when the call itself cannot be understood."""
+        for argument in call.arguments:
+            value = argument.value.value if isinstance(argument.value, s.Where) else argument.value
+            self.expr(value)
+
+    def raw(self, call: s.Call) -> Wire | None:
+        """`raw(w)`: the same value without its mark (D6)."""
+        if len(call.arguments) != 1 or call.brackets is not None:
+            self.visit_arguments(call)
+            one = rewritten.call(
+                call, brackets=[], arguments=[each.span.text for each in call.arguments[:1]] or ["..."]
+            )
+            self.report("E0319", "`raw` takes one value", call.span, help=f"write `{one}`")
+            return None
+        wire = self.expr(call.arguments[0].value)
+        return None if wire is None else replace(wire, mark=frozenset(), loose=False)
+
+    def op_call(self, call: s.Call, op: Op, binding: str | None) -> Wire | None:
+        shown = call.callee.text
+        bracket_span = call.brackets.span if call.brackets else call.callee.span
+        made = OpCall(self, op, shown, call.span, bracket_span, [], [])
+        plain, apart = axes_apart(self, call, op)
+        good = self._operands(plain, op, made)
+        nameless = op.learned and call.label is None and binding in (None, "_")
+        label = self.frame.block.labels[call.callee.span] if nameless else ""
+        good = self._brackets(call, op, made, Usage(self, call, made, apart, label)) and good
+        if not good:
+            formed = call.brackets is not None and call.brackets.result is not None  # else it was told with the label
+            if op.name in ("linear", "embed") and formed:
+                self._learned_name(call, op, made, binding)
+            return None
+        if call.label is not None and not op.learned:
+            self.report(
+                "E0319",
+                f"`{shown}` owns no weights, so it has no label",
+                call.label.span,
+                help=f"write `{shown}` without `.{call.label.text}`",
+                fix=[(Span(call.span.source, call.callee.span.end, call.label.span.end), "")],
+            )
+            return None
+        if op.learned and not self._learned_name(call, op, made, binding):
+            return None
+        born = [axis for axis in made.made if axis not in made.axes] if op.name != "index" else []
+        made.operands = [_without(wire, born) for wire in made.operands]
+        made.operands = [self._spread(wire, made.axes) for wire in made.operands]
+        mask = made.mask
+        if mask is not None and mask.static is None and not any(map(mask.has, made.axes)):
+            made.mask = self._spread(mask, made.axes)
+        return op.rule(made)
+
+    def _spread(self, wire: Wire, axes: Iterable[Axis]) -> Wire:
+        """A number that stands for an argument, with those of its axes that an op acts on."""
+        needed = [axis for axis in axes if axis in wire.spread and not wire.has(axis)]
+        if not needed:
+            return wire
+        call = OpCall(self, OPS["broadcast"], "broadcast", wire.span, wire.span, [wire], [wire.span])
+        call.made, call.made_spans = needed, [wire.span] * len(needed)
+        return call.op.rule(call) or wire
+
+    def _learned_name(self, call: s.Call, op: Op, made: OpCall, binding: str | None) -> bool:
+        owns = op.name in ("linear", "embed") or any(
+            made.truth(o.name) for o in op.options if o.name in ("scale", "bias")
+        )
+        if not owns:
+            return True
+        if call.label is not None:
+            made.name = call.label.text
+            return self.may_own(made.name, call.label.span)
+        if binding is not None and binding != "_":
+            made.name = binding
+            return self.may_own(binding, call.span)
+        label = self.frame.block.labels[call.callee.span]
+        self.report(
+            "E0218",
+            f"this `{op.name}` needs a name: its weights are stored under it",
+            call.callee.span,
+            help=f"label it, such as `{op.name}.{label}[...]`, or bind its result to a name of its own",
+            fix=[(Span(call.span.source, call.callee.span.end, call.callee.span.end), f".{label}")],
+        )
+        return False
+
+    def _operands(self, call: s.Call, op: Op, made: OpCall) -> bool:
+        """Sort the arguments into operands and options."""
+        good = True
+        if len(call.arguments) > OPERANDS:
+            raise TooMuch(f"an op takes at most {OPERANDS} operands", "do it in steps", call.callee.span)
+        slots: dict[str, tuple[Wire, Span]] = {}
+        extra: list[tuple[Wire, Span]] = []
+        options = {option.name: option for option in op.options}
+        given: set[str] = set()
+        positions = [*op.operands]
+        after = [option.name for option in op.options[: op.positional]]
+        seen = 0
+        for argument in call.arguments:
+            name = argument.name.text if argument.name else None
+            if name is None:
+                name = (positions + after)[seen] if seen < len(positions + after) else None
+                if op.variadic and seen >= len(positions):
+                    name = None
+                seen += 1
+            elif name not in arguments(op):
+                self._no_such_argument(call, argument, op, made)
+                good = False
+                continue
+            if name in given:
+                self.report("E0319", f"`{name}` is given twice", argument.span, help="leave one of the two out")
+                good = False
+                continue
+            if name is not None:
+                given.add(name)
+            if name == "init":
+                made.init = self.init(argument.value)
+                good = good and made.init is not None
+                continue
+            wire, mask = self._operand(argument, op, made)
+            if mask and wire is not None:
+                wire = replace(wire, spread=wire.spread | mask.spread)  # a number may take the axis from its mask
+            if mask and not self._all_kept(mask):
+                made.mask, made.mask_span = mask, argument.value.mask.span  # type: ignore[union-attr]
+            if isinstance(argument.value, s.Where) and mask is None:
+                good = False
+            if wire is None:
+                good = False
+                continue
+            if name in options:
+                good = self._option(made, options[name], wire, argument) and good
+            elif name is not None:
+                place = argument.value.value if isinstance(argument.value, s.Where) else argument.value
+                slots[name] = (wire, place.span)
+            elif op.variadic:
+                extra.append((wire, argument.value.span))
+            else:
+                self._no_such_argument(call, argument, op, made, wire)
+                good = False
+        good = self._complete(call, op, made, given, good)
+        made.operands = [slots[name][0] for name in positions if name in slots] + [wire for wire, _ in extra]
+        made.spans = [slots[name][1] for name in positions if name in slots] + [span for _, span in extra]
+        return good
+
+    def _no_such_argument(
+        self, call: s.Call, argument: s.Argument, op: Op, made: OpCall, extra: Wire | None = None
+    ) -> None:
+        """extra: the value of an argument without a name, which is one too many."""
+        name = argument.name.text if argument.name is not None else None
+        called = name in MASK_WORDS and name not in arguments(op)
+        mask = self.expr(argument.value) if called and op.masked else extra
+        others = [each.span.text for each in call.arguments if each is not argument]
+        help, near = f"write `{rewritten.call(call, arguments=others)}`", None
+        fix: list[tuple[Span, str]] = []
+        if op.masked and (called or (mask is not None and mask.is_bool)):
+            help, fix = self._as_where(call, argument, mask)
+        elif name is None and op.name in ("max", "min"):
+            help = f"`{op.name}(x, y)`, without brackets, is of two values, item by item"
+        elif name is not None:
+            near = nearest(name, arguments(op))
+            help = f"did you mean `{near}`?" if near else f"it has {listed(arguments(op))}"
+            if called:
+                help = f"choose with `select({argument.value.span.text}, x, 0)`"
+            elif argument.name is not None and (name in self.env or self.frame.axis(name) is not None):
+                help = f"an argument is given by its name; to compare, write `{name} == {argument.value.span.text}`"
+            elif name in ("keepdim", "keepdims"):
+                help = "leave it out: axes align by their names; over a width `broadcast[seq](x)` spreads a value"
+        if near and argument.name is not None:
+            fix = [(argument.name.span, near)]
+        takes = f"takes {len(op.operands)} operand{'s' if len(op.operands) > 1 else ''}"
+        self.report(
+            "E0319",
+            f"`{made.shown}` {takes if name is None else f'has no argument `{name}`'}",
+            argument.span,
+            "one too many" if name is None else "",
+            help=help,
+            fix=fix,
+        )
+
+    def _as_where(self, call: s.Call, argument: s.Argument, mask: Wire | None) -> tuple[str, list[tuple[Span, str]]]:
+        """A mask among the arguments, as it is written: behind what it masks."""
+        first = call.arguments[0]
+        text = argument.value.span.text
+        if first is argument or isinstance(first.value, s.Where):
+            return f"a mask stands behind what it masks: `x where {'m' if first is argument else 'm and n'}`", []
+        if mask is not None and not mask.is_bool:
+            return f"a mask stands behind what it masks, `x where m`; {kept(argument.value)}", []
+        brackets = call.brackets.span.text if call.brackets is not None else ""
+        help = f"a mask stands behind what it masks: `{call.callee.text}{brackets}({first.span.text} where {text})`"
+        end = first.span.end
+        piped = first.span.start < call.callee.span.start
+        fix = [(Span(call.span.source, end, end), f" where {text}"), *without(call, [argument])]
+        return help, fix if mask is not None and not piped else []
+
+    def _complete(self, call: s.Call, op: Op, made: OpCall, given: set[str], good: bool) -> bool:
+        """Fill in the defaults of options. What must be given and is not is said if all else was `good`."""
+        missing = [name for name in op.operands if name not in given]
+        if missing and good:
+            self.report("E0319", f"`{made.shown}` lacks {listed(missing)}", call.span, help=_with_more(call, missing))
+            good = False
+        for option in op.options:
+            if option.name not in made.options and option.name not in given:
+                if option.default is None:
+                    if good:
+                        self.report(
+                            "E0319",
+                            f"`{made.shown}` lacks `{option.name}`: {option.doc}",
+                            call.span,
+                            help=_with_more(call, [option.name]),
+                        )
+                    good = False
+                else:
+                    made.options[option.name] = Literal(option.default)
+        return good
+
+    def _operand(self, argument: s.Argument, op: Op, made: OpCall) -> tuple[Wire | None, Wire | None]:
+        """The operand, and its mask if it is `x where m`."""
+        if not isinstance(argument.value, s.Where):
+            return self.expr(argument.value), None
+        where = argument.value
+        wire, mask = self.expr(where.value), self.expr(where.mask)
+        if not op.masked:
+            masked = ", ".join(f"`{o.name}`" for o in OPS.values() if o.masked)
+            self.report(
+                "E0308",
+                f"`{made.shown}` takes no `where`",
+                where.span,
+                help=f"these take one: {masked}; or choose values with `select(m, x, y)`",
+            )
+            return wire, None
+        if mask is not None and not mask.is_bool:
+            self.report(
+                "E0304",
+                f"a mask is a truth value, but this is {show(mask)}",
+                where.mask.span,
+                help=kept(where.mask),
+            )
+            mask = None
+        return wire, mask
+
+    def _all_kept(self, mask: Wire) -> bool:
+        """`where true` masks nothing."""
+        return isinstance(mask.static, Literal) and mask.static.value is True
+
+    def _option(self, made: OpCall, option: Any, wire: Wire, argument: s.Argument) -> bool:
+        if wire.static is None:
+            names = [node for node in walk(argument.value) if isinstance(node, s.Name) and self.frame.axis(node.text)]
+            self.report(
+                "E0320",
+                f"`{option.name}` is a number known at build time, but this is {show(wire)}",
+                argument.span,
+                help=f"in an expression `{names[0].text}` is an index; its size is `|{names[0].text}|`"
+                if names
+                else f"pass a number, a const or a size; `{option.name}` is {option.doc}",
+                fix=[(name.span, f"|{name.text}|") for name in names],
+            )
+            return False
+        if isinstance(option.default, bool) and self.frame.is_open(wire.static):
+            made.options[option.name] = Literal(option.default)
+            return True
+        value = checked_number(self.frame, wire.static, argument.span)
+        if isinstance(option.default, bool) != (wire.element is Scalar.BOOL):
+            wanted = "true or false" if isinstance(option.default, bool) else "a number"
+            self.report("E0320", f"`{option.name}` is {wanted}", argument.span, help=option.doc)
+            return False
+
+        def judge(frame: Frame, numbers: tuple[Static, ...], place: Span) -> None:
+            value = known(numbers[0])
+            complaint = None if value is None else option.check(value)
+            if complaint:
+                frame.report("E0320", f"`{option.name}` is {value}, but {complaint}", place, help=option.doc)
+
+        complaint = option.check(value) if value is not None else None
+        if complaint and isinstance(value, float) and value.is_integer() and option.check(int(value)) is None:
+            at, text = argument.value.span, f"floor({argument.value.span.text})"
+            self.report("E0320", f"`{option.name}` is {value}, but {complaint}", argument.span,
+                        help=f"`/` gives a real number; write `{text}`", fix=[(at, text)])  # fmt: skip
+            return False
+        if not made.in_each_pass(judge, argument.span, wire.static):
+            return False
+        if isinstance(option.default, bool) and value is None:
+            if self.frame.told_by_calls(wire.static):
+                made.options[option.name] = Literal(option.default)
+                return True
+            self.report("E0320", f"`{option.name}` must be known at build time", argument.span, help=option.doc)
+            return False
+        made.options[option.name] = wire.static
+        return True
+
+    def _brackets(self, call: s.Call, op: Op, made: OpCall, form: Usage) -> bool:
+        """Resolve what stands in brackets, and check its form."""
+        brackets = call.brackets
+        if brackets is None:
+            if op.brackets is Brackets.NONE:
+                return True
+            form.no_brackets()
+            return False
+        if op.brackets is Brackets.NONE:
+            self.report(
+                "E0318",
+                f"`{made.shown}` works item by item: it takes no brackets",
+                brackets.span,
+                help=f"write `{rewritten.call(call, brackets=[])}`",
+                fix=[(brackets.span, "")] if all(self.frame.axis(item.name.text) for item in brackets.items) else [],
+            )
+            return False
+        for item in brackets.items:
+            if item.rename is not None or item.value is not None:
+                if item.rename is not None:
+                    help = f"rename the operand, `x[{item.span.text}]`, and write `{item.rename.text}` here"
+                elif item.name.text in arguments(op):
+                    help = f"`{item.span.text}` stands in parentheses, behind the operand"
+                else:
+                    help = (
+                        f"write `{item.name.text}` alone; an item of an operand is picked there, `x[{item.span.text}]`"
+                    )
+                self.report("E0318", f"the brackets of `{made.shown}` hold names of axes", item.span, help=help)
+                return False
+        names = [item.name for item in brackets.items]
+        if op.brackets is Brackets.ACTS and all(name.text[0].isdigit() for name in names):
+            form.by_number()
+            return False
+        axes, each = self.axes(names), self.axes(brackets.each)
+        result = self.axes(brackets.result, _whole(op, axes)) if brackets.result is not None else []
+        if axes is None or each is None or result is None:
+            return False
+        if (op.brackets is Brackets.MAP) != (brackets.result is not None):
+            if op.brackets is Brackets.MAP:
+                form.no_arrow(axes)
+            else:
+                alone = rewritten.call(call, brackets=[name.text for name in names])
+                self.report(
+                    "E0318", f"`{made.shown}` makes no axes: no arrow here", brackets.span, help=f"write `{alone}`"
+                )
+            return False
+        if form.apart:
+            form.doubled()
+            return False
+        if brackets.each and op.name != "linear":
+            rest = brackets.span.text[1:-1].partition(":")[2].strip()
+            alone = rewritten.call(call, brackets=[rest])
+            self.report("E0318", f"`{made.shown}` takes no colon", brackets.each[0].span, help=f"write `{alone}`")
+            return False
+        spans = [name.span for name in names]
+        if op.brackets is Brackets.MADE:
+            made.made, made.made_spans = axes, spans
+        else:
+            made.axes, made.axis_spans = axes, spans
+            made.made, made.made_spans = result, [name.span for name in brackets.result or ()]
+        made.each, made.each_spans = each, [name.span for name in brackets.each]
+        for group, places in ((axes, spans), (made.made, made.made_spans)):
+            for position, (axis, place) in enumerate(zip(group, places, strict=True)):
+                if axis in (*each, *group[:position]) and op.name != "concat":
+                    self.report(
+                        "E0322",
+                        f"`{axis.name}` stands twice in these brackets",
+                        place,
+                        help="name each axis once",
+                    )
+                    return False
+        return True
+
+    def normalised_at(self, wire: Wire) -> Span | None:
+        """Where the axes stand in the brackets of the softmax that gave a wire its mark."""
+        builder, value = wire.home, wire.value
+        while isinstance(builder, Builder) and value is not None:
+            node = next((n for n in builder.nodes if isinstance(n, Apply) and n.out.id == value.id), None)
+            if node is None:
+                return None
+            if node.op == "softmax" and node.span is not None:
+                start, text = node.span.start, node.span.text
+                return Span(node.span.source, start + text.index("[") + 1, start + text.index("]"))
+            value = node.operands[0]
+        return None
+
+    def _is_const(self, name: s.Ident) -> bool:
+        return self.frame.axis(name.text) is None and self.frame.const(name.text) is not None
+
+    # -- weights -------------------------------------------------------------------------------------------------
+
+    def init(self, expr: s.Expr) -> Init | None:
+        """`normal(0.02)`, `zeros`, ..."""
+        match expr:
+            case s.Name(text, span):
+                expr = s.Call(s.Ident(text, span), None, None, (), span)
+            case s.Call(label=None, brackets=None):
+                pass
+            case _:
+                self.report("E0320", "this is no initialisation", expr.span, help=f"write one of {listed(INITS)}")
+                return None
+        callee, arguments = expr.callee, expr.arguments
+        if callee.text not in INITS:
+            other, near = OTHER_INITS.get(callee.text.rstrip("_")), nearest(callee.text, INITS)
+            self.report(
+                "E0320",
+                f"no initialisation is named `{callee.text}`",
+                callee.span,
+                help=other or (f"did you mean `{near}`?" if near else f"there are {listed(INITS)}"),
+                fix=respelt(callee.span, near) if other is None else [],
+            )
+            return None
+        if len(arguments) != INITS[callee.text] or any(a.name for a in arguments):
+            self.report(
+                "E0320",
+                f"`{callee.text}` takes {'one' if INITS[callee.text] else 'no'} number",
+                expr.span,
+                help="`normal(std)`, `uniform(bound)`, `constant(c)`, `zeros`, `ones`, `xavier`",
+            )
+            return None
+        numbers = []
+        for argument in arguments:
+            wire = self.expr(argument.value)
+            if wire is None:
+                return None
+            value = None if wire.static is None else checked_number(self.frame, wire.static, argument.span)
+            if value is None and wire.static is not None and self.frame.for_a_call_to_say(wire.static):
+                value = 1.0  # stands for it while the block is checked on its own
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                static = wire.static
+                in_a_pass = static is not None and hangs(static) and not self.frame.only_at_run_time(static)
+                self.report(
+                    "E0320",
+                    "an initialisation takes a number known at build time",
+                    argument.span,
+                    help="the weights of all passes begin alike: pass a number that does not depend on the pass"
+                    if in_a_pass
+                    else "pass a number, a const or a size",
+                )
+                return None
+            if value < 0 and callee.text != "constant":
+                self.report(
+                    "E0320",
+                    f"`{callee.text}` takes a number of 0 or more, but this is {value}",
+                    argument.span,
+                    help="it says how far the first values lie from 0",
+                )
+                return None
+            numbers.append(float(value))
+        return Init(callee.text, tuple(numbers))
+
+    def may_own(self, name: str, span: Span) -> bool:
+        """Whether weights may be named so (D11)."""
+        if not is_reserved(name):
+            return True
+        self.report(
+            "E0216",
+            f"weights cannot be named `{name}`: it is reserved",
+            span,
+            notes=["names of weights become attributes of a torch module: Python and torch keep some for themselves"],
+            help=f"give it another label, such as `{name.strip('_')}_`",
+            fix=[(span, f"{name.strip('_')}_")] if span.source.text[: span.start].endswith(".") else [],
+        )
+        return False
+
+
+def _whole(op: Op, axes: list[Axis] | None) -> str:
+    """How to declare the axis that these are joined to: `depth {} = heads * hidden`."""
+    sign = {"merge": " * ", "concat": " + "}.get(op.name)
+    if sign is None or not axes:
+        return ""
+    kind = "width" if any(axis.is_width for axis in axes) else "depth"
+    return f"{kind} {{}} = {sign.join(axis.name for axis in axes)}"
+
+
+def _is_number(name: s.Ident) -> bool:
+    """Whether a number stands where brackets hold names: the grammar takes it, so that more can be said of it."""
+    return name.text[0].isdigit()
+
+
+def _without(wire: Wire, axes: Iterable[Axis]) -> Wire:
+    """The value without those of the axes that it has in name only: an op is about to make them."""
+    thin = wire.type.thin & set(axes)
+    if not thin:
+        return wire
+    kept = tuple(axis for axis in wire.type.axes if axis not in thin)
+    return replace(wire, type=Type(wire.element, kept, wire.type.thin - thin))
+
+
+def _with_more(call: s.Call, names: Iterable[str]) -> str:
+    """The help for a call that lacks these."""
+    given = [each.span.text for each in call.arguments]
+    return f"write `{rewritten.call(call, arguments=[*given, *(f'{name} = ...' for name in names)])}`"

@@ -1,0 +1,197 @@
+"""One elaboration of a block: what names mean in it, and the mistakes found; and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from ...dsl import syntax as s
+from ...dsl.diagnostic import Diagnostic, Severity, error
+from ...dsl.source import Span
+from ..graph.nodes import Graph
+from ..graph.wires import Wire
+from ..names.modules import BlockDef, Module
+from ..names.written_sizes import checked_number, refuse_depth
+from ..sizes.arithmetic import open_width, substitute
+from ..sizes.axes import Axis
+from ..sizes.limits import MISTAKES, TooMuch
+from ..sizes.static import Const, ConstOf, Static, axes_in, consts_in, hangs
+
+
+@dataclass(eq=False)
+class Frame:
+    """One elaboration of a block: the meaning of names in it, and the mistakes found.
+
+    open:  ids of axis parameters whose size is for each call to say, while the block is checked on its own; and those
+           of what it calls that stand for them.
+    judge: whether D7 is decided here (not while a block that others call is checked on its own: only a call tells
+           whether an argument carries data).
+    """
+
+    block: BlockDef
+    module: Module
+    names: dict[str, Axis]
+    consts: dict[str, Static]
+    of_file: dict[int, Axis]  # the axis of this instance that stands for a file's axis
+    const_of_file: dict[int, Const]
+    lifted: tuple[Axis, ...]
+    judge: bool
+    params: list[Axis] = field(default_factory=list)
+    const_params: list[Const] = field(default_factory=list)
+    results: tuple[s.Result, ...] = ()
+    own_axes: list[Axis] = field(default_factory=list)
+    open: set[int] = field(default_factory=set)
+    local_consts: dict[str, Static] = field(default_factory=dict)
+    problems: list[tuple[Diagnostic, bool]] = field(default_factory=list)
+    at: Span | None = None  # the statement at hand
+    running: set[Const] = field(default_factory=set)  # const parameters for which a call gives what only a run knows
+    misdeclared: set[str] = field(default_factory=set)  # names of which nothing is known but that they are meant
+
+    @classmethod
+    def of(cls, block: BlockDef, *, judge: bool) -> Frame:
+        """A frame without parameters yet."""
+        return cls(block, block.module, {}, {}, {}, {}, (), judge, results=block.decl.results)
+
+    def axis(self, name: str) -> Axis | None:
+        return self.names.get(name)
+
+    def const(self, name: str) -> Static | None:
+        return self.local_consts.get(name) or self.consts.get(name)
+
+    def bearer(self, name: str) -> tuple[str, Span | None] | None:
+        """What has this name here, so that no variable may: "axis" or "const", and where it is declared."""
+        axis = self.axis(name) or self.module.axes.get(name)  # also what the block does not mention otherwise
+        if axis is not None:
+            return "axis", axis.span
+        return None if self.const(name) is None and name not in self.module.consts else ("const", None)
+
+    def is_missing(self, name: str) -> bool:
+        """Whether its declaration is wrong, or stands in a file that could not be read: nothing is to be said of it."""
+        return name in self.misdeclared or name in self.module.missing
+
+    def is_open(self, static: Static | None) -> bool:
+        """Whether it is a const parameter without a value: each call says whether it is a number or a truth value."""
+        if not isinstance(static, ConstOf):
+            return False
+        return static.const.value is None and static.const.like is None and static.const in self.const_params
+
+    def told_by_calls(self, static: Static) -> bool:
+        """Whether all that is not known of it is for each call to say. A depth always has a size in the end."""
+        consts = (const.value is not None or const in self.const_params for const in consts_in(static))
+        return all(consts) and all(axis.extent is not None or not axis.is_width for axis in axes_in(static))
+
+    def for_a_call_to_say(self, static: Static) -> bool:
+        """Whether no call stands above that would have said it: the block is checked on its own."""
+        return self.told_by_calls(static) and not any(
+            const.value is None and const.like is not None for const in consts_in(static)
+        )
+
+    def only_at_run_time(self, static: Static) -> bool:
+        """Whether nothing but a run knows it: it hangs on a width without a size, which no call will tell either."""
+        return open_width(static, self.open) is not None or any(const in self.running for const in consts_in(static))
+
+    def known_depth(self, name: str, size: Static, span: Span) -> bool:
+        """Whether a depth has a size before a run (D1); reported."""
+        if not self.only_at_run_time(size):
+            return True
+        refuse_depth(self, name, open_width(size, self.open), span)
+        return False
+
+    def axis_names(self) -> list[str]:
+        return list(self.names)
+
+    def const_names(self) -> list[str]:
+        return [*self.consts, *self.local_consts]
+
+    def candidate_axes(self) -> list[str]:
+        """The names that one of an axis may be meant for: also those of the file that the block does not mention."""
+        return [*self.names, *self.module.axes]
+
+    def candidate_consts(self) -> list[str]:
+        return [*self.const_names(), *self.module.consts]
+
+    def add_axis(self, axis: Axis) -> None:
+        self.names = {**self.names, axis.name: axis}
+        self.own_axes.append(axis)
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        span: Span | None,
+        label: str = "",
+        *,
+        related: Iterable[tuple[Span | None, str]] = (),
+        notes: Iterable[str] = (),
+        help: str = "",
+        fix: Iterable[tuple[Span, str]] = (),
+        warning: bool = False,
+        deep: bool = False,
+    ) -> None:
+        severity = Severity.WARNING if warning else Severity.ERROR
+        made = error(
+            code, message, span, label, related=related, notes=notes, help=help, fix=tuple(fix), severity=severity
+        )
+        self.problems.append((made, deep))
+        if sum(found.severity is Severity.ERROR for found, _ in self.problems) > MISTAKES:
+            raise TooMuch(f"`{self.block.name}` has more than {MISTAKES} mistakes", "mend those above first", span)
+
+    def mute(self) -> list[tuple[Diagnostic, bool]]:
+        """From here on, mistakes are set aside until `unmute`."""
+        kept, self.problems = self.problems, []
+        return kept
+
+    def unmute(self, kept: list[tuple[Diagnostic, bool]]) -> list[tuple[Diagnostic, bool]]:
+        aside, self.problems = self.problems, kept
+        return aside
+
+    def replay(self, problems: list[tuple[Diagnostic, bool]]) -> None:
+        self.problems.extend(problems)
+
+
+Judge = Callable[[Frame, tuple[Static, ...], Span], object]
+
+
+def judge_number(frame: Frame, numbers: tuple[Static, ...], place: Span) -> None:
+    """Report arithmetic that has no value."""
+    checked_number(frame, numbers[0], place)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Numbers of a body that hang on a const without a value: each pass of a repeat gives them one, and judges them.
+
+    judge:  reports what is wrong with their values, at a place: `span`, or the call of the block in the repeat.
+    passes: the indices of repeats that have a value by now.
+    """
+
+    statics: tuple[Static, ...]
+    span: Span
+    judge: Judge
+    call: Span | None = None
+    passes: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def place(self) -> Span:
+        return self.call or self.span
+
+    @property
+    def hangs(self) -> bool:
+        return any(map(hangs, self.statics))
+
+    def with_values(self, axes: dict[int, Axis], consts: dict[int, Static]) -> Formula:
+        """The same over other axes and consts."""
+        return replace(self, statics=tuple(substitute(static, axes, consts) for static in self.statics))
+
+
+@dataclass(eq=False)
+class Instance:
+    """A block elaborated for one kind of call."""
+
+    frame: Frame
+    graph: Graph | None
+    results: list[Wire | None]  # in the axes of the instance
+    problems: list[tuple[Diagnostic, bool]]
+    decisions: list[object]
+    undecided: bool
+    formulas: list[Formula] = field(default_factory=list)

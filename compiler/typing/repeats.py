@@ -1,0 +1,554 @@
+"""`repeat layers { x = f(x) }` (D10): the body once, however many passes.
+
+A second elaboration is made where what the body carries has not settled (its role, its marks), and one for each pass
+where a static `if` or the size of a depth hangs on the index, of which the distinct ones are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from ...dsl import syntax as s
+from ...dsl.diagnostic import Label
+from ...dsl.source import Span
+from ..graph.nodes import Apply, Call, Graph, IndexInto, Output, Parameter, Repeat, Scalar, Scan, Type, children
+from ..graph.wires import Wire, fits, show
+from ..names.written_sizes import NO_SIZES, checked_number, size_static
+from ..sizes.axes import Axis
+from ..sizes.static import Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known, turns
+from .builder import Builder
+from .expressions import Expressions
+from .frame import Formula
+from .sharing import check_one_set, own
+
+_MOST_PASSES = 10_000
+
+
+@dataclass
+class Repeats(Expressions):
+    """Elaborates repeats."""
+
+    def run(self, statements: Sequence[s.Statement]) -> None:
+        """Elaborate statements, in order."""
+        raise NotImplementedError
+
+    def repeat(self, statement: s.Repeat) -> None:
+        """`repeat layers { x = f(x) }` (D10): the body once, however many passes."""
+        count = size_static(statement.count, self.lookup, self.frame)
+        number = None if count is None else self._count(self.checker.in_this_pass(count), statement.count.span)
+        if count is not None and known(count) is None:  # it hangs on the pass of a repeat around this one
+            self.checker.undecided = self.checker.undecided or number is None
+            self.checker.decisions.append(number)
+            count = count if number is None else Literal(number)
+        name = self._repeat_name(statement)
+        carried = [text for text in assigned(statement.body) if self.env.get(text) is not None]
+        for text in assigned(statement.body):
+            if text in self.env and self.env[text] is None:
+                carried = []  # something it would carry is wrong already: check the body once, keep nothing
+        index = self._index(statement.index)
+        starts = [self.env[text] for text in carried]
+        outer_undecided, outer_decisions = self.checker.undecided, self.checker.decisions
+        self.checker.undecided, self.checker.decisions = False, []
+        own_axes = list(self.frame.own_axes)
+        body = self._settled(statement, carried, [w for w in starts if w is not None], index)
+        varies = index is not None and number is not None and self.checker.undecided
+        outer_decisions.extend(self.checker.decisions)
+        self.checker.undecided = outer_undecided or (self.checker.undecided and not varies)
+        self.checker.decisions = outer_decisions
+        if body is None or name is None or count is None:
+            for text in carried:
+                self.env[text] = None
+            return
+        graphs, variant = [body.graph], _alike(number or 0)
+        if not varies:
+            if not number:  # there may be no pass, and then this is what went in
+                body.after = [_join(a, b) for a, b in zip(body.ends, body.starts, strict=True)]
+            self._check_formulas(body, index, range(number or 0), set())
+        builders = [body]
+        if varies and number is not None:
+            self.frame.own_axes = own_axes  # without those whose size hangs on a pass
+            found = self._variants(statement, carried, body, index, number)
+            if found is None:
+                for text in carried:
+                    self.env[text] = None
+                return
+            graphs, variant, builders = found
+            if statement.shared and len(graphs) > 1 and index is not None:
+                self.report(
+                    "E0414",
+                    f"the passes of a `shared` repeat are one, but a static `if` or a depth depends on `{index.name}`",
+                    statement.head,
+                    help=f"choose between values, `select({index.name} == 0, a, b)`, or leave out `shared`",
+                )
+        outside = self._join_outside(builders)
+        graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
+        # An axis whose size hangs on the pass is none of the block's: it has no one size.
+        self.frame.own_axes = [axis for axis in self.frame.own_axes if not turns(SizeOf(axis), index)]
+        args = tuple(self.builder.take(w) for w in [*body.starts, *outside])
+        outs = tuple(
+            self.builder.value(w.type, w.role, statement.span, text)
+            for text, w in zip(carried, body.after, strict=True)
+        )
+        owns = any(b.builder.names for b in builders)
+        self.builder.nodes.append(
+            Repeat(
+                name,
+                count,
+                statement.shared,
+                index,
+                tuple(graphs),
+                variant,
+                args,
+                len(carried),
+                outs,
+                statement.head,
+            )
+        )
+        if owns:
+            own(self, name, statement.label.span if statement.label else statement.head)
+        for text, wire, out in zip(carried, body.after, outs, strict=True):
+            # What else is known of the last value of one body need not hold of another's, nor after no pass at all.
+            wire = replace(wire, static=None, range=None, product_of=(), index_of=None, power_of=None)
+            self.env[text] = replace(wire, value=out, home=self.builder, span=self.assigned.get(text, wire.span))
+        for text in assigned(statement.body):
+            if text not in carried:
+                self.gone[text] = statement.head
+
+    def _check_formulas(self, one: _Pass, index: Const | None, passes: Iterable[int], told: set[Span]) -> None:
+        """Report numbers of the body that are wrong in one of these passes, once.
+
+        What hangs on the pass of a repeat around this one too is looked at there.
+        """
+        for formula in one.formulas:
+            given = {formula.statics: formula}
+            if index is not None and any(index in consts_in(static) for static in formula.statics):
+                given = {}
+                for at in passes:
+                    self.checker.tire(formula.place)
+                    told_now = replace(formula, passes=((index.name, at), *formula.passes))
+                    told_now = told_now.with_values({}, {index.id: Literal(at)})
+                    given.setdefault(told_now.statics, told_now)
+            for each in given.values():
+                if each.hangs:
+                    self.formulas.append(each)
+                elif each.place not in told and self._judged(each):
+                    told.add(each.place)
+
+    def _judged(self, formula: Formula) -> bool:
+        """Whether something is wrong with numbers whose values are known by now; reported."""
+        kept = self.frame.mute()
+        formula.judge(self.frame, formula.statics, formula.place)
+        found = self.frame.unmute(kept)
+        where = " and ".join(f"`{name}` is {at}" for name, at in formula.passes)
+        for problem, deep in found:
+            notes = (*problem.notes, f"so it is in the pass where {where}")
+            related = problem.related
+            if formula.call is not None and all(label.span != formula.span for label in related):
+                related = (Label(formula.span, "it stands here"), *related)
+            self.frame.problems.append((replace(problem, notes=notes, related=related), deep))
+        return bool(found)
+
+    def _index(self, name: s.Ident | None) -> Const | None:
+        """The const that stands for the number of the pass."""
+        if name is None:
+            return None
+        if self.frame.axis(name.text) or self.frame.const(name.text) or self.env.get(name.text) is not None:
+            kinds = ((self.frame.axis(name.text), "an axis"), (self.frame.const(name.text), "a const"))
+            what = next((kind for taken, kind in kinds if taken), "a variable")
+            self.report(
+                "E0205",
+                f"`{name.text}` is the name of {what}, so no index of a repeat may bear it",
+                name.span,
+                help="choose another name for the index",
+            )
+            return None
+        return self.checker.session.const(name.text, None, is_index=True)
+
+    def _count(self, count: Static, span: Span) -> int | None:
+        value = checked_number(self.frame, count, span)
+        if value is None:
+            if self.frame.only_at_run_time(count):
+                self.report(
+                    "E0207",
+                    "the number of passes depends on a width, but must be known at build time",
+                    span,
+                    help="count by a number, a const or the size of a depth; `scan` runs along a width",
+                )
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            self.report(
+                "E0207", f"a repeat runs a whole number of times, not {value}", span, help="count by 0, 1, 2 or more"
+            )
+            return None
+        if value > _MOST_PASSES:
+            self.report(
+                "E0207", f"a repeat of {value} passes is more than {_MOST_PASSES}", span, help="repeat it less often"
+            )
+            return None
+        return value
+
+    def _repeat_name(self, statement: s.Repeat) -> str | None:
+        if statement.label is not None:
+            return statement.label.text if self.may_own(statement.label.text, statement.label.span) else None
+        if isinstance(statement.count, s.Name):
+            return statement.count.text if self.may_own(statement.count.text, statement.count.span) else None
+        if isinstance(statement.count, s.Call) and statement.count.callee.text in NO_SIZES:
+            return None  # said of its count
+        count = statement.count.span.text
+        each = f"{statement.index.text} in " if statement.index is not None else ""
+        shared = " shared" if statement.shared else ""
+        self.report(
+            "E0218",
+            "this repeat needs a label: weights and values in it are named by it",
+            statement.count.span,
+            help=f"write `repeat.layers {each}{count}{shared} {{ ... }}`, or declare `const layers = {count}` "
+            f"and write `repeat {each}layers{shared} {{ ... }}`",
+        )
+        return None
+
+    def _settled(
+        self, statement: s.Repeat, carried: list[str], starts: list[Wire], index: Const | None
+    ) -> _Pass | None:
+        """The body. Where passes share their weights, the sizes of depths may hang on the number of the pass, but not
+        those that weights run along: if some do, all are decided pass by pass.
+        """
+        quiet, own_axes = self.frame.mute(), list(self.frame.own_axes)
+        body = self._settle(statement, carried, starts, index)
+        problems = self.frame.unmute(quiet)
+        if body is None or index is None or not statement.shared or self.decided or not _weighs(body.graph, index):
+            self.frame.replay(problems)
+            return body
+        self.frame.own_axes = own_axes
+        self.by_pass = self.by_pass | {statement.head}
+        return self._settle(statement, carried, starts, index)
+
+    def _settle(self, statement: s.Repeat, carried: list[str], starts: list[Wire], index: Const | None) -> _Pass | None:
+        """Run the body until what it carries has settled: its role, its marks, its thin axes (types must not
+        change).
+        """
+        entering = starts
+        while True:  # each time less is known of what is carried, until no less
+            quiet = self.frame.mute()
+            result = self._one_pass(statement, carried, entering, index)
+            settled = [_join(a, b) for a, b in zip(entering, result.ends, strict=True)]
+            problems = self.frame.unmute(quiet)
+            changed = any(set(a.type.axes) != set(b.type.axes) for a, b in zip(entering, result.ends, strict=True))
+            if changed or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
+                self.frame.replay(problems)
+                break
+            entering = settled
+        good = True
+        for text, before, after in zip(carried, entering, result.ends, strict=True):
+            if set(before.type.axes) != set(after.type.axes) or not fits(after.element, before.element):
+                self.report(
+                    "E0314",
+                    f"`{text}` goes into a pass as {show(before)} but comes out as {show(after)}",
+                    after.span,
+                    f"this is {show(after)}",
+                    related=[
+                        (statement.head, "each pass takes what the last one gave"),
+                        (before.span, f"`{text}` is {show(before)} here"),
+                    ],
+                    notes=self._begun(text, before, after),
+                    help=self._before(text, before, after),
+                )
+                good = False
+        result.starts = starts
+        # What began as a real is one: an int that a pass gives becomes one.
+        result.after = [
+            replace(end, type=replace(end.type, element=_join(start, end).element))
+            for start, end in zip(starts, result.ends, strict=True)
+        ]
+        return result if good else None
+
+    def _before(self, text: str, before: Wire, after: Wire) -> str:
+        """How to make what a pass takes and what it gives one type."""
+        more = [axis for axis in after.type.axes if axis not in before.type.axes]
+        names = ", ".join(axis.name for axis in more)
+        if not set(before.type.axes) < set(after.type.axes):
+            return "give the result the type that it had, or bind it to a new name"
+        if set(more) & set(self.frame.lifted) and not self._is_given(text):
+            return f"the block cannot name `{names}`, over which it is lifted: begin with a value that has it already"
+        return f"give it all its axes before the repeat: `{text} = broadcast[{names}]({text})`"
+
+    def _is_given(self, text: str) -> bool:
+        """Whether a variable begins as an argument, so that who calls may give it any axes."""
+        return any(formal.name.text == text for formal in self.frame.block.decl.formals)
+
+    def _begun(self, text: str, before: Wire, after: Wire) -> list[str]:
+        """How what is carried gets an axis that is lifted: from an argument that brings it."""
+        if not set(before.type.axes) < set(after.type.axes) or self._is_given(text):
+            return []
+        lifted = {axis for axis in after.type.axes if axis not in before.type.axes} & set(self.frame.lifted)
+        for formal in self.frame.block.decl.formals:
+            name = formal.name.text
+            wire = self.env.get(name)
+            if wire is None or not lifted or not lifted <= set(wire.axes) or wire.is_bool:
+                continue
+            number = f"int({name})" if isinstance(wire.element, IndexInto) else name
+            spare = [axis.name for axis in wire.axes if axis not in after.type.axes]
+            number = f"sum[{', '.join(spare)}]({number})" if spare else number
+            return [f"in `{self.frame.block.name}`, `{text} = {text} + 0 * {number}` before the repeat does it"]
+        return []
+
+    def _one_pass(
+        self,
+        statement: s.Repeat,
+        carried: list[str],
+        entering: list[Wire],
+        index: Const | None,
+        value: int | None = None,
+    ) -> _Pass:
+        builder = Builder(parent=self.builder)
+        insides: list[Wire] = []
+        for text, wire in zip(carried, entering, strict=True):
+            inside = builder.input(text, wire.type, wire.role, wire.span)
+            insides.append(replace(inside, mark=wire.mark, loose=wire.loose))
+        env = {**self.env, **dict(zip(carried, insides, strict=True))}
+        consts = dict(self.frame.local_consts)
+        names = dict(self.frame.names)
+        numbers = self.checker.numbers
+        if index is not None:
+            self.frame.local_consts[index.name] = ConstOf(index)
+            if value is not None:
+                self.checker.numbers = {**numbers, index.id: value}
+        body = replace(
+            self,
+            builder=builder,
+            env=env,
+            returned=[],
+            assigned=self.assigned,
+            shares=dict(self.shares),
+            outside=frozenset(self.shares),
+            numbered=self.numbered or not statement.shared,
+            decided=self.decided or not statement.shared or statement.head in self.by_pass,
+            formulas=[],
+        )
+        body.run(statement.body)
+        check_one_set(body)
+        self.frame.local_consts, self.frame.names, self.checker.numbers = consts, names, numbers
+        for returned, _ in body.returned:
+            self.report(
+                "E0408",
+                "`return` stands inside a repeat",
+                returned.span,
+                help="bind the result, and return it after the repeat",
+            )
+        # What is wrong in the body is told; it goes out as it came in, for a repeat keeps types.
+        given = [body.env.get(text) or inside for text, inside in zip(carried, insides, strict=True)]
+        ends = [_like(end, wire) for end, wire in zip(given, entering, strict=True)]
+        return _Pass(builder, ends, statement, self, formulas=body.formulas)
+
+    def _variants(
+        self, statement: s.Repeat, carried: list[str], first: _Pass, index: Const | None, number: int
+    ) -> tuple[list[Graph], tuple[int, ...], list[_Pass]] | None:
+        """A static `if` or a depth hangs on the index: a body for each way in which they fall. None after a report."""
+        entering = [_join(a, b) for a, b in zip(first.starts, first.ends, strict=True)]
+        outer, undecided = self.checker.decisions, self.checker.undecided
+        while True:
+            quiet = self.frame.mute()
+            good, variant, passes = self._each_pass(statement, carried, first, entering, index, number)
+            problems = self.frame.unmute(quiet)
+            settled = entering
+            for one in passes:
+                settled = [_join(a, b) for a, b in zip(settled, one.ends, strict=True)]
+            if not good or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
+                self.frame.replay(problems)
+                break
+            entering = settled
+        outer.extend(self.checker.decisions)
+        self.checker.decisions, self.checker.undecided = outer, undecided or self.checker.undecided
+        first.after = [_marked_as(a, b) for a, b in zip(entering, first.after, strict=True)]
+        return ([p.graph for p in passes], tuple(variant[:number]), passes) if good else None
+
+    def _each_pass(
+        self,
+        statement: s.Repeat,
+        carried: list[str],
+        first: _Pass,
+        entering: list[Wire],
+        index: Const | None,
+        number: int,
+    ) -> tuple[bool, list[int], list[_Pass]]:
+        """Whether all passes are right; which of the distinct ones each pass is; the distinct ones."""
+        kept: dict[tuple[object, ...], int] = {}
+        judged = set[object]()  # these, each with the marks of what went in: the same body may be wrong for others
+        self.checker.undecided = False  # now the number of the pass is known: what is open hangs on something else
+        decisions: list[object] = []
+        passes: list[_Pass] = []
+        variant: list[int] = []
+        good = True
+        told: set[Span] = set()
+        given = first.starts
+        first.after = given
+        for value in range(max(number, 1)):  # no passes: the body as the first would have it
+            self.checker.decisions = []
+            quiet = self.frame.mute()
+            # One body may be that of several passes, so its inputs are all that these may be; marks are no part of it.
+            taken = [_marked_as(a, b) for a, b in zip(entering, given, strict=True)]
+            one = self._one_pass(statement, carried, taken, index, value)
+            problems = self.frame.unmute(quiet)
+            given = one.ends
+            if number:
+                first.after = given
+            key = tuple(self.checker.decisions)
+            decisions += key
+            marks = tuple((wire.mark, wire.loose) for wire in taken)
+            if (key, marks) not in judged:
+                judged.add((key, marks))
+                self.frame.replay(problems)
+            if key not in kept:
+                kept[key] = len(passes)
+                passes.append(one)
+                one.starts = first.starts
+                for text, before, after in zip(carried, entering, one.ends, strict=True):
+                    if set(before.type.axes) != set(after.type.axes) or not fits(after.element, before.element):
+                        self.report(
+                            "E0314",
+                            f"`{text}` goes into pass {value} as {show(before)} but comes out as {show(after)}",
+                            after.span,
+                            notes=self._begun(text, before, after),
+                            help=self._before(text, before, after),
+                        )
+                        good = False
+            self._check_formulas(one, index, [value], told)
+            variant.append(kept[key])
+        self.checker.decisions = decisions
+        return good, variant, passes
+
+    def _join_outside(self, passes: list[_Pass]) -> list[Wire]:
+        """What the bodies read from outside, each once."""
+        outside: dict[int, Wire] = {}
+        for one in passes:
+            for wire in one.builder.outside:
+                outside.setdefault(self.builder.take(wire).id, wire)
+        return list(outside.values())
+
+    def _with_inputs(self, one: _Pass, outside: list[Wire], carried: int) -> Graph:
+        """The body's graph with an input for everything that any variant reads."""
+        for wire in outside:
+            one.builder.take(wire)
+        own = {
+            self.builder.take(w).id: i for w, i in zip(one.builder.outside, one.builder.inputs[carried:], strict=True)
+        }
+        ordered = [own[self.builder.take(wire).id] for wire in outside]
+        one.builder.inputs[carried:] = ordered
+        return one.graph
+
+
+@dataclass
+class _Pass:
+    """One elaboration of a repeat's body.
+
+    starts: what the first pass takes. ends: what this one gives. after: what is known when all passes are done.
+    """
+
+    builder: Builder
+    ends: list[Wire]
+    statement: s.Repeat
+    body: Repeats
+    starts: list[Wire] = field(default_factory=list)
+    after: list[Wire] = field(default_factory=list)
+    formulas: list[Formula] = field(default_factory=list)
+
+    @property
+    def graph(self) -> Graph:
+        builder = self.builder
+        outputs = tuple(Output(None, builder.take(wire), wire.type.axes) for wire in self.ends)
+        frame = self.body.frame
+        return Graph(
+            frame.block.name,
+            "repeat",
+            (),
+            0,
+            (),
+            frame.lifted,
+            tuple(builder.inputs),
+            tuple(builder.nodes),
+            outputs,
+            "",
+            self.statement.head,
+        )
+
+
+def _weighs(
+    graph: Graph, index: Const, axes: frozenset[Axis] = frozenset(), consts: frozenset[Const] = frozenset()
+) -> bool:
+    """Whether the number of a pass decides how long a weight is. axes, consts: those of the graph that it decides."""
+
+    def decides(static: Static) -> bool:
+        return turns(static, index) or not consts.isdisjoint(consts_in(static)) or any(map(along, axes_in(static)))
+
+    def along(axis: Axis) -> bool:
+        return axis in axes or (axis.extent is None and axis.size is not None and decides(axis.size))
+
+    for node in graph.nodes:
+        weights = node.weights if isinstance(node, Apply) else (node.weight,) if isinstance(node, Parameter) else ()
+        if any(along(axis) for weight in weights for dim in weight.dims for axis in dim):
+            return True
+        for inner in children(node):
+            if isinstance(node, Call | Scan):
+                given = frozenset(formal for formal, actual in node.axes if along(actual))
+                numbers = frozenset(const for const, static in node.consts if decides(static))
+            else:
+                given, numbers = axes, consts
+            if _weighs(inner, index, given, numbers):
+                return True
+    return False
+
+
+@cache
+def _alike(passes: int) -> tuple[int, ...]:
+    """The one body of so many passes, again and again: one tuple for all repeats."""
+    return (0,) * passes
+
+
+def _like(end: Wire, start: Wire) -> Wire:
+    """What a pass gives, with those axes in name only that what it takes has."""
+    kept = tuple(axis for axis in end.type.axes if end.has(axis) or axis in start.type.axes)
+    more = tuple(axis for axis in start.type.axes if axis in start.type.thin and axis not in kept)
+    if kept == end.type.axes and not more:
+        return end
+    thin = (end.type.thin & set(kept)) | set(more)
+    return replace(end, type=Type(end.element, (*kept, *more), thin))
+
+
+def _join(a: Wire, b: Wire) -> Wire:
+    """What is known of a carried value that may be either."""
+    element = a.element
+    if a.element is Scalar.INT and b.element is Scalar.REAL:
+        element = Scalar.REAL
+    thin = frozenset(a.type.thin & b.type.thin)
+    return replace(
+        a,
+        type=Type(element, a.type.axes, thin),
+        role=max(a.role, b.role),
+        mark=a.mark if a.mark == b.mark else frozenset(),
+        scaled=a.scaled if a.scaled == b.scaled else frozenset(),
+        loose=a.loose and b.loose,
+    )
+
+
+def _marked_as(wire: Wire, other: Wire) -> Wire:
+    """With the marks of the other, and where these come from."""
+    return replace(wire, mark=other.mark, scaled=other.scaled, loose=other.loose, span=other.span)
+
+
+def _same(a: Wire, b: Wire) -> bool:
+    return (a.type, a.role, a.mark, a.type.thin) == (b.type, b.role, b.mark, b.type.thin)
+
+
+def assigned(statements: Sequence[s.Statement]) -> list[str]:
+    """The variables that statements bind, in order, those of nested repeats and branches too."""
+    names: dict[str, None] = {}
+    for statement in statements:
+        match statement:
+            case s.Assign(targets):
+                names.update(dict.fromkeys(target.text for target in targets if target.text != "_"))
+            case s.Repeat():
+                names.update(dict.fromkeys(assigned(statement.body)))
+            case s.If():
+                names.update(dict.fromkeys(assigned(statement.then) + assigned(statement.otherwise)))
+    return list(names)

@@ -1,0 +1,89 @@
+"""A model has one set of weights (D11): what would give it a second is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...dsl.source import Span
+from ..base.session import place
+from ..graph.nodes import Call, Graph, Node, Repeat, Scan, children, owns
+
+if TYPE_CHECKING:
+    from ..calls.checker import Checker
+    from .environment import Scope
+
+Caller = Call | Scan | Repeat
+Ways = dict[object, "Way"]
+"""How a graph comes to models with weights, by where these are declared."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """`name` begins the names of the model's weights, that of a block, repeat or share; empty where it is called."""
+
+    name: str
+    model: Graph
+
+
+def ways(graph: Graph, checker: Checker) -> Ways:
+    """The first way to each model with weights: by calls of it, and of blocks that call it."""
+    known = checker.ways
+    if graph not in known:
+        known[graph] = {}
+        for node in _callers(graph.nodes):
+            for declared, way in _ways_of(node, checker):
+                known[graph].setdefault(declared, way)
+    return known[graph]
+
+
+def _callers(nodes: Iterable[Node]) -> Iterator[Caller]:
+    return (node for node in nodes if isinstance(node, Caller))
+
+
+def _ways_of(node: Caller, checker: Checker) -> Iterator[tuple[object, Way]]:
+    for child in children(node):
+        if child.kind == "model" and owns(child, checker.owners):
+            yield place(child.span), Way(node.name, child)
+        for declared, way in ways(child, checker).items():
+            yield declared, Way(node.name or way.name, way.model)  # a model adds nothing to names
+
+
+def own(body: Scope, name: str, span: Span) -> None:
+    """The last node owns weights under this name (D11). Where the name is taken by what comes to the same model, a
+    label would help nobody: the model would get a second set.
+    """
+    *before, node = _callers(body.builder.nodes)
+    mine = dict(_ways_of(node, body.checker))
+    for other in before:
+        both = [way for declared, way in _ways_of(other, body.checker) if declared in mine]
+        if other.name == name and both:
+            _second(body, both[0].model, node, other, span)
+            return
+    body.builder.own(name, span, body)
+
+
+def check_one_set(body: Scope) -> None:
+    """Report what comes to a model another way than what stands before it: each way has weights of its own."""
+    first: dict[object, tuple[Way, Caller]] = {}
+    told: set[str] = set()
+    for node in _callers(body.builder.nodes):
+        for declared, way in _ways_of(node, body.checker):
+            before, there = first.setdefault(declared, (way, node))
+            if before.name != way.name and node.span is not None and way.name not in told:
+                told.add(way.name)
+                _second(body, way.model, node, there, node.span)
+
+
+def _second(body: Scope, model: Graph, node: Caller, first: Caller, span: Span) -> None:
+    mended = f"make `{model.name}` a `block`: each call then has its own"
+    if isinstance(node, Call) and isinstance(first, Call) and node.graph.name == first.graph.name:
+        mended = f"write `share one = {node.graph.name}`, and call `one` alone, or {mended}"
+    body.report(
+        "E0413",
+        f"the model `{model.name}` has one set of weights, but would get a second here",
+        span,
+        related=[(model.span, "a model"), (first.span, "the first are made here")],
+        help=mended,
+    )

@@ -1,0 +1,514 @@
+"""The body of a block, statement by statement, into a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...dsl import syntax as s
+from ...dsl.source import Span
+from ..base import rewritten
+from ..base.idioms import compared
+from ..base.names import listed, nearest, respelt
+from ..graph.nodes import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
+from ..graph.wires import Wire, fits, show, show_axes, show_type
+from ..hints.lost import lost
+from ..names.ragged import refuse_ragged
+from ..names.written_sizes import checked_size, refuse_own_size, size_static
+from ..ops import OPS
+from ..sizes.arithmetic import largest
+from ..sizes.axes import Axis, Kind
+from ..sizes.static import ConstOf, SizeOf, Static, hangs, known
+from .application import OpCall
+from .builder import Builder
+from .environment import Shared
+from .frame import Formula, Frame, judge_number
+from .repeats import Repeats
+from .sharing import check_one_set
+
+
+@dataclass
+class Body(Repeats):
+    """Elaborates statements."""
+
+    def run(self, statements: Sequence[s.Statement]) -> None:
+        for statement in statements:
+            if self.returned and not isinstance(statement, s.Return):
+                self.report(
+                    "E0408",
+                    "nothing after `return` is run",
+                    statement.span,
+                    help="move it above, or delete it",
+                )
+                return
+            self.frame.at = statement.span
+            self.statement(statement)
+
+    def statement(self, statement: s.Statement) -> None:
+        match statement:
+            case s.Assign():
+                self.assign(statement)
+            case s.Return():
+                self.do_return(statement)
+            case s.Expect(name, written):
+                wire = self.variable(name.text, name.span)
+                wanted = self.type(written)
+                if wire is not None and wanted is not None:
+                    self.expected(wire, wanted, name.span, written.span, f"`{name.text}`")
+            case s.Share():
+                self.share(statement)
+            case s.Repeat():
+                self.repeat(statement)
+            case s.If():
+                self.branch(statement)
+            case s.ParamDecl():
+                self.param(statement)
+            case s.AxisDecl():
+                self.local_axis(statement)
+            case s.ConstDecl():
+                self.local_const(statement)
+
+    def default(self, formal: s.Formal) -> Wire | None:
+        """What stands in for an argument that is not given; a number for an index is one."""
+        assert formal.default is not None
+        wire, wanted = self.expr(formal.default), self.type(formal.type)
+        if wire is None or wanted is None or not isinstance(wanted.element, IndexInto):
+            return wire
+        call = OpCall(self, OPS["index"], "index", wire.span, wire.span, [wire], [wire.span])
+        call.made = [wanted.element.axis]
+        return call.op.rule(call)
+
+    def everywhere(self, wire: Wire | None, formal: s.Formal) -> Wire | None:
+        """A number in the place of an argument is the same along all axes of its formal."""
+        wanted = self.type(formal.type)
+        if wire is None or wire.static is None or wanted is None:
+            return wire
+        return replace(wire, spread=frozenset(wanted.axes))
+
+    def bind(self, name: s.Ident, wire: Wire | None) -> None:
+        """Give a variable its value."""
+        text = name.text
+        if text == "_":
+            return
+        bearer = self.frame.bearer(text)
+        if bearer is not None:
+            kind, declared = bearer
+            self.report(
+                "E0205",
+                f"`{text}` is the name of {'an' if kind == 'axis' else 'a'} {kind}, so no variable may bear it",
+                name.span,
+                related=[(declared, f"the {kind} is declared here")],
+                help=f"call the variable something else, such as `{text}_`",
+            )
+            self.env[text] = None
+            return
+        if wire is not None and wire.value is not None and wire.value.name is None and wire.home is self.builder:
+            wire = self._name(wire, text)
+        if wire is not None:
+            wire = replace(wire, span=name.span)
+        self.env[text] = wire
+        self.assigned.setdefault(text, name.span)
+        self.gone.pop(text, None)
+
+    def _name(self, wire: Wire, text: str) -> Wire:
+        """Tell the graph what the spec calls this value."""
+        assert wire.value is not None
+        named = replace(wire.value, name=text)
+        nodes = self.builder.nodes
+        for index in range(len(nodes) - 1, -1, -1):
+            node: Any = nodes[index]
+            outs = node.outs if hasattr(node, "outs") else (node.out,)
+            if any(out is wire.value for out in outs):
+                if hasattr(node, "outs"):
+                    nodes[index] = replace(node, outs=tuple(named if out is wire.value else out for out in outs))
+                else:
+                    nodes[index] = replace(node, out=named)
+                break
+        else:
+            return wire
+        return replace(wire, value=named)
+
+    def assign(self, statement: s.Assign) -> None:
+        if len(statement.targets) == 1:
+            target = statement.targets[0]
+            wire = self.expr(statement.value, binding=target.text)
+            if statement.type is not None:
+                wanted = self.type(statement.type)
+                if wire is not None and wanted is not None:
+                    what, value = f"`{target.text}`", statement.value.span
+                    if not self.expected(wire, wanted, value, statement.type.span, what):
+                        wire = None  # one mistake, told once
+            self.bind(target, wire)
+            return
+        wires = self.several(statement.value)
+        if wires is not None and len(wires) != len(statement.targets):
+            self.report(
+                "E0408",
+                f"{len(statement.targets)} names for {len(wires)} result{'s' if len(wires) != 1 else ''}",
+                statement.targets[0].span.to(statement.targets[-1].span),
+                related=[(statement.value.span, f"this gives {len(wires)}")],
+                help=self._picked(wires, len(statement.targets)) or "name each result; `_` discards one",
+            )
+            wires = None
+        self._crossed(statement)
+        for index, target in enumerate(statement.targets):
+            self.bind(target, wires[index] if wires else None)
+
+    def _picked(self, wires: Sequence[Wire | None], names: int) -> str:
+        """How to name the items of one value, where other languages would unpack it."""
+        wire = wires[0] if len(wires) == 1 else None
+        axis = None if wire is None else next((axis for axis in wire.axes if axis.extent == names), None)
+        if axis is None:
+            return ""
+        items = ", ".join(f"`both[{axis.name} = {item}]`" for item in range(min(names, 2)))
+        return f"it is one value: bind one name, `both = ...`, and pick its items, {items}{' ...' * (names > 2)}"
+
+    def _crossed(self, statement: s.Assign) -> None:
+        """Warn of a name that is another result's: names on the left take results by their places."""
+        call = statement.value
+        if not isinstance(call, s.Call):
+            return
+        share = self.shares.get(call.callee.text)
+        block = self.frame.module.blocks.get(share.block.text if share else call.callee.text)
+        names = [result.name.text if result.name else "" for result in block.decl.results] if block else []
+        for place, target in enumerate(statement.targets[: len(names)]):
+            if target.text in names and names[place] not in ("", target.text):
+                self.report(
+                    "W0507",
+                    f"`{target.text}` takes the result `{names[place]}` of `{call.callee.text}`",
+                    target.span,
+                    help=f"results come in their declared order: write `{', '.join(names)} = ...`",
+                    warning=True,
+                )
+                return
+
+    def several(self, expr: s.Expr) -> list[Wire | None] | None:
+        """A call with several results."""
+        if isinstance(expr, s.Call):
+            found = self.call(expr, None)
+            if found is None or isinstance(found, list):
+                return found
+            return [found]
+        wire = self.expr(expr)
+        return None if wire is None else [wire]
+
+    def do_return(self, statement: s.Return) -> None:
+        wires: list[Wire | None] = []
+        if len(statement.values) == 1:
+            found = self.several(statement.values[0])
+            wires = [None] * max(1, len(self.frame.results)) if found is None else found
+        else:
+            wires = [self.expr(value) for value in statement.values]
+        self.returned.append((statement, wires))
+
+    def expected(self, wire: Wire, wanted: Type, span: Span, wanted_span: Span, what: str, code: str = "E0315") -> bool:
+        """Whether the wire has the type that is written for it (lifted axes apart)."""
+        lifted = set(self.frame.lifted)
+        free = lifted | wire.type.thin  # a thin axis may be spoken of or not
+        have = [axis for axis in wire.type.axes if axis not in free or axis in wanted.axes]
+        lacks = set(wanted.axes) - set(have)
+        called = self.frame.block in self.checker.alone  # what is written was checked; now an argument lacks an axis
+        same = set(have) <= set(wanted.axes) and (called or not lacks) and fits(wire.element, wanted.element)
+        twins = [(a, b) for a in wanted.axes for b in have if a.name == b.name and a != b]
+        if not same and twins:
+            self.report_namesakes(*twins[0], span, [(wanted_span, f"{show_type(wanted)} wanted here")])
+        elif not same:
+            self.report(
+                code,
+                f"{what} is {show(wire)}, but {show_type(wanted)} is written here",
+                span,
+                f"this is {show(wire)}",
+                related=[(wanted_span, f"{show_type(wanted)} wanted here")],
+                help=self._difference(wire, wanted, span),
+                fix=self._as_index(wire, wanted, span),
+            )
+        return same
+
+    def _as_index(self, wire: Wire, wanted: Type, span: Span) -> list[tuple[Span, str]]:
+        """The edit that makes an index of an int, where that is all that its type lacks."""
+        if wire.element is not Scalar.INT or not isinstance(wanted.element, IndexInto):
+            return []
+        free = {*self.frame.lifted, *wire.type.thin}
+        if set(wanted.axes) - free != set(wire.type.axes) - free:
+            return []
+        return [(span, f"index[{wanted.element.axis.name}]({span.text})")]
+
+    def _difference(self, wire: Wire, wanted: Type, span: Span) -> str:
+        """In words: what is missing, what is too much."""
+        missing = [axis for axis in wanted.axes if axis not in wire.type.axes]
+        extra = [axis for axis in wire.axes if axis not in wanted.axes and axis not in self.frame.lifted]
+        for axis in missing:
+            for other in extra:
+                if axis.family == other.family:
+                    return (
+                        f"`{other.name}` and `{axis.name}` are copies of one axis: rename, "
+                        f"`x[{other.name} as {axis.name}]`"
+                    )
+        parts = []
+        if missing:
+            gone = lost(wire, missing, self.frame)
+            parts.append(
+                f"{listed(axis.name for axis in missing)} {'is' if len(missing) == 1 else 'are'} missing"
+                + (f": {gone}" if gone else "")
+            )
+        if extra:
+            parts.append(f"{listed(axis.name for axis in extra)} {'is' if len(extra) == 1 else 'are'} too much")
+        if not parts:
+            return _of_another_kind(wire, wanted, span.text)
+        return "; ".join(parts)
+
+    def share(self, statement: s.Share) -> None:
+        if statement.block.text not in self.frame.module.blocks:
+            if not self.frame.is_missing(statement.block.text):
+                near = nearest(statement.block.text, self.frame.module.blocks)
+                self.report(
+                    "E0203",
+                    f"no block is named `{statement.block.text}`",
+                    statement.block.span,
+                    help=f"did you mean `{near}`?"
+                    if near
+                    else "`share f = block` gives one set of weights to all calls of `f`",
+                    fix=respelt(statement.block.span, near),
+                )
+            self.env[statement.name.text] = None
+            return
+        if self.may_own(statement.name.text, statement.name.span):
+            self.shares[statement.name.text] = Shared(statement.name, statement.block)
+            self.outside -= {statement.name.text}
+            self.builder.own(statement.name.text, statement.name.span, self)
+
+    def _declared_already(self, name: s.Ident) -> bool:
+        """Whether an axis or const of the block would take a name that is taken; reported."""
+        if self.frame.axis(name.text) is None and self.frame.const(name.text) is None and name.text not in self.env:
+            return False
+        self.report("E0204", f"`{name.text}` is declared already", name.span, help="choose another name")
+        return True
+
+    def local_axis(self, decl: s.AxisDecl) -> None:
+        name = decl.name.text
+        if self._declared_already(decl.name):
+            return
+        kind = Kind(decl.kind)
+        extent: int | None = None
+        size: Static | None = None
+        bound: int | None = None
+        family: int | None = None
+        ragged = False
+        refuse_ragged(self.checker.session, decl, in_block=True)
+        if decl.like is not None:
+            original = self.axis(decl.like)
+            if original is None:
+                self.frame.misdeclared.add(name)
+                return
+            if original.kind is not kind:
+                self.report(
+                    "E0213",
+                    f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
+                    decl.span,
+                    help=f"write `{original.kind.value} {decl.span.text}`",
+                )
+            refuse_own_size(self.checker.session, decl)
+            extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
+            ragged = original.ragged
+        elif decl.size is not None and not decl.bounded:
+            size = size_static(decl.size, self.lookup, self.frame)
+            if size is not None:
+                size = self.size_in_this_pass(kind, size)
+                self._in_each_pass(size, decl.size.span, name)
+            reported = len(self.frame.problems)
+            if size is not None and kind is Kind.DEPTH:
+                self.frame.known_depth(name, size, decl.size.span)
+            theirs = self.frame.module.library
+            place = decl.size.span
+            value = None if size is None else checked_size(self.frame, size, place, name, library=theirs)
+            if len(self.frame.problems) > reported:
+                self.frame.misdeclared.add(name)  # what follows from a wrong size is silent
+                return
+            extent = value
+            bound = largest(size) if size is not None and value is None and kind is Kind.WIDTH else None
+        else:
+            self.report(
+                "E0207",
+                f"`{name}` is declared in a block but has no size",
+                decl.span,
+                help=f"an axis of a block is made of others: `{decl.kind} {name} = ...`, or make it a "
+                f"parameter of the block",
+            )
+        label = decl.display.text if decl.display else name
+        axis = self.checker.session.axis(
+            name,
+            kind,
+            label=label,
+            extent=extent,
+            size=size,
+            bound=bound,
+            family=family,
+            span=decl.name.span,
+            ragged=ragged,
+        )
+        self.frame.add_axis(axis)
+        if extent is None and size is None:
+            self.frame.open.add(axis.id)  # that it has no size was said
+
+    def local_const(self, decl: s.ConstDecl) -> None:
+        name = decl.name.text
+        if self._declared_already(decl.name):
+            return
+        value = size_static(decl.value, self.lookup, self.frame, exact=False)
+        if value is None:
+            value = ConstOf(self.checker.session.const(name, None))
+        else:
+            value = self.worth(value, decl.value.span)
+            self._in_each_pass(value, decl.value.span)
+        self.frame.local_consts[name] = value
+
+    def _in_each_pass(self, formula: Static, span: Span, name: str | None = None) -> None:
+        """A formula that each pass of a repeat gives a value: the size of an axis, if it has a name, or a const."""
+
+        def judge_size(frame: Frame, sizes: tuple[Static, ...], place: Span) -> None:
+            checked_size(frame, sizes[0], place, name or "", formula_span=span)
+
+        if hangs(formula):
+            self.formulas.append(Formula((formula,), span, judge_number if name is None else judge_size))
+
+    def param(self, decl: s.ParamDecl) -> None:
+        name = decl.name.text
+        type = self.type(decl.type)
+        if self.env.get(name) is not None:
+            self.report(
+                "E0204", f"`{name}` is a value already", decl.name.span, help="choose another name for the param"
+            )
+            return
+        if not self.may_own(name, decl.name.span):
+            type = None
+        if type is None:
+            self.bind(decl.name, None)
+            return
+        if type.element is not Scalar.REAL:
+            self.report("E0304", f"a param is real, but {show_type(type)} is written here", decl.type.span,
+                        help=f"write `{show_axes(type.axes)}`")  # fmt: skip
+            self.bind(decl.name, None)
+            return
+        for axis, written in zip(type.axes, decl.type.axes, strict=True):
+            if axis.is_width and axis.bound is None and self.frame.only_at_run_time(SizeOf(axis)):
+                self.report(
+                    "E0321",
+                    f"param `{name}` has the width `{axis.name}`, of which no largest size is known",
+                    written.span,
+                    related=[(axis.span, f"`{axis.name}` is declared here")],
+                    help=f"bound it: {rewritten.sized(axis, '<=', 1024)}, "
+                    f"or fix it: {rewritten.sized(axis, '=', 1024)}",
+                )
+                self.bind(decl.name, None)
+                return
+        init = Init("normal", (0.02,)) if decl.init is None else self.init(decl.init)
+        if init is not None and init.kind == "xavier" and decl.init is not None:
+            init = self._between(init, type.axes, decl.init.span)
+        weight = Weight(name, tuple((axis,) for axis in type.axes), init or Init("zeros"), decl.frozen, decl.span)
+        out = self.builder.value(type, Role.WEIGHT, decl.name.span, name)
+        self.builder.nodes.append(Parameter(weight, out))
+        self.builder.own(name, decl.name.span, self)
+        self.bind(decl.name, Wire(type, Role.WEIGHT, decl.name.span, out, home=self.builder))
+
+    def _between(self, init: Init, axes: tuple[Axis, ...], span: Span) -> Init | None:
+        """`xavier` for a param, which maps its second axis to its first as torch.nn.init has it."""
+        if len(axes) == 2:
+            return replace(init, fan_in=axes[1:], fan_out=axes[:1])
+        self.report(
+            "E0320",
+            f"`xavier` goes by what a weight maps to what: a param of two axes, but this has {show_axes(axes)}",
+            span,
+            help="`uniform(bound)` or `normal(std)`, with sizes: `uniform((6 / (|a| + |b|)) ^ 0.5)`",
+        )
+        return None
+
+    # -- static if -----------------------------------------------------------------------------------------------
+
+    def branch(self, statement: s.If) -> None:
+        """Static `if`: both branches are checked, only the taken one owns weights."""
+        condition = self.expr(statement.condition)
+        if condition is not None and condition.static is None:
+            self.report(
+                "E0323",
+                f"`if` is decided at build time, but this is {show(condition)}",
+                statement.condition.span,
+                help="choose between values with `select(condition, x, y)`",
+            )
+            return
+        decided: object = None
+        by_pass = False
+        if condition is not None and condition.static is not None:
+            static = self.checker.in_this_pass(condition.static)
+            decided = known(static)  # that arithmetic in it has no value was said
+            by_pass = decided is not None and known(condition.static) is None
+            if decided is not None and not isinstance(decided, bool):
+                self.report(
+                    "E0304",
+                    "`if` needs a truth value, but this is a number",
+                    statement.condition.span,
+                    help="compare it: `n > 0`",
+                )
+                decided = True
+            if self.frame.only_at_run_time(static):
+                self.report(
+                    "E0323",
+                    "`if` is decided at build time, but this depends on a width, whose size only a run knows",
+                    statement.condition.span,
+                    help="choose between values with `select(condition, x, y)`",
+                )
+            elif decided is None:
+                self.checker.undecided = True
+        self.checker.decisions.append(bool(decided))
+        taken = statement.then if decided is None or decided else statement.otherwise
+        other = statement.otherwise if taken is statement.then else statement.then
+        before = len(self.checker.decisions)
+        self._discard(other, decided is None, by_pass)
+        del self.checker.decisions[before:]
+        self.run(taken)
+
+    def _discard(self, statements: Sequence[s.Statement], unsure: bool, by_pass: bool) -> None:
+        """Check a branch that is not taken, and keep nothing of it but its mistakes.
+
+        by_pass: other passes of a repeat take it. What hangs on the values that it gets (D6) is told of those.
+        """
+        builder = Builder(parent=self.builder)
+        trial = replace(
+            self,
+            builder=builder,
+            env=dict(self.env),
+            returned=[],
+            assigned={},  # what it binds alone: there may be many branches
+            shares={name: replace(share) for name, share in self.shares.items()},
+            formulas=[],
+            splits=dict(self.splits),
+        )
+        frame_axes, frame_consts = dict(self.frame.names), dict(self.frame.local_consts)
+        told = self.frame.mute()
+        trial.run(statements)
+        check_one_set(trial)
+        self.frame.replay([found for found in self.frame.unmute(told) if not (by_pass and found[1])])
+        self.frame.names, self.frame.local_consts = frame_axes, frame_consts
+        for name in trial.assigned:
+            self.assigned.setdefault(name, trial.assigned[name])
+            if unsure and name not in self.env:
+                self.env[name] = None
+            elif name not in self.env:
+                self.untaken[name] = trial.assigned[name]
+
+
+def _of_another_kind(wire: Wire, wanted: Type, text: str) -> str:
+    """How a value becomes one of other elements."""
+    match wire.element, wanted.element:
+        case Scalar.INT, IndexInto(axis):
+            return f"`index[{axis.name}](...)` makes an index of an int, and looks that it is one"
+        case IndexInto(), Scalar.INT:
+            return f"`int({text})` is the plain number"
+        case Scalar.BOOL, Scalar.REAL | Scalar.INT:
+            return f"of a truth value `select({text}, 1, 0)` makes a number"
+        case _, Scalar.BOOL:
+            return compared(text)
+        case Scalar.REAL, Scalar.INT | IndexInto():
+            return "the kinds of elements differ: `floor(x)` and `ceil(x)` are whole numbers"
+        case _:
+            return "the kinds of elements differ"
