@@ -9,23 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .capture import CaptureError, capturable
-    from .load import WeightsError, build_numpy, build_torch
-    from .numpy_code import numpy_source
-    from .reports import explain
-    from .torch_code import torch_source
-    from .values import CannotEmit
+    from .build.load import WeightsError, build_numpy, build_torch
+    from .numpy.module import numpy_source
+    from .plan.capture import CaptureError, capturable
+    from .report.reports import explain
+    from .text.values import CannotEmit
+    from .torch.module import torch_source
 
 _HOMES = {
-    "CannotEmit": "values",
-    "CaptureError": "capture",
-    "WeightsError": "load",
-    "build_numpy": "load",
-    "build_torch": "load",
-    "capturable": "capture",
-    "explain": "reports",
-    "numpy_source": "numpy_code",
-    "torch_source": "torch_code",
+    "CannotEmit": "text.values",
+    "CaptureError": "plan.capture",
+    "WeightsError": "build.load",
+    "build_numpy": "build.load",
+    "build_torch": "build.load",
+    "capturable": "plan.capture",
+    "explain": "report.reports",
+    "numpy_source": "numpy.module",
+    "torch_source": "torch.module",
 }
 
 __all__ = [

@@ -343,7 +343,7 @@ class Model:
         `decoding.caches` lists what steps keep (path, axes, how many items), `decoding.reason` says what stands in the
         way of a step or of `generate`, and is "" where nothing does; `print(decoding)` shows both.
         """
-        from .backends.lower import described
+        from .backends.plan.lower import described
 
         return described(self._sized)
 

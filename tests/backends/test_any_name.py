@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import attnc
-from attnc.backends import spelling
-from attnc.backends.decoder import NAMES
-from attnc.backends.helper_text import NUMPY, TORCH, helpers
-from attnc.backends.init import initial_weights
-from attnc.backends.names import camel
-from attnc.backends.scopes import names_of
+from attnc.backends.build.init import initial_weights
+from attnc.backends.emit.decoder import NAMES
+from attnc.backends.text import spelling
+from attnc.backends.text.helper_text import NUMPY, TORCH, helpers
+from attnc.backends.text.names import camel
+from attnc.backends.text.scopes import names_of
 from attnc.compiler.base.names import is_reserved
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Graph

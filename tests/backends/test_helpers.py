@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from attnc.backends import numpy_helpers, torch_helpers, torch_losses
+from attnc.backends.runtime.numpy import helpers as numpy_helpers
+from attnc.backends.runtime.torch import helpers as torch_helpers
+from attnc.backends.runtime.torch import losses as torch_losses
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DRAW = np.random.default_rng(0)
@@ -255,7 +257,7 @@ def test_linear_maps(groups: tuple[int, ...], bias: bool) -> None:
         return
     np.testing.assert_allclose(numpy_helpers.grouped_linear(x, w, b), wanted)
     assert numpy_helpers.grouped_linear(x[:, :0], w, b).shape == (2, 0, *groups, 5)
-    module = torch_helpers.GroupedLinear(groups, 4, 5, bias=bias).double()
+    module = helpers.GroupedLinear(groups, 4, 5, bias=bias).double()
     assert (module.bias is None) == (not bias)
     for weight in module.parameters():
         assert 0.25 < float(weight.detach().abs().max()) <= 0.5  # as nn.Linear: within 1 / sqrt(4)
@@ -268,8 +270,8 @@ def test_linear_maps(groups: tuple[int, ...], bias: bool) -> None:
 
 
 def test_grouped_maps_of_nothing_and_their_own_bias() -> None:
-    assert torch_helpers.GroupedLinear((2,), 0, 3).weight.shape == (2, 3, 0)  # and no division by it
-    assert torch_helpers.GroupedLinear((2,), 4, 3).bias is not None
+    assert helpers.GroupedLinear((2,), 0, 3).weight.shape == (2, 3, 0)  # and no division by it
+    assert helpers.GroupedLinear((2,), 4, 3).bias is not None
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import attnc
-from attnc.backends.names import FILE, LOCAL, SHARED, Namer, camel, is_identifier, plain
+from attnc.backends.text.names import FILE, LOCAL, SHARED, Namer, camel, is_identifier, plain
 
 from .agreement import agree, graph_of
 

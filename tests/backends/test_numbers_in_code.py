@@ -14,10 +14,10 @@ import pytest
 import torch
 
 import attnc
-from attnc.backends.number_helpers import number_exp, number_rest
-from attnc.backends.ranges import ANY, Bounds, Interval, constant
-from attnc.backends.static_code import ATOM, UNARY, Code, apply, binary, number, operator, static_code
-from attnc.backends.writing import is_one_of, is_path, wrap
+from attnc.backends.runtime.common.numbers import number_exp, number_rest
+from attnc.backends.text.ranges import ANY, Bounds, Interval, constant
+from attnc.backends.text.static_code import ATOM, UNARY, Code, apply, binary, number, operator, static_code
+from attnc.backends.text.writing import is_one_of, is_path, wrap
 from attnc.compiler.graph.extents import claim_of, holds, takes_nothing_away
 from attnc.compiler.graph.nodes import Apply
 from attnc.compiler.sizes.axes import Axis, Kind

@@ -9,8 +9,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from attnc.backends import numpy_helpers, numpy_masks
-from attnc.backends import numpy_pointwise as helpers
+from attnc.backends.runtime.numpy import helpers as numpy_helpers
+from attnc.backends.runtime.numpy import masks as numpy_masks
+from attnc.backends.runtime.numpy import pointwise as helpers
 
 EXACT: dict[str, Callable[[float], float]] = {
     "erf": math.erf,

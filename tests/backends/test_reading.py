@@ -10,8 +10,8 @@ import pytest
 
 import attnc
 from attnc.backends import numpy_source, torch_source
-from attnc.backends.helper_text import NUMPY, TORCH, helpers, used_helpers
-from attnc.backends.scopes import names_of
+from attnc.backends.text.helper_text import NUMPY, TORCH, helpers, used_helpers
+from attnc.backends.text.scopes import names_of
 
 PROGRAMS = Path(__file__).with_name("reading.txt").read_text(encoding="utf-8").split("---\n")
 CAPTURED = {
@@ -86,12 +86,12 @@ def test_the_text_of_helpers() -> None:
         assert not any("type: ignore" in text for text in texts)
         names = [name for module in modules for name in helpers.__wrapped__(module)]
         assert len(names) == len(set(names)) and not any(text.endswith("\n") for text in texts)
-    sights = helpers.__wrapped__("torch_sights")
+    sights = helpers.__wrapped__("torch/sights")
     assert sights["Runs"].endswith("surely see all of them") and sights["Runs"].startswith("Runs = list[")
-    assert helpers.__wrapped__("torch_masks")["compiled_flex"].startswith("@cache\ndef compiled_flex() -> Any:\n")
-    assert list(helpers.__wrapped__("numpy_maps"))[:2] == ["FEW", "Joint"]
-    assert used_helpers(TORCH, {"concat", "unknown"}) == [helpers("torch_helpers")["concat"]]
-    spans = helpers("span_helpers")
+    assert helpers.__wrapped__("torch/masks")["compiled_flex"].startswith("@cache\ndef compiled_flex() -> Any:\n")
+    assert list(helpers.__wrapped__("numpy/maps"))[:2] == ["FEW", "Joint"]
+    assert used_helpers(TORCH, {"concat", "unknown"}) == [helpers("torch/helpers")["concat"]]
+    spans = helpers("common/spans")
     assert used_helpers(TORCH, {"Span"}) == used_helpers(NUMPY, {"Span", "Truth"}) == [spans["Truth"], spans["Span"]]
 
 

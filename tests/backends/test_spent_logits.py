@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 import attnc
-from attnc.backends.torch_losses import cross_entropy
+from attnc.backends.runtime.torch.losses import cross_entropy
 
 HEAD = """
 width seq

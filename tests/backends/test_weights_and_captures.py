@@ -10,8 +10,8 @@ import torch
 
 import attnc
 from attnc.backends import CaptureError, WeightsError, build_numpy, build_torch
-from attnc.backends.capture import capturable, everything, resolve
-from attnc.backends.init import initial_weights
+from attnc.backends.build.init import initial_weights
+from attnc.backends.plan.capture import capturable, everything, resolve
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.pipeline import PASSES
 from attnc.compiler.rewrites.simplify.constants import fold_truths

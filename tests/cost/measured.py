@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 import attnc
-from attnc.backends.capture import Captures
+from attnc.backends.plan.capture import Captures
 from attnc.compiler.decoding import Decoding
 from attnc.compiler.graph.nodes import Call, Graph, Repeat, Scan, reads
 from attnc.compiler.rewrites.simplify.constants import fold_truths
@@ -49,7 +49,7 @@ def as_written() -> Iterator[None]:
     def stepping(*_: object) -> Decoding:
         return Decoding(reason="not asked for")
 
-    with patch("attnc.backends.lower.lower", lower), patch("attnc.backends.lower.stepping", stepping):
+    with patch("attnc.backends.plan.lower.lower", lower), patch("attnc.backends.plan.lower.stepping", stepping):
         yield
 
 

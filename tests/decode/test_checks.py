@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from attnc.backends import decoding_helpers as checks
-from attnc.backends import numpy_decoding, torch_decoding
+from attnc.backends.runtime.common import decoding as checks
+from attnc.backends.runtime.numpy import decoding as numpy_decoding
+from attnc.backends.runtime.torch import decoding as torch_decoding
 
 CONFIGURATION = checks.Configuration("lm", "ab", {"near": 3, "heads": 2})
 LM = checks.Decodes("lm", "ids", "seq", 6, "vocab", 5, (), ("words",))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import attnc
-from attnc.backends.lower import derived, lower
+from attnc.backends.plan.lower import derived, lower
 from attnc.compiler.graph.dump import dump
 from attnc.compiler.graph.nodes import Call, Graph, Repeat
 from attnc.compiler.sizes.static import Literal, show_static

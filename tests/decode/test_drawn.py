@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import attnc
-from attnc.backends.lower import derived, lower
+from attnc.backends.plan.lower import derived, lower
 from attnc.compiler.graph.dump import dump
 from attnc.compiler.sizes.static import show_static
 

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounter
 
 import attnc
-from attnc.backends.decoding_helpers import Configuration
-from attnc.backends.torch_cache import Cache
-from attnc.backends.torch_fixed import FixedCache, FixedStep, cache_form, fixed_step, weight_addresses
+from attnc.backends.runtime.common.decoding import Configuration
+from attnc.backends.runtime.torch.cache import Cache
+from attnc.backends.runtime.torch.fixed import FixedCache, FixedStep, cache_form, fixed_step, weight_addresses
 
 from .models import ZOO, small
 from .programs import causal

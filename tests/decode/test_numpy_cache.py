@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from attnc.backends import numpy_decoding, torch_cache, torch_decoding
-from attnc.backends.decoding_helpers import Configuration
+from attnc.backends.runtime.common.decoding import Configuration
+from attnc.backends.runtime.numpy import decoding as numpy_decoding
+from attnc.backends.runtime.torch import cache as torch_cache
+from attnc.backends.runtime.torch import decoding as torch_decoding
 
 NET = Configuration("net", "", {})
 
@@ -89,7 +91,7 @@ def test_places_and_parts(library: str) -> None:
 
 
 def test_where_the_new_items_stand() -> None:
-    cache = torch_cache.Cache(NET)
+    cache = cache.Cache(NET)
     cache.advance(3)
     cache.advance(2)
     part, table = cache.at("layers.0"), torch.arange(14).reshape(2, 7)

@@ -144,7 +144,7 @@ def tried(picked: list[Picked], workers: int, limit: float) -> list[dict[str, ob
 def prepared(reach: Reach, name: str, fault: Fault, limit: float) -> Trial:
     text = (ROOT / name).read_text(encoding="utf-8")
     carried = name in helpers()
-    tests = reach.of(["backends/helper_text.py", name]) if carried else reach.tests(name, fault.lines)
+    tests = reach.of(["backends/text/helper_text.py", name]) if carried else reach.tests(name, fault.lines)
     function = None if reach.imports(name, fault.lines) else function_at(text, fault.lines)
     sound, faulty = (with_fault(text, fault, emits(name), sound=sound) for sound in (True, False))
     return Trial(

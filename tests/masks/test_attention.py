@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from attnc.backends import numpy_masks, torch_masks
-from attnc.backends.torch_masks import fold, is_open, is_plain
+from attnc.backends.runtime.numpy import masks as numpy_masks
+from attnc.backends.runtime.torch import masks as torch_masks
+from attnc.backends.runtime.torch.masks import fold, is_open, is_plain
 
 from .predicates import causal, gaps, window
 

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 import attnc
-from attnc.backends import torch_masks
+from attnc.backends.runtime.torch import masks as torch_masks
 
 from .predicates import gaps, window
 

@@ -14,8 +14,8 @@ from torch.utils._pytree import tree_leaves
 
 from attnc import load, loads
 from attnc.backends import build_numpy, build_torch, torch_source
-from attnc.backends.span_helpers import Span, Truth, in_sight
-from attnc.backends.torch_masks import attention, flexible_attention, masked_attention
+from attnc.backends.runtime.common.spans import Span, Truth, in_sight
+from attnc.backends.runtime.torch.masks import attention, flexible_attention, masked_attention
 from tests.backends.agreement import graph_of
 
 ROOT = Path(__file__).parents[2]

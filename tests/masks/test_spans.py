@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from attnc.backends import numpy_masks, torch_masks, torch_sights
-from attnc.backends.span_helpers import Span, Truth, in_sight
+from attnc.backends.runtime.common.spans import Span, Truth, in_sight
+from attnc.backends.runtime.numpy import masks as numpy_masks
+from attnc.backends.runtime.torch import masks as torch_masks
+from attnc.backends.runtime.torch import sights as torch_sights
 
 SPANS = [(a, b) for a in range(-4, 5) for b in range(a, min(a + 4, 5))]
 NUMBERS = [-4, -2, -1, 1, 3]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import attnc
-from attnc.backends.lower import derived, lower
+from attnc.backends.plan.lower import derived, lower
 from attnc.compiler.graph.dump import dump
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.pipeline import PASSES

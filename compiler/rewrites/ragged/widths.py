@@ -9,7 +9,7 @@ mix what is padding into what is not:
     layernorm, rmsnorm               are written out, with a mean that leaves padding out
     argsort, topk                    rank padding last
     |source|                         is the example's own length, and so is the size of what derives from it
-    x[source = i], split, topk, ...  are held to each example's own length (`within`, `demand`; backends/demands.py)
+    x[source = i], split, topk, ...  are held to each example's own length (`within`, `demand`; emit/demands.py)
 
 So each example comes out as if it ran alone, whatever stands in the padding of the inputs; in the results it is 0. What
 would be refused alone is refused in a batch. The pass does *not* look at blocks' signatures: a width parameter is

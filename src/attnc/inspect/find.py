@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..backends import CaptureError
-from ..backends.capture import Found, everything, resolve
+from ..backends.plan.capture import Found, everything, resolve
 from ..compiler.graph.nodes import Apply, Call, Graph, IndexInto, Repeat, Scan
 from ..compiler.rewrites.simplify.constants import fold_truths
 from ..compiler.sizes.axes import Axis

@@ -1,0 +1,1 @@
+"""The statements of generated code, alike in both backends."""

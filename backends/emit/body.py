@@ -1,0 +1,476 @@
+"""The statements of one class or function, the same for both backends; each backend adds its spelling and its ops.
+
+A body is emitted again and again, while its class's callers and callees learn from one another what may be thin (of
+size 1), what has leading dimensions, which sizes they need; `Emitter.settle` stops when nothing changes any more.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from ...compiler.graph.extents import claim_of, demand_of, holds
+from ...compiler.graph.nodes import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    IndexInto,
+    Node,
+    Output,
+    Parameter,
+    Positions,
+    Repeat,
+    Scan,
+    Value,
+    Weight,
+    makes,
+    owns,
+    reads,
+)
+from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.static import Literal
+from ..plan.capture import Captures
+from ..plan.layout import INLINE, Reader, but, in_text, plan_axes
+from ..plan.plan import OutputState, Plan, Program
+from ..text.helper_text import used_helpers
+from ..text.names import plain
+from ..text.spelling import Spelling
+from ..text.static_code import Code, careful, number
+from ..text.values import FULL, NONE, SOME, Val, is_table, kind_of, needed
+from ..text.writing import is_path
+from .demands import DEMANDS
+from .repeats import Repeats
+from .scans import Scans
+from .steps import STEPS, Kept
+
+
+class Body(Scans, Repeats):
+    """Emits one class or function. Subclasses: torch_code.TorchBody, numpy_code.NumpyBody."""
+
+    def emit(self) -> None:
+        """Fills prologue, lines and returned, and what the class's state says to others."""
+        graph, plan = self.graph, self.plan
+        for node in graph.nodes:
+            for value in reads(node):
+                self._readers.setdefault(value.id, Reader()).left += 1
+        for output in graph.outputs:
+            self._readers.setdefault(output.value.id, Reader()).left += 1
+        for number_, item in enumerate(graph.inputs):
+            self._bind_input(number_, item.value)
+        self._find_hints()
+        self.begin()
+        for self.place, node in enumerate(graph.nodes):
+            self._node(node)
+        outputs = [self._output(output, number_) for number_, output in enumerate(graph.outputs)]
+        self.returned = outputs
+        for place, (output, val) in enumerate(zip(graph.outputs, outputs, strict=True)):
+            element = output.value.type.element
+            in_range = isinstance(element, IndexInto) and self.lies_in(self.env[output.value.id], element.axis)
+            plan.outputs[place] = OutputState(
+                val.axes, val.thin, val.lead, val.text if val.number else None, val.needs, in_range
+            )
+
+    def begin(self) -> None:
+        """What a model does before anything else: checks at its border."""
+
+    def _find_hints(self) -> None:
+        """In which order readers would like the axes of a value: back from calls and outputs through pointwise ops."""
+        for output in self.graph.outputs:
+            self._hints.setdefault(output.value.id, self.core(output.axes))
+        for node in reversed(self.graph.nodes):
+            if isinstance(node, Call):
+                to_caller = dict(node.axes)
+                for item, arg in zip(node.graph.inputs, node.args, strict=True):
+                    formal = [to_caller.get(a, a) for a in item.value.type.axes if a not in node.graph.lifted]
+                    lifted = [a for a in node.graph.lifted if a not in self.plan.lifted]
+                    self._hints.setdefault(arg.id, (*lifted, *formal))
+                    self._wishes.setdefault(arg.id, item.name)
+            elif isinstance(node, Repeat):
+                for item, arg in zip(node.bodies[0].inputs, node.args, strict=True):
+                    self._hints.setdefault(arg.id, self.core(item.value.type.axes))
+                    self._wishes.setdefault(arg.id, item.name)
+            elif isinstance(node, Apply) and node.op == "attention":
+                if node.mask is not None:
+                    self._wishes.setdefault(node.mask.id, "mask")
+                q = self.core(node.out.type.axes)
+                if node.mask is not None:
+                    self._hints.setdefault(node.mask.id, (*(a for a in q if a not in node.made), node.axes[-1]))
+            elif isinstance(node, Apply) and node.out.id in self._hints and not node.axes:
+                for operand in node.operands:
+                    self._hints.setdefault(operand.id, self._hints[node.out.id])
+                if node.operands and node.out.id in self._wishes and kind_of(node.operands[0]) == "bool":
+                    self._wishes.setdefault(node.operands[0].id, self._wishes[node.out.id])
+
+    # -- nodes --------------------------------------------------------------------------------------------------
+
+    def _node(self, node: Node) -> None:
+        match node:
+            case Constant(value, out):
+                if self.reads_left(out) == 0 and out.id not in self.plan.captured:  # a rewrite took its reader
+                    return
+                code = self.static(value) if not isinstance(value, Literal) else number(value.value)
+                val = Val(code, kind=kind_of(out), table=True, number=True, bounds=self.bounds.static(value))
+                self._finish(node, out, val)
+            case Positions(axis, out):
+                extent = self.extent(axis).text
+                val = Val(Code(self.arange(extent)), (axis,), kind="int", bounds=self.bounds.positions(axis))
+                self._finish(node, out, val)
+            case Parameter(weight, out):
+                self._parameter(node, weight, out)
+            case Apply():
+                self._apply(node)
+            case Call():
+                self._call(node)
+            case Repeat():
+                self._repeat(node)
+            case Scan():
+                self._scan(node)
+
+    def _parameter(self, node: Node, weight: Weight, out: Value) -> None:
+        text = self.parameter(weight)
+        axes = tuple(axis for dim in weight.dims for axis in dim)
+        stepped = self.graph.stepped
+        times = stepped.times if stepped is not None else frozenset()  # of them a step takes what it wants (slice_)
+        cut = [axis for axis in axes if axis.bound is not None and axis.extent is None and axis.family not in times]
+        slices = [f":{self.extent(axis).text}" if axis in cut else ":" for axis in axes]
+        while slices and slices[-1] == ":":
+            slices.pop()
+        if slices:
+            text = f"{text}[{', '.join(slices)}]"
+        self._finish(node, out, Val(Code(text), axes))
+
+    def _finish(self, node: Node, out: Value, val: Val) -> None:
+        """Binds a node's result: to a variable, or, read once and short, to its expression."""
+        self.release(reads(node))
+        left = self.reads_left(out)
+        captured = out.id in self.plan.captured
+        last = len(self.graph.outputs) == 1 and self.graph.outputs[0].value.id == out.id  # it stands behind `return`
+        inline = out.name is None and left == 1 and (last or len(plain(val.text)) <= INLINE)
+        kept = val.number or (not captured and (left == 0 or is_path(val.text) or inline))
+        bound = val if kept else self.let(out.name or self.wish(node), val)
+        if captured:
+            self.record(out, bound)
+        self._keep(out, bound)
+
+    def wish(self, node: Node) -> str:
+        """What to call an unnamed result: as its reader calls it, where that is a block or a mask."""
+        made = makes(node)[0].id
+        if made in self._wishes and not isinstance(node, Positions):
+            return self._wishes[made]
+        if isinstance(node, Apply) and node.op == "positions":
+            return f"{node.axes[0].name}_index"
+        if isinstance(node, Apply):
+            return {"softmax": "weights", "sin": "sin", "cos": "cos"}.get(node.op, "x")
+        return f"{node.axis.name}_index" if isinstance(node, Positions) else "x"
+
+    def spread_number(self, val: Val, operand: Value) -> Val:
+        """A number that is spread over axes, as an array: the op acts on one of them."""
+        axes = self.core(operand.type.axes)
+        return self.array(val, axes, kind_of(operand), is_table(operand)) if val.number and axes else val
+
+    def _apply(self, node: Apply) -> None:
+        if node.op in STEPS:
+            val = STEPS[node.op](self, node, [self.env[operand.id] for operand in node.operands])
+            if val is None:
+                self.release(reads(node))
+            else:
+                self._finish(node, node.out, val)
+            return
+        vals = [self.env[operand.id] for operand in node.operands]
+        if node.op in DEMANDS:
+            val = DEMANDS[node.op](self, node, vals, None if node.mask is None else self.env[node.mask.id])
+            if val is None:
+                self.release(reads(node))
+            else:
+                self._finish(node, node.out, val)
+            return
+        if node.axes and node.op not in ("rename", "gather"):
+            vals = [self.spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
+        # What it makes, an operand may have in name only.
+        made = [axis for axis in node.made if axis not in node.axes and node.op not in ("index", "gather", "attention")]
+        vals = [self.without(val, [a for a in made if a in val.axes and a in val.thin]) for val in vals]
+        mask = self._mask(node)
+        out = node.out
+        self._check_extents(node)
+        match node.op:
+            case "rename":
+                change = dict(zip(node.axes, node.made, strict=True))
+                x = vals[0]
+                axes = tuple(change.get(axis, axis) for axis in x.axes)
+                val = replace(x, axes=axes, thin=frozenset(change.get(axis, axis) for axis in x.thin))
+            case "broadcast" | "int":
+                val = replace(vals[0], kind=kind_of(out))
+            case "cast":  # of a table that is hoisted (rewrites/hoist.py)
+                val = self.real(vals[0], is_table(out))
+            case "index":
+                val = self.checked(vals[0], node.made[0])
+            case "+" | "-" | "*" if kind_of(out) == "int" and (same := unchanged(node.op, vals)) is not None:
+                val = same
+            case "split" if not vals[0].number:
+                val = self._split(node, vals[0])
+            case "merge" if not vals[0].number:
+                val = self._merge(node, vals[0])
+            case "gather":
+                val = self._gather(node, vals[0], vals[1])
+            case _ if (
+                vals
+                and all(v.number for v in vals)
+                and mask is None
+                and not node.axes
+                and not node.weights
+                and node.op != "dropout"
+            ):
+                names = frozenset[str]().union(*(v.names for v in vals))
+                needs = needed(v.needs for v in vals)
+                bounds = self.bounds.apply(node.op, [v.bounds for v in vals])
+                code = careful(node.op, [v.code for v in vals], self.helper)
+                val = Val(code, kind=kind_of(out), table=True, number=True, needs=needs, names=names, bounds=bounds)
+            case _:
+                val = self.apply(node, vals, mask)
+                if val.kind == "int" and not node.axes:
+                    val = replace(val, bounds=self.bounds.apply(node.op, [v.bounds for v in vals]))
+                elif node.op == "argmax":
+                    val = replace(val, bounds=self.bounds.positions(node.axes[0]))
+        self._finish(node, out, val)
+
+    def _mask(self, node: Apply) -> Val | None:
+        """What an op leaves out. One truth for all items (`where near > 1`) becomes an array along its axis."""
+        if node.mask is None:
+            return None
+        mask = self.env[node.mask.id]
+        return self.array(mask, self.core(node.axes[-1:]), "bool", False) if mask.number else mask
+
+    def _check_extents(self, node: Apply) -> None:
+        """A line that refuses extents which do not fit one another, unless they surely do."""
+        claim = claim_of(node)
+        if claim is None or all(holds(claim, axes) for axes, _ in self.plan.instances):
+            return
+        left, relation, right = claim
+        if not all(self.plan.static_size(axis) or self._find_extent(axis) for axis in [*node.axes, *node.made]):
+            return  # one of them is what this op makes it
+        here, there = self.static(left), self.static(right)
+        text = demand_of(node, claim).format(in_text(here), in_text(there))
+        self.refuse(f"{here.text} {'!=' if relation == '==' else '>'} {there.text}", text, self.lines)
+
+    def checked(self, e: Val, axis: Axis) -> Val:
+        """An index that surely lies within its axis: proved, or checked when the code runs."""
+        if self.lies_in(e, axis):
+            return e
+        e = self.one_word(e, "index")
+        self.check_index(e.text, self.extent(axis).text, axis)
+        return replace(e, bounds=self.bounds.positions(axis))
+
+    def _split(self, node: Apply, x: Val) -> Val:
+        axis = node.axes[0]
+        x = self.full(x, [axis])
+        place = x.axes.index(axis)
+        axes = (*x.axes[:place], *node.made, *x.axes[place + 1 :])
+        return replace(x, code=Code(self.unflatten(x, x.dim(axis), node.made)), axes=axes)
+
+    def _merge(self, node: Apply, x: Val) -> Val:
+        axes, made = node.axes, node.made[0]
+        x = self.full(x, axes)
+        rest = [axis for axis in x.axes if axis not in axes]
+        before = sum(axis in rest for axis in x.axes[: x.axes.index(axes[0])])
+        x = self.permute(x, [*rest[:before], *axes, *rest[before:]])
+        order = (*rest[:before], made, *rest[before:])
+        if len(axes) == 1:
+            return replace(x, axes=order)
+        text = self.flatten(x, x.dim(axes[0]), x.dim(axes[-1]))
+        return replace(x, code=Code(text), axes=order)
+
+    def _gather(self, node: Apply, x: Val, e: Val) -> Val:
+        """x[a = e]: axes that e shares with x align, its other axes take a's place (D5)."""
+        a, out = node.axes[0], node.out
+        e = self.checked(e, a)
+        if kind_of(out) == "real":
+            x = self.real(x, is_table(out))
+        if x.number or (e.number and a not in x.axes):
+            return x
+        needs, names = x.needs | e.needs, x.names | e.names
+        x = self.full(x, [a])
+        if e.number:
+            place = x.axes.index(a)
+            after = [":"] * (len(x.axes) - place - 1)
+            before = [":"] * place if x.lead == NONE else ["..."]
+            text = f"{x.atom}[{', '.join([*before, e.text, *(after if before == ['...'] else [])])}]"
+            return replace(x, code=Code(text), axes=but(x.axes, a), needs=needs, names=names)
+
+        def result(text: str, axes: Sequence[Axis]) -> Val:
+            return self.combine([replace(x, axes=but(x.axes, a)), e], Code(text), axes, out, bounds=x.bounds)
+
+        shared = [axis for axis in e.axes if axis in x.axes and axis != a]
+        own = [axis for axis in e.axes if axis not in shared]
+        if not shared and x.lead == NONE:  # rows of a table
+            x = self.permute(x, [a, *but(x.axes, a)])
+            return result(self.lookup(x, e), (*e.axes, *x.axes[1:]))
+        if not shared and e.lead == NONE:  # the same items of every row
+            place = x.axes.index(a)
+            after = [":"] * (len(x.axes) - place - 1)
+            text = f"{x.atom}[{', '.join(['...', e.text, *after])}]"
+            return result(text, (*x.axes[:place], *e.axes, *x.axes[place + 1 :]))
+        rest = [axis for axis in x.axes if axis not in shared and axis != a]
+        x = self.permute(x, [*shared, a, *rest])
+        e = self.full(e, own) if len(own) > 1 else e
+        e = self.permute(e, [*shared, *own])
+        if not own:
+            e = replace(e, code=Code(f"{e.atom}[..., None]"))
+        elif len(own) > 1:
+            flat = self.named(e, "index")
+            e = replace(flat, code=Code(self.flatten(flat, -len(own), -1)))
+        if rest:
+            e = replace(e, code=Code(f"{e.atom}[..., {', '.join(['None'] * len(rest))}]"))
+        text = self.take_along(x, e, -(1 + len(rest)))
+        found = Val(Code(text), (*shared, a, *rest))
+        if not own:
+            text = f"{text}.squeeze({-(1 + len(rest))})"
+        elif len(own) > 1:
+            text = self.unflatten(found, -(1 + len(rest)), own)
+        return result(text, (*shared, *own, *rest))
+
+    # -- results ------------------------------------------------------------------------------------------------
+
+    def _output(self, output: Output, place: int) -> Val:
+        val = self.env[output.value.id]
+        order = self.core(output.axes)
+        if self.graph.kind == "repeat":
+            order = plan_axes(self.plan, place)
+        thin = val.thin | output.value.type.thin  # it does not vary along these, though they may have their extent
+        val = val if val.number else self.without(val, [a for a in val.axes if a in thin and a not in order])
+        if val.number:
+            again = self.graph.kind == "repeat" and self.env[self.graph.inputs[place].value.id].number
+            called = self.graph.kind == "block" or (self.graph.kind == "model" and not self.plan.is_root)
+            if called or again:  # a number in each pass
+                return val
+            kind, table = kind_of(output.value), is_table(output.value)
+            val = self.array(val, order, kind, table and self.graph.kind == "repeat")
+        if self.graph.kind == "repeat" and kind_of(self.graph.inputs[place].value) == "real":
+            val = self.real(val, is_table(self.graph.inputs[place].value))
+        if self.plan.is_root:
+            if val.kind == "real" and val.table:
+                val = self.real(val, False)
+            return self.complete(self.full(val, order), order)
+        return self.align(val, order)
+
+    def complete(self, val: Val, order: Sequence[Axis]) -> Val:
+        """A model's result in declared order, with the batch."""
+        val = self.permute(val, order)
+        if val.lead == FULL:
+            return val
+        val = self.named(val, "out")
+        rank = len(val.axes)
+        sizes = [f"{val.text}.shape[{place - rank}]" for place in range(rank)]
+        batch = self.batch()
+        return replace(val, code=Code(self.expanded(val, ", ".join([f"*{batch}", *sizes]))), lead=FULL)
+
+    def checks_input(self, val: Val) -> bool:
+        """What another model makes and broadcasts for one that it calls need not have all extents."""
+        return self.graph.kind == "model" and (self.plan.is_root or (val.lead == FULL and not val.thin))
+
+    def batch(self) -> str:
+        """The extents of the batch axes."""
+        if any(map(self.checks_input, self.inputs)):
+            return "batch"  # what the check returns
+        val = next((val for val in self.inputs if val.lead != NONE), None)
+        if val is None:
+            return "()"
+        return f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape"
+
+    def longest(self, axis: Axis) -> str:
+        """How many items there can be at most along the axis of decoding."""
+        return str(axis.extent if axis.extent is not None else axis.bound)
+
+    def known_size(self, axis: Axis) -> str:
+        """The size of a depth of the model, where a step and `generate` ask for it."""
+        return str(axis.extent)
+
+    @abstractmethod
+    def configuration(self) -> str:
+        """What `prepare` and `step` call that which tells the model's caches from those of others."""
+
+    @abstractmethod
+    def learned(self, maps: list[Apply]) -> str:
+        """The arguments of `cache.map` or `cache.maps` that say which maps."""
+
+
+def unchanged(op: str, vals: list[Val]) -> Val | None:
+    """The operand that stays as it is: `x + 0`, `x - 0`, `x * 1`, where a step has filled in what it knows."""
+    neutral = "1" if op == "*" else "0"
+    for x, other in ((vals[0], vals[1]), (vals[1], vals[0])):
+        if other.number and other.text == neutral and x.kind == "int" and (op != "-" or x is vals[0]):
+            return x
+    return None
+
+
+def _is_preparation(plan: Plan) -> bool:
+    return plan.graph.stepped is not None and plan.graph.stepped.method == "prepare"
+
+
+class Emitter(ABC):
+    """One generated file: emits bodies until no class learns anything new."""
+
+    not_by_name: ClassVar[frozenset[str]] = frozenset()  # what the library lets no model be given by name
+
+    def __init__(self, program: Program, captures: Captures) -> None:
+        self.program, self.captures = program, captures
+        self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
+        self.bodies: dict[str, Body] = {}
+        self.helpers: dict[str, None] = {}
+        self.imports: dict[str, str] = {}  # `module:function` of an op of the user's own -> what the file calls it
+        self.asked: set[str] = set()  # widths whose extents a step wants to know
+        self._owners: dict[Graph, bool] = {}
+        self.kept: dict[tuple[str, str], Kept] = {}  # how lies what `prepare` keeps, by class and name
+
+    def owns(self, graph: Graph) -> bool:
+        """Whether the graph or anything nested in it has weights."""
+        return owns(graph, self._owners)
+
+    def foreign(self, graph: Graph) -> str:
+        """How the file calls an op of the user's own, `module:function`."""
+        if graph.target not in self.imports:
+            name = f"op_{graph.name}"
+            self.imports[graph.target] = f"{name}_{len(self.imports)}" if name in self.imports.values() else name
+        return self.imports[graph.target]
+
+    def spelled(self, wanted: set[str], helpers: tuple[str, ...], written: list[str], asked: list[str]) -> Spelling:
+        """The text of the file: the wanted helpers, what is written for the spec, and the names of both."""
+        foreign = {name: target for target, name in self.imports.items()}
+        return Spelling(used_helpers(helpers, wanted), written, asked, foreign)
+
+    @abstractmethod
+    def body(self, plan: Plan) -> Body: ...
+
+    def emit(self, plan: Plan) -> None:
+        self.bodies[plan.key] = body = self.body(plan)  # while this is written, models that it calls move in
+        body.emit()
+
+    def knows(self, plan: Plan) -> bool:
+        """Whether a class has been written once: what it returns is known."""
+        return plan.key in self.bodies and None not in plan.outputs
+
+    def settle(self) -> None:
+        """Emits every class, callers first, until their states stand still."""
+        for root in map(self.program.plan, (self.program.root, *self.program.steps)):
+            for state, item in zip(root.inputs, root.graph.inputs, strict=True):
+                state.lead = FULL
+                if item.default is not None:
+                    state.lead, state.thin = SOME, set(plan_axes(root, root.graph.inputs.index(item)))
+        forward = self.program.forward
+        homes = (plan for plan in reversed(forward) if plan.home is plan)
+        classes = [plan for home in homes for plan in (home, *home.methods())]
+        forms = (plan for plan in reversed(forward) if plan.owner is not None)
+        methods = [plan for form in forms for plan in (form, *form.methods())]
+        # What `prepare` keeps, and how it lies, is known before a step reads it.
+        steps = sorted(self.program.plans[len(forward) :], key=_is_preparation)
+        for _ in range(100):
+            before = [plan.state() for plan in self.program.plans]
+            self.helpers.clear()
+            for plan in (*classes, *methods, *reversed(steps)):
+                if plan.graph.kind != "op":
+                    self.emit(plan)
+            if [plan.state() for plan in self.program.plans] == before:
+                return
+        raise AssertionError("the layouts of the generated code do not settle")

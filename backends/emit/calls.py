@@ -1,0 +1,295 @@
+"""Calls of blocks, and of ops of the user's own: arguments brought into the callee's layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ...compiler.graph.nodes import Call, Graph, IndexInto, Repeat, Role, Scalar, Value
+from ...compiler.graph.sources import Sources
+from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.static import Const, ConstOf, Static, axes_in, consts_in
+from ..plan.layout import Layout, plan_axes, scope_of
+from ..plan.plan import OutputState, Plan
+from ..text.names import DEVICE, DTYPE
+from ..text.ranges import ANY
+from ..text.static_code import Code, static_code
+from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
+
+
+class Calls(Layout):
+    """Emits nested graphs."""
+
+    def _arguments(
+        self,
+        node: Call | Repeat,
+        plan: Plan,
+        graph: Graph,
+        to_caller: Mapping[Axis, Axis],
+        spread: Sequence[Axis] = (),
+    ) -> list[Val]:
+        """The arguments of a call as the callee's layout wants them, and what the callee learns from them.
+
+        spread: the axes over which the call lifts. What has neither these nor leading dimensions broadcasts by itself.
+        """
+        vals = [self.env[arg.id] for arg in node.args]
+        arrays = [val for val in vals if not val.number]
+        any_lead = any(val.lead != NONE for val in arrays)
+        lifted = self.program.lifted(graph)
+        keeps = bool(self.program.lifts(self.graph, node))  # what it keeps has all dimensions, whichever call made it
+        prepared = []
+        for place, (item, val) in enumerate(zip(graph.inputs, vals, strict=True)):
+            state = plan.inputs[place]
+            formal = [to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in lifted]
+            back = dict(zip(formal, plan_axes(plan, place), strict=True))
+            if item.value.role is Role.CONSTANT:
+                prepared.append(val)
+                continue
+            kind, table = kind_of(item.value), is_table(item.value)
+            if val.number:
+                val = self.array(val, formal, kind, table)
+            if kind == "real":
+                val = self.real(val, table)
+            idle = [axis for axis in val.axes if axis not in (*formal, *spread) and axis not in val.thin]
+            val = self.first(val, idle)
+            whole = (val.lead == FULL or not any_lead) and all(val.has(axis) for axis in spread)
+            bare = is_bare(val, spread) and not keeps
+            lead = NONE if bare else FULL if whole else SOME
+            val = self.align(val, formal if bare else (*spread, *formal))
+            state.lead = lead if state.lead is None or state.lead == lead else SOME
+            state.thin |= {back[axis] for axis in formal if axis in val.thin}
+            element = item.value.type.element
+            if isinstance(element, IndexInto):
+                axis = to_caller.get(element.axis, element.axis)
+                state.in_range = state.in_range and self.lies_in(val, axis)
+            prepared.append(val)
+        return prepared
+
+    def _spread(self, node: Call, to_caller: Mapping[Axis, Axis]) -> tuple[Axis, ...]:
+        """The axes over which the call lifts, as the arguments have them: dimensions that no formal asks for."""
+        lifts = self.program.lifts(self.graph, node)
+        if lifts:
+            return lifts
+        found: dict[Axis, None] = {}
+        for item, arg in zip(node.graph.inputs, node.args, strict=True):
+            formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in node.graph.lifted}
+            val = self.env[arg.id]
+            # No call lifts over an axis that the callee has of its own, but for one that only sizes hang on. What does
+            # not vary along such an axis may have it all the same.
+            formal |= set(to_caller.values()) & (val.thin | arg.type.thin) - set(node.graph.lifted)
+            found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
+        return tuple(found)
+
+    def keywords(
+        self, plan: Plan, graph: Graph, to_caller: Mapping[Axis, Axis], consts: Mapping[Const, Static]
+    ) -> list[str]:
+        """What a callee wants besides its arguments: extents, a device, a dtype, the number of a pass."""
+        own_axes, own_consts = self.program.bindings[id(graph)]
+        scope = scope_of(plan, self.file)
+        found = []
+        for axis in plan.extents:
+            mine = to_caller.get(own_axes[axis], own_axes[axis])
+            found.append(f"{scope.axes[axis]}={self.extent(mine).text}")
+        for const in plan.passed:
+            theirs = own_consts[const]
+            given = consts.get(theirs, ConstOf(theirs))
+            found.append(f"{scope.consts[const]}={self.static(given).text}")
+        if plan.wants_device:
+            found.append(f"{DEVICE}={self.device}")
+        if plan.wants_dtype:
+            found.append(f"{DTYPE}={self.dtype}")
+        return found
+
+    def built(
+        self,
+        plan: Plan,
+        graph: Graph,
+        to_caller: Mapping[Axis, Axis],
+        consts: Mapping[Const, Static],
+        size: Callable[[Axis], str],
+        const_name: Callable[[Const], str],
+    ) -> list[str]:
+        """The sizes and consts that a callee is built with, in the caller's terms."""
+        own_axes, own_consts = self.program.bindings[id(graph)]
+        scope = scope_of(plan, self.file)
+        found = []
+        for axis in plan.axes:
+            mine = to_caller.get(own_axes[axis], own_axes[axis])
+            if axis in plan.sizes:
+                found.append(f"{scope.axes[axis]}={size(mine)}")
+            if axis in plan.sizes_bound:
+                found.append(f"{scope.bounds[axis]}={size(mine)}")
+        for const in plan.consts:
+            if plan.built_with(const):
+                own = own_consts[const]
+                text = static_code(consts.get(own, ConstOf(own)), size, const_name).text
+                found.append(f"{scope.consts[const]}={text}")
+        return found
+
+    def _late(self, plan: Plan, graph: Graph, consts: Mapping[Const, Static]) -> None:
+        """A const that hangs on a pass without a module of its own, or on the size of an input, is passed at calls."""
+        own_consts = self.program.bindings[id(graph)][1]
+        for const in plan.consts:
+            theirs = own_consts[const]
+            given = consts.get(theirs, ConstOf(theirs))
+            hangs = set(consts_in(given)) & set(self.plan.late)
+            if hangs or not all(self.plan.static_size(axis) for axis in axes_in(given)):
+                plan.late[const] = None
+
+    def _call(self, node: Call) -> None:
+        graph = node.graph
+        if graph.kind == "op":
+            self._foreign(node)
+            return
+        plan = self.program.plan(graph)
+        to_caller, consts = dict(node.axes), dict(node.consts)
+        self._late(plan, graph, consts)
+        if not self.file.knows(plan):  # the first call: learn first what the callee returns
+            written = len(self.lines)
+            self._arguments(node, plan, graph, to_caller, self._spread(node, to_caller))
+            del self.lines[written:]
+            self.file.emit(plan)
+        spread = self._spread(node, to_caller)
+        self.spreads[self.place] = spread
+        vals = self._arguments(node, plan, graph, to_caller, spread)
+        keywords = self.keywords(plan, graph, to_caller, consts)
+        text = self.invoke(node, plan, [val.text for val in vals], keywords)
+        own_axes = self.program.bindings[id(graph)][0]
+        outs, keeps = [], bool(self.program.lifts(self.graph, node))
+        for state, out in zip(plan.outputs, node.outs, strict=True):
+            assert state is not None
+            outs.append(self._result(state, out, vals, own_axes, to_caller, spread, keeps))
+        self._bind_call(node, text, outs)
+
+    def _result(
+        self,
+        state: OutputState,
+        out: Value,
+        vals: list[Val],
+        own: Mapping[Axis, Axis],
+        to_caller: Mapping[Axis, Axis],
+        spread: Sequence[Axis],
+        keeps: bool,
+    ) -> Val:
+        """keeps: it may come from the cache, where it has all that the call lifts over."""
+        fed = [vals[place] for place in places(state.needs) if not vals[place].number]
+        needs = needed(vals[place].needs for place in places(state.needs))
+        names = frozenset[str]().union(*(val.names for val in vals))
+        if state.number is not None:
+            return Val(Code(""), number=True, kind=kind_of(out), table=True, needs=needs, names=names)
+        lifts = (keeps and state.lead != NONE) or any(set(val.axes) & set(spread) for val in fed)
+        lifted = tuple(spread) if lifts else ()
+
+        def rename(axis: Axis) -> Axis:
+            return to_caller.get(own[axis], own[axis])
+
+        thin = {rename(axis) for axis in state.thin} | {a for a in lifted if not any(val.has(a) for val in fed)}
+        if keeps:  # what comes from the cache may have all its items along those that it varies over, or the one
+            thin = (thin - set(lifted)) | (set(lifted) & set(out.type.axes))
+        bounds = ANY
+        if isinstance(out.type.element, IndexInto) and state.in_range:
+            bounds = self.bounds.positions(out.type.element.axis)
+        axes = (*lifted, *(rename(axis) for axis in state.axes))
+        lead = join_leads(val.lead for val in fed)
+        if lead == NONE and state.lead != NONE and (keeps or not lifted):  # it comes from the cache
+            lead = SOME
+        return Val(
+            Code(""), axes, frozenset(thin), lead,
+            kind_of(out), is_table(out), False, needs, bounds, names,
+        )  # fmt: skip
+
+    def _bind_call(self, node: Call, text: str, outs: list[Val]) -> None:
+        if len(outs) == 1:
+            val, out = replace(outs[0], code=Code(text)), node.outs[0]
+            if self.program.plan(node.graph).on_path:  # done for what it records, whoever reads its result
+                val = self.let(out.name or "x", val)
+            self._finish(node, out, val)
+            return
+        if not outs:  # done for what it leaves in the cache
+            self.release(node.args)
+            self.line(text)
+            return
+        self.release(node.args)
+        targets = []
+        for out, val in zip(node.outs, outs, strict=True):
+            if self.reads_left(out) == 0 and out.id not in self.plan.captured:
+                targets.append("_")
+                self._keep(out, val)
+                continue
+            name = self.namer.give(out.name or "x")
+            targets.append(name)
+            self._keep(out, replace(val, code=Code(name), names=frozenset({name})))
+        shown = ", ".join(self.shown(val.axes) for val in outs)
+        self.line(f"{', '.join(targets)} = {text}", shown)
+        for out in node.outs:
+            if out.id in self.plan.captured:
+                self.record(out, self.env[out.id])
+
+    def lead_shape(self, args: list[Val], of: Iterable[int]) -> str:
+        """The leading dimensions of these arguments together, as a part of a shape: none is "".
+
+        Arguments that tell them get names in `args`.
+        """
+        leads = [place for place in sorted(of) if args[place].lead != NONE]
+        whole = [place for place in leads if args[place].lead == FULL]
+        tell = whole[:1] or leads
+        for place in tell:  # once: they are read below too
+            args[place] = self.named(args[place])
+        vals = [args[place] for place in tell]
+        shapes = [f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape" for val in vals]
+        if len(shapes) < 2:
+            return "".join(f"*{shape}" for shape in shapes)
+        lead = self.namer.give("lead")  # none of them need have all of it
+        self.line(f"{lead} = {self.library}.broadcast_shapes({', '.join(shapes)})")
+        return f"*{lead}"
+
+    def _foreign(self, node: Call) -> None:
+        """A call of an op of the user's own: its inputs in memory order, every declared axis at its extent."""
+        graph = node.graph
+        to_caller = dict(node.axes)
+        formals = [
+            [to_caller.get(a, a) for a in item.value.type.axes if a not in graph.lifted] for item in graph.inputs
+        ]
+        vals = [self.env[arg.id] for arg in node.args]
+        spread: dict[Axis, None] = {}
+        for val, formal in zip(vals, formals, strict=True):
+            spread.update(dict.fromkeys(a for a in val.axes if a not in formal))
+        args = []
+        for item, val, formal in zip(graph.inputs, vals, formals, strict=True):
+            if val.number:
+                kind = kind_of(item.value)
+                sizes = "".join(f"{self.extent(axis).text}, " for axis in formal)
+                dtype = self.dtype if kind == "real" else ""
+                args.append(self.filled(f"({sizes.strip()})", val.text, kind, dtype))
+                continue
+            if item.value.type.element is Scalar.REAL:
+                val = self.real(val, False)
+            args.append(self.align(self.full(val, formal), (*spread, *formal)).text)
+        lead = join_leads(val.lead for val in vals if not val.number)
+        needs = needed(val.needs for val in vals)
+        names = frozenset[str]().union(*(val.names for val in vals))
+        outs = []
+        for output, out in zip(graph.outputs, node.outs, strict=True):
+            axes = (*spread, *(to_caller.get(a, a) for a in output.axes if a not in graph.lifted))
+            thin = frozenset(axis for axis in spread if not any(val.has(axis) for val in vals))
+            outs.append(Val(Code(""), axes, thin, lead, kind_of(out), False, False, needs, ANY, names))
+        self._bind_call(node, f"{self.file.foreign(graph)}({', '.join(args)})", outs)
+
+
+def cache_at(graph: Graph, counter: str = "") -> str:
+    """The part of the cache that belongs to a step or a preparation where it stands, in the pass that is counted."""
+    if graph.stepped is None:
+        return ""
+    segment = graph.stepped.segment
+    return f'cache.at(f"{segment.replace("{i}", f"{{{counter}}}")}")' if counter else f'cache.at("{segment}")'
+
+
+def is_bare(val: Val, spread: Iterable[Axis]) -> bool:
+    """Whether an argument has neither leading dimensions nor any of the axes over which a call lifts."""
+    return val.lead == NONE and not {*val.axes}.intersection(spread)
+
+
+def sources_of(plan: Plan) -> tuple[Sources, ...]:
+    """Which arguments the results of a class hang on, as it was emitted."""
+    states = [state for state in plan.outputs if state is not None]
+    return tuple(frozenset(places(state.needs)) for state in states)

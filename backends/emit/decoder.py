@@ -1,0 +1,145 @@
+"""What a model that decodes has besides its steps: how they begin, and the class attributes that `Decoder` reads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from ...compiler.decoding import Decoding
+from ...compiler.graph.inventory import inventory
+from ...compiler.graph.nodes import Apply, Call, Graph, IndexInto, Parameter, Repeat, Scan, children
+from ...compiler.sizes.axes import Axis
+from ..text.names import plain
+from ..text.static_code import number
+from ..text.values import Val
+from ..text.writing import wrap
+
+if TYPE_CHECKING:
+    from .body import Body, Emitter
+
+NAMES = ("prepare", "step", "generate", "stream")
+DOCS = {
+    "prepare": ['"""What no step changes, and an empty cache."""'],
+    "step": [
+        '"""The next items, after those that the cache has seen: the results for these, or for the `last` of them."""'
+    ],
+}
+
+
+def reserved(graph: Graph) -> str | None:
+    """A part of the model, with weights, that has the name of one of the functions of decoding."""
+    for node in graph.nodes:
+        match node:
+            case Call(name="") | Scan(name=""):  # a model, whose parts stand beside those of its caller
+                head = reserved(node.graph)
+            case Apply(name=str(name)):
+                head = name
+            case Call(name=name) | Scan(name=name) | Repeat(name=name) if any(map(inventory, children(node))):
+                head = name
+            case Parameter(weight=weight):
+                head = weight.name.split(".")[0]
+            case _:
+                continue
+        if head in NAMES:
+            return head
+    return None
+
+
+def begin_decoding(body: Body, decoding: Decoding | None) -> list[str]:
+    """The first lines of `prepare` and `step` of a model."""
+    if body.plan.method == "prepare":
+        asked = {axis.name: axis for val in body.inputs for axis in val.axes if axis.name in body.file.asked}
+        given = [val for val, item in zip(body.inputs, body.graph.inputs, strict=True) if item.default is None]
+        batch = f", {given[0].text}.shape[{_before(given[0])}]" if given else ""
+        sizes = [f'cache.sizes["{name}"] = {body.extent(axis).text}' for name, axis in asked.items()]
+        return [f"cache = Cache({body.configuration()}{batch})", *sizes]
+    assert decoding is not None and decoding.time is not None
+    axis = decoding.time
+    place, new = next((place, val) for place, val in enumerate(body.inputs) if any(body.is_new(a) for a in val.axes))
+    count = next(f"{new.text}.shape[{new.dim(a)}]" for a in new.axes if body.is_new(a))
+    body.helper("begin_step")
+    given_ = [body.configuration(), f'"{body.graph.inputs[place].name}"', f"{new.text}.shape[{_before(new)}]", count]
+    return wrap(f'begin_step(cache, {", ".join(given_)}, "{axis.name}", {body.longest(axis)}, last)', "", 112)
+
+
+def _before(val: Val) -> str:
+    """The batch axes of an input, as a slice of its shape."""
+    return f":-{len(val.axes)}" if val.axes else ":"
+
+
+def configuration(file: Emitter, built_with: Collection[str] = ()) -> str:
+    """What tells the caches of a model from those of others: its name, its code and its sizes.
+
+    built_with: names of those sizes that are parameters where this is written.
+    """
+    digest = hashlib.sha256()
+    for body in file.bodies.values():
+        axes = [(axis.name, axis.extent, axis.bound) for axis in body.plan.axes]
+        consts = [(const.name, const.value) for const in body.plan.consts]
+        digest.update(plain(repr([body.library, axes, consts, body.code()])).encode())
+    root = file.program.plan(file.program.root)
+    scope = file.bodies[root.key].scope
+    own = [axis for axis in root.axes if axis in root.graph.axes[: root.graph.params]]
+    first = {axis.family: axis for axis in reversed(own)}  # its copies have the same bound
+    sizes: dict[str, float | None] = {scope.axes[axis]: axis.extent for axis in own if root.formula(axis) is None}
+    sizes |= {name: axis.bound for axis, name in scope.bounds.items() if first.get(axis.family) is axis}
+    sizes |= {name: const.value for const, name in scope.consts.items()}
+    shown = [
+        f"{plain(name)}={name if name in built_with else number(size).text}"
+        for name, size in sizes.items()
+        if size is not None
+    ]
+    return f'Configuration("{root.graph.name}", "{digest.hexdigest()[:8]}", dict({", ".join(shown)}))'
+
+
+def decodes(decoding: Decoding, file: Emitter) -> str:
+    """What `generate` must know of a model: its other inputs as `prepare` calls them."""
+    assert decoding.time is not None and decoding.prepare is not None and decoding.step is not None
+    axis, graph = decoding.time, file.program.root
+    vocab = scored(decoding, graph)
+    assert vocab is not None
+    inputs = file.bodies[file.program.plan(decoding.prepare).key].inputs
+    given = [val.text for val in inputs]
+    needs = [val.text for val, item in zip(inputs, decoding.prepare.inputs, strict=True) if item.default is None]
+    step = file.bodies[file.program.plan(decoding.step).key]
+    names = f'"{graph.name}", "{decoding.prompt}", "{axis.name}", {step.longest(axis)}, "{vocab.name}"'
+    return f"Decodes({names}, {step.known_size(vocab)}, {_names(needs)}, {_names(given)})"
+
+
+def scored(decoding: Decoding, graph: Graph) -> Axis | None:
+    """The axis that the prompt of `generate` indexes; None where there is no `generate`."""
+    found = (item.value.type.element for item in graph.inputs if item.name == decoding.prompt)
+    element = next(found, None)
+    return element.axis if isinstance(element, IndexInto) else None
+
+
+def _names(names: list[str]) -> str:
+    quoted = ", ".join(f'"{plain(name)}"' for name in names)
+    return f"({quoted},)" if len(names) == 1 else f"({quoted})"
+
+
+def asked(decoding: Decoding | None, file: Emitter) -> list[str]:
+    """What is given by name to `generate`: the inputs of `prepare`."""
+    if decoding is None or decoding.prepare is None:
+        return []
+    return [val.text for val in file.bodies[file.program.plan(decoding.prepare).key].inputs]
+
+
+def decoder_functions(decoding: Decoding, file: Emitter) -> str:
+    """`generate` and `stream` of a model in NumPy."""
+    return "\n".join(
+        [
+            *wrap(f"DECODES = {decodes(decoding, file)}"),
+            "",
+            "",
+            "def generate(w: dict[str, Array], prompt: Any, max_new: int, **options: Any) -> Array:",
+            '    """New items behind each prompt: see `Decoder.generate` for the options."""',
+            "    return Decoder(DECODES, w, prepare, step).generate(prompt, max_new, **options)",
+            "",
+            "",
+            "def stream(w: dict[str, Array], prompt: Any, max_new: int, **options: Any) -> Iterator[Array]:",
+            '    """The items of `generate` as they come."""',
+            "    return Decoder(DECODES, w, prepare, step).stream(prompt, max_new, **options)",
+        ]
+    )

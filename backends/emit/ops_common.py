@@ -1,0 +1,140 @@
+"""What ops need alike in both backends: dimensions to act on, operands laid out for a reduction or for attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...compiler.graph.nodes import Apply
+from ...compiler.graph.term import leaves
+from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.static import Arith, Literal, SizeOf, Static
+from ..text.static_code import Code
+from ..text.values import FULL, NONE, Val, is_table, kind_of
+from .body import Body
+
+ZERO = (Literal(0), Literal(0.0))
+
+
+def dims(x: Val, axes: Sequence[Axis]) -> str:
+    """Dimensions for a reduction: `-1` or `(-2, -1)`."""
+    places = sorted(x.dim(axis) for axis in axes)
+    return str(places[0]) if len(places) == 1 else str(tuple(places))
+
+
+def without(x: Val, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    return tuple(axis for axis in x.axes if axis not in axes)
+
+
+def factors(body: Body, axes: Sequence[Axis], vals: Sequence[Val]) -> list[Val]:
+    """Operands of a product that sums over axes, each of these at its true extent wherever it is laid out."""
+    nowhere = {axis for axis in axes if not any(val.has(axis) for val in vals)}
+    found = []
+    for place, val in enumerate(vals):
+        found.append(body.full(val, [a for a in axes if a in val.axes or (place == 0 and a in nowhere)]))
+    return found
+
+
+def masked(body: Body, node: Apply, x: Val, mask: Val) -> tuple[Val, Val, tuple[Axis, ...]]:
+    """Operand and mask laid out alike, the operand with all axes that the op acts on."""
+    x = body.full(x, [axis for axis in node.axes if not mask.has(axis)])
+    order = body.union_order([x, mask], node.out)
+    return body.align(x, order, short=True), body.align(mask, order, short=True), order
+
+
+def is_usual_scale(scale: Static, d: Axis) -> bool:
+    """Whether the scale is 1 / sqrt(|d|), the fused op's own."""
+    return scale in (Arith("/", (Literal(1), Arith("sqrt", (SizeOf(d),)))), Arith("rsqrt", (SizeOf(d),)))
+
+
+def over(x: Val, shared: tuple[Axis, ...], q: Axis, k: Axis, body: Body) -> Val:
+    """A mask or bias with at least the two dimensions that the fused op wants."""
+    wants = shared if x.lead != NONE or set(x.axes) & set(shared) else ()
+    return body.align(x, (*wants, q, k))
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """The operands of attention as the backends lay them out.
+
+    args:  Q [.., q, d], K [.., k, d] and V [.., k, v].
+    where: the mask [.., q, k], and `data` what a mask of positions reads besides these, [.., q, k] too, or numbers.
+    alike: whether Q, K and V surely have the same leading dimensions, and a mask as many or none: kernels want it so.
+    """
+
+    args: tuple[Val, Val, Val]
+    where: Val | None
+    data: list[Val]
+    bias: Val | None
+    result: Val
+    alike: bool
+
+
+def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Attention:
+    """Brings the operands of fused attention into the order that its kernels want."""
+    d, k = node.axes
+    q, v = node.made
+    read = len(leaves(node.seen.term)) if node.seen is not None else 0
+    vals, data = vals[: len(vals) - read], vals[len(vals) - read :]
+    Q, K, V, *biases = [body.real(val, False, vals) for val in vals]
+    Q, K, V = body.full(Q, [q, d]), body.full(K, [k, d]), body.full(V, [k, v])
+    shared = tuple(dict.fromkeys(axis for val in (Q, K, V) for axis in val.axes if axis not in (q, k, d, v)))
+    others = [val for val in (mask, *data, *biases) if val is not None and not val.number]
+    # The mask may have axes that no operand has.
+    more = tuple(dict.fromkeys(axis for val in others for axis in val.axes if axis not in (*shared, q, k)))
+    Q, shared = body.full(Q, more), (*more, *shared)
+    laid = (
+        body.align(Q, (*shared, q, d), short=True),
+        body.align(K, (*shared, k, d), short=True),
+        body.align(V, (*shared, k, v), short=True),
+    )
+    where = over(mask, shared, q, k, body) if mask is not None and not mask.number else None
+    bias = over(biases[0], shared, q, k, body) if biases else None
+    result = body.combine([Q, K, V, *others], Code(""), (*shared, q, v), node.out)
+    data = [over(val, shared, q, k, body) for val in data]
+    alike = len({len(val.axes) for val in laid}) == 1 and all(val.lead == FULL and not val.thin for val in laid)
+    masks = [val for val in (where, bias) if val is not None]
+    alike = alike and all(val.lead == FULL or (val.lead == NONE and len(val.axes) == 2) for val in masks)
+    return Attention(laid, where, data, bias, result, alike)
+
+
+def concat_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:
+    """The parts laid out alike, their order, the dimension to join along, and whether all others surely agree."""
+    out, made = node.out, node.made[0]
+    if kind_of(out) == "real":
+        vals = [body.real(val, is_table(out), vals) for val in vals]
+    parts = []
+    for val, axis in zip(vals, node.axes, strict=True):
+        val = body.full(val, [axis])
+        parts.append(replace(val, axes=tuple(made if a == axis else a for a in val.axes)))
+    largest = max(parts, key=lambda val: len(val.axes))
+    extra = dict.fromkeys(axis for val in parts for axis in val.axes if axis not in largest.axes)
+    order = (*extra, *largest.axes)
+    leads = {val.lead for val in parts}
+    same = all(set(val.axes) == set(order) and not val.thin for val in parts) and leads in ({NONE}, {FULL})
+    return [body.align(val, order) for val in parts], order, order.index(made) - len(order), same
+
+
+def stack_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:
+    """The parts laid out alike, the order with the new axis, its dimension, and whether the parts surely agree."""
+    out, made = node.out, node.made[0]
+    if kind_of(out) == "real":
+        vals = [body.real(val, is_table(out), vals) for val in vals]
+    vals = [body.spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
+    order = body.union_order(vals, out)
+    at = 0
+    for reader in body.graph.nodes:  # beside what it is merged with, so that nothing moves then
+        if isinstance(reader, Apply) and reader.op == "merge" and reader.operands[0].id == out.id:
+            place = reader.axes.index(made)
+            after, before = reader.axes[place + 1 :], reader.axes[:place]
+            at = order.index(after[0]) if after and after[0] in order else at
+            at = order.index(before[-1]) + 1 if not after and before and before[-1] in order else at
+    leads = {val.lead for val in vals}
+    same = all(set(val.axes) == set(order) and not val.thin for val in vals) and leads in ({NONE}, {FULL})
+    parts = [body.align(val, order) for val in vals]
+    return parts, (*order[:at], made, *order[at:]), at - len(order) - 1, same
+
+
+def least(op: str) -> str:
+    """What a masked item counts as in a reduction of reals."""
+    return {"max": "-math.inf", "logsumexp": "-math.inf", "argmax": "-math.inf", "min": "math.inf"}.get(op, "0")

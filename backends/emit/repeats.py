@@ -1,0 +1,170 @@
+"""Repeats: a loop over the passes, each of which takes what the one before gave.
+
+The passes may differ: a repeat has a body for each kind of pass. What is carried must have one layout, whichever body
+gave it and whichever takes it.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...compiler.graph.nodes import Graph, Repeat
+from ...compiler.graph.sources import Sources, over_passes
+from ...compiler.sizes.axes import Axis
+from ..plan.plan import Plan
+from ..text.ranges import ANY
+from ..text.static_code import Code
+from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
+from .calls import Calls, sources_of
+
+
+class Repeats(Calls):
+    """Emits repeats."""
+
+    def _repeat(self, node: Repeat) -> None:
+        plans = [self.program.plan(body) for body in node.bodies]
+        vals = self._enter(node, plans)
+        self._agree(plans, node.carried)
+        if node.index is not None and self.counts(node):
+            self.counters[node.index] = self.namer.give(node.index.name)
+        keywords = [self.keywords(plan, body, {}, {}) for plan, body in zip(plans, node.bodies, strict=True)]
+        hang = over_passes([sources_of(plan) for plan in plans], node.carried)
+        leads = self._leads(node, plans, vals, hang)
+        extra = [self.named(val) if not val.number else val for val in vals[node.carried :]]
+        targets = self._begin(node, vals[: node.carried])
+        loop = self.loop(node, plans, targets, [val.text for val in extra], keywords)
+        self.release(node.args[node.carried :])  # each pass reads them: the loop's own names are others
+        self.lines += [self.indent + text for text in loop]
+        if node.index in self.counters:
+            self.namer.free(self.counters[node.index])
+        self._leave(node, plans, vals, hang, targets, leads)
+
+    def _enter(self, node: Repeat, plans: Sequence[Plan]) -> list[Val]:
+        """The arguments, as all bodies take them; each body is emitted."""
+        if node.index is not None and not self.program.has_list(node):
+            for plan, body in zip(plans, node.bodies, strict=True):
+                for const, theirs in self.program.bindings[id(body)][1].items():
+                    if theirs == node.index:
+                        plan.late[const] = None
+        for plan, body in zip(plans, node.bodies, strict=True):
+            self._late(plan, body, {})
+        vals: list[Val] = []
+        for plan, body in zip(plans, node.bodies, strict=True):
+            written = len(self.lines)
+            found = self._arguments(node, plan, body, {})
+            if vals:
+                del self.lines[written:]
+            vals = vals or found
+            if not self.file.knows(plan):
+                self.file.emit(plan)
+        return vals
+
+    def _agree(self, plans: Sequence[Plan], carried: int) -> None:
+        """What one pass returns, the next one takes, whichever bodies these are."""
+        for plan in plans:
+            for place in range(carried):
+                for other in plans:
+                    state = other.outputs[place]
+                    assert state is not None
+                    change = dict(zip(other.axes, plan.axes, strict=False)) if other is not plan else {}
+                    taken = plan.inputs[place]
+                    taken.thin |= {change.get(axis, axis) for axis in state.thin}
+                    lead = state.lead
+                    taken.lead = lead if taken.lead is None or taken.lead == lead else SOME
+                    taken.in_range = taken.in_range and state.in_range
+
+    def _leads(self, node: Repeat, plans: Sequence[Plan], vals: list[Val], hang: Sequence[Sources]) -> dict[int, str]:
+        """Of each result that may lose leading dimensions, the code of those that it must have.
+
+        Told before the loop: what tells them goes round.
+        """
+        leads: dict[int, str] = {}
+        for place in _losing(plans, vals, hang):
+            if not self.reads_left(node.outs[place]) and node.outs[place].id not in self.plan.captured:
+                continue
+            shape = self.lead_shape(vals, hang[place]).removeprefix("*")
+            leads[place] = shape if shape.isidentifier() else self.namer.give("lead")
+            if shape != leads[place]:
+                self.line(f"{leads[place]} = {shape}")
+        return leads
+
+    def _begin(self, node: Repeat, carried: Sequence[Val]) -> list[str]:
+        """The variables of what is carried, with their first values."""
+        before = [(val.text, val.names) for val in carried]
+        # Values that enter unchanged must outlive the loop's own names.
+        self.release(node.args[: node.carried])
+        targets: list[str] = []
+        for out, (text, _) in zip(node.outs, before, strict=True):
+            wish = out.name or "x"
+            reuse = text.isidentifier() and not keyword.iskeyword(text) and not self.namer.is_taken(text)
+            if reuse:
+                self.namer.take(text)
+            targets.append(text if reuse else self.namer.give(wish))
+        changed = [(t, text, val) for t, (text, _), val in zip(targets, before, carried, strict=True) if t != text]
+        if len(changed) > 1:  # at once: an initial value may be another one's variable
+            self.line(f"{', '.join(t for t, _, _ in changed)} = {', '.join(text for _, text, _ in changed)}")
+        elif changed:
+            self.line(f"{changed[0][0]} = {changed[0][1]}", self.shown(changed[0][2].axes))
+        return targets
+
+    def _leave(
+        self, node: Repeat, plans: Sequence[Plan], vals: Sequence[Val], hang: Sequence[Sources],
+        targets: Sequence[str], leads: dict[int, str],
+    ) -> None:  # fmt: skip
+        """The results, as they lie behind the loop."""
+        thinned = [self._thin_after(plan, node.bodies[place]) for place, plan in enumerate(plans)]
+        for place, (out, target) in enumerate(zip(node.outs, targets, strict=True)):
+            val = vals[place]
+            thin = val.thin.union(*(made[place] for made in thinned))
+            if place in leads:
+                own = f", *{target}.shape[-{len(val.axes)}:]" if val.axes else ""
+                self.line(
+                    f"{target} = {self.expanded(Val(Code(target)), f'*{leads[place]}{own}')}", self.shown(val.axes)
+                )
+            result = replace(
+                val, code=Code(target), thin=thin, kind=kind_of(out), table=is_table(out),
+                lead=join_leads(vals[number].lead for number in hang[place]),
+                needs=needed(vals[number].needs for number in hang[place]),
+                names=frozenset({target}), bounds=ANY,
+            )  # fmt: skip
+            self._keep(out, result)
+            if out.id in self.plan.captured:
+                self.record(out, result)
+
+    def _thin_after(self, plan: Plan, body: Graph) -> list[set[Axis]]:
+        """Of each result of a pass, the axes that may be of size 1."""
+        own = self.program.bindings[id(body)][0]
+        return [{own[axis] for axis in state.thin} for state in plan.outputs if state is not None]
+
+
+def _losing(plans: Sequence[Plan], vals: Sequence[Val], hang: Sequence[Sources]) -> list[int]:
+    """The results of a repeat that may lack leading dimensions of what they hang on: the value that a pass makes
+    anew has only those of what it is made of.
+    """
+    wanted = [{number for number in found if vals[number].lead != NONE} for found in hang]
+    losing = {
+        place for place, found in enumerate(wanted) if vals[place].lead != FULL and not found <= {place}
+    }  # if there is no pass
+
+    def made(plan: Plan, place: int) -> set[int]:
+        """The arguments whose leading dimensions the value of one pass has."""
+        state = plan.outputs[place]
+        assert state is not None
+        if state.lead == FULL:
+            return wanted[place]
+        return {
+            number
+            for source in places(state.needs)
+            for number in (wanted[source] if source < len(wanted) else {source})
+            if source not in losing
+        }
+
+    while more := {
+        place
+        for place, found in enumerate(wanted)
+        if place not in losing and not all(found <= made(plan, place) for plan in plans)
+    }:
+        losing |= more
+    return sorted(place for place in losing if not vals[place].number)

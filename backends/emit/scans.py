@@ -1,0 +1,322 @@
+"""Scans: a loop over the items of an axis, a call of a block at each of them, and its results stacked.
+
+A *state* is an argument that a result of the step before takes the place of. From the first step on it has the shape
+that it keeps: the batch, and of the axes that the scan lifts over those along which it varies (size 1 along others).
+What varies along none of these has none of them, as any argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...compiler.graph.nodes import Apply, Role, Scan, Value, reads
+from ...compiler.graph.sources import Sources, over_steps, sources
+from ...compiler.sizes.axes import Axis
+from ..plan.layout import plan_axes
+from ..plan.plan import OutputState, Plan
+from ..text.names import plain
+from ..text.static_code import Code
+from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
+from .calls import Calls, is_bare, sources_of
+
+
+@dataclass(slots=True)
+class _Loop:
+    """One scan as it is emitted.
+
+    formals:   of each argument the axes that the block declares, as the caller calls them.
+    spread:    the axes that the scan lifts over, outermost first.
+    args:      the arguments; of a state its first value.
+    thin:      of each argument the axes of `spread` that it has, but not surely all their items.
+    shapes:    of each state, as the code of a shape.
+    feeds:     what results hang on, all steps together.
+    states:    place of an argument -> place of the result that is its next value.
+    carriers:  the other way round.
+    """
+
+    node: Scan
+    plan: Plan
+    own: Mapping[Axis, Axis]
+    to_caller: Mapping[Axis, Axis]
+    formals: list[list[Axis]]
+    spread: tuple[Axis, ...]
+    args: list[Val]
+    thin: list[frozenset[Axis]]
+    states: dict[int, int]
+    carriers: dict[int, int]
+    feeds: tuple[Sources, ...]
+    shapes: dict[int, str]
+
+    def given(self, place: int, order: Iterable[Axis]) -> tuple[Axis, ...]:
+        """The dimensions of an argument: without those lifted over, if it has none of these."""
+        return (*(() if is_bare(self.args[place], self.spread) else self.spread), *order)
+
+    def outward(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
+        """Axes of the class as the caller calls them."""
+        return tuple(self.to_caller.get(self.own[axis], self.own[axis]) for axis in axes)
+
+    def output(self, place: int) -> OutputState:
+        output = self.plan.outputs[place]
+        assert output is not None
+        return output
+
+    def as_state(self, place: int) -> bool:
+        """Whether a result is collected in the shape of the state that it becomes: if it hangs on how that began."""
+        return self.carriers.get(place) in self.feeds[place]
+
+    def hang(self, place: int) -> Sources:
+        """What a result of all steps hangs on: in this call, where the class may know of more, which others give it."""
+        return self.feeds[place] if self.as_state(place) else over_steps(sources_of(self.plan), self.states)[place]
+
+    def has_all(self, place: int) -> bool:
+        """Whether a step gives the next value of a state with all its dimensions ahead of those of the block."""
+        output, carrier = self.output(place), self.carriers[place]
+        if output.lead == FULL or is_bare(self.args[carrier], self.spread):
+            return True
+        having = {number for number, val in enumerate(self.args) if not is_bare(val, self.spread)}
+        made = set[int]()
+        for number in places(output.needs):
+            made |= self.feeds[self.states[number]] | {number} if number in self.states else {number}
+        return (self.feeds[place] | {carrier}) & having <= made
+
+
+class Scans(Calls):
+    """Emits scans."""
+
+    def _scan(self, node: Scan) -> None:
+        """A block called at each index of an axis in order: a loop, whose results are stacked."""
+        graph, consts = node.graph, dict(node.consts)
+        loop = self._loop_of(node)
+        self._take(loop)
+        self._begin_states(loop)
+        self._tell(loop)
+        self._late(loop.plan, graph, consts)
+        if not self.file.knows(loop.plan):
+            self.file.emit(loop.plan)
+        last = [place in loop.carriers and self._left_alone(out, node) for place, out in enumerate(node.outs)]
+        collected = [
+            out if not last[place] and (self.reads_left(out) or out.id in self.plan.captured) else None
+            for place, out in enumerate(node.outs)
+        ]
+        names, lists = self._steps(loop, collected)
+        several = sum(out is not None for out in collected) > 1  # then what tells a shape stays until all are stacked
+        if not several:
+            self.release(node.args)
+        for place, out in enumerate(node.outs):
+            if last[place]:
+                carrier = loop.carriers[place]
+                self._keep(out, replace(loop.args[carrier], code=Code(names[carrier]), names=frozenset()))
+                continue
+            val = self._scanned(loop, place, out)
+            if collected[place] is None:
+                self._keep(out, val)
+                continue
+            bound = self._stacked(loop, place, lists[place], val, out)
+            self._keep(out, bound)
+            if out.id in self.plan.captured:
+                self.record(out, bound)
+        if several:
+            self.release(node.args)
+
+    def _left_alone(self, out: Value, node: Scan) -> bool:
+        """Whether the last value of a state is all that is read of it: what a step of decoding goes on from."""
+        if self.graph.stepped is None:
+            return False
+        read = [each for each in self.graph.nodes if out in reads(each)]
+        given = any(output.value is out for output in self.graph.outputs) or out.id in self.plan.captured
+        left = all(isinstance(each, Apply) and each.op == "leave" and each.axes == (node.axis,) for each in read)
+        return bool(read) and left and not given
+
+    def _loop_of(self, node: Scan) -> _Loop:
+        """What the arguments are, and what the scan lifts over: dimensions of theirs that no formal asks for."""
+        graph, axis, to_caller = node.graph, node.axis, dict(node.axes)
+        vals = [self.env[arg.id] for arg in node.args]
+        formals = [
+            [to_caller.get(a, a) for a in item.value.type.axes if a not in graph.lifted] for item in graph.inputs
+        ]
+        named = set(to_caller.values()) - set(graph.lifted)
+        for place, (arg, formal) in enumerate(zip(node.args, formals, strict=True)):
+            unlike = named & arg.type.thin - {*formal, axis, *vals[place].thin}
+            vals[place] = self.first(vals[place], [a for a in vals[place].axes if a in unlike])
+        spread: dict[Axis, None] = {}
+        for val, formal in zip(vals, formals, strict=True):
+            known = {*formal, axis, *(set(to_caller.values()) & val.thin - frozenset(graph.lifted))}
+            spread.update(dict.fromkeys(a for a in val.axes if a not in known))
+        read = [out for out in node.outs if self.reads_left(out) or out.id in self.plan.captured]
+        idle = [a for a in spread if not any(a in out.type.axes for out in read)]  # nothing that is read has these
+        over = self.spreads[self.place] = tuple(a for a in spread if a not in idle)
+        states = dict(node.states)
+        args = [self.first(val, [a for a in idle if a in val.axes]) for val in vals]
+        return _Loop(
+            node, self.program.plan(graph), self.program.bindings[id(graph)][0], to_caller, formals,
+            over, args, [val.thin & {*over} for val in args],
+            states, {result: place for place, result in states.items()},
+            over_steps(sources(graph, self.program.sources), states), {},
+        )  # fmt: skip
+
+    def _take(self, loop: _Loop) -> None:
+        """Arguments other than states as each step wants them: those that run along the axis, and the rest."""
+        axis = loop.node.axis
+        for place, (item, formal) in enumerate(zip(loop.node.graph.inputs, loop.formals, strict=True)):
+            val, kind, table = loop.args[place], kind_of(item.value), is_table(item.value)
+            if kind == "real":
+                val = self.real(val, table)
+            if place in loop.node.steps:
+                if val.number:  # each step has the same one
+                    shape, dtype = f"({self.extent(axis).text},)", self.float64() if table else self.dtype
+                    text = self.filled(shape, val.text, kind, dtype if kind == "real" else "")
+                    val = Val(Code(text), (axis,), kind=kind)
+                val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
+                val = self.named(self.align(val, loop.given(place, (axis, *formal))))
+            elif place not in loop.states and item.value.role is not Role.CONSTANT:
+                if val.number:
+                    val = self.array(val, formal, kind, table)
+                val = self.named(self.align(val, loop.given(place, formal)))
+            loop.args[place] = val
+
+    def _begin_states(self, loop: _Loop) -> None:
+        """The first values of states, in the shape that they keep."""
+        hang = {place: loop.feeds[result] | {place} for place, result in loop.states.items()}
+        shapes = {place: self.lead_shape(loop.args, found) for place, found in hang.items()}
+        thin = {(place, a): self._thin_size(loop, found, a) for place, found in hang.items() for a in loop.spread}
+        args = list(loop.args)
+        for place, shape in shapes.items():
+            item, val, formal = loop.node.graph.inputs[place], args[place], loop.formals[place]
+            kind, table = kind_of(item.value), is_table(item.value)
+            fed = [args[number] for number in hang[place]]
+            lead = join_leads(one.lead for one in fed)
+            order = (*(() if all(is_bare(one, loop.spread) for one in fed) else loop.spread), *formal)
+            same = frozenset(a for a in order if a in loop.spread and not any(one.has(a) for one in fed))
+            sizes = [
+                *([shape] if shape else ()),
+                *(thin[place, a] if a in same else self.extent(a).text for a in order),
+            ]
+            loop.shapes[place] = ", ".join(sizes)
+            if val.number:
+                shape = f"({loop.shapes[place]}{',' if len(sizes) == 1 else ''})"
+                text = self.filled(shape, val.text, kind, self.dtype_of(kind, table))
+                val = Val(Code(text), order, kind=kind, table=table)
+            else:
+                val = self.align(val, order)
+                if val.thin - same or (lead != NONE and val.lead != FULL):
+                    val = replace(val, code=Code(self.expanded(val, loop.shapes[place])))
+            loop.args[place] = replace(val, thin=same, lead=lead)
+
+    def _thin_size(self, loop: _Loop, of: Iterable[int], axis: Axis) -> str:
+        """How long these arguments are along an axis that the scan lifts over, if none surely has all its items."""
+        if any(loop.args[place].has(axis) for place in of):
+            return ""
+        tell = [place for place in sorted(of) if axis in loop.thin[place]]
+        for place in tell:
+            loop.args[place] = self.named(loop.args[place])
+        sizes = [f"{val.text}.shape[{val.dim(axis)}]" for val in (loop.args[place] for place in tell)]
+        if len(sizes) < 2:
+            return "".join(sizes) or "1"
+        return f"{self.library}.broadcast_shapes({', '.join(f'({size},)' for size in sizes)})[0]"
+
+    def _tell(self, loop: _Loop) -> None:
+        """What the block's class learns from these arguments."""
+        any_lead = any(val.lead != NONE for val in loop.args)
+        for place, (val, formal) in enumerate(zip(loop.args, loop.formals, strict=True)):
+            state = loop.plan.inputs[place]
+            whole = (val.lead == FULL or not any_lead) and all(val.has(a) for a in loop.spread)
+            given = NONE if is_bare(val, loop.spread) else FULL if whole else SOME
+            state.lead = given if state.lead is None or state.lead == given else SOME
+            back = dict(zip(formal, plan_axes(loop.plan, place), strict=True))
+            state.thin |= {back[a] for a in formal if a in val.thin}
+            state.in_range = False
+
+    def _steps(self, loop: _Loop, collected: Sequence[Value | None]) -> tuple[dict[int, str], list[str]]:
+        """The loop itself; returns the names of states, and the lists that collect the results that are read."""
+        node, graph = loop.node, loop.node.graph
+        names = {place: self.namer.give(graph.inputs[place].name) for place in loop.states}
+        for place, name in names.items():
+            self.line(f"{name} = {loop.args[place].text}", self.shown(loop.args[place].axes))
+        lists = [self.namer.give(f"{out.name or 'step'}_steps") if out else "_" for out in collected]
+        for name in lists:
+            if name != "_":
+                self.line(f"{name} = []")
+        axis = node.axis
+        keywords = self.keywords(loop.plan, graph, loop.to_caller, dict(node.consts))
+        around, self.told_in_loop = self.told_in_loop, []
+        counter = self.namer.give(
+            axis.name if axis.name not in map(plain, self.scope.axes.values()) else f"{axis.name}_index"
+        )
+        self.line(f"for {counter} in range({self.extent(axis).text}):")
+        self.indent += "    "
+        given = []
+        for place, val in enumerate(loop.args):
+            after = "".join(", :" for _ in loop.formals[place])
+            taken = f"{val.atom}[..., {counter}{after}]" if place in node.steps else val.text
+            given.append(names.get(place, taken))
+        text = self.invoke(node, loop.plan, given, keywords)
+        targets = []
+        for place, output in enumerate(graph.outputs):
+            if place in loop.carriers:
+                targets.append(names[loop.carriers[place]])
+            else:
+                targets.append(self.namer.give(output.name or "y") if lists[place] != "_" else "_")
+        self.line(f"{', '.join(targets)} = {text}")
+        for place, target in enumerate(targets):
+            collect = f"{lists[place]}.append({target})" if lists[place] != "_" else ""
+            if target != "_":
+                self._after_step(loop, place, target, collect)
+        self.indent = self.indent[:-4]
+        for told in self.told_in_loop:  # which no step may have done
+            del self._extents[told]
+        self.told_in_loop = around
+        return names, lists
+
+    def _after_step(self, loop: _Loop, place: int, target: str, collect: str) -> None:
+        """A result of one step: an array, collected, and of a state as the next step takes it."""
+        output, graph, carrier = loop.output(place), loop.node.graph, loop.carriers.get(place)
+        value = graph.outputs[place].value
+        becomes = value if carrier is None else graph.inputs[carrier].value
+        kind, table = kind_of(becomes), is_table(becomes)
+        if output.number is not None:  # the same at each step
+            self.line(f"{target} = {self.filled('()', target, kind, self.dtype_of(kind, table))}")
+        elif kind == "real":
+            made = Val(Code(target), kind=kind_of(value), table=is_table(value))
+            cast = self.real(made, table)
+            if cast is not made:
+                self.line(f"{target} = {cast.text}")
+        if collect and not loop.as_state(place):
+            self.line(collect)
+        if carrier is None:
+            return
+        axes, formal, shape = loop.outward(output.axes), tuple(loop.formals[carrier]), loop.shapes[carrier]
+        if output.number is None and axes != formal:
+            self.line(f"{target} = {self.permute(Val(Code(target), axes), formal).text}", self.shown(formal))
+        if output.thin or (shape and output.number is not None) or not loop.has_all(place):
+            self.line(f"{target} = {self.expanded(Val(Code(target)), shape)}")
+        if collect and loop.as_state(place):
+            self.line(collect)
+
+    def _scanned(self, loop: _Loop, place: int, out: Value) -> Val:
+        """What is known of a result of all steps; its code is to come."""
+        output, spread, hang = loop.output(place), loop.spread, loop.hang(place)
+        graph, carrier = loop.node.graph, loop.carriers.get(place)
+        if carrier is not None and loop.as_state(place):
+            state = loop.args[carrier]
+            ahead, axes = tuple(a for a in state.axes if a in spread), tuple(loop.formals[carrier])
+            thin, lead = state.thin, state.lead
+        else:
+            fed = [loop.args[number] for number in hang]
+            ahead, axes = () if all(is_bare(val, spread) for val in fed) else spread, loop.outward(output.axes)
+            thin = frozenset(a for a in ahead if not any(val.has(a) for val in fed)) | {*loop.outward(output.thin)}
+            lead = join_leads(NONE if val.lead == NONE else output.lead for val in fed)
+        table = is_table((graph.outputs[place] if carrier is None else graph.inputs[carrier]).value)  # that of a step
+        needs = needed(self.env[loop.node.args[number].id].needs for number in hang)
+        return Val(Code(""), (*ahead, loop.node.axis, *axes), thin, lead, kind_of(out), table, False, needs)
+
+    def _stacked(self, loop: _Loop, place: int, collected: str, val: Val, out: Value) -> Val:
+        """The results of all steps in one array; there may be no step."""
+        axis = loop.node.axis
+        sizes = ["0" if a == axis else "1" if a in val.thin else self.extent(a).text for a in val.axes]
+        lead = self.lead_shape(loop.args, loop.hang(place)) if val.lead != NONE else ""
+        shape = ", ".join([lead, *sizes] if lead else sizes)
+        empty = self.filled(f"({shape},)", "0", val.kind, self.dtype_of(val.kind, val.table))
+        text = self.stacked(collected, val.dim(axis))
+        val = replace(val, code=Code(f"{text} if {collected} else {empty}", 0))
+        return self.let(out.name or "x", self.real(val, is_table(out)) if val.kind == "real" else val)

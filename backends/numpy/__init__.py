@@ -1,0 +1,1 @@
+"""NumPy: a function for each block, and the code of each op."""

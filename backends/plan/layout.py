@@ -1,0 +1,748 @@
+"""How values lie in memory in generated code, and how one is brought into the order that an op wants.
+
+Layout. A value in generated code is an array whose last dimensions are `Val.axes`, in that order; before them come the
+*leading* dimensions: the batch, and the axes over which a block's caller lifts it. Code inside a class never names
+these, and addresses its own dimensions from the right. So one class serves any batch and any lift.
+
+A body is emitted again and again, while its class's callers and callees learn from one another what may be thin (of
+size 1), what has leading dimensions, which sizes they need; `emit_all` stops when nothing changes any more.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from ...compiler.graph.extents import (
+    at_least_0,
+    fraction,
+    inexact,
+    negative,
+    no_number,
+    quotients,
+    takes_nothing_away,
+    undefined,
+)
+from ...compiler.graph.nodes import Apply, Call, IndexInto, Node, Repeat, Role, Scalar, Scan, Value, Weight
+from ...compiler.sizes.arithmetic import solved
+from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.static import Const, Static, axes_in, known
+from ..text import ranges
+from ..text.names import DEVICE, DTYPE, FOUND, Namer, plain
+from ..text.ranges import ANY
+from ..text.static_code import AND, ATOM, OR, SUM, TERM, Code, static_code
+from ..text.values import NONE, CannotEmit, Val, is_table, join_leads, kind_of, needed
+from ..text.writing import WIDTH, is_path, wrap
+from .plan import Plan, padded
+
+if TYPE_CHECKING:
+    from ..emit.body import Emitter
+
+INLINE = 64  # characters: a longer expression gets a line of its own
+
+
+@dataclass(slots=True)
+class Scope:
+    """What the arguments, sizes and consts of one class are called."""
+
+    inputs: list[str]
+    axes: dict[Axis, str]
+    consts: dict[Const, str]
+    bounds: dict[Axis, str]  # the largest extent of a bounded width: `max_seq`
+    namer: Namer
+
+
+def scope_of(plan: Plan, file: Emitter) -> Scope:
+    """Names in the order of claim: arguments, axes, consts. Other variables are called as no function or class is."""
+    namer = Namer(file.globals)
+    names = [item.name for item in plan.graph.inputs]
+    inputs = [namer.claim(f"{name}_" if plan.is_root and name in file.not_by_name else name) for name in names]
+    axes = {axis: namer.claim(axis.name) for axis in plan.axes}
+    counts = {node.index for node in plan.graph.nodes if isinstance(node, Repeat)}  # named where their loop stands
+    consts = {const: namer.claim(const.name) for const in plan.consts if const not in counts}
+    bounds = {axis: namer.give(f"max_{axis.name}") for axis in plan.axes if axis.bound is not None}
+    return Scope(inputs, axes, consts, bounds, namer)
+
+
+@dataclass(slots=True)
+class Reader:
+    """How many reads of a value are still to come."""
+
+    left: int = 0
+
+
+class Layout(ABC):
+    """The variables, sizes and layouts of one class or function while it is being emitted."""
+
+    library: ClassVar[str]  # of arrays, as the file imports it
+
+    def __init__(self, file: Emitter, plan: Plan) -> None:
+        self.file = file
+        self.program = file.program
+        self.plan = plan
+        self.graph = plan.graph
+        self.scope = scope_of(plan, file)
+        self.namer = self.scope.namer
+        self.prologue: list[str] = []
+        self.lines: list[str] = []
+        self.indent = ""
+        self.env: dict[int, Val] = {}
+        self.inputs: list[Val] = []
+        self.returned: list[Val] = []
+        self.place: int  # of the node at hand
+        self.spreads: dict[
+            int, tuple[Axis, ...]
+        ] = {}  # place of a call -> the axes over which it lifts, outermost first
+        self.recorded: dict[int, tuple[Axis, ...]] = {}  # captured value (canonical number) -> its dimensions
+        self.joined: dict[int, str] = {}  # result of a map that is done with others -> the variable that holds it
+        self._extents: dict[Axis, Code] = {}
+        self._computing: set[Axis] = set()
+        self.told_in_loop: list[Axis] | None = None  # extents that were told in the loop at hand
+        self._device: str | None = None
+        self._dtype: str | None = None
+        self._readers: dict[int, Reader] = {}
+        self._holders: dict[str, int] = {}  # variable -> how many live values read it
+        self._bearers: dict[int, dict[str, int]] = {}  # of a value, who bore the names that it reads as it was made
+        self.counters: dict[Const, str] = {}  # the number of a pass -> the variable of the loop around
+        self._hints: dict[int, tuple[Axis, ...]] = {}
+        self._wishes: dict[int, str] = {}
+        self._families: dict[tuple[int, ...], Axis] = {}
+        # A width counts as at least 1: where it is 0 there are no items, and either library refuses to pick one.
+        self.bounds = ranges.Bounds(self._representative, lambda axis: self.plan.least(axis) or 1)
+
+    def code(self) -> list[str]:
+        """The lines of the class or function, without its head and its end."""
+        return [*self.prologue, *self.lines]
+
+    # -- what a backend must spell ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def size_code(self, axis: Axis) -> str: ...
+
+    @abstractmethod
+    def point(self, op: str, vals: list[Val], out: Value) -> Code: ...
+
+    @abstractmethod
+    def const_code(self, const: Const) -> str: ...
+
+    @abstractmethod
+    def bound_code(self, axis: Axis) -> str: ...
+
+    @abstractmethod
+    def parameter(self, weight: Weight) -> str: ...
+
+    @abstractmethod
+    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> str: ...
+
+    @abstractmethod
+    def swapped(self, x: Val, a: int, b: int) -> str: ...
+
+    @abstractmethod
+    def expanded(self, x: Val, shape: str) -> str: ...
+
+    @abstractmethod
+    def stacked(self, items: str, dim: int) -> str: ...
+
+    @abstractmethod
+    def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> str: ...
+
+    @abstractmethod
+    def flatten(self, x: Val, first: int, last: int) -> str: ...
+
+    @abstractmethod
+    def lookup(self, x: Val, e: Val) -> str: ...
+
+    @abstractmethod
+    def take_along(self, x: Val, e: Val, dim: int) -> str: ...
+
+    @abstractmethod
+    def _finish(self, node: Node, out: Value, val: Val) -> None: ...
+
+    @abstractmethod
+    def arange(self, extent: str) -> str: ...
+
+    @abstractmethod
+    def new_places(self) -> str:
+        """Where the new items of a step stand in the whole sequence."""
+
+    @abstractmethod
+    def new_rows(self, x: Val, axis: Axis) -> str:
+        """What a table over all places says of those."""
+
+    def last_taps(self, given: str) -> str:
+        """The windows of the new items."""
+        return f"taps({given})"
+
+    @abstractmethod
+    def helper(self, name: str) -> None: ...
+
+    @abstractmethod
+    def filled(self, shape: str, value: str, kind: str, dtype: str) -> str: ...
+
+    @abstractmethod
+    def cast(self, text: str, dtype: str) -> str: ...
+
+    @abstractmethod
+    def float64(self) -> str: ...
+
+    @abstractmethod
+    def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val: ...
+
+    @abstractmethod
+    def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str: ...
+
+    @abstractmethod
+    def loop(
+        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
+    ) -> list[str]: ...
+
+    @abstractmethod
+    def counts(self, node: Repeat) -> bool:
+        """Whether the number of the pass is a variable of the running code, rather than fixed when it is built."""
+
+    @abstractmethod
+    def found_at(self, label: str) -> str:
+        """Under which key of `found` a recorded value goes."""
+
+    @abstractmethod
+    def root_device(self) -> str: ...
+
+    @abstractmethod
+    def root_dtype(self) -> str | None: ...
+
+    @abstractmethod
+    def first_weight(self) -> str | None: ...
+
+    def lies_in(self, index: Val, axis: Axis) -> bool:
+        """Whether an index is proved to lie within its axis, which bounds take to have items: that is seen to, too."""
+        family = self.plan.family(axis)
+        some = (
+            self.plan.static_size(axis)
+            or self.bounds.has_items(index.bounds, axis)
+            or any(self.plan.family(other) == family and index.has(other) for other in index.axes)
+        )
+        return some and self.bounds.within(index.bounds, axis)
+
+    @abstractmethod
+    def check_index(self, code: str, extent: str, axis: Axis) -> None: ...
+
+    def _bind_input(self, place: int, value: Value) -> None:
+        state = self.plan.inputs[place]
+        name = self.scope.inputs[place]
+        kind = kind_of(value)
+        if value.role is Role.CONSTANT:
+            val = Val(Code(name), kind=kind, table=is_table(value), number=True, needs=1 << place)
+        else:
+            bounds = ANY
+            element = value.type.element
+            item = self.graph.inputs[place]
+            if isinstance(element, IndexInto) and state.in_range and not padded(self.graph, item):
+                bounds = self.bounds.positions(element.axis)
+                if item.default is not None and self.plan.is_root:  # which the border does not look at
+                    bounds = self.bounds.union(bounds, self.bounds.static(item.default))
+            axes = self.core(value.type.axes)
+            lead = NONE if state.lead is None else state.lead
+            thin = frozenset(state.thin)
+            val = Val(Code(name), axes, thin, lead, kind, is_table(value), False, 1 << place, bounds)
+        val = replace(val, names=frozenset({name}))
+        self.inputs.append(val)
+        self._keep(value, val)
+
+    def _keep(self, value: Value, val: Val) -> None:
+        # A call, a scan or a repeat spreads all its results alike: also those that do not hang on what is spread.
+        val = self.without(val, [axis for axis in val.axes if axis not in value.type.axes])
+        self.env[value.id] = val
+        self._bearers[value.id] = {name: self.namer.bearer(name) for name in val.names}
+        if self.reads_left(value) == 0:  # a rewrite took its readers, or it is captured alone
+            return
+        for name in val.names:
+            self._holders[name] = self._holders.get(name, 0) + 1
+            self.namer.reserve(name)  # its operands gave their names back, but the expression still reads them
+
+    def release(self, values: Iterable[Value]) -> None:
+        """Notes one read of each value; a variable that nothing will read again gives its name back."""
+        for value in values:
+            reader = self._readers[value.id]
+            reader.left -= 1
+            if reader.left == 0:
+                for name in self.env[value.id].names:
+                    self._holders[name] -= 1
+                    if self._holders[name] == 0:
+                        self.namer.free(name)
+
+    def record(self, out: Value, val: Val) -> None:
+        """Puts a value that is captured where the model finds it, and remembers its dimensions."""
+        if val.number:
+            dtype = self.dtype_of(kind_of(out), is_table(out))
+            val = Val(Code(self.filled("()", val.text, kind_of(out), dtype)))
+        val = self.full(val, [axis for axis in out.type.axes if axis in val.axes and axis not in out.type.thin])
+        self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
+        self.line(f"{FOUND}[{self.found_at(self.file.captures.label(self.graph, out))}] = {val.text}")
+
+    def array(self, x: Val, axes: Sequence[Axis], kind: str, table: bool) -> Val:
+        """A number as an array, of size 1 along these axes."""
+        shape = f"({'1, ' * len(axes)})".replace(", )", ",)")
+        text = self.filled(shape, x.text, kind, self.dtype_of(kind, table))
+        return replace(x, code=Code(text), axes=tuple(axes), thin=frozenset(axes), kind=kind, table=table, number=False)
+
+    def dtype_of(self, kind: str, table: bool) -> str:
+        """The type of an array made anew; "" for that of its kind. Tables are float64."""
+        return self.float64() if table else self.dtype if kind == "real" else ""
+
+    def order_wanted(self, value: Value) -> tuple[Axis, ...] | None:
+        """In which order its readers would like the axes of a value, if they say so."""
+        return self._hints.get(value.id)
+
+    def reads_left(self, value: Value) -> int:
+        reader = self._readers.get(value.id)
+        return reader.left if reader else 0
+
+    def core(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
+        """Axes without those over which callers lift: these are leading dimensions, never named."""
+        return tuple(axis for axis in axes if axis not in self.plan.lifted)
+
+    # -- lines --------------------------------------------------------------------------------------------------
+
+    def line(self, text: str, comment: str = "") -> None:
+        self.lines += wrap(self.indent + text, comment, WIDTH - 8)
+
+    def shown(self, axes: Sequence[Axis]) -> str:
+        """Axes for a comment: `[target, heads, key]`."""
+        return "[" + ", ".join(axis.name for axis in axes) + "]"
+
+    def let(self, wish: str, val: Val) -> Val:
+        """Gives an expression a line and a name."""
+        name = self.namer.give(wish)
+        self.line(f"{name} = {val.text}", "" if val.number else self.shown(val.axes))
+        return replace(val, code=Code(name), names=frozenset({name}))
+
+    def named(self, val: Val, wish: str = "x") -> Val:
+        """The value as a plain variable or attribute: for an expression that is written more than once."""
+        return val if val.code.level == ATOM and is_path(val.text) else self.let(wish, val)
+
+    def one_word(self, val: Val, wish: str) -> Val:
+        """The value as a variable or a number: for one that two lines read."""
+        return val if re.fullmatch(r"\w+", val.text) else self.named(val, wish)
+
+    # -- numbers ------------------------------------------------------------------------------------------------
+
+    def static(self, static: Static) -> Code:
+        """A static number in the running code: sizes as they are at run time."""
+        return static_code(static, lambda axis: self.extent(axis).at(ATOM), self.const_code, helper=self.helper)
+
+    def _representative(self, axis: Axis) -> Axis:
+        """One axis for all copies of a family (D4)."""
+        return self._families.setdefault(self.plan.family(axis), axis)
+
+    def extent(self, axis: Axis) -> Code:
+        """The size of an axis in the running code: known when built, or read from an argument's shape."""
+        if self.plan.static_size(axis):
+            return Code(self.size_code(axis))
+        found = self._find_extent(axis)
+        if found is None:
+            if self.plan.is_root:
+                raise CannotEmit(f"no input of `{self.graph.name}` tells the extent of the width `{axis.name}`")
+            found = self._extents[axis] = self._ask(axis)
+        return found
+
+    def _ask(self, axis: Axis) -> Code:
+        """Has callers pass what they can know of an extent: parameters, not what the body declares of these."""
+        copies = self.plan.copies(axis)
+        theirs = self.graph.axes[: self.graph.params]
+        asked = next((copy for copy in copies if copy in theirs), None)
+        formula = self.plan.formula(axis) if asked is None and axis in self.graph.axes else None
+        if formula is not None:
+            for part in axes_in(formula):
+                self.extent(part)
+            found = self._compute_extent(axis, formula)
+            if found is not None:
+                return found
+        asked = asked or axis
+        self.plan.extents[asked] = None
+        return Code(self.scope.axes.get(asked) or asked.name)
+
+    def _find_extent(self, axis: Axis) -> Code | None:
+        if axis in self._extents:
+            return self._extents[axis]
+        if self.plan.static_size(axis):
+            return Code(self.size_code(axis))
+        if axis in self.plan.extents:
+            return Code(self.scope.axes[axis])
+        copies = self.plan.copies(axis)
+        for copy in copies:
+            for val in self.inputs:
+                if val.has(copy):
+                    return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.prologue)
+        formula = self.plan.formula(axis)
+        if formula is not None:
+            found = self._compute_extent(axis, formula)
+            if found is not None:
+                return found
+        if self._knows_end and self.endless(axis):
+            return Code("cache.end")
+        for copy in copies:
+            for number, val in self.env.items():
+                if val.has(copy) and is_path(val.text) and self._alive(number):
+                    return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.lines)
+        for whole in self.plan.axes:
+            turned = solved(whole, axis) if self._given(whole) and self.plan.formula(whole) else None
+            if turned is not None:
+                found = self._compute_extent(axis, turned, turned=True)
+                if found is not None:
+                    return found
+        return self._step_extent(axis)
+
+    def _given(self, axis: Axis) -> bool:
+        """Whether an argument has the axis."""
+        return any(val.has(axis) for val in self.inputs)
+
+    def _compute_extent(self, axis: Axis, formula: Static, *, turned: bool = False) -> Code | None:
+        """The extent of an axis from others; None where one of these is not known.
+
+        turned: the formula is that of another axis, solved for this one, which proves nothing.
+        """
+        if axis in self._computing:  # by way of itself
+            return None
+        self._computing.add(axis)
+        parts = [self._find_extent(part) for part in axes_in(formula)]
+        self._computing.remove(axis)
+        if any(part is None for part in parts):
+            return None
+
+        def sizes(part: Axis) -> str:
+            return (self._find_extent(part) or Code("")).at(ATOM)
+
+        code = static_code(formula, sizes, self.const_code)
+        where = self.prologue if self._early(formula) else self.lines
+        self.check_parts(axis, formula, sizes, where)
+        if self.plan.kind(formula) is Scalar.INT:
+            found = self._read_extent(axis, self.whole(formula, code), where)
+        else:
+            found = self._read_extent(axis, code.text, where)  # it is made of a const that may be 2.0, or 2.5
+            self.refuse(f"{found.text} % 1", fraction(axis, formula).format(in_text(found)), where)
+            where.append(f"{self._space(where)}{found.text} = int({found.text})")
+        if not all(
+            takes_nothing_away(formula) if turned else at_least_0(formula, axes) for axes, _ in self.plan.instances
+        ):
+            self.refuse(f"{found.text} < 0", negative(axis, formula).format(in_text(found)), where)
+        return found
+
+    def check_parts(self, axis: Axis, formula: Static, sizes: Callable[[Axis], str], where: list[str]) -> None:
+        """Lines that refuse an input of which a size would be no number, or a quotient that leaves a remainder (D1)."""
+        for op, part in dict.fromkeys(undefined(formula)):
+            if not all(map(self.plan.static_size, axes_in(part))):
+                below = static_code(part, sizes, self.const_code)
+                text = no_number(axis, formula, (op, part)).format(in_text(below))
+                self.refuse(f"{below.at(SUM)} {'<' if op == 'sqrt' else '<='} 0", text, where)
+        for pair in dict.fromkeys(quotients(formula)):
+            above, below = (static_code(part, sizes, self.const_code) for part in pair)
+            text = inexact(axis, pair).format(in_text(above), in_text(below))
+            remainder = f"{above.at(TERM)} % {below.at(ATOM)}"
+            sure = all(map(self.plan.static_size, axes_in(pair[1]))) and known(pair[1]) != 0
+            self.refuse(remainder if sure else f"not {below.at(ATOM)} or {remainder}", text, where)
+
+    def whole(self, formula: Static, code: Code) -> str:
+        """A size that is known when it is built: an int, also where it is made of reals."""
+        return code.text if self.plan.is_int(formula) else f"int({code.text})"
+
+    def refuse(self, condition: str, text: str, where: list[str]) -> None:
+        """Lines that refuse an input where a condition holds: `text` is what the spec says of sizes."""
+        where.append(f"{self._space(where)}if {condition}:")
+        where.append(f'{self._space(where)}    raise ValueError(f"{self.graph.name}: {text}")')
+
+    def _space(self, where: list[str]) -> str:
+        return self.indent if where is self.lines else ""
+
+    def is_new(self, axis: Axis) -> bool:
+        """Whether the axis is one of the new items of a step."""
+        assert self.graph.stepped is not None
+        return axis.family == self.graph.stepped.new
+
+    def endless(self, axis: Axis) -> bool:
+        """Whether the axis is that of all items so far."""
+        assert self.graph.stepped is not None
+        return axis.family == self.graph.stepped.whole.family
+
+    @property
+    def _knows_end(self) -> bool:
+        """Whether this is a step that takes the cache, which knows how many items there are."""
+        stepped = self.graph.stepped
+        return stepped is not None and self.plan.cached and stepped.method != "prepare"
+
+    def _step_extent(self, axis: Axis) -> Code | None:
+        """The extent of an axis of decoding, as the cache knows it."""
+        stepped = self.graph.stepped
+        if stepped is None or not self._knows_end:
+            return None
+        if axis == stepped.tail:
+            return self._read_extent(axis, "len(range(cache.start, cache.end)[-last:])", self.lines)
+        if self.plan.is_root:
+            for item in self.program.steps[0].inputs:  # of what was prepared
+                for other in item.value.type.axes:
+                    if other.family == axis.family:
+                        self.file.asked.add(other.name)
+                        return self._read_extent(axis, f'cache.sizes["{other.name}"]', self.lines)
+        for found, keep in stepped.spans:
+            if found == axis:
+                return self._read_extent(axis, f"cache.span({self.static(keep).text})", self.lines)
+        return None
+
+    def _early(self, size: Static) -> bool:
+        """Whether a derived extent can be computed at the top of the body."""
+        lines = "\n".join(self.lines)
+        names = [code.text for code in (self._find_extent(part) for part in axes_in(size)) if code is not None]
+        return not any(f"{name} = " in lines for name in names)
+
+    def _alive(self, number: int) -> bool:
+        """Whether the variables that a value reads are still there, and are not others of the same names."""
+        bearers = self._bearers[number].items()
+        return all(self._holders.get(name, 0) > 0 and self.namer.bearer(name) == bearer for name, bearer in bearers)
+
+    def _read_extent(self, axis: Axis, text: str, where: list[str]) -> Code:
+        name = self.scope.axes.get(axis) or self.namer.give(axis.name)
+        where.append(f"{self._space(where)}{name} = {text}")
+        self._extents[axis] = Code(name)
+        if where is self.lines and self.told_in_loop is not None:
+            self.told_in_loop.append(axis)
+        return self._extents[axis]
+
+    @property
+    def device(self) -> str:
+        """Where tables are made: an argument's device, a weight's, or the caller's."""
+        if self._device is None:
+            for val in self.inputs:
+                if not val.number and not self._optional(val):
+                    self._device = f"{val.text}.device"
+                    break
+            else:
+                weight = self.first_weight()
+                if weight is not None:
+                    self._device = f"{weight}.device"
+                elif self.plan.is_root:
+                    self._device = self.root_device()
+                else:
+                    self.plan.wants_device = True
+                    return DEVICE
+            self.prologue.append(f"{DEVICE} = {self._device}")
+            self._device = DEVICE
+        return self._device
+
+    def _optional(self, val: Val) -> bool:
+        place = next(at for at, each in enumerate(self.inputs) if each is val)
+        return self.graph.inputs[place].default is not None
+
+    @property
+    def dtype(self) -> str:
+        """The model's own type of reals: a real argument's, a weight's, or the caller's."""
+        if self._dtype is None:
+            for val in self.inputs:
+                if not val.number and val.kind == "real" and not val.table and not self._optional(val):
+                    self._dtype = f"{val.text}.dtype"
+                    break
+            else:
+                weight = self.first_weight()
+                if weight is not None:
+                    self._dtype = f"{weight}.dtype"
+                elif self.plan.is_root and self.root_dtype() is not None:
+                    self._dtype = self.root_dtype()
+                else:
+                    self.plan.wants_dtype = True
+                    return DTYPE
+            self.prologue.append(f"{DTYPE} = {self._dtype}")
+            self._dtype = DTYPE
+        return self._dtype
+
+    # -- layout -------------------------------------------------------------------------------------------------
+
+    def permute(self, x: Val, order: Sequence[Axis]) -> Val:
+        """The same dimensions in another order."""
+        order = tuple(order)
+        if x.axes == order:
+            return x
+        if len(plain(x.text)) > INLINE:
+            x = self.let("x", x)
+        rank = len(order)
+        moved = [place for place in range(rank) if x.axes[place] != order[place]]
+        one = next((axis for axis in order if but(x.axes, axis) == but(order, axis)), None)
+        if len(moved) == 2:
+            text = self.swapped(x, moved[0] - rank, moved[1] - rank)
+        elif one is not None:
+            text = self.permuted(x, x.dim(one), order.index(one) - rank)
+        else:
+            source = tuple(x.dim(order[place]) for place in moved)
+            text = self.permuted(x, source, tuple(place - rank for place in moved))
+        return replace(x, code=Code(text), axes=order)
+
+    def align(self, x: Val, order: Sequence[Axis], short: bool = False) -> Val:
+        """x with exactly these dimensions: permuted, and of size 1 where it has no such axis.
+
+        short: dimensions that would come first may be left out, where nothing stands before them.
+        """
+        order = tuple(order)
+        if x.number or x.axes == order:
+            return x
+        x = self.without(x, [axis for axis in x.axes if axis in x.thin and axis not in order])
+        extra = [axis for axis in x.axes if axis not in order]
+        if extra:
+            raise CannotEmit(
+                f"{self.graph.name}: a value has the axes {self.shown(extra)}, which its reader does not expect"
+            )
+        x = self.permute(x, [axis for axis in order if axis in x.axes])
+        missing = [axis for axis in order if axis not in x.axes]
+        if not missing:
+            return x
+        wanted = list(order)
+        if short and x.lead == NONE:
+            while wanted and wanted[0] not in x.axes:
+                wanted.pop(0)
+            if not any(axis not in x.axes for axis in wanted):
+                return x
+        items = [":" if axis in x.axes else "None" for axis in wanted]
+        if x.lead == NONE:
+            while items[-1] == ":":
+                items.pop()
+        else:
+            items = ["...", *items[items.index("None") :]]
+        text = f"{x.atom}[{', '.join(items)}]"
+        thin = x.thin | {axis for axis in wanted if axis not in x.axes}
+        return replace(x, code=Code(text), axes=tuple(wanted), thin=thin)
+
+    def without(self, x: Val, thin: Sequence[Axis]) -> Val:
+        """x without dimensions that it is the same along, of which its reader knows nothing."""
+        x = self.first(x, [axis for axis in thin if not self.plan.static_size(axis)])  # which may have no item
+        thin = [axis for axis in thin if axis in x.axes]
+        if not thin:
+            return x
+        first = min(x.axes.index(axis) for axis in thin)
+        items = ["0" if axis in thin else ":" for axis in x.axes[first:]]
+        if first or x.lead != NONE:
+            items.insert(0, "...")
+        axes = tuple(axis for axis in x.axes if axis not in thin)
+        text = f"{x.atom}[{', '.join(items)}]"
+        return replace(x, code=Code(text), axes=axes, thin=x.thin - set(thin))
+
+    def first(self, x: Val, axes: Iterable[Axis]) -> Val:
+        """The first item along these axes, or zeros where there is none: for what does not hang on it."""
+        for axis in axes:
+            place = x.axes.index(axis) - len(x.axes)
+            items = ", ".join([":1", *[":"] * (-place - 1)])
+            text = f"{x.atom}[..., {items}].{'any' if x.kind == 'bool' else 'sum'}({place})"
+            left = tuple(a for a in x.axes if a != axis)
+            x = replace(x, code=Code(text), axes=left, thin=x.thin - {axis})
+        return x
+
+    def full(self, x: Val, axes: Iterable[Axis]) -> Val:
+        """x with these axes at their true extent."""
+        wanted = [axis for axis in axes if not x.has(axis)]
+        if not wanted:
+            return x
+        assert not x.number  # Body.spread_number
+        x = self.named(self.align(x, (*(axis for axis in wanted if axis not in x.axes), *x.axes)))
+        rank = len(x.axes)
+        sizes = [
+            self.extent(a).text if a in wanted else f"{x.text}.shape[{place - rank}]" for place, a in enumerate(x.axes)
+        ]
+        lead = [] if x.lead == NONE else [f"*{x.text}.shape[:-{rank}]"]
+        text = self.expanded(x, ", ".join([*lead, *sizes]))
+        return replace(x, code=Code(text), thin=x.thin - set(wanted))
+
+    def last(self, x: Val, axes: Sequence[Axis]) -> Val:
+        """x with these axes, at their true extent, as its last dimensions."""
+        x = self.full(x, axes)
+        return self.permute(x, [*(axis for axis in x.axes if axis not in axes), *axes])
+
+    def union_order(self, vals: Sequence[Val], out: Value) -> tuple[Axis, ...]:
+        """The memory order of a pointwise result: as the reader wants it, or as the largest operand has it."""
+        found: dict[Axis, None] = {}
+        arrays = sorted((val for val in vals if not val.number), key=lambda val: (-len(val.axes), val.table))
+        for val in arrays:
+            found.update(dict.fromkeys(val.axes))
+        hint = self._hints.get(out.id)
+        if arrays[0].axes and len(arrays[0].axes) == len(found) and not (hint and out.role <= Role.TABLE):
+            return arrays[0].axes
+        order = hint if hint and set(found) <= set(hint) else self.core(out.type.axes)
+        kept = [axis for axis in order if axis in found]
+        return (*(axis for axis in found if axis not in kept), *kept)
+
+    def combine(self, vals: Sequence[Val], code: Code, order: Sequence[Axis], out: Value, **more: object) -> Val:
+        """The result of an op that broadcasts its operands: what it may lack, and what it hangs on.
+
+        An axis that no operand knows is the op's own, and has its extent.
+        """
+        arrays = [val for val in vals if not val.number]
+        lacked = {axis for val in arrays for axis in val.thin}
+        thin = frozenset(axis for axis in order if axis in lacked and not any(val.has(axis) for val in arrays))
+        result = Val(
+            code, tuple(order), thin, join_leads(val.lead for val in arrays), kind_of(out), is_table(out),
+            needs=needed(val.needs for val in vals),
+            names=frozenset[str]().union(*(val.names for val in vals)),
+        )  # fmt: skip
+        return replace(result, **more)  # type: ignore[arg-type]
+
+    # -- kinds of elements --------------------------------------------------------------------------------------
+
+    def real(self, x: Val, table: bool, like: Sequence[Val] = ()) -> Val:
+        """x as reals: float64 in a table, else of the model's own type."""
+        if x.number or (x.kind == "real" and x.table == table):
+            return x
+        if table:
+            dtype = self.float64()
+        else:
+            near = next(
+                (v for v in like if not v.number and v.kind == "real" and not v.table and is_path(v.text)), None
+            )
+            dtype = f"{near.text}.dtype" if near else self.dtype
+        return replace(x, code=Code(self.cast(x.atom, dtype)), kind="real", table=table, bounds=ANY)
+
+    def pointwise(self, node: Apply, vals: list[Val]) -> Val:
+        """An op done for each index: operands are aligned, and made reals of one type where the result is real."""
+        op, out = node.op, node.out
+        if op == "select" and vals[0].number:  # `where` wants an array to choose by
+            vals = [replace(vals[0], code=Code(self.filled("()", vals[0].text, "bool", "")), number=False), *vals[1:]]
+        if op == "%" and vals[0].kind == vals[1].kind == "int" and not self._divides(*vals):
+            vals = [vals[0], self._or_one(vals[1])]
+        order = self.union_order(vals, out)
+        if kind_of(out) == "real":
+            skip = 1 if op == "select" else 0
+            vals = [*vals[:skip], *(self.real(val, is_table(out), vals) for val in vals[skip:])]
+        power = vals[1].text if op == "^" and vals[1].number else ""
+        vals = [self.align(val, order, short=True) for val in vals]
+        if power in ("2", "3"):  # far faster than `**` (SPEED.md), and the same number
+            x = self.named(vals[0])
+            return self.combine([x, vals[1]], Code(" * ".join([x.text] * int(power)), TERM), order, out)
+        return self.combine(vals, self.point(op, vals, out), order, out)
+
+    def _or_one(self, divisor: Val) -> Val:
+        """A divisor of ints, 1 where it is 0, which leaves the rest 0: PyTorch refuses to divide ints by 0."""
+        if divisor.number:
+            return replace(divisor, code=Code(f"{divisor.code.at(AND)} or 1", OR))
+        divisor = self.named(divisor, "divisor")
+        return replace(divisor, code=Code(f"{self.library}.where({divisor.text} != 0, {divisor.text}, 1)"))
+
+    def _divides(self, x: Val, size: Val) -> bool:
+        """Whether a number is surely not 0 where x has items: it is 1 or more, or the size of one of its axes."""
+        low = size.bounds.low
+        if low is None or any(low == self.bounds.size(axis) for axis in x.axes):
+            return low is not None
+        if low == size.bounds.high and low[0].keys() == {None}:  # a number as written
+            return low[0][None] != 0
+        least = {axis: (self.plan.least(axis) or 0) if axis else 1 for form in low for axis in form}
+        return all(sum(least[axis] * n for axis, n in form.items()) > 0 <= min(form.values()) for form in low)
+
+
+def in_text(code: Code) -> str:
+    """A number in the text of an f-string."""
+    return code.text if code.text.isdecimal() else f"{{{code.text}}}"
+
+
+def but(axes: tuple[Axis, ...], axis: Axis) -> tuple[Axis, ...]:
+    """All but one of them."""
+    return tuple(other for other in axes if other != axis)
+
+
+def plan_axes(plan: Plan, place: int) -> tuple[Axis, ...]:
+    """The dimensions of a class's argument, in the class's own axes."""
+    return tuple(axis for axis in plan.graph.inputs[place].value.type.axes if axis not in plan.lifted)

@@ -1,0 +1,83 @@
+"""The model as the backends emit it: the passes done, and what they do to captured values; its steps likewise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...compiler.decoding import Decoding, decoding
+from ...compiler.graph.nodes import Graph
+from ...compiler.pipeline import PASSES, PREPARE, STEP, Pass, rewritten
+from ...compiler.rewrites.kernels.attention import fuse_attention
+from ...compiler.rewrites.simplify.constants import fold_truths
+from ...compiler.rewrites.tools.walk import Walk
+from ..emit.decoder import reserved
+from ..text.values import CannotEmit
+from .capture import Captures, recorded, resolve
+from .plan import Program
+
+STRUCTURE = ("split_passes", "fold_truths")  # what a step is derived from has these, and no fused ops
+
+
+def lower(graph: Graph, capture: tuple[str, ...] = (), passes: Sequence[Pass] = PASSES) -> tuple[Graph, Captures]:
+    """The graph as the backends emit it.
+
+    What is captured stays visible: no fused op swallows it, and its paths stay as the spec has them, so that masks are
+    made and passed on.
+    """
+    if not capture:
+        return rewritten(graph, passes), Captures()
+    on = {one.name for one in passes}
+    if "fold_truths" in on:
+        graph, _ = fold_truths(graph)
+    wanted = resolve(graph, capture)
+    labels = {
+        (id(inside), number): found.path.rpartition(".")[2]
+        for found in wanted.values()
+        for inside, number in recorded(found)
+    }
+    keep: dict[int, set[int]] = {}
+    for key, number in labels:
+        keep.setdefault(key, set()).add(number)
+    frozen = {key: frozenset(values) for key, values in keep.items()}
+    if "fuse_attention" in on:
+        graph, replaced = fuse_attention(graph, frozen)
+    else:
+        walk = Walk(lambda _, new: new)
+        graph, replaced = walk(graph), walk.replaced
+    marks = {id(replaced[key]): values for key, values in frozen.items()}
+    labels = {(id(replaced[key]), number): label for (key, number), label in labels.items()}
+    return graph, Captures(wanted, marks, replaced, labels)
+
+
+def derived(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
+    """How the model decodes, its graphs as they are made; `lowered` is the model as it is emitted."""
+    found = decoding(rewritten(graph, [one for one in passes if one.name in STRUCTURE]), lowered)
+    name = reserved(lowered) if found.step is not None else None
+    if name is None:
+        return found
+    reason = f"`{graph.name}` has no step: a part of it is called `{name}`, as a function would be: label it"
+    return replace(found, prepare=None, step=None, caches=(), reason=reason)
+
+
+def stepping(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
+    """How the model decodes, its graphs lowered as the model is."""
+    found = derived(graph, lowered, passes)
+    if found.step is None or found.prepare is None:
+        return found
+    return replace(found, prepare=rewritten(found.prepare, passes, PREPARE), step=rewritten(found.step, passes, STEP))
+
+
+def described(graph: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
+    """How the model decodes, if its steps can be written too."""
+    from ..torch.module import TorchEmitter
+
+    lowered, captures = lower(graph, passes=passes)
+    found = stepping(graph, lowered, passes)
+    if found.step is None or found.prepare is None:
+        return found
+    try:
+        TorchEmitter(Program(lowered, captures.marks, (found.prepare, found.step)), captures, found).source("")
+    except CannotEmit as problem:
+        return replace(found, prepare=None, step=None, caches=(), reason=f"its steps cannot be written: {problem}")
+    return found

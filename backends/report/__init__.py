@@ -1,0 +1,1 @@
+"""What the backends make of a model, in words."""

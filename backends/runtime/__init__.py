@@ -1,0 +1,1 @@
+"""What generated code carries along: modules that import nothing of ours, and are read as text."""

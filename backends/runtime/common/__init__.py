@@ -1,0 +1,1 @@
+"""Carried along by code of both backends."""

@@ -1,0 +1,1 @@
+"""Carried along by generated NumPy code."""

@@ -1,0 +1,183 @@
+"""The cache of decoding in generated PyTorch code. The text is copied: keep it free of us.
+
+../numpy/decoding.py has its twins: generated code holds those of one backend alone, where a common base would stand
+for nothing.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ..common.decoding import Configuration, reordered
+from .helpers import is_traced
+from .maps import FEW, Laid, laid_out, map_each
+
+
+class History:
+    """The items of one value so far, or the last of them, along one dimension of a buffer with room for more."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim, self.first, self.last = dim, 0, 0
+        self.buffer: Tensor | None = None
+
+    def extend(self, x: Tensor, size: int | None, room: int) -> Tensor:
+        """The kept items and those of x behind them, at most the last `size`: what is before these is forgotten."""
+        new = x.shape[self.dim]
+        if size is not None:
+            self.first = max(self.first, self.last + new - size)
+        free = 0 if self.buffer is None else self.buffer.shape[self.dim]
+        if self.last + new > free or (size is not None and free > 2 * (size + 32)):
+            self._move(x, self.last + new - self.first, size, room)
+        assert self.buffer is not None
+        self.buffer.narrow(self.dim, self.last, new).copy_(x)
+        self.last += new
+        return self.buffer.narrow(self.dim, self.first, self.last - self.first)
+
+    def _move(self, x: Tensor, used: int, size: int | None, room: int) -> None:
+        """To the front of a new buffer: of a window a little longer than it, else twice as long as now."""
+        shape = list(x.shape)
+        first = min(self.first, self.last)
+        begun = max(used, x.shape[self.dim])
+        shape[self.dim] = begun + max(32, used // 4) if size is not None else max(room, 2 * used)
+        fresh = x.new_empty(shape)
+        if self.buffer is not None and self.last > first:
+            fresh.narrow(self.dim, 0, self.last - first).copy_(self.kept)
+        self.buffer, self.first, self.last = fresh, self.first - first, self.last - first
+
+    @property
+    def kept(self) -> Tensor:
+        assert self.buffer is not None
+        first = min(self.first, self.last)
+        return self.buffer.narrow(self.dim, first, self.last - first)
+
+
+class Cache:
+    """What decoding keeps from one step to the next, a part for each block: `cache.at("layers.0").at("self")`.
+
+    The step at hand treats the items `start` to `end - 1`. `room` is how many there will be, where that is known;
+    `batch` the extents of the batch axes, known from the first input on.
+    """
+
+    def __init__(
+        self, configuration: Configuration, batch: tuple[int, ...] | None = None, whole: "Cache | None" = None
+    ) -> None:
+        self.configuration, self.batch, self.whole = configuration, batch, whole or self
+        self.room, self.first, self.next = 0, 0, 0
+        self.sizes: dict[str, int] = {}  # of widths that no step changes
+        self.parts: dict[str, Cache] = {}
+        self.grown: dict[str, History] = {}
+        self.states: dict[str, Tensor] = {}
+        self.own: dict[str, int] = {}  # of what has the batch: how many dimensions stand behind it
+        self.once: dict[str, Tensor] = {}
+        self.laid: dict[tuple[nn.Module | Tensor, ...], Laid | None] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"laid": {}}  # which holds weights
+
+    def advance(self, count: int) -> None:
+        """Begins a step of so many items."""
+        self.first, self.next = self.next, self.next + count
+
+    @property
+    def start(self) -> int:
+        return self.whole.first
+
+    @property
+    def end(self) -> int:
+        return self.whole.next
+
+    def at(self, name: str) -> "Cache":
+        """The part of a block."""
+        if name not in self.parts:
+            self.parts[name] = Cache(self.configuration, whole=self.whole)
+        return self.parts[name]
+
+    place: Tensor | None = None  # of the new item, where it is a tensor: see FixedCache
+
+    def places(self, device: torch.device) -> Tensor:
+        """Where the new items stand in the whole sequence."""
+        return torch.arange(self.start, self.end, device=device)
+
+    def rows(self, table: Tensor, dim: int) -> Tensor:
+        """What a table over all places says of the new items."""
+        return table.narrow(dim, self.start, self.end - self.start)
+
+    def span(self, keep: int) -> int:
+        """How many items reach back to `keep` before the new ones."""
+        return min(self.end, keep + self.end - self.start)
+
+    def extend(self, name: str, x: Tensor, dim: int, size: int | None = None) -> Tensor:
+        """The items of x behind the earlier ones along `dim`, counted from the right; at most the last `size`."""
+        if name not in self.grown:
+            self.grown[name] = History(dim)
+        return self.grown[name].extend(x, size, self.whole.room)
+
+    def maps(self, x: Tensor, *parts: nn.Module | Tensor) -> tuple[Tensor, ...]:
+        """x through several learned maps: of few rows as one product, with the weights laid out for it."""
+        laid = self._laid(x, parts)
+        if laid is None:
+            return tuple(map_each(x, part) for part in parts)
+        return torch.split(F.linear(x, laid.weight, laid.bias), laid.sizes, -1)
+
+    def map(self, x: Tensor, part: nn.Module | Tensor) -> Tensor:
+        laid = self._laid(x, (part,))
+        return map_each(x, part) if laid is None else F.linear(x, laid.weight, laid.bias)
+
+    def _laid(self, x: Tensor, parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
+        if not x.is_cpu or x.numel() > FEW * x.shape[-1] or is_traced():
+            return None
+        if parts not in self.laid:
+            self.laid[parts] = laid_out(parts)
+        return self.laid[parts]
+
+    def store(self, name: str, x: Tensor, own: int | None = None) -> None:
+        """Keeps what no step changes; `own`: it may have the batch, in front of so many dimensions."""
+        self.once[name] = x
+        if own is not None:
+            self.own[name] = own
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.once[name]
+
+    def resume(self, name: str, first: Tensor) -> Tensor:
+        """What the last step left, or what the first one begins with."""
+        return self.states.get(name, first)
+
+    def leave(self, name: str, x: Tensor, own: int | None = None) -> None:
+        """What the next step goes on from; `own` as for `store`."""
+        self.states[name] = x.clone()
+        if own is not None:
+            self.own[name] = own
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that is kept, by its path."""
+        found = {name: held.kept for name, held in self.grown.items()} | self.states | self.once
+        for part, cache in self.parts.items():
+            found |= {f"{part}.{name}": x for name, x in cache.tensors().items()}
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it takes, with the room left for later items."""
+        held = [h.buffer for h in self.grown.values() if h.buffer is not None]
+        own = sum(x.numel() * x.element_size() for x in (*held, *self.states.values(), *self.once.values()))
+        return own + sum(part.nbytes for part in self.parts.values())
+
+    def reorder(self, rows: Tensor) -> None:
+        """Puts row `rows[i]` of the batch, the first dimension, in the place of row i."""
+        batch = self.batch or ()
+        self.batch = reordered(self.configuration.model, self.batch, rows)
+        self._reorder(rows, batch)
+
+    def _reorder(self, rows: Tensor, batch: tuple[int, ...]) -> None:
+        for held in self.grown.values():
+            held.buffer, held.first, held.last = held.kept[rows], 0, held.kept.shape[held.dim]
+        for kept in (self.states, self.once):
+            for name in kept.keys() & self.own.keys():
+                x = kept[name]
+                if x.ndim >= len(batch) + self.own[name] and x.shape[0] == batch[0]:
+                    kept[name] = x[rows]
+        for part in self.parts.values():
+            part._reorder(rows, batch)

@@ -1,0 +1,264 @@
+"""Decoding in generated PyTorch code: `generate` and `stream`. The text is copied: keep it free of us."""
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..common.decoding import Decodes, check_batch, check_beams, check_call, check_rows, plain, prompt_rows
+from .fixed import FixedStep, fixed_step
+
+
+class Decoder:
+    """Adds `generate` and `stream` to a model with `prepare` and `step`."""
+
+    @property
+    def decodes(self) -> Decodes:
+        """Of the model as it is built, in other sizes than those of the spec perhaps: each class has its own."""
+        raise NotImplementedError
+
+    def generate(
+        self,
+        prompt: Any,
+        max_new: int,
+        *,
+        beams: int = 1,
+        length_penalty: float = 1.0,
+        static: Any = False,
+        **options: Any,
+    ) -> Tensor:
+        """Up to `max_new` new items behind each prompt: [batch, new], or [new] for a prompt without a batch.
+
+        prompt:         indices [batch, length] or [length], or a list of prompts of different lengths.
+        temperature:    0 (the default) takes the likeliest item; else draws from softmax(scores / temperature).
+        top_k, top_p:   draws from the k likeliest, or from the fewest that together have the probability p.
+        eos:            the item that ends a row; what follows it is filled with it. All rows ended: the result ends.
+        seed:           of the draws. Row i draws as a prompt on its own does with `seed + i`.
+        beams:          more than 1: the best of a beam search (no drawing), by its log-probability over length to the
+                        power `length_penalty`.
+        static:         True: one item after another over buffers that stay where they are, on CUDA as a graph, which is
+                        kept for the next call. What compiles a function (`torch.compile`) compiles the step before.
+        The model's other inputs are given by name. Raises ValueError or TypeError, in the names of the model's axes.
+        """
+        max_new, beams, length_penalty = plain(max_new), plain(beams), plain(length_penalty)
+        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
+        check_beams(self.decodes.model, beams, length_penalty, options)
+        check_static(self.decodes.model, static, beams)
+        gather_for_steps(self, static)
+        with torch.inference_mode():
+            if beams > 1:
+                return beam_rows(self, rows, single, inputs, max_new, beams, length_penalty, options)
+            found = list(decode_items(self, rows, single, inputs, max_new, options, static))
+            new = torch.stack(found, -1) if found else rows[0].new_zeros(len(rows), 0)
+            return new[0] if single else new
+
+    def stream(self, prompt: Any, max_new: int, *, static: Any = False, **options: Any) -> Iterator[Tensor]:
+        """The items of `generate` as they come: [batch] each, or a single one for a prompt without a batch.
+
+        Of prompts of different lengths, a new item comes as soon as all rows have theirs.
+        """
+        max_new = plain(max_new)
+        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
+        check_static(self.decodes.model, static, 1)
+        gather_for_steps(self, static)
+        found = decode_items(self, rows, single, inputs, max_new, options, static)
+        return (one[0] for one in found) if single else found
+
+
+def gather_for_steps(model: Any, static: Any = False) -> None:
+    """FSDP2 (`fully_shard`) gathers the weights of a module for `forward` alone, unless it is told of other methods."""
+    fsdp = sys.modules.get("torch.distributed.fsdp")
+    sharded = [module for module in model.modules() if fsdp is not None and isinstance(module, fsdp.FSDPModule)]
+    if sharded and static:
+        raise ValueError(
+            f"{model.decodes.model}: the weights are sharded, and so do not stay where they are: leave static out"
+        )
+    for module in sharded:
+        for one in type(module).__mro__:
+            for name, method in vars(one).items() if one.__module__ == __name__ else ():
+                hidden = name.startswith("_") or name in ("forward", "generate", "stream", *vars(module))
+                if callable(method) and not hidden:
+                    setattr(module, name, getattr(method, "__wrapped__", method).__get__(module))
+                    fsdp.register_fsdp_forward_method(module, name)  # type: ignore[union-attr]
+                    setattr(module, name, out_of_inference(getattr(module, name)))
+
+
+def scatter(model: Any) -> None:
+    """Lets go of the gathered weights of the whole, which FSDP2 keeps: an optimizer would change the shards alone."""
+    fsdp = sys.modules.get("torch.distributed.fsdp")
+    if fsdp is not None and isinstance(model, fsdp.FSDPModule):
+        model.reshard()
+
+
+def out_of_inference(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Without gradients, but not in inference mode: weights that are gathered there cannot be trained any more."""
+
+    @wraps(method)
+    def call(*given: Any, **named: Any) -> Any:
+        with torch.inference_mode(False), torch.no_grad():
+            return method(*given, **named)
+
+    return call
+
+
+def check_static(model: str, static: Any, beams: int) -> None:
+    """Refuses what cannot be done over buffers that stay where they are."""
+    if not isinstance(static, bool) and not callable(static):
+        raise TypeError(f"{model}: static is {static!r}, but must be True, False or what compiles a function")
+    if static and beams > 1:
+        raise ValueError(f"{model}: a beam search puts rows in other places: leave static out, or beams")
+
+
+def numbers(x: Any) -> Tensor:
+    """A tensor of numbers, with which PyTorch computes whatever integers they were."""
+    found = torch.as_tensor(x)
+    return found.long() if integral(found) else found
+
+
+def integral(x: Tensor) -> bool:
+    return not (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool)
+
+
+def check_prompt(
+    decodes: Decodes, prompt: Any, max_new: int, given: dict[str, Any]
+) -> tuple[list[Tensor], bool, dict[str, Tensor], dict[str, Any]]:
+    """Refuses what cannot be decoded; gives the rows, whether there is one without a batch, the inputs, the options."""
+    inputs, options = check_call(decodes, given, max_new)
+    rows, single = prompt_rows(decodes, prompt, numbers)
+    check_rows(decodes, rows, single, integral, max_new)
+    for key, x in inputs.items():
+        if isinstance(x, Tensor) and single:
+            inputs[key] = x[None]
+        elif isinstance(x, Tensor) and (not x.dim() or x.shape[0] != len(rows)):
+            batch = x.shape[0] if x.dim() else "none"
+            raise ValueError(f"{decodes.model}: `{key}` has the batch {batch}, but there are {len(rows)} prompts")
+    return rows, single, inputs, options
+
+
+def decode_items(
+    model: Any, rows: list[Tensor], single: bool, inputs: dict[str, Tensor], max_new: int, options: dict[str, Any],
+    static: Any = False,
+) -> Iterator[Tensor]:  # fmt: skip
+    """The new items, column by column: [batch]. While longer prompts are still being read, shorter ones go on."""
+    eos, seed = options["eos"], options["seed"]
+    dice = [random.Random(None if seed is None else seed + number) for number in range(len(rows))]
+    lengths = torch.tensor([len(row) for row in rows])
+    short, long = int(lengths.min()), int(lengths.max())
+    with torch.inference_mode():
+        given = torch.stack([torch.cat([row, row.new_zeros(long - len(row))]) for row in rows])
+        came = given.new_full((len(rows), long + max_new), 0 if eos is None else eos)  # behind the prompts, by place
+        gone = torch.zeros(len(rows), dtype=torch.bool, device=came.device)
+        cache = model.prepare(**inputs)
+        check_batch(model.decodes.model, cache, len(rows), None if single else len(rows))
+        cache.room = long + max_new - 1
+        items, ends = given[:, :short], lengths.to(given.device)
+    fixed: FixedStep | None = None
+    shown = 0
+    for place in range(short, long + max_new) if max_new else ():  # where the next items come
+        with torch.inference_mode():  # not around the `yield`: the caller's own work is none of ours
+            scores = (model.step(items, cache, 1) if fixed is None else fixed(items))[:, -1]
+            draws = [row.random() if options["temperature"] and place >= length else 0.0
+                     for row, length in zip(dice, lengths.tolist(), strict=True)]  # fmt: skip
+            found = choose(scores, draws, options)
+            if eos is not None:
+                found = torch.where(gone, eos, found)
+                gone |= (found == eos) & (place >= ends)
+            if place < long:  # some prompts still go on
+                found = torch.where(place < ends, given[:, place], found)
+            came[:, place] = found
+            items = found[:, None]
+            if static and fixed is None and place + 1 < long + max_new:
+                fixed = fixed_step(model, cache, cache.room, items, static)
+        if place >= long:
+            yield came.gather(1, (ends + shown)[:, None])[:, 0]
+            shown += 1
+        if eos is not None and bool((gone | (place + 1 >= ends + max_new)).all()):
+            break
+    new = came.gather(1, ends[:, None] + torch.arange(max_new, device=ends.device))
+    while shown < max_new and not bool((new[:, :shown] == eos).any(-1).all()):
+        yield new[:, shown]
+        shown += 1
+    scatter(model)
+    if fixed is not None:
+        model.__dict__["_fixed_step"] = fixed
+
+
+def choose(scores: Tensor, draws: list[float], options: dict[str, Any]) -> Tensor:
+    """An item for each row of scores [batch, vocab]: the likeliest, or where the row's draw in [0, 1) falls."""
+    temperature, top_k, top_p = options["temperature"], options["top_k"], options["top_p"]
+    if not temperature:
+        return scores.argmax(-1)
+    ordered, items = (scores.double() / temperature).sort(dim=-1, descending=True, stable=True)
+    chances = ordered.softmax(-1)
+    before = chances.cumsum(-1) - chances
+    kept = torch.ones_like(chances, dtype=torch.bool)
+    if top_k is not None:
+        kept[:, top_k:] = False
+    if top_p is not None:
+        kept &= before < top_p
+    chances = torch.where(kept, chances, 0.0)
+    reached = chances.cumsum(-1)
+    aim = torch.tensor(draws, dtype=torch.float64, device=scores.device)[:, None] * reached[:, -1:]
+    place = (reached <= aim).sum(-1, keepdim=True).clamp(max=scores.shape[-1] - 1)
+    drawn: Tensor = items.gather(-1, place)[:, 0]
+    return drawn
+
+
+def beam_rows(
+    model: Any, rows: list[Tensor], single: bool, inputs: dict[str, Tensor], max_new: int, beams: int, penalty: float,
+    options: dict[str, Any],
+) -> Tensor:  # fmt: skip
+    """Beam search for each row on its own; shorter results are filled with `eos`."""
+    prompts, found = None if single else len(rows), []
+    for number, row in enumerate(rows):
+        own = {key: x[number : number + 1].expand(beams, *x.shape[1:]) if isinstance(x, Tensor) else x
+               for key, x in inputs.items()}  # fmt: skip
+        found.append(beam_search(model, row, prompts, own, max_new, beams, penalty, options["eos"]))
+    scatter(model)
+    long = max(len(row) for row in found)
+    fill = options["eos"] or 0
+    new = torch.stack([torch.cat([row, row.new_full((long - len(row),), fill)]) for row in found])
+    return new[0] if single else new
+
+
+def beam_search(
+    model: Any, prompt: Tensor, prompts: int | None, inputs: dict[str, Tensor], max_new: int, beams: int,
+    penalty: float, eos: int | None,
+) -> Tensor:  # fmt: skip
+    """The best continuation found: the one with the largest log-probability / length ** penalty.
+
+    Ended continuations are set aside; the search stops when none still running can beat the worst of the best `beams`.
+    prompts: how many there are beside this one, itself included; None for one without a batch.
+    """
+    cache = model.prepare(**inputs)
+    check_batch(model.decodes.model, cache, beams, prompts)
+    cache.room = len(prompt) + max_new - 1
+    items = prompt.expand(beams, -1)
+    made = prompt.new_zeros(beams, 0)
+    totals = torch.full((beams,), -torch.inf, dtype=torch.float64, device=prompt.device)
+    totals[0] = 0.0  # all beams are alike at first
+    ended: list[tuple[float, Tensor]] = []
+    for length in range(1, max_new + 1):
+        scores = model.step(items, cache, 1)[:, -1].double().log_softmax(-1) + totals[:, None]
+        size = scores.shape[-1]
+        best, places = scores.flatten().topk(min(2 * beams, scores.numel()))
+        rows, tokens = places // size, places % size
+        ending = (tokens == eos) & best.isfinite() if eos is not None else torch.zeros_like(tokens, dtype=torch.bool)
+        for total, row in zip(best[ending].tolist(), rows[ending].tolist(), strict=True):
+            ended.append((total / length**penalty, torch.cat([made[row], made.new_full((1,), eos or 0)])))
+        ended = sorted(ended, key=lambda one: -one[0])[:beams]
+        going = (~ending).nonzero()[:beams, 0]
+        rows, tokens, totals = rows[going], tokens[going], best[going]
+        made = torch.cat([made[rows], tokens[:, None]], -1)
+        if len(ended) == beams and ended[-1][0] >= float(totals[0]) / max(length**penalty, max_new**penalty):
+            break
+        if length < max_new:
+            cache.reorder(rows)
+            items = tokens[:, None]
+    else:
+        ended += [(total / max(max_new, 1) ** penalty, row) for total, row in zip(totals.tolist(), made, strict=True)]
+    return max(ended, key=lambda one: one[0])[1]

@@ -1,0 +1,1 @@
+"""Pieces of generated Python: expressions, names, values, lines."""

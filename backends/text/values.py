@@ -1,0 +1,91 @@
+"""Values in generated code: an expression, and what is known of the array that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from ...compiler.graph.nodes import IndexInto, Scalar, Value
+from ...compiler.sizes.axes import Axis
+from .ranges import ANY, Interval
+from .static_code import ATOM, Code
+
+NONE, SOME, FULL = 0, 1, 2  # leading dimensions: surely none; perhaps some, perhaps of size 1; all that any value has
+
+
+class CannotEmit(Exception):
+    """A graph that this backend cannot turn into code; the message says what and in whose name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Val:
+    """A value in generated code.
+
+    axes:   its dimensions, last ones, in memory order.
+    thin:   those that may be of size 1 instead of their extent.
+    kind:   "real", "bool" or "int".
+    table:  a real computed from whole numbers alone: float64, whatever the model's own type.
+    number: a Python number, not an array.
+    needs:  which arguments of the class it depends on: a set of their places, as bits.
+    bounds: what is known of an integer's value.
+    names:  the variables that the expression reads.
+    """
+
+    code: Code
+    axes: tuple[Axis, ...] = ()
+    thin: frozenset[Axis] = frozenset()
+    lead: int = NONE
+    kind: str = "real"
+    table: bool = False
+    number: bool = False
+    needs: int = 0
+    bounds: Interval = ANY
+    names: frozenset[str] = frozenset()
+
+    @property
+    def text(self) -> str:
+        return self.code.text
+
+    @property
+    def atom(self) -> str:
+        """The text, fit to be followed by `.` or `[`."""
+        return self.code.at(ATOM)
+
+    def dim(self, axis: Axis) -> int:
+        """The dimension of an axis, counted from the right: -1 is the last."""
+        return self.axes.index(axis) - len(self.axes)
+
+    def has(self, axis: Axis) -> bool:
+        """Whether the axis is a dimension that surely has its full extent."""
+        return axis in self.axes and axis not in self.thin
+
+
+def needed(sets: Iterable[int]) -> int:
+    """The union of sets of arguments."""
+    return reduce(or_, sets, 0)
+
+
+def places(needs: int) -> list[int]:
+    """The arguments of a set, in order."""
+    return [place for place in range(needs.bit_length()) if needs >> place & 1]
+
+
+def join_leads(leads: Iterable[int]) -> int:
+    """The leading dimensions of a result of broadcasting."""
+    found = set(leads)
+    return FULL if FULL in found else SOME if SOME in found else NONE
+
+
+def kind_of(value: Value) -> str:
+    """How the elements are stored."""
+    element = value.type.element
+    if isinstance(element, IndexInto) or element is Scalar.INT:
+        return "int"
+    return "bool" if element is Scalar.BOOL else "real"
+
+
+def is_table(value: Value) -> bool:
+    """A real that hangs on whole numbers and sizes only: kept in float64 until it meets weights or real data."""
+    return value.is_table

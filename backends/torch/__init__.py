@@ -1,0 +1,1 @@
+"""PyTorch: a class for each block, and the code of each op."""

@@ -1,0 +1,457 @@
+"""PyTorch code of the ops that are not pointwise: one function each, in the table at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...compiler.graph.nodes import Apply, Init
+from ...compiler.masks.kinds import is_causal, is_causal_but_for_data
+from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.static import Literal, evaluate
+from ..emit.mask_code import define
+from ..emit.ops_common import (
+    ZERO,
+    attention_operands,
+    concat_operands,
+    dims,
+    factors,
+    is_usual_scale,
+    least,
+    masked,
+    stack_operands,
+    without,
+)
+from ..text.static_code import SUM, TERM, Code
+from ..text.values import NONE, Val, is_table, kind_of
+
+if TYPE_CHECKING:
+    from .module import TorchBody
+
+Emit = Callable[["TorchBody", Apply, list[Val], Val | None], Val]
+
+
+def dot(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    out = node.out
+    vals = [body.real(val, is_table(out), vals) for val in vals]
+    numbers = [val for val in vals if val.number]
+    arrays = factors(body, node.axes, [val for val in vals if not val.number])
+    order, code = _product(body, node, arrays)
+    for val in numbers:
+        code = Code(f"{code.at(TERM)} * {val.code.at(TERM + 1)}", TERM)
+    return body.combine(vals if len(arrays) == len(vals) else [*arrays, *numbers], code, order, out)
+
+
+def _product(body: TorchBody, node: Apply, arrays: list[Val]) -> tuple[tuple[Axis, ...], Code]:
+    eaten = node.axes
+    if len(arrays) == 1:
+        x = arrays[0]
+        return without(x, eaten), Code(f"{x.atom}.sum({dims(x, eaten)})")
+    if len(arrays) == 2 and len(eaten) == 1:
+        found = _matmul(arrays[0], arrays[1], eaten[0])
+        if found is not None:
+            return found
+    letters = _letters([axis for val in arrays for axis in val.axes])
+    spelled = ["".join(letters[axis] for axis in val.axes) for val in arrays]
+    kept = [axis for axis in dict.fromkeys(axis for val in arrays for axis in val.axes) if axis not in eaten]
+    shared = [axis for axis in kept if all(axis in val.axes for val in arrays)]
+    order = (*shared, *(axis for axis in kept if axis not in shared))
+    dots = "..." if any(val.lead != NONE for val in arrays) else ""
+    inputs = ",".join((dots if val.lead != NONE else "") + text for val, text in zip(arrays, spelled, strict=True))
+    result = dots + "".join(letters[axis] for axis in order)
+    return order, Code(f'torch.einsum("{inputs}->{result}", {", ".join(val.text for val in arrays)})')
+
+
+def _matmul(a: Val, b: Val, c: Axis) -> tuple[tuple[Axis, ...], Code] | None:
+    """`a @ b`, where both lie as matmul wants them but for a transposed last pair; else None."""
+    shared = [axis for axis in a.axes if axis in b.axes and axis != c]
+    left = [axis for axis in a.axes if axis not in shared and axis != c]
+    right = [axis for axis in b.axes if axis not in shared and axis != c]
+    if c not in a.axes or c not in b.axes:  # one has it in name only
+        return None
+    if b.lead == NONE and not shared and len(right) <= 1 and a.axes[-1] == c:  # a shared matrix: any rows
+        text = b.code.at(TERM + 1) if b.axes[0] == c else f"{b.atom}.mT"
+        return (*left, *right), Code(f"{a.code.at(TERM)} @ {text}", TERM)
+    if len(left) != 1 or len(right) != 1:
+        return None
+    first = _pair(a, (*shared, left[0], c))
+    second = _pair(b, (*shared, c, right[0]))
+    if first is None or second is None:
+        return None
+    return (*shared, left[0], right[0]), Code(f"{first.at(TERM)} @ {second.at(TERM + 1)}", TERM)
+
+
+def _pair(x: Val, order: tuple[Axis, ...]) -> Code | None:
+    if x.axes == order:
+        return x.code
+    return Code(f"{x.atom}.mT") if x.axes == (*order[:-2], order[-1], order[-2]) else None
+
+
+def _letters(axes: Sequence[Axis]) -> dict[Axis, str]:
+    """A letter for each axis: its initial where that is free."""
+    found: dict[Axis, str] = {}
+    spare = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    for axis in dict.fromkeys(axes):
+        wish = next((c for c in axis.name if c.isalpha()), "a").lower()
+        if wish in found.values():
+            wish = wish.upper()
+        while wish in found.values():
+            wish = next(spare)
+        found[axis] = wish
+    return found
+
+
+def linear_module(body: TorchBody, node: Apply) -> str:
+    """The `nn.Linear` of a map; or, with weights of their own for each group, its GroupedLinear."""
+    bias = "" if len(node.weights) > 1 else ", bias=False"
+    fan_in, fan_out = body.dim_size(node.axes), body.dim_size(node.made)
+    made = f"nn.Linear({fan_in}, {fan_out}{bias})"
+    if node.each:
+        body.helper("GroupedLinear")
+        groups = ", ".join(body.built_size(axis) for axis in node.each)
+        made = f"GroupedLinear(({groups},), {fan_in}, {fan_out}{bias})"
+    init = Init("default")
+    return body.module(node, made, {"weight": init, "bias": init})
+
+
+def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """The map applied to the eaten axes, flattened."""
+    x = body.last(body.real(vals[0], False), node.axes)
+    if node.each:
+        rest = [axis for axis in x.axes if axis not in node.axes and axis not in node.each]
+        x = body.align(x, [*rest, *node.each, *node.axes])
+        kept: tuple[Axis, ...] = (*rest, *node.each)
+    else:
+        kept = without(x, node.axes)
+    if len(node.axes) > 1:
+        x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
+    text = f"{linear_module(body, node)}({x.text})"
+    if len(node.made) > 1:
+        text = body.unflatten(Val(Code(text)), -1, node.made)
+    val = body.combine([x], Code(text), (*kept, *node.made), node.out)
+    return replace(val, thin=val.thin - set(node.each))
+
+
+def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    ids = body.checked(vals[0], node.axes[0])
+    made = f"nn.Embedding({body.dim_size(node.axes)}, {body.dim_size(node.made)})"
+    text = ids.text if not ids.number else body.filled("()", ids.text, "int", "")
+    text = f"{body.module(node, made, {'weight': Init('normal', (1.0,))})}({text})"
+    if len(node.made) > 1:
+        text = body.unflatten(Val(Code(text)), -1, node.made)
+    return body.combine([ids], Code(text), (*ids.axes, *node.made), node.out)
+
+
+def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """`nn.LayerNorm`, `nn.RMSNorm`: over the last dimensions; their functions where the module does not know eps."""
+    x = body.last(body.real(vals[0], is_table(node.out)), node.axes)
+    kind, function = ("LayerNorm", "layer_norm") if node.op == "layernorm" else ("RMSNorm", "rms_norm")
+    names = [weight.name.rsplit(".", 1)[1] for weight in node.weights]
+    eps = node.options["eps"]
+    learned = []
+    if names:
+        shape = ", ".join(body.dim_size((axis,)) for axis in node.axes)
+        given = [f"({shape})" if len(node.axes) > 1 else shape]
+        if body.is_built(eps):
+            given.append(f"eps={body.built_static(eps)}")
+        if kind == "LayerNorm" and names == ["weight"]:
+            given.append("bias=False")
+        made = f"nn.{kind}({', '.join(given)})"
+        module = body.module(node, made, {"weight": Init("ones"), "bias": Init("zeros")})
+        if names == ["bias"] and f"{module}.weight = None" not in body.init:
+            body.init.append(f"{module}.weight = None")
+        if body.is_built(eps) and body.modules.get(node.name or "") == made:
+            return body.combine([x], Code(f"{module}({x.text})"), x.axes, node.out)
+        learned = [f"{module}.{name}" for name in (("weight", "bias") if kind == "LayerNorm" else ("weight",))]
+    sizes = ", ".join(body.extent(axis).text for axis in node.axes)
+    args = [x.text, f"({sizes},)", *learned, f"eps={body.static(eps).text}"]
+    return body.combine([x], Code(f"F.{function}({', '.join(args)})"), x.axes, node.out)
+
+
+def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """sum, mean, max, min, any, all, argmax, logsumexp, over what the mask keeps."""
+    op, axes, out = node.op, node.axes, node.out
+    x = vals[0]
+    kind = kind_of(out)
+    if kind == "real":
+        x = body.real(x, is_table(out))
+    if x.number and mask is not None and op == "sum":  # counting what the mask keeps
+        mask = body.full(mask, axes)
+        code = Code(f"{mask.atom}.sum({dims(mask, axes)})")
+        total = body.combine([mask, x], code, without(mask, axes), out, kind="int")
+        if kind == "real":
+            total = body.real(total, is_table(out))
+        if x.text != "1":
+            total = replace(total, code=Code(f"{total.code.at(TERM)} * {x.code.at(TERM + 1)}", TERM))
+        return total
+    if x.number:
+        dtype = body.dtype_of(kind, is_table(out))
+        x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False)
+    if mask is None:
+        x = body.full(x, axes)
+        fed = [x]
+    elif op == "mean":
+        x, mask, order = masked(body, node, x, mask)
+        mask = body.full(body.align(mask, order), axes)
+        whole = body.combine([x, mask], Code(""), order, out)
+        body.helper("masked_mean")
+        code = Code(f"masked_mean({x.text}, {mask.text}, {dims(whole, axes)})")
+        return replace(whole, code=code, axes=without(whole, axes), thin=whole.thin - set(axes))
+    else:
+        x, mask, order = masked(body, node, x, mask)
+        low = least(op)
+        if x.kind == "int" and op in ("max", "min", "argmax"):
+            x = body.named(x)
+            low = f"torch.iinfo({x.text}.dtype).{'max' if op == 'min' else 'min'}"
+        fed = [x, mask]
+        if op == "any":
+            text = Code(f"{mask.code.at(7)} & {x.code.at(8)}", 7)
+        elif op == "all":
+            text = Code(f"~{mask.code.at(11)} | {x.code.at(6)}", 5)
+        else:
+            text = Code(f"torch.where({mask.text}, {x.text}, {low})")
+        x = body.combine(fed, text, order, out)
+    kept = without(x, axes)
+    where = dims(x, axes)
+    name = {"max": "amax", "min": "amin"}.get(op, op)
+    if op == "mean":
+        x = body.named(x)
+        sizes = " * ".join(body.extent(axis).text for axis in axes)
+        if all(body.plan.static_size(axis) for axis in axes):
+            code = Code(f"{x.text}.mean({where})")
+        else:  # the mean of nothing is 0
+            body.helper("mean_of")
+            code = Code(f"mean_of({x.text}, {where}, max({sizes}, 1))")
+        return body.combine([x], code, kept, out)
+    code = Code(f"{x.atom}.{name}({where})")
+    if op in ("max", "min", "argmax") and not all(map(body.plan.static_size, axes)):  # there may be no item
+        body.helper(name)
+        at = f', "{body.graph.name}: argmax[{axes[0].name}]"' if op == "argmax" else ""
+        code = Code(f"{name}({x.text}, {where}{at})")
+    return body.combine([x], code, kept, out)
+
+
+def cumsum(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = vals[0] if kind_of(node.out) == "int" else body.real(vals[0], is_table(node.out))
+    x = body.full(x, node.axes)
+    return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out)
+
+
+def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """softmax and log_softmax; several axes jointly are flattened into one and back."""
+    x = body.real(vals[0], is_table(node.out))
+    if x.number:  # a mask alone says where it is
+        dtype = body.float64() if is_table(node.out) else body.dtype
+        x = replace(x, code=Code(body.filled("()", x.text, "real", dtype)), number=False)
+    axes, op = node.axes, node.op
+    fed = [x]
+    if mask is None:
+        x = body.full(x, axes)
+        order = x.axes
+    else:
+        x, mask, order = masked(body, node, x, mask)
+        fed = [x, mask]
+    if len(axes) > 1:
+        order = (*(axis for axis in order if axis not in axes), *axes)
+        x = body.full(body.align(x, order), axes)
+        x = replace(x, code=Code(body.flatten(x, -len(axes), -1)))
+        if mask is not None:
+            mask = body.full(body.align(mask, order), axes)
+            mask = replace(mask, code=Code(body.flatten(mask, -len(axes), -1)))
+        where = "-1"
+    else:
+        where = str(order.index(axes[0]) - len(order))
+    if mask is None:
+        text = f"{x.atom}.{op}({where})"
+    else:
+        body.helper(f"masked_{op}")
+        text = f"masked_{op}({x.text}, {mask.text}, {where})"
+    if len(axes) > 1:
+        text = body.unflatten(Val(Code(text)), -1, axes)
+    return body.combine(fed, Code(text), order, node.out)
+
+
+def l2norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
+    eps = body.static(node.options["eps"]).text
+    body.helper("l2norm")
+    return body.combine([x], Code(f"l2norm({x.text}, {dims(x, node.axes)}, {eps})"), x.axes, node.out)
+
+
+def concat(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """One after the other; dimensions that some operands lack are spread first."""
+    parts, order, dim, same = concat_operands(body, node, vals)
+    texts = ", ".join(val.text for val in parts)
+    if not same:
+        body.helper("concat")
+    code = Code(f"torch.cat([{texts}], {dim})" if same else f"concat([{texts}], {dim})")
+    return body.combine(parts, code, order, node.out, bounds=body.bounds.any_of([val.bounds for val in parts]))
+
+
+def stack(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """Two values side by side along a new axis (rewrites/stack.py)."""
+    parts, order, dim, same = stack_operands(body, node, vals)
+    texts = ", ".join(val.text for val in parts)
+    given = f"[{texts}]" if same else f"torch.broadcast_tensors({texts})"
+    return body.combine(parts, Code(f"torch.stack({given}, {dim})"), order, node.out)
+
+
+def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    p = node.options["p"]
+    if p in ZERO:
+        return vals[0]
+    x = body.real(vals[0], is_table(node.out))
+    if x.number:
+        return x
+    # Each item is left out on its own: an axis along which the operand does not vary yet is written out first.
+    x = body.full(x, [axis for axis in x.axes if axis not in node.out.type.thin])
+    return body.combine([x], Code(f"F.dropout({x.text}, {body.static(p).text}, self.training)"), x.axes, node.out)
+
+
+def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """Minus the log-likelihood of each id; smoothing spreads its share evenly over all classes, as torch does."""
+    vocab, out = node.axes[0], node.out
+    ids = body.checked(vals[1], vocab)
+    x = body.last(body.real(vals[0], is_table(out)), [vocab])
+    if ids.number:
+        ids = Val(Code(body.filled("()", ids.text, "int", "")), kind="int", needs=ids.needs)
+    kept = without(x, [vocab])
+    order = (*(axis for axis in ids.axes if axis not in kept), *kept)
+    smoothing = node.options["smoothing"]
+    same = set(ids.axes) == set(kept) == set(order) and not x.thin and not ids.thin and x.lead == ids.lead != 1
+    ids = body.align(ids, order)
+    x = body.align(x, (*order, vocab))
+    smooth = "" if smoothing in ZERO else f", label_smoothing={body.static(smoothing).text}"
+    if same:
+        # rewrites/spend_logits.py; what is the same for all classes would be written to in one place
+        if "spend" in node.options and vals[0].has(vocab):
+            body.helper("cross_entropy")
+            smooth = smooth.replace("label_smoothing", "smoothing")
+            return body.combine([x, ids], Code(f"cross_entropy({x.text}, {ids.text}{smooth})"), order, out)
+        x, ids = body.named(x, "logits"), body.named(ids, "ids")
+        size = body.extent(vocab).text
+        rows = "-1" if body.plan.static_size(vocab) else f"{ids.text}.numel()"  # of no classes it cannot be told
+        flat = f"{x.text}.reshape({rows}, {size}), {ids.text}.reshape(-1).long()"
+        text = f'F.cross_entropy({flat}, reduction="none"{smooth})'
+        return body.combine([x, ids], Code(f"{text}.reshape({ids.text}.shape)"), order, out)
+    body.helper("take_along")
+    logs = body.let("logs", body.combine([x], Code(f"{x.atom}.log_softmax(-1)"), x.axes, out))
+    text = f"-take_along({logs.text}, {ids.atom}[..., None], -1).squeeze(-1)"
+    if smooth:
+        s = body.static(smoothing).at(TERM + 1)
+        text = f"(1 - {s}) * {text} - {s} * {logs.text}.mean(-1)"
+    return body.combine([logs, ids], Code(text, SUM), order, out)
+
+
+def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """softmax(Q K' scale + bias, where mask) V, fused (rewrites/attention.py).
+
+    A mask of positions is never made: causal is a flag of the kernel, the others go to `masked_attention`.
+    """
+    laid = attention_operands(body, node, vals, mask)
+    args = [val.text for val in laid.args]
+    options = []
+    p = node.options.get("p", Literal(0))
+    if p not in ZERO:
+        options.append(f"dropout_p={body.static(p).text} if self.training else 0.0")
+    scale = node.options["scale"]
+    if not is_usual_scale(scale, node.axes[0]):
+        options.append(f"scale={body.static(scale).text}")
+    cap = node.options.get("cap")
+    if cap is not None:
+        options.append(f"cap={body.static(cap).text}")
+    if node.seen is not None and (laid.bias is not None or cap is not None or not is_causal(node.seen)):
+        seen, numbers = define(body, node.seen, laid.data)
+        args = [seen, *args, *(val.text for val in laid.data if not val.number)]
+        if laid.bias is not None:
+            args.append(f"bias={laid.bias.text}")
+        elif cap is None and is_causal_but_for_data(node.seen) and not any(val.number for val in laid.data):
+            args.append("causal=True")
+        if numbers:
+            args.append(f"numbers=({', '.join(numbers)},)")
+        function = "masked_attention"
+    else:
+        function = "F.scaled_dot_product_attention" if laid.alike else "attention"
+        if node.seen is not None:
+            args.append("is_causal=True")
+        elif laid.where is not None:  # it may leave a query nothing
+            args.append(f"mask={laid.where.text}")
+            function = "sighted_attention" if laid.alike else "attention"
+        if laid.bias is not None:
+            args.append(f"{'attn_mask' if function.startswith('F.') else 'bias'}={laid.bias.text}")
+    if not function.startswith("F."):
+        body.helper(function)
+    return replace(laid.result, code=Code(f"{function}({', '.join([*args, *options])})"))
+
+
+def window(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """y[s, t] = x[s * stride + t - pad], and 0 outside of x."""
+    axis, (place, tap) = node.axes[0], node.made
+    x = body.full(vals[0], [axis])
+    if kind_of(node.out) == "real":
+        x = body.real(x, is_table(node.out))
+    at, order = x.axes.index(axis), x.axes
+    stride = body.static(node.options["stride"]).text
+    left = body.static(node.options["pad"]).text
+    body.helper("window")
+    text = f"window({x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {stride}, {left})"
+    return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out)
+
+
+def pad(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """y[b] = x[b - left], and `value` outside of x."""
+    axis, made = node.axes[0], node.made[0]
+    x = body.full(vals[0], [axis])
+    if kind_of(node.out) == "real":
+        x = body.real(x, is_table(node.out))
+    left = body.static(node.options["left"]).text
+    value = body.static(node.options["value"]).text
+    body.helper("pad")
+    text = f"pad({x.text}, {x.dim(axis)}, {left}, {body.extent(made).text}, {value})"
+    return body.combine([x], Code(text), tuple(made if a == axis else a for a in x.axes), node.out)
+
+
+def rank(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """topk, argsort: indices into an axis, along an axis of ranks; of equals the first."""
+    axis, made = node.axes[0], node.made[0]
+    x = body.full(vals[0], [axis])
+    falling = node.op == "topk" or evaluate(node.options["descending"])
+    body.helper("argsort")
+    text = f"argsort({x.text}, {x.dim(axis)}{', descending=True' if falling else ''})"
+    at = x.axes.index(axis)
+    if node.op == "topk":
+        after = "".join(", :" for _ in x.axes[at + 1 :])
+        text = f"{text}[..., :{body.extent(made).text}{after}]"
+    bounds = body.bounds.positions(axis)
+    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out, bounds=bounds)
+
+
+OPS: dict[str, Emit] = {
+    "dot": dot,
+    "linear": linear,
+    "embed": embed,
+    "layernorm": norm,
+    "rmsnorm": norm,
+    "sum": reduce,
+    "mean": reduce,
+    "max": reduce,
+    "min": reduce,
+    "any": reduce,
+    "all": reduce,
+    "argmax": reduce,
+    "logsumexp": reduce,
+    "cumsum": cumsum,
+    "softmax": softmax,
+    "log_softmax": softmax,
+    "l2norm": l2norm,
+    "concat": concat,
+    "stack": stack,
+    "dropout": dropout,
+    "cross_entropy": cross_entropy,
+    "window": window,
+    "pad": pad,
+    "topk": rank,
+    "argsort": rank,
+    "attention": attention,
+}
