@@ -4,7 +4,7 @@ graph -> scene (what is drawn) -> columns (when) -> order (above what) -> rows (
 sheet (x, curves, labels) -> DOT -> SVG, PDF, PNG.
 """
 
-from .diagram import Diagram, TooLarge, UnknownBlock, draw
-from .export import ExportError
+from .draw.diagram import Diagram, TooLarge, UnknownBlock, draw
+from .formats.export import ExportError
 
 __all__ = ["Diagram", "ExportError", "TooLarge", "UnknownBlock", "draw"]

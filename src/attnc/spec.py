@@ -501,7 +501,7 @@ class Model:
     @deep()
     def latex(self) -> str:
         """The equations of the model or block in Named Tensor Notation (Chiang, Rush and Barak), as LaTeX."""
-        from .diagrams.equations import latex
+        from .diagrams.formats.equations import latex
 
         return latex(self._graph)
 

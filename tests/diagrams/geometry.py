@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from attnc.diagrams.picture import Box
-from attnc.diagrams.route import sampled
-from attnc.diagrams.scene import Kind
-from attnc.diagrams.sheet import Sheet
-from attnc.diagrams.wires import Wire
+from attnc.diagrams.base.picture import Box
+from attnc.diagrams.base.route import sampled
+from attnc.diagrams.draw.sheet import Sheet
+from attnc.diagrams.layout.wires import Wire
+from attnc.diagrams.scene.scene import Kind
 
 
 def overlap(a: Box, b: Box, slack: float = 0.5) -> bool:

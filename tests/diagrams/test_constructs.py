@@ -11,11 +11,11 @@ import pytest
 import attnc
 from attnc.compiler.graph import nodes as ir
 from attnc.diagrams import Diagram, UnknownBlock
-from attnc.diagrams.route import sampled
-from attnc.diagrams.scene import Kind
-from attnc.diagrams.table import GLYPHS
-from attnc.diagrams.text import Run
-from attnc.diagrams.wires import Wire
+from attnc.diagrams.base.route import sampled
+from attnc.diagrams.base.text import Run
+from attnc.diagrams.layout.wires import Wire
+from attnc.diagrams.scene.scene import Kind
+from attnc.diagrams.scene.table import GLYPHS
 
 from . import graphs
 from .geometry import bends, crossings, faults, overlap
@@ -88,13 +88,13 @@ def steps(diagram: Diagram) -> list[typing.Any]:
 
 def test_every_kind_of_node_is_unfolded() -> None:
     """A kind of node that `unfold` does not name would be left out of the picture."""
-    source = (ROOT / "diagrams" / "unfold.py").read_text(encoding="utf-8")
+    source = (ROOT / "diagrams" / "scene" / "unfold.py").read_text(encoding="utf-8")
     for kind in typing.get_args(ir.Node):
         assert f"case {kind.__name__}(" in source, kind
 
 
 def test_every_glyph_has_a_meaning() -> None:
-    from attnc.diagrams.glyphs import DRAW
+    from attnc.diagrams.glyphs.glyphs import DRAW
 
     assert {glyph.mark for glyph in GLYPHS.values() if glyph.mark} <= set(DRAW)
 

@@ -20,8 +20,8 @@ from attnc.compiler.check import build
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.ops import OPS
 from attnc.diagrams import Diagram, ExportError, UnknownBlock, draw
-from attnc.diagrams.export import render, save
-from attnc.diagrams.table import GLYPHS, Shape, glyph_of
+from attnc.diagrams.formats.export import render, save
+from attnc.diagrams.scene.table import GLYPHS, Shape, glyph_of
 from attnc.dsl.source import Source
 
 from . import graphs

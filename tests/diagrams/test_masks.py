@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import attnc
-from attnc.diagrams.scene import Step
-from attnc.diagrams.text import plain
+from attnc.diagrams.base.text import plain
+from attnc.diagrams.scene.scene import Step
 
 SPEC = """
 width q

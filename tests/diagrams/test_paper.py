@@ -14,7 +14,7 @@ import pytest
 
 import attnc
 from attnc.diagrams import ExportError, draw
-from attnc.diagrams.page import states
+from attnc.diagrams.draw.page import states
 
 from . import graphs
 from .tex_reader import Reader

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import attnc
 from attnc.diagrams import Diagram
-from attnc.diagrams.passes import Body, Part, Run, plan, said
+from attnc.diagrams.scene.passes import Body, Part, Run, plan, said
 
 from .geometry import faults
 

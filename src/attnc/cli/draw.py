@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     ending of OUT. All but DOT and TikZ need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
     """
     from ..diagrams import TooLarge, UnknownBlock
-    from ..diagrams.export import FORMATS, ExportError
+    from ..diagrams.formats.export import FORMATS, ExportError
 
     args.out = None if args.out == "-" else args.out
     if args.out is not None:
@@ -122,8 +122,8 @@ def drawn(model: Model, args: argparse.Namespace) -> Diagram:
 def gallery(args: argparse.Namespace) -> int:
     """Every model and block of a file as SVG, and a page that shows them all."""
     from ..diagrams import TooLarge
-    from ..diagrams.export import ExportError
-    from ..diagrams.gallery import index
+    from ..diagrams.formats.export import ExportError
+    from ..diagrams.formats.gallery import index
 
     file, name = split(args.target)
     if name is not None or args.out is not None or args.open or args.close:

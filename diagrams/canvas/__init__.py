@@ -1,0 +1,1 @@
+"""What glyphs draw with, and where letters find a free place."""

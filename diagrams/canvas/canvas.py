@@ -1,0 +1,261 @@
+"""What glyphs draw with: points, shapes, text, arrows, the beginnings and ends of wires."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..base.picture import Box, Cluster, Edge, Node, Picture, Point
+from ..base.route import sampled, straight
+from ..base.text import Rich, Run, kern, plain, shifted, width
+from ..base.theme import Theme
+from ..layout.layout import Layout
+from ..layout.wires import Slot, Wire
+from ..scene.scene import Scene, Step
+from .labels import Ground
+
+HEAD = (9.0, 7.0)  # an arrowhead's height and length
+
+
+@dataclass(slots=True)
+class Start:
+    node: str
+    column: int
+    x: float
+    gap: bool
+
+
+@dataclass(slots=True)
+class End:
+    node: str
+    column: int
+    x: float
+    tail: list[Point] | None
+    to: Point | None
+    gap: bool
+
+
+class Canvas(Layout):
+    """A layout, and the picture that is drawn of it.
+
+    extent: of all that is drawn.
+    ground: what is taken already.
+    texts, glyphs, curves: what was written and drawn, and where: labels find a free place, tests find faults.
+    later, notes, titles: what is written when everything else is in its place.
+    """
+
+    def __init__(self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False) -> None:
+        super().__init__(scene, page, sizes=sizes)
+        self.theme = colors
+        self.picture = Picture()
+        self.ground = Ground()
+        self.extent: Box = (1e9, 1e9, -1e9, -1e9)
+        self.here = 0  # the column being drawn
+        self.step: Step = scene.steps[0]  # and the step
+        self.starts: dict[int, Start] = {}
+        self.ends: dict[int, End] = {}
+        self.placed: set[str] = set()
+        self.at: dict[str, Point] = {}  # of dots and points
+        self.glyphs: list[tuple[str, Box, Step]] = []
+        self.later: list[tuple[float, tuple[float, ...], Rich, float, bool]] = []  # x, heights, text, size, optional
+        self.notes: list[tuple[Rich, float, list[Point], float, float]] = []  # text, size, places, width, bar
+        self.titles: list[tuple[Cluster, float, float, bool]] = []  # of regions: between which points; needed or not
+        self.texts: list[tuple[str, Box]] = []
+        self.curves: list[tuple[Wire, list[Point]]] = []
+        self.runs: list[tuple[Wire, float, float, float, bool, bool, bool]] = []
+
+    def y(self, slot: Slot, column: int) -> float:
+        return slot.y[column]
+
+    def begin(self, wire: Wire, node: str, x: float, *, gap: bool = False) -> None:
+        """The wire starts at a glyph. `gap`: it has no lane in this column, and bends to its first."""
+        self.starts[wire.number] = Start(node, self.here, x, gap)
+
+    def end(
+        self,
+        wire: Wire,
+        node: str,
+        x: float,
+        tail: list[Point] | None = None,
+        *,
+        to: Point | None = None,
+        gap: bool = False,
+    ) -> None:
+        """The wire ends at a glyph: level to `x`, then along `tail` or in a bend `to` a point."""
+        self.ends[wire.number] = End(node, self.here, x, tail, to, gap)
+
+    def has_end(self, wire: Wire) -> bool:
+        return wire.number in self.ends
+
+    def point(self, id: str, at: Point, cls: str = "", tip: str = "") -> None:
+        """An invisible node for wires to hang on."""
+        if id in self.placed:
+            return
+        self.placed.add(id)
+        self.at[id] = at
+        more = {"class": cls, "tooltip": tip} if cls else {}
+        self.picture.nodes.append(
+            Node(id, at, {"shape": "point", "style": "invis", "width": "0.5", "height": "0.5", **more})
+        )
+        self.include((at[0], at[1], at[0], at[1]))
+
+    def dot(self, id: str, x: float, y: float, wire: Wire, cls: str, tip: str) -> None:
+        if id in self.placed:
+            return
+        self.placed.add(id)
+        self.at[id] = (x, y)
+        color = self.color(wire)
+        size = "6"
+        self.picture.nodes.append(
+            Node(
+                id,
+                (x, y),
+                {
+                    "shape": "point",
+                    "width": size,
+                    "height": size,
+                    "color": color,
+                    "fillcolor": color,
+                    "class": cls,
+                    "id": id,
+                    "tooltip": tip,
+                },
+            )
+        )
+        self.ground.take((x - 4, y - 4, x + 4, y + 4))
+        self.include((x - 3, y - 3, x + 3, y + 3))
+
+    def box(self, id: str, box: Box, fill: str, cls: str, tip: str) -> None:
+        self.shape(id, box, cls, tip, shape="box", style="filled", fillcolor=fill, penwidth="1")
+
+    def shape(self, id: str, box: Box, cls: str, tip: str, *, covers: bool = True, **attributes: str) -> None:
+        x0, y0, x1, y1 = box
+        self.placed.add(id)
+        given = {
+            **attributes,
+            "width": f"{x1 - x0:.3f}",
+            "height": f"{y1 - y0:.3f}",
+            "class": cls,
+            "id": id,
+            "tooltip": tip,
+        }
+        self.picture.nodes.append(Node(id, ((x0 + x1) / 2, (y0 + y1) / 2), given))
+        if covers:
+            self.ground.take((x0 - 1.5, y0 - 1.5, x1 + 1.5, y1 + 1.5))
+            self.glyphs.append((id, box, self.step))
+        self.include(box)
+
+    def write(self, x: float, y: float, text: Rich, size: float, *, color: str = "", cls: str = "text") -> Box:
+        """Text centred on a point. Raised and lowered runs are nodes of their own."""
+        lines = plain(text).count("\n") + 1
+        total = width(text, size)
+        if lines > 1:
+            total = max(width((Run(line, text[0].style),), size) for line in plain(text).split("\n"))
+        box = (x - total / 2, y - size * 0.55 * lines, x + total / 2, y + size * 0.45 * lines)
+        self.ground.take(box)
+        self.include((box[0] - 0.02 * total, box[1], box[2] + 0.02 * total, box[3]))  # fonts differ
+        self.texts.append((plain(text), box))
+        parts: list[list[Run]] = []
+        for run in text:
+            if parts and (parts[-1][0].shift, parts[-1][0].style) == (run.shift, run.style):
+                parts[-1].append(run)
+            else:
+                parts.append([run])
+        at = x - total / 2
+        for part in parts:
+            rich = tuple(part)
+            small, raise_by = shifted(part[0], size)
+            wide = width(rich, size)
+            given = {
+                "shape": "plaintext",
+                "fontsize": f"{small:.2f}",
+                "width": "0",
+                "height": "0",
+                "margin": "0",
+                "fixedsize": "false",
+                "class": cls,
+            }
+            if color:
+                given["fontcolor"] = color
+            text_only = plain(rich)
+            lead = width((Run(text_only[: len(text_only) - len(text_only.lstrip())]),), small)
+            trail = width((Run(text_only[len(text_only.rstrip()) :]),), small)
+            middle = x if len(parts) == 1 else at + lead + (wide - lead - trail) / 2
+            level = (Run(text_only.strip(), part[0].style),)
+            self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (middle, y - raise_by), given, level))
+            at += wide + kern(part[0], size)
+        return box
+
+    def head(self, id: str, x: float, y: float, color: str = "", *, leftwards: bool = False) -> None:
+        """An arrowhead, its tip to the right; `x` is its middle."""
+        high, long = HEAD
+        ink = color or self.theme.ink
+        self.placed.add(id)
+        self.picture.nodes.append(
+            Node(
+                id,
+                (x, y),
+                {
+                    "shape": "triangle",
+                    "orientation": "90" if leftwards else "270",
+                    "style": "filled",
+                    "fillcolor": ink,
+                    "color": ink,
+                    "width": f"{long}",
+                    "height": f"{high}",
+                    "penwidth": "0",
+                    "class": "head",
+                },
+            )
+        )
+        self.ground.take((x - long / 2, y - high / 2, x + long / 2, y + high / 2))
+        self.include((x - long / 2, y - high / 2, x + long / 2, y + high / 2))
+
+    def arrow(self, tail: str, head: str, a: Point, b: Point, tip: str, *, at_start: bool = False) -> None:
+        """An ink line with an arrowhead at one end: beside no axis."""
+        half = HEAD[1] / 2
+        if at_start:
+            self.head(tail, a[0] + half, a[1])
+            a = (a[0] + half, a[1])
+        else:
+            self.head(head, b[0] - half, b[1])
+            b = (b[0] - half, b[1])
+        chain = [a, *straight(a, b)]
+        self.picture.edges.append(
+            Edge(tail, head, chain, {"color": self.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": tip})
+        )
+        self.ground.trace(sampled(chain))
+
+    def stroke(self, id: str, chain: list[Point], color: str, pen: str = "1.35", cls: str = "legend") -> None:
+        """A curve that is no wire."""
+        self.point(f"{id}_1", chain[0])
+        self.point(f"{id}_2", chain[-1])
+        given = {"color": color, "penwidth": pen, "class": cls}
+        self.picture.edges.append(Edge(f"{id}_1", f"{id}_2", chain, given))
+        self.ground.trace(sampled(chain))
+
+    def line(self, a: float, b: float, y: float, color: str, pen: str) -> None:
+        self.stroke(f"l{len(self.picture.edges)}", [(a, y), *straight((a, y), (b, y))], color, pen)
+
+    def color(self, wire: Wire) -> str:
+        if wire.axis is None:
+            return self.theme.ink
+        return self.theme.width if wire.axis.is_width else self.theme.depth
+
+    def include(self, box: Box) -> None:
+        x0, y0, x1, y1 = self.extent
+        self.extent = (min(x0, box[0]), min(y0, box[1]), max(x1, box[2]), max(y1, box[3]))
+
+    def bar(self, x: float, y: float, wide: float, color: str) -> None:
+        """The macron of a long name: a line of our own, since accents do not join."""
+        given = {
+            "shape": "box",
+            "style": "filled",
+            "fillcolor": color,
+            "penwidth": "0",
+            "width": f"{wide:.2f}",
+            "height": "0.8",
+            "class": "label width",
+        }
+        self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (x, y), given))
+        self.ground.take((x - wide / 2, y - 1, x + wide / 2, y + 1))
+        self.include((x - wide / 2, y - 0.4, x + wide / 2, y + 0.4))

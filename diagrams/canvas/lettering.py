@@ -1,0 +1,105 @@
+"""Labels and signs, set where they are free: nothing is written over anything."""
+
+from __future__ import annotations
+
+from ..base import theme
+from ..base.text import LOW, Rich, barred, plain, roman, width
+from ..layout.rooms import label_of
+from ..layout.wires import Wire
+from .canvas import Canvas
+
+
+def write_titles(sheet: Canvas) -> None:
+    """Of regions: in the middle above the wires, or as near to it as nothing runs; where a region goes on in another
+    row, only if there is room."""
+    for cluster, x0, x1, needed in sheet.titles:
+        half, (x, y) = width(cluster.label, cluster.size) / 2, cluster.label_at
+        room = max(0.0, (x1 - x0) / 2 - half - 3)
+        heights = (y, cluster.box[3] - 9, cluster.box[1] - 9) if needed else (y,)
+        steps = [side * step for step in range(0, int(room) + 1, 4) for side in (1, -1)]
+        spots = ((x + dx, h) for h in heights for dx in steps)
+        free = (s for s in spots if sheet.ground.free((s[0] - half - 1, s[1] - 7, s[0] + half + 1, s[1] + 7)))
+        at = next(free, (x, y) if needed else None)
+        if at is None:
+            cluster.label = ()
+            continue
+        cluster.label_at = at
+        box = (at[0] - half, at[1] - 7, at[0] + half, at[1] + 7)
+        sheet.ground.take(box)
+        sheet.texts.append((plain(cluster.label), box))
+
+
+def write_signs(sheet: Canvas) -> None:
+    """Signs and words at dots: above the highest or below the lowest, where nothing runs."""
+    for text, size, places, wide, bar in sheet.notes:
+        high, low = (0.7 * size, 0.4 * size) if bar else (0.55 * size, 0.45 * size)
+        fits = (p for p in places if sheet.ground.free((p[0] - wide / 2, p[1] - high, p[0] + wide / 2, p[1] + low)))
+        x, y = next(fits, places[0])
+        sheet.write(x, y, text, size, cls="note")
+        if bar:
+            sheet.bar(x + wide / 2 - bar / 2 + 0.5, y - 0.6 * size, bar, sheet.theme.ink)
+    for x, heights, text, size, optional in sheet.later:
+        half = width(text, size) / 2
+        near = (0.0, half - 2, 2 - half)
+        aside = (*near, half + 6, -half - 6)
+        further = () if optional else (*aside, half + 14, -half - 14, half + 24, -half - 24)
+        spots = [(x + dx, y) for dx in near for y in heights] + [(x + dx, y) for y in heights for dx in aside]
+        spots += [(x + dx, y + dy) for dy in (0, -5, 5, -11, 11, -18, 18) for y in heights for dx in further]
+        free = (p for p in spots if sheet.ground.free((p[0] - half, p[1] - size * 0.5, p[0] + half, p[1] + size * 0.4)))
+        at = next(free, None if optional else spots[0])
+        if at is None:
+            continue
+        sheet.write(at[0], at[1], text, size, cls="op sign")
+
+
+def write_labels(sheet: Canvas) -> None:
+    """Axis labels: where a wire is born, after a bend, at the end of what is long, at outputs."""
+    said: dict[int, bool] = {}  # wires whose size is written
+    for wire, a, b, y, first, out, met in sheet.runs:
+        if wire.axis is None:
+            continue
+        full = label_of(wire)
+        text = full if first and not said.get(wire.number) else full[: -1 if wire.size else None]
+        said[wire.number] = True
+        wide = width(text, theme.AXIS)
+        long = b - a
+        wanted: list[float] = []
+        if (first and (not out or long > 70 + 2 * wide)) or (long > 60 and not out):
+            wanted.append(a + wide / 2 + 4)
+        if out:
+            wanted.append(b - wide / 2 - 2)
+        elif long > 280 and not met:
+            wanted.append(b - wide / 2 - 4)
+        for k, want in enumerate(wanted):
+            text = text[:-1] if k == 1 and wire.size and text[-1].text == wire.size else text
+            wide = width(text, theme.AXIS)
+            _label(sheet, wire, text, wide, a, b, y, want)
+
+
+def _label(sheet: Canvas, wire: Wire, text: Rich, wide: float, a: float, b: float, y: float, want: float) -> None:
+    steps = int((b - a) / 3) + 1
+    low, high = a + wide / 2 + 1, b - wide / 2 - 0.5
+    if high < low:
+        low = high = (a + b) / 2
+    spots = sorted(
+        {min(max(want + 3 * k, low), high) for k in range(-steps, steps + 1)}, key=lambda x: (abs(x - want), x)
+    )
+    axis = wire.axis
+    assert axis is not None
+    bar = 0.0  # how far above the text's middle its macron is
+    if axis.is_width and barred(axis.label):
+        base = axis.label.partition("_")[0]
+        bar = 5.5 if all(c in LOW for c in base) else 8.6 if base in "ij" else 7.6
+    for up in (True, False):
+        for x in spots:
+            if abs(x - want) > 70:
+                break
+            middle = y - 8.5 if up else y + 9.5
+            box = (x - wide / 2 - 1, middle - max(6.0, bar + 0.8), x + wide / 2 + 1, middle + 5.0)
+            if sheet.ground.free(box):
+                kind = "width" if axis.is_width else "depth"
+                sheet.write(x, middle, text, theme.AXIS, color=sheet.color(wire), cls=f"label {kind}")
+                if bar:
+                    size = width(roman(wire.size), theme.AXIS) if wire.size and text[-1].text == wire.size else 0.0
+                    sheet.bar(x + 0.5 - size / 2, middle - bar, wide - 0.5 - size, sheet.color(wire))
+                return

@@ -1,0 +1,193 @@
+"""The public face: a graph drawn as a neural-circuit diagram."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection
+from functools import cached_property
+from pathlib import Path
+
+from graphviz import Source
+
+from ...compiler.graph.nodes import Graph
+from ..base import theme
+from ..base.theme import CAPTION, LEAST
+from ..formats import dot, export, tikz
+from ..scene.opening import Opening, UnknownBlock
+from ..scene.unfold import scene_of
+from . import page
+from .sheet import Sheet
+
+__all__ = ["Diagram", "TooLarge", "UnknownBlock", "draw"]
+
+MOST = 2000
+"""Steps, inputs and results of a figure: nobody reads more, and laying them out would take minutes."""
+
+
+class TooLarge(ValueError):
+    """The figure would be too large; the message says what to draw instead."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message}: draw one of its blocks, or open fewer")
+
+
+FORMATS = ("svg", "pdf", "png", "dot", "tex", "html")
+
+
+class Diagram:
+    """A figure, laid out. `dot` is all of it as text; Graphviz draws that as it stands."""
+
+    def __init__(self, sheet: Sheet, graph: Graph, redraw: page.Redraw, openable: tuple[str, ...]) -> None:
+        self._sheet = sheet
+        self._graph = graph
+        self._redraw = redraw
+        self._openable = openable
+        self.dot: str = dot.write(sheet.picture, sheet.scale, sheet.theme.ink, graph.name)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What keeps the figure from being fit for its page, and what to do about it."""
+        sheet = self._sheet
+        points = sheet.scale * theme.CAPTION
+        if points >= theme.LEAST - 0.05:
+            return ()
+        needed = sheet.width * theme.LEAST / theme.CAPTION / 72
+        titles = dict.fromkeys(s.name or s.title for s in sheet.scene.sections if not s.repeat)
+        closing = f"close {' or '.join(f'`{t}`' for t in titles)}, or " if titles else ""
+        return (
+            f"the text comes out at {points:.1f} pt, and {theme.LEAST:g} pt is the least that prints well: "
+            f"{closing}give it a width of {needed:.1f}in",
+        )
+
+    @cached_property
+    def _svg(self) -> str:
+        return export.render(self.dot, "svg").decode()
+
+    def svg(self, *, outline: bool = False) -> str:
+        """SVG text; `outline`: letters as curves, so that no font is needed. ExportError where Graphviz is missing."""
+        return export.outlined(self.dot).decode() if outline else self._svg
+
+    @cached_property
+    def tex(self) -> str:
+        """A TikZ picture, compiled as it stands or `\\input` into a paper, whose fonts it then has."""
+        return tikz.write(self._sheet.picture, self._sheet.scale, self._sheet.theme.ink, self._graph.name)
+
+    def html(self) -> str:
+        """One page by itself: hover, click, keyboard. ExportError where Graphviz is missing."""
+        return page.write(self._graph, self._sheet, self._openable, self._redraw)
+
+    def graphviz(self) -> Source:
+        """The figure as the package `graphviz` has it: `.view()`, `.render()`, `.pipe()`, a notebook's display.
+
+        Those run `dot` as that package does: as long as it takes, and a PNG at the dots per inch of Graphviz.
+        """
+        made: Source = Source(self.dot, filename=f"{self._graph.name}.gv")
+        return made
+
+    def save(self, path: str | os.PathLike[str], *, outline: bool = False) -> Path:
+        """Write .svg, .pdf, .png, .dot, .tex or .html. Raises ExportError, and then leaves nothing behind."""
+        ending = Path(path).suffix.removeprefix(".").lower()
+        if outline and ending != "svg":
+            raise export.ExportError("letters are outlined in .svg files alone: PDF and PNG bring them along anyway")
+        match ending:
+            case "svg":
+                content = self.svg(outline=outline).encode()
+            case "tex":
+                content = self.tex.encode()
+            case "html":
+                content = self.html().encode()
+            case _:
+                content = export.render(self.dot, ending or "(no ending)")
+        return export.write_whole(Path(path), content)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def draw(
+    graph: Graph,
+    *,
+    open: str | Collection[str] = (),
+    close: str | Collection[str] = (),
+    depth: int | None = None,
+    width: float | None = None,
+    theme: str = "color",
+    title: str | None = None,
+    sizes: bool = False,
+    legend: bool = False,
+) -> Diagram:
+    """The diagram of a block, model or body.
+
+    open:   names of blocks, or labels of calls, to draw with their contents.
+    close:  names of blocks, or labels of calls, to draw as boxes whatever else is said.
+    depth:  how many levels of calls to open; without it, what makes a readable figure.
+    width:  of the page, in inches (5.5); a figure too wide for it goes on in rows beneath.
+    theme:  "color" or "mono".
+    title:  above the figure; the graph's name if None, nothing if "".
+    sizes:  whether the first label of an axis gives its size.
+    legend: whether a strip beneath says what the axes and glyphs are.
+
+    Raises UnknownBlock for a name in `open` or `close` that nothing in the figure has, and ValueError for an unknown
+    theme, a width that no page has, a title that is no text, or a depth below 0; TooLarge for more than anybody would
+    look at.
+    """
+    colors = _themes().get(theme)
+    if colors is None:
+        raise ValueError(f"no theme `{theme}`: there is {', '.join(sorted(_themes()))}")
+    if width is not None and (isinstance(width, str) or not 0.3 <= width < 1000):
+        raise ValueError(f"no page is {width!r} in wide: `width` is a number of inches, such as 5.5")
+    if depth is not None and (not isinstance(depth, int) or depth < 0):
+        raise ValueError(f"`depth` is a whole number of levels, 0 or more, not {depth!r}")
+    if title is not None and re.search("[\ud800-\udfff\ufffe\uffff]", title):
+        raise ValueError(f"`title` is no text that could be written: {title!r} holds what is no character")
+    opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))
+    room = _page() if width is None else width * 72
+
+    ends = len(graph.inputs) + len(graph.outputs)
+
+    def sheet_of(opening: Opening) -> Sheet:
+        if (count := len(scene_of(graph, opening, title).steps) + ends) > MOST:
+            raise TooLarge(f"a figure of `{graph.name}` would have {count} steps and ends, more than {MOST}")
+        return fitted(lambda page: Sheet(scene_of(graph, opening, title), colors, page, sizes=sizes, legend=legend))
+
+    def fitted(make: Callable[[float], Sheet]) -> Sheet:
+        """Rows are cut by what columns take; where letters beside them make it wider, they are cut shorter."""
+        sheet, page = make(room), room
+        for _ in range(4):
+            over = sheet.width * LEAST / CAPTION - room
+            if over <= 0.05 or page < room / 2:
+                break
+            page -= max(over + 1, 0.03 * room)
+            shorter = make(page)
+            if shorter.width < sheet.width:
+                sheet = shorter
+        sheet.fit(room)
+        return sheet
+
+    opening = Opening(graph, opened, depth, closed)
+    sheet = sheet_of(opening)
+    if opening.growth:  # open what needs no row more
+        for count in range(len(opening.growth), 0, -1):
+            opening.grown = set(opening.growth[:count])
+            larger = sheet_of(opening)
+            if len(larger.rows) <= len(sheet.rows):
+                sheet = larger
+                break
+
+    def redraw(toggled: frozenset[str]) -> Sheet:
+        """The figure with some blocks the other way round."""
+        other = Opening(graph, opened, depth, closed)
+        other.grown = opening.grown
+        other.toggled = toggled
+        return sheet_of(other)
+
+    return Diagram(sheet, graph, redraw, opening.openable(graph))
+
+
+def _themes() -> dict[str, theme.Theme]:
+    return theme.THEMES
+
+
+def _page() -> float:
+    return theme.PAGE

@@ -1,0 +1,164 @@
+"""Tinted regions, the brackets of repeats and scans, and what is said at them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..base import theme
+from ..base.picture import Cluster, Edge
+from ..base.route import sampled, straight
+from ..base.text import axis_label, barred, italic, roman, spaced, width
+from ..canvas.canvas import HEAD, Canvas
+from ..layout.wires import Wire
+from ..scene.scene import Kind, Section, Step
+
+
+def draw_sections(sheet: Canvas) -> None:
+    """Tints behind and brackets around."""
+    for n, border in enumerate(sheet.borders):
+        section = border.section
+        first, last = border.columns[0], border.columns[-1]
+        opens = section.enter is not None and sheet.column_of.get(id(section.enter)) in border.columns
+        closes = section.exit is not None and sheet.column_of.get(id(section.exit)) in border.columns
+        x0 = sheet.spots[id(section.enter)].middle if opens else sheet.left[first]
+        x1 = sheet.spots[id(section.exit)].middle if closes else sheet.right[last]
+        border.x0, border.x1 = x0, x1
+        top, bottom = border.top, border.bottom
+        if not section.repeat:
+            names = (section.title,) if opens else (section.title + ", continued", section.title)
+            name = next((n for n in (*names, "") if width(roman(n), theme.BLOCK) < x1 - x0 - 2), "")
+            title = roman(name)
+            fill = sheet.theme.region[section.tint % len(sheet.theme.region)]
+            at = ((x0 + x1) / 2, top + 9)
+            cls = f"block-{section.name}" if section.name else ""
+            cluster = Cluster(f"region{n}", (x0, top, x1, bottom), title, at, fill, section.title, theme.BLOCK, cls)
+            sheet.picture.clusters.append(cluster)
+            if name:
+                sheet.titles.append((cluster, x0, x1, opens and closes))
+            sheet.include((x0, top, x1, bottom))
+            continue
+        for opening, there in ((True, opens), (False, closes)):
+            if not there:
+                continue
+            step = section.enter if opening else section.exit
+            spot = sheet.spots[id(step)]
+            x = spot.middle + (4 if opening else -4)
+            bulge = -9 if opening else 9
+            a, b = f"{spot.id}_t", f"{spot.id}_b"
+            sheet.point(a, (x, top))
+            sheet.point(b, (x, bottom))
+            high = bottom - top
+            chain = [(x, top), (x + bulge, top + 0.18 * high), (x + bulge, bottom - 0.18 * high), (x, bottom)]
+            sheet.picture.edges.append(
+                Edge(
+                    a,
+                    b,
+                    chain,
+                    {
+                        "color": sheet.theme.ink,
+                        "penwidth": "2.4",
+                        "class": "repeat",
+                        "tooltip": f"repeat {section.title}",
+                    },
+                )
+            )
+            sheet.ground.trace(sampled(chain))
+            sheet.include((x - 9, top, x + 9, bottom))
+            if not opening:
+                text = roman(f"×{section.title}")
+                if section.along is not None:
+                    text = (*roman("each "), *axis_label(section.along.label, is_width=section.along.is_width))
+                wide = width(text, theme.COUNT)
+                half = wide / 2
+                spots = [(x + 5 + half, top + 1), (x + 5 + half, top - 8), (x + 3, top - 9), (x - half, top - 9)]
+                spots += [(x + 5 + half, bottom), (x + 5 + half, bottom + 8), (x, bottom + 10)]
+                # Where another bracket opens at once behind: over or under this one, else inside.
+                spots += [(x + k * half, y) for y in (top - 17, bottom + 19) for k in (1, 0, -1)]
+                spots += [(x - 12 - half, y) for y in (top + 7, bottom - 7)]
+                over = text[-1:] if section.along is not None and barred(section.along.label) else ()
+                sheet.notes.append((text, theme.COUNT, spots, wide, width(over, theme.COUNT)))
+        if section.loops and opens and closes:
+            _loops(sheet, section, x0 + 4, x1 - 4, bottom - 4)
+        elif section.loops and (opens or closes):  # in another row: in words
+            own = italic(", ".join(map(spaced, section.loops)))
+            text = (*own, *roman(" go round")) if opens else (*roman("next "), *own)
+            x, wide = x0 if opens else x1, width(text, theme.CAPTION)
+            spots = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
+            sheet.notes.append((text, theme.CAPTION, [*spots, (x, bottom + 9)], wide, 0.0))
+
+
+def bracket_x(sheet: Canvas, step: Step, y: float) -> float:
+    """Where the bracket that the step stands for is at height `y`."""
+    opening = step.kind is Kind.ENTER
+    spot = sheet.spots[id(step)]
+    at = next(b for b in sheet.borders if b.section is step.border and spot.column in b.columns)
+    share = min(1.0, max(0.0, (y - at.top) / max(1.0, at.bottom - at.top)))
+    low, high = 0.0, 1.0
+    for _ in range(30):  # the curve's parameter at this height
+        t = (low + high) / 2
+        u = 1 - t
+        low, high = (t, high) if 3 * u * u * t * 0.18 + 3 * u * t * t * 0.82 + t * t * t < share else (low, t)
+    bulge = 3 * low * (1 - low) * 9
+    return spot.middle + (4 - bulge if opening else bulge - 4)
+
+
+def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> None:
+    """What goes round a scan, fed back beneath from the closing bracket to the opening one."""
+    text = italic(", ".join(map(spaced, section.loops)))
+    wide = width(text, theme.CAPTION)
+    step = section.exit
+    assert step is not None
+    tail, head = f"{sheet.spots[id(step)].id}_lt", f"{sheet.spots[id(step)].id}_lh"
+    sheet.point(tail, (b, y))
+    sheet.head(head, a + HEAD[1] / 2, y, leftwards=True)
+    chain = [(b, y), *straight((b, y), (a + HEAD[1] / 2, y))]
+    given = {"color": sheet.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": "the next step's"}
+    sheet.picture.edges.append(Edge(tail, head, chain, given))
+    sheet.ground.trace(sampled(chain))
+    middle = (a + b) / 2
+    spots = [(middle + k * dx, y + dy) for dy in (-8.0, 9.0) for dx in range(0, int((b - a) / 2), 4) for k in (1, -1)]
+    sheet.notes.append((text, theme.CAPTION, spots, wide, 0.0))
+
+
+def write_outside(sheet: Canvas) -> None:
+    """What enters a repeat from outside is the same in every pass, and says so."""
+    for j, column in enumerate(sheet.columns):
+        for step in column.steps:
+            if step.kind is not Kind.ENTER or step.border is None or not step.border.outside:
+                continue
+            first = len(step.ins) - step.border.outside
+            if not _beside(sheet, j, [own[0] for own in sheet.meetings[id(step)].ins[first:]]):
+                names = [spaced(t.name) for t in step.ins[first:] if t.name]
+                _beneath(sheet, step, ", ".join(dict.fromkeys(names)))
+
+
+def _beside(sheet: Canvas, j: int, wires: Sequence[Wire]) -> bool:
+    """Say it over a wire, behind the bracket; whether there was room."""
+    text = roman("same in every pass")
+    wide = width(text, theme.CAPTION)
+    for wire in wires:
+        runs = (r for r in sheet.runs if r[0] is wire and r[2] > sheet.right[j] and abs(r[3] - wire.y[j]) < 1)
+        run = next(runs, None)
+        if run is None:
+            continue
+        x, end = sheet.right[j] + 3 + wide / 2, run[2] - wide / 2
+        while x < end:
+            if sheet.ground.free((x - wide / 2 - 2, wire.y[j] - 13.5, x + wide / 2 + 2, wire.y[j] - 2.5)):
+                sheet.write(x, wire.y[j] - 8, text, theme.CAPTION, cls="note")
+                return True
+            x += 4
+    return False
+
+
+def _beneath(sheet: Canvas, step: Step, names: str) -> None:
+    """Say it within the brackets, along their feet, or beneath them."""
+    text = (*italic(names), *roman((": " if names else "") + "same in every pass"))
+    wide = width(text, theme.CAPTION)
+    spot = sheet.spots[id(step)]
+    border = next(b for b in sheet.borders if b.section is step.border and spot.column in b.columns)
+    for y in (border.bottom - 7, border.bottom + 7):
+        for k in range(12):
+            x = border.x0 + 14 + wide / 2 + 8 * k
+            if sheet.ground.free((x - wide / 2 - 2, y - 6.5, x + wide / 2 + 2, y + 6)):
+                sheet.write(x, y, text, theme.CAPTION, cls="note")
+                return

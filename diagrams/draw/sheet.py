@@ -1,0 +1,58 @@
+"""The sheet: every glyph and wire of a layout drawn, labels set where they are free. Points, y downwards."""
+
+from __future__ import annotations
+
+from ..base import theme
+from ..base.text import roman
+from ..base.theme import Theme
+from ..canvas.canvas import Canvas
+from ..canvas.lettering import write_labels, write_signs, write_titles
+from ..glyphs.glyphs import DRAW
+from ..layout.layout import PAD
+from ..scene.scene import Scene
+from .legend import draw_legend
+from .sections import draw_sections, write_outside
+from .wiring import draw_dashes, draw_links, draw_row
+
+
+class Sheet(Canvas):
+    """Everything drawn of one scene, on a page of `page` points.
+
+    scale: of points of the drawing to points on paper.
+    """
+
+    def __init__(self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False, legend: bool = False) -> None:
+        super().__init__(scene, colors, page, sizes=sizes)
+        draw_sections(self)
+        for j, column in enumerate(self.columns):
+            self.here = j
+            for step in column.steps:
+                self.step = step
+                DRAW[step.mark](self, step, self.meetings[id(step)], self.spots[id(step)])
+        for row in self.rows:
+            draw_row(self, row)
+        draw_dashes(self)
+        draw_links(self)
+        write_titles(self)
+        write_signs(self)
+        write_labels(self)
+        write_outside(self)
+        if scene.title:
+            x0, y0, x1, _ = self.extent
+            self.write((x0 + x1) / 2, y0 - 14, roman(scene.title), theme.TITLE, cls="title")
+        if legend:
+            draw_legend(self)
+        x0, y0, x1, y1 = self.extent
+        self.point("page_1", (x0, y0))  # what Graphviz takes for the page
+        self.point("page_2", (x1, y1))
+        self.fit(page)
+
+    def fit(self, page: float) -> None:
+        """Scale it down, if need be, to a page of so many points."""
+        self.page = page - 2 * PAD
+        self.scale = min(1.0, self.page / max(1.0, self.extent[2] - self.extent[0]))
+
+    @property
+    def width(self) -> float:
+        """Points that the drawing is wide, on paper at full size."""
+        return self.extent[2] - self.extent[0] + 2 * PAD

@@ -1,0 +1,1 @@
+"""A figure written down: DOT, SVG, PDF, PNG, TikZ, LaTeX."""

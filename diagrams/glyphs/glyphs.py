@@ -1,0 +1,252 @@
+"""Each mark drawn. A glyph covers exactly the wires of the axes it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..base import theme
+from ..base.text import italic, plain, roman, spaced, width
+from ..draw.sections import bracket_x
+from ..layout.rooms import DOT, INDEX, Spot, born, covered, gone, name_size, span, stacked, widest
+from ..layout.wires import Lane, Meeting
+from ..scene.scene import Kind, Step
+from .joins import gate, loop, meet, pick, sign
+from .masks import block, mask, predicate
+
+if TYPE_CHECKING:
+    from ..canvas.canvas import Canvas
+
+
+def _learned(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """A tinted box with a bold letter; the weight's label raised, `+` lowered if there is a bias."""
+    ins, outs = gone(meeting), born(meeting)
+    top, bottom = span([*ins, *outs], spot.column, 11)
+    sheet.shape(
+        spot.id,
+        (spot.x0, top, spot.x1, bottom),
+        f"op {step.mark}" if step.mark == "learned" else f"op {step.mark} learned",
+        step.tip,
+        shape="cut",
+        cut="8",
+        fillcolor=sheet.theme.learned,
+        color=sheet.theme.ink,
+    )
+    y = (top + bottom) / 2
+    inner, raised = width(step.text, theme.GLYPH), width(step.raised, theme.RAISED)
+    x = spot.middle - (inner + raised) / 2
+    sheet.write(x + inner / 2, y, step.text, theme.GLYPH)
+    if step.raised:
+        sheet.write(x + inner + raised / 2 + 1, y - 3.8, step.raised, theme.RAISED)
+    if step.bias:
+        sheet.write(x + inner + 5.2, y + 5.5, roman("+"), theme.CAPTION)
+    if step.mark == "embed":
+        start = f"{spot.id}_i"
+        sheet.arrow(start, spot.id, (spot.x0 - INDEX + 2, y), (spot.x0, y), "an index, not an axis", at_start=True)
+    for wire in ins:
+        sheet.end(wire, spot.id, spot.x0)
+    for wire in outs:
+        sheet.begin(wire, spot.id, spot.x1)
+
+
+def _ring(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    top, bottom = span(covered(step, meeting), spot.column, 12)
+    shape = "ellipse" if len(covered(step, meeting)) == 1 else "box"
+    style = "filled" if shape == "ellipse" else "filled,rounded"
+    sheet.shape(
+        spot.id,
+        (spot.x0, top, spot.x1, bottom),
+        f"op norm {'learned' if step.learned else ''}".strip(),
+        step.tip,
+        shape=shape,
+        style=style,
+        fillcolor=sheet.theme.norm,
+        penwidth="1.8",
+    )
+    sheet.write(spot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
+
+
+def _triangle(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    wires = covered(step, meeting)
+    top, bottom = span(wires, spot.column, 10)
+    sheet.shape(
+        spot.id,
+        (spot.x0, top, spot.x1, bottom),
+        "op softmax",
+        step.tip,
+        shape="triangle",
+        orientation="90",
+        style="filled",
+        fillcolor="white",
+        penwidth="1.3",
+    )
+    sheet.later.append((spot.middle + 2, (top - 6.4, bottom + 7.0), step.text, theme.CAPTION, True))
+
+
+def _pill(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    touched = covered(step, meeting) if step.kind is Kind.ON else [*gone(meeting), *born(meeting)]
+    ends = [w for w in touched if w.axis is not None] or touched
+    top, bottom = span(ends, spot.column, 10)
+    sheet.shape(
+        spot.id,
+        (spot.x0, top, spot.x1, bottom),
+        "op reduce",
+        step.tip,
+        shape="box",
+        style="filled,rounded",
+        fillcolor=sheet.theme.reduce,
+        penwidth="1.1",
+    )
+    sheet.write(spot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
+    if step.kind is Kind.ON:
+        return
+    for wire in gone(meeting):
+        sheet.end(wire, spot.id, spot.x0)
+    for wire in born(meeting):
+        sheet.begin(wire, spot.id, spot.x1)
+    if not born(meeting):
+        y = (top + bottom) / 2
+        sheet.head(f"{spot.id}_a", spot.x1 + 5.5, y)
+
+
+def _bar(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """A heavy bar: axes split, merge, or are set one after the other."""
+    if step.kind is Kind.JOIN:
+        spot = Spot(spot.id, spot.column, spot.x1 - 4, spot.x1)
+        meet(sheet, step, meeting, Spot(spot.id + "_m", spot.column, spot.x0 - 12, spot.x0))
+    ins = [w for w in gone(meeting) if step.kind is Kind.THROUGH or w.axis in step.contracted]
+    outs = born(meeting)
+    top, bottom = span([*ins, *outs], spot.column, 8)
+    sheet.box(spot.id, (spot.x0, top, spot.x1, bottom), sheet.theme.ink, "op arrange", step.tip)
+    for wire in ins:
+        sheet.end(wire, spot.id, spot.x0)
+    for wire in outs:
+        sheet.begin(wire, spot.id, spot.x1)
+
+
+def _birth(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """broadcast: a wire begins out of nothing, at a short upright bar."""
+    for k, wire in enumerate(born(meeting)):
+        y = sheet.y(wire, spot.column)
+        id = f"{spot.id}_{k}"
+        sheet.box(id, (spot.x1 - 2, y - 5, spot.x1, y + 5), sheet.theme.ink, "op broadcast", step.tip)
+        sheet.begin(wire, id, spot.x1)
+    for wire in gone(meeting):
+        sheet.end(wire, f"{spot.id}_0", spot.x1 - 2)
+
+
+def _arrow(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """Arrowhead, name, arrowhead, in a lane of its own: it touches no wire."""
+    lane = next(s for s in sheet.columns[spot.column].right if isinstance(s, Lane) and s.step is step)
+    y = sheet.y(lane, spot.column)
+    half = width(step.text, theme.BLOCK) / 2 + 2
+    called = f"block-{step.block}" if step.block else ""
+    mid = spot.middle
+    sheet.point(spot.id, (mid, y))
+    sheet.arrow(f"{spot.id}_a", spot.id, (spot.x0 + 3, y), (mid - half, y), step.tip, at_start=True)
+    sheet.arrow(spot.id, f"{spot.id}_b", (mid + half, y), (spot.x1 - 3, y), step.tip)
+    sheet.write(mid, y - 0.5, step.text, theme.BLOCK, cls=f"op elementwise {called}".strip())
+
+
+def _source(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """A name where wires are born."""
+    wires = meeting.outs[0]
+    ys = [sheet.y(w, spot.column) for w in wires]
+    size = name_size(step)
+    y = (min(ys) + max(ys)) / 2
+    text = step.text
+    if step.mark == "input":
+        text = italic(stacked(plain(text)))
+    x = spot.x1 - 5 - widest(plain(text), size) / 2 if step.mark == "input" else spot.x1 - 5 - width(text, size) / 2
+    sheet.write(x, y, text, size, cls=f"op {step.mark}")
+    for k, wire in enumerate(wires):
+        id = f"{spot.id}_{k}"
+        sheet.point(id, (spot.x1, sheet.y(wire, spot.column)), f"op {step.mark}", step.tip)
+        sheet.begin(wire, id, spot.x1)
+
+
+def _copy(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """Dots, from which copies bend away."""
+    source = {w.axis: w for w in meeting.ins[0]}
+    swaps = [dict(zip(t.axes, step.ins[0].axes, strict=True)) for t in step.outs]
+    main = meeting.outs[meeting.main]
+    for k, (own, swap) in enumerate(zip(meeting.outs, swaps, strict=True)):
+        for wire in own:
+            old = source[swap[wire.axis] if wire.axis is not None else None]
+            y = sheet.y(old, spot.column)
+            id = f"{spot.id}_w{old.number}"
+            if len(step.outs) > 1:
+                sheet.dot(id, spot.x1 - DOT / 2, y, old, "op copy", step.tip)
+            else:
+                sheet.point(id, (spot.x1 - DOT / 2, y), "op rename", step.tip)
+            if wire is old:
+                continue
+            sheet.begin(wire, id, spot.x1 - DOT / 2, gap=k != meeting.main)
+            if k == meeting.main:
+                sheet.end(old, id, spot.x1 - DOT / 2)
+    for old in meeting.ins[0]:
+        if old not in main and not sheet.has_end(old):
+            sheet.end(old, f"{spot.id}_w{old.number}", spot.x1 - DOT / 2)
+
+
+def _bracket(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """Brackets are drawn with their section; a scan's axis ends at the one and begins at the other."""
+    for wire in gone(meeting):
+        y = sheet.y(wire, spot.column)
+        x, id = bracket_x(sheet, step, y), f"{spot.id}_e{wire.number}"
+        sheet.point(id, (x, y), "op scan", f"{step.tip}: ends")
+        sheet.end(wire, id, x)
+    for wire in born(meeting):
+        y = sheet.y(wire, spot.column)
+        x, id = bracket_x(sheet, step, y), f"{spot.id}_s{wire.number}"
+        sheet.point(id, (x, y), "op scan", f"{step.tip}: begins")
+        sheet.begin(wire, id, x)
+
+
+def _nothing(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    """Borders are drawn with their section."""
+
+
+def _sink(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+    for own, tensor in zip(meeting.ins, step.outs, strict=True):
+        name = roman(spaced(tensor.name)) if tensor.name else ()
+        wide = max((width(roman(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
+        x = spot.x1 - wide
+        for wire in own:
+            id = f"{spot.id}_w{wire.number}"
+            sheet.point(id, (x, sheet.y(wire, spot.column)), "op output", "output")
+            sheet.end(wire, id, x)
+        if name:
+            ys = [sheet.y(w, spot.column) for w in own]
+            text = tuple(type(r)(r.text, "i") for r in name)
+            sheet.write(
+                x + 6 + width(text, theme.GLYPH) / 2, (min(ys) + max(ys)) / 2, text, theme.GLYPH, cls="op output"
+            )
+
+
+Draw = Callable[["Canvas", Step, Meeting, Spot], None]
+
+DRAW: dict[str, Draw] = {
+    "learned": _learned,
+    "embed": _learned,
+    "ring": _ring,
+    "triangle": _triangle,
+    "pill": _pill,
+    "bar": _bar,
+    "birth": _birth,
+    "arrow": _arrow,
+    "loop": loop,
+    "sign": sign,
+    "gate": gate,
+    "mask": mask,
+    "pick": pick,
+    "block": block,
+    "plain": block,
+    "input": _source,
+    "table": _source,
+    "predicate": predicate,
+    "copy": _copy,
+    "bracket": _bracket,
+    "border": _nothing,
+    "output": _sink,
+}

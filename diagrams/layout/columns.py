@@ -1,0 +1,155 @@
+"""When each step is drawn: its column.
+
+As soon as possible, so that independent steps share a column; what is inside a border lies between its two columns;
+a repeat has its columns to itself, and what is not needed until after it comes after it. Inputs stand at the left
+unless a repeat lies before their first reader; parameters and tables are born just before they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..scene.scene import Kind, Scene, Section, Step
+
+
+def columns_of(scene: Scene) -> list[list[Step]]:
+    """The steps of each column, left to right; within a column in the scene's order."""
+    steps = scene.steps
+    n = len(steps)
+    at = {id(step): i for i, step in enumerate(steps)}
+    before: list[set[int]] = [set() for _ in range(n)]
+    after: list[set[int]] = [set() for _ in range(n)]
+
+    def edge(a: int, b: int) -> None:
+        if a != b:
+            before[b].add(a)
+            after[a].add(b)
+
+    maker = {id(t): i for i, step in enumerate(steps) for t in step.outs}
+    for i, step in enumerate(steps):
+        for tensor in step.ins:
+            edge(maker[id(tensor)], i)
+        inner: Section | None = step.section
+        while inner is not None:  # inside its borders
+            if inner.enter is not None:
+                edge(at[id(inner.enter)], i)
+            if inner.exit is not None:
+                edge(i, at[id(inner.exit)])
+            inner = inner.parent
+    _apart(scene, steps, at, before, edge)
+    order = _sorted(before, after)
+    column = [0] * n
+    for i in order:
+        column[i] = max((column[j] + 1 for j in before[i]), default=0)
+    last = max(column, default=0)
+    for i, step in enumerate(steps):
+        if step.kind is Kind.SINK:
+            column[i] = last
+    latest = [last] * n
+    for i in reversed(order):
+        latest[i] = min((latest[j] - 1 for j in after[i]), default=last)
+    for i in reversed(order):  # births as late as may be
+        step = steps[i]
+        if step.kind is Kind.SOURCE and (step.late or before[i]):
+            column[i] = min((column[j] for j in after[i]), default=last) - 1
+    _abreast(steps, order, before, after, column)
+    low = min(column, default=0)
+    out: list[list[Step]] = [[] for _ in range(last - low + 1)]
+    for i, step in enumerate(steps):
+        out[column[i] - low].append(step)
+    return [c for c in out if c]
+
+
+def _sorted(before: Sequence[set[int]], after: Sequence[set[int]]) -> list[int]:
+    """Topological order; ties in the scene's order of becoming free."""
+    left = [len(b) for b in before]
+    order = [i for i, count in enumerate(left) if not count]
+    for i in order:
+        for j in sorted(after[i]):
+            left[j] -= 1
+            if not left[j]:
+                order.append(j)
+    assert len(order) == len(before), "the scene's steps go round in a circle"
+    return order
+
+
+def _closure(n: int, edges: Sequence[set[int]], order: Sequence[int]) -> list[int]:
+    """As bit sets: what is reached from each against `edges`."""
+    out = [0] * n
+    for i in order:
+        bits = 0
+        for j in edges[i]:
+            bits |= out[j] | (1 << j)
+        out[i] = bits
+    return out
+
+
+def _apart(
+    scene: Scene, steps: Sequence[Step], at: dict[int, int], before: list[set[int]], edge: Callable[[int, int], None]
+) -> None:
+    """Give each repeat columns of its own: every step of its scope comes before or after it."""
+    n = len(steps)
+    holders = {id(holder) for s in scene.sections if s.repeat for holder in _chain(s)}
+    repeats = [s for s in scene.sections if id(s) in holders and s.enter is not None and s.exit is not None]
+    for k, repeat in enumerate(repeats):
+        assert repeat.enter is not None and repeat.exit is not None
+        after: list[set[int]] = [set() for _ in range(n)]
+        for i, sources in enumerate(before):
+            for j in sources:
+                after[j].add(i)
+        order = _sorted(before, after)
+        up = _closure(n, before, order)
+        down = _closure(n, after, order[::-1])
+        enter, leave = at[id(repeat.enter)], at[id(repeat.exit)]
+        inside = up[leave] & down[enter] | (1 << enter) | (1 << leave)
+        later_repeats = 0
+        for other in repeats[k + 1 :]:
+            if other.parent is repeat.parent and other.enter is not None:
+                later_repeats |= (1 << at[id(other.enter)]) | down[at[id(other.enter)]]
+        for i, step in enumerate(steps):
+            bit = 1 << i
+            if inside & bit or up[enter] & bit or down[leave] & bit:
+                continue
+            if step.section is not repeat.parent or step.kind is Kind.SINK:
+                continue
+            below = down[i] | bit
+            needed_before = below & (up[enter] | (1 << enter))
+            if needed_before:
+                continue
+            if below & inside:  # what is inside takes it as it is, not through the border
+                edge(i, enter)
+            elif below & (down[leave] | later_repeats) or i > leave:
+                edge(leave, i)
+            elif not up[i] >> leave & 1:
+                edge(i, enter)
+
+
+def _chain(section: Section | None) -> list[Section]:
+    """The section and those around it."""
+    out = []
+    while section is not None:
+        out.append(section)
+        section = section.parent
+    return out
+
+
+def _abreast(
+    steps: Sequence[Step],
+    order: Sequence[int],
+    before: Sequence[set[int]],
+    after: Sequence[set[int]],
+    column: list[int],
+) -> None:
+    """Where there is slack, learned maps stand under one another (the L of Q beside those of K and V)."""
+    for i in reversed(order):
+        step = steps[i]
+        if step.kind is not Kind.THROUGH or not step.learned:
+            continue
+        end = min((column[j] for j in after[i]), default=column[i] + 1) - 1
+        for c in range(column[i] + 1, end + 1):
+            if any(
+                j != i and column[j] == c and steps[j].mark == step.mark and steps[j].section is step.section
+                for j in range(len(steps))
+            ):
+                column[i] = c
+                break

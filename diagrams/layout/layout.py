@@ -1,0 +1,450 @@
+"""Where everything lies: rows, lanes (y) and columns (x). Points, y downwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ...compiler.sizes.axes import Axis
+from ..base import theme
+from ..base.text import width
+from ..scene.scene import Kind, Scene, Section, Step
+from . import lanes, rows
+from .columns import columns_of
+from .order import order_of
+from .rooms import Spot, born, covered, gone, label_of, measure, reach
+from .wires import Column, Dash, Lane, Meeting, Slot, Wire, weave
+
+PAD = 3.6  # left free around the figure (DOT's `pad`)
+_APART = 27.0  # between rows
+_TRIES = 4  # folds
+_STRAIGHT = 20.0  # what a point of a wire's bending costs, against a dashed line's 2
+_KIN = 0.6  # what a point more between two wires of a tensor costs, in each column
+_BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
+_REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
+_LOOP = 17.0  # for what goes round a scan, beneath
+_NAMED = 24.0  # a glyph that reaches further up than this has a name over it
+_INSIDE = 8.0  # between a border and one around it
+_OUTSIDE = 9.0  # between a border and a foreign wire or dash
+
+
+@dataclass(slots=True)
+class Border:
+    """A section's extent in one row."""
+
+    section: Section
+    columns: list[int]
+    top: float
+    bottom: float
+    x0: float = 0.0
+    x1: float = 0.0
+
+
+class Layout:
+    """The scene on a page of `page` points.
+
+    rows:     the columns (by number) of each row.
+    left, right: sides of each column.
+    spots:    of each step, where its glyph goes.
+    borders:  the extents of sections, row by row.
+    """
+
+    def __init__(self, scene: Scene, page: float, *, sizes: bool = False) -> None:
+        self.scene = scene
+        self.page = page = page - 2 * PAD
+        self.columns: list[Column] = []
+        self.rows: list[list[int]] = []
+        self.borders: list[Border] = []
+        plan = columns_of(scene)
+        woven = weave(plan, order_of(plan))
+        self.meetings: dict[int, Meeting] = woven.meetings
+        if sizes:
+            _sized(woven.columns)
+        room = page * theme.CAPTION / theme.LEAST
+        widths = _estimates(woven.columns, self.meetings)
+        best: tuple[float, list[float]] | None = None
+        seen: list[list[list[int]]] = []
+        for _ in range(_TRIES):  # a fold is chosen by widths that are known once it is made
+            cost = self._fold(woven.columns, widths, room, starts=1)
+            self._widths()
+            cost += sum(max(0.0, self.right[row[-1]] - self.left[row[0]] - room) for row in self.rows)
+            if best is None or cost < best[0]:
+                best = cost, widths
+            if self.rows in seen:
+                break
+            seen.append(self.rows)
+            widths = self._measured(woven.columns)
+        assert best is not None
+        self._fold(woven.columns, best[1], room, starts=10 if len(self.rows) < 12 else 3)
+        self._widths()
+
+    # -- folding, lanes, columns
+
+    def _measured(self, columns: Sequence[Column]) -> list[float]:
+        """How wide each column turned out, with the gap after it."""
+        wide: dict[int, float] = {}
+        for row in self.rows:
+            for j in row:
+                end = self.left[j + 1] if j != row[-1] and self.columns[j + 1].steps else self.right[j] + 8
+                wide[id(self.columns[j])] = end - self.left[j]
+        return [wide[id(column)] for column in columns]
+
+    def _fold(self, columns: Sequence[Column], widths: Sequence[float], room: float, starts: int) -> float:
+        folded, cost = rows.fold(columns, widths, room)
+        self.columns = [column for row in folded for column in row]
+        self.rows = []
+        at = 0
+        for part in folded:
+            self.rows.append(list(range(at, at + len(part))))
+            at += len(part)
+        for column in self.columns:
+            for slot in (*column.left, *column.right):
+                slot.y.clear()
+        self.borders = []
+        top = 0.0
+        for row in self.rows:
+            top = self._lanes(row, top, starts) + _APART
+        return cost
+
+    def _lanes(self, row: Sequence[int], top: float, starts: int) -> float:
+        """Heights of one row's slots, beginning at `top`; returns where the row ends."""
+        index: dict[tuple[int, int], int] = {}  # (column, slot) -> variable
+        slots: list[tuple[int, Slot]] = []
+        gaps: list[lanes.Gap] = []
+        fences: list[lanes.Gap] = []
+        stacked: list[lanes.Gap] = []
+        pulls: list[lanes.Pull] = []
+        ties: list[lanes.Tie] = []
+        for j in row:
+            for slot in (*self.columns[j].left, *self.columns[j].right):
+                if (j, id(slot)) not in index:
+                    index[j, id(slot)] = len(slots)
+                    slots.append((j, slot))
+        n = len(slots)
+        held: dict[int, list[int]] = {}  # section -> its columns in this row
+        sections = list(self.scene.sections)
+        for j in row:
+            inside = set()
+            for slot in (*self.columns[j].left, *self.columns[j].right):
+                for section in self._around(slot, j):
+                    inside.add(id(section))
+            for section in sections:
+                if id(section) in inside:
+                    held.setdefault(id(section), []).append(j)
+        edges: dict[int, tuple[int, int]] = {}
+        for section in sections:
+            if id(section) in held:
+                edges[id(section)] = (n, n + 1)
+                n += 2
+        for j in row:
+            column = self.columns[j]
+            halo: dict[int, tuple[float, float]] = {}
+            for step in column.steps:
+                for k, (above, below) in reach(step, self.meetings[id(step)]).items():
+                    had = halo.get(k, (0.0, 0.0))
+                    halo[k] = max(above, had[0]), max(below, had[1])
+            enclosed = self._enclosed(j)
+            for side in (column.left, column.right):
+                for a, b in pairwise(side):
+                    gap = _gap(a, b, halo)
+                    gaps.append((index[j, id(a)], index[j, id(b)], gap))
+                    kin = isinstance(a, Wire) and isinstance(b, Wire)
+                    pulls.append((index[j, id(a)], index[j, id(b)], _KIN if kin else 0.02))
+                self._fences(j, side, enclosed, index, edges, fences, pulls, halo)
+            stacked += self._stacked(j, index, halo)
+            for step in column.steps:
+                meeting = self.meetings[id(step)]
+                for a_wire, b_wire, weight in _alignments(step, meeting):
+                    if (j, id(a_wire)) in index and (j, id(b_wire)) in index:
+                        pulls.append((index[j, id(a_wire)], index[j, id(b_wire)], weight))
+                for own in _together(step, meeting):  # what one glyph covers stands at the pitch of a tensor
+                    for a_wire, b_wire in pairwise(own):
+                        if (j, id(a_wire)) in index and (j, id(b_wire)) in index:
+                            ties.append((index[j, id(a_wire)], index[j, id(b_wire)], theme.PITCH))
+        last: dict[int, int] = {}
+        for v, (_, slot) in enumerate(slots):
+            if isinstance(slot, Lane):
+                continue
+            if id(slot) in last:
+                pulls.append((last[id(slot)], v, 2.0 if isinstance(slot, Dash) else _STRAIGHT))
+            last[id(slot)] = v
+        for wanted in (stacked, fences):  # borders give way where something foreign changes sides
+            if lanes.sound(n, gaps + wanted):
+                gaps += wanted
+        y = lanes.place(n, gaps, pulls, ties, starts)
+        for v, (j, slot) in enumerate(slots):
+            slot.y[j] = top + y[v]
+        low = max((slot.y[j] for j, slot in slots), default=top)
+        for section in sections:
+            if id(section) not in held:
+                continue
+            above, below = edges[id(section)]
+            self.borders.append(Border(section, held[id(section)], top + y[above], top + y[below]))
+            low = max(low, top + y[below])
+        return low + 8
+
+    def _stacked(
+        self, j: int, index: dict[tuple[int, int], int], halo: dict[int, tuple[float, float]]
+    ) -> list[lanes.Gap]:
+        """Glyphs of one column lie under one another, whichever side their wires are on."""
+        column = self.columns[j]
+        held: list[tuple[int, list[list[Wire]]]] = []
+        right = {id(slot): k for k, slot in enumerate(column.right)}
+        for step in column.steps:
+            meeting = self.meetings[id(step)]
+            sides = []  # each from above to below
+            for group, side in ((meeting.ins, column.left), (meeting.outs, column.right)):
+                own = {id(w) for ws in group for w in ws}
+                sides.append([slot for slot in side if isinstance(slot, Wire) and id(slot) in own])
+            if sides[1] and step.kind not in (Kind.ENTER, Kind.EXIT):
+                held.append((right[id(sides[1][0])], sides))
+        held.sort(key=lambda pair: pair[0])
+        out = []
+        for (_, upper), (_, lower) in pairwise(held):
+            for a_side in upper:
+                for b_side in lower:
+                    if not a_side or not b_side:
+                        continue
+                    a, b = a_side[-1], b_side[0]
+                    room = halo.get(a.number, (0.0, 0.0))[1] + halo.get(b.number, (0.0, 0.0))[0] + 6
+                    out.append((index[j, id(a)], index[j, id(b)], max(theme.PITCH, room)))
+        return out
+
+    def _around(self, slot: Slot, j: int) -> list[Section]:
+        """The sections that a slot lies in at a column, innermost first."""
+        if isinstance(slot, Dash):
+            return []
+        scopes = self.columns[j].scopes
+        section = slot.step.section if isinstance(slot, Lane) else scopes.get(slot.number)
+        out = []
+        while section is not None:
+            out.append(section)
+            section = section.parent
+        return out
+
+    def _enclosed(self, j: int) -> set[tuple[int, int]]:
+        """Dashed lines that lie within a section on one side of a column: on the other they are not outside of it."""
+        out: set[tuple[int, int]] = set()
+        for side in (self.columns[j].left, self.columns[j].right):
+            members: dict[int, list[int]] = {}
+            for k, slot in enumerate(side):
+                for section in self._around(slot, j):
+                    members.setdefault(id(section), []).append(k)
+            for key, places in members.items():
+                inside = side[places[0] : places[-1]]
+                out |= {(id(slot), key) for slot in inside if isinstance(slot, Dash)}
+        return out
+
+    def _fences(
+        self,
+        j: int,
+        side: Sequence[Slot],
+        enclosed: set[tuple[int, int]],
+        index: dict[tuple[int, int], int],
+        edges: dict[int, tuple[int, int]],
+        gaps: list[lanes.Gap],
+        pulls: list[lanes.Pull],
+        halo: dict[int, tuple[float, float]],
+    ) -> None:
+        """Borders lie between what is inside and what is not."""
+        inside: dict[int, list[int]] = {}
+        order: dict[int, Section] = {}
+        for k, slot in enumerate(side):
+            for section in self._around(slot, j):
+                inside.setdefault(id(section), []).append(k)
+                order[id(section)] = section
+        for key, members in inside.items():
+            section = order[key]
+            above, below = edges[key]
+            pad = _BRACKET if section.repeat else _REGION
+            first, last = side[members[0]], side[members[-1]]
+            extra_top = max(0.0, halo.get(first.number, (0.0, 0.0))[0] - 13) if isinstance(first, Wire) else 0.0
+            extra_foot = max(0.0, halo.get(last.number, (0.0, 0.0))[1] - 13) if isinstance(last, Wire) else 0.0
+            gaps.append((above, index[j, id(first)], pad[0] + extra_top))
+            gaps.append((index[j, id(last)], below, pad[1] + (_LOOP + extra_foot if section.loops else 0.0)))
+            pulls.append((above, index[j, id(first)], 0.0005))
+            pulls.append((index[j, id(last)], below, 0.0005))
+            if members[-1] - members[0] + 1 - len(members) > sum(
+                isinstance(side[k], Dash) for k in range(members[0], members[-1] + 1)
+            ):
+                continue  # something foreign runs through: no fence can be kept
+            if members[0] > 0 and (id(side[members[0] - 1]), key) not in enclosed:
+                gaps.append((index[j, id(side[members[0] - 1])], above, _OUTSIDE))
+            if members[-1] + 1 < len(side) and (id(side[members[-1] + 1]), key) not in enclosed:
+                gaps.append((below, index[j, id(side[members[-1] + 1])], _OUTSIDE))
+            if section.parent is not None and id(section.parent) in edges:
+                outer_top, outer_bottom = edges[id(section.parent)]
+                title = 16.0 if not section.parent.repeat else 0.0
+                gaps.append((outer_top, above, _INSIDE + title))
+                gaps.append((below, outer_bottom, _INSIDE))
+
+    def _widths(self) -> None:
+        """Left and right of every column, and of the glyphs in it."""
+        self.left: list[float] = [0.0] * len(self.columns)
+        self.right: list[float] = [0.0] * len(self.columns)
+        self.spots: dict[int, Spot] = {}
+        self.column_of: dict[int, int] = {}
+        for row in self.rows:
+            x = 0.0
+            for place, j in enumerate(row):
+                column = self.columns[j]
+                rooms = [measure(step, self.meetings[id(step)]) for step in column.steps]
+                before = max((r.before for r in rooms), default=4.0)
+                start = 4.0
+                if not column.steps and not place:  # the start of a folded row: room for labels
+                    start = max((width(label_of(s), theme.AXIS) + 12 for s in column.left if isinstance(s, Wire)),
+                                default=4.0)  # fmt: skip
+                if place and any(s.kind is Kind.COPY for s in self.columns[row[place - 1]].steps):
+                    earlier = {id(s) for s in self.columns[row[place - 1]].right}
+                    going = {id(s) for s in column.right}
+                    fresh = [s for s in column.left if isinstance(s, Wire) and id(s) not in earlier | going]
+                    before = max(before, max((width(label_of(w), theme.AXIS) + 8 for w in fresh), default=0.0))
+                core = max((r.core for r in rooms), default=6.0)
+                pairs = list(zip(column.steps, rooms, strict=True))
+                after = max((r.after - (0.0 if _at_right(s) else max(0.0, (core - r.core) / 2)) for s, r in pairs),
+                            default=start)  # fmt: skip
+                spare = 0.0  # labels may stand over the bends of the gap
+                kinds = {s.kind for s in column.steps}
+                if kinds & {Kind.BOX, Kind.THROUGH} and Kind.SOURCE not in kinds:
+                    spare, after = max(0.0, after - 6.0), min(after, 6.0)
+                self.left[j], self.right[j] = x, x + before + core + max(0.0, after)
+                for k, (step, r) in enumerate(zip(column.steps, rooms, strict=True)):
+                    if _at_right(step):
+                        x1 = x + before + core
+                        spot = Spot(f"op{j}_{k}", j, x1 - r.core, x1)
+                    elif step.kind is Kind.JOIN and step.mark != "loop":
+                        spot = Spot(f"op{j}_{k}", j, x + before, x + before + r.core)
+                    else:
+                        x0 = x + before + (core - r.core) / 2
+                        spot = Spot(f"op{j}_{k}", j, x0, x0 + r.core)
+                    self.spots[id(step)] = spot
+                    self.column_of[id(step)] = j
+                if place + 1 < len(row):
+                    x = self.right[j] + max(spare, self._gap_after(j, row[place + 1]))
+
+    def _gap_after(self, j: int, following: int) -> float:
+        """Room for the bends between two columns."""
+        steepest = 0.0
+        for slot in self.columns[j].right:
+            if isinstance(slot, Wire) and following in slot.y:
+                steepest = max(steepest, abs(slot.y[j] - slot.y[following]))
+        for step in self.columns[j].steps:
+            if step.kind is Kind.COPY:
+                meeting = self.meetings[id(step)]
+                source = meeting.ins[0]
+                for own in meeting.outs:
+                    for old, wire in zip(source, own, strict=True):
+                        if following in wire.y and j in old.y:
+                            steepest = max(steepest, abs(old.y[j] - wire.y[following]))
+        for step in self.columns[following].steps:
+            meeting = self.meetings[id(step)]
+            if step.kind is Kind.JOIN and step.mark != "loop" and not meeting.inner:
+                main = {w.axis: w for w in meeting.ins[meeting.main]}
+                for own in meeting.ins:
+                    for wire in own:
+                        target = main.get(wire.axis)
+                        if target is not None and j in wire.y and following in target.y:
+                            steepest = max(steepest, abs(wire.y[j] - target.y[following]))
+        if steepest < 0.01:
+            return 4.0
+        return min(32.0, 7.0 + 0.17 * steepest)
+
+
+def _at_right(step: Step) -> bool:
+    """Whether its glyph stands at the right of its column: wires are born there."""
+    return step.kind in (Kind.COPY, Kind.SOURCE)
+
+
+def _sized(columns: Sequence[Column]) -> None:
+    """The first wire of each axis says how many items it has, if that is known."""
+    seen: set[Axis] = set()
+    for column in columns:
+        for slot in column.right:
+            if isinstance(slot, Wire) and slot.axis is not None and slot.axis not in seen:
+                seen.add(slot.axis)
+                if slot.axis.extent is not None:
+                    slot.size = f"={slot.axis.extent}"
+
+
+def _gap(a: Slot, b: Slot, halo: dict[int, tuple[float, float]]) -> float:
+    below = halo.get(a.number, (0.0, 0.0))[1] if isinstance(a, Wire) else 0.0
+    above = halo.get(b.number, (0.0, 0.0))[0] if isinstance(b, Wire) else 0.0
+    if isinstance(a, Lane) or isinstance(b, Lane):
+        if isinstance(a, Lane) and isinstance(b, Dash):
+            return theme.ABOVE_DASH + 3
+        if isinstance(a, Lane):
+            return max(theme.LANE + 6, 9 + above)
+        return max(theme.LANE, 10 + below)
+    if isinstance(b, Dash):
+        return max(theme.ABOVE_DASH, below + 4)
+    if isinstance(a, Dash):
+        return max(theme.BELOW_DASH, above + 4)
+    return max(theme.PITCH, above) if above > _NAMED else theme.PITCH
+
+
+def _together(step: Step, meeting: Meeting) -> list[list[Wire]]:
+    """Wires that a glyph covers side by side."""
+    match step.kind:
+        case Kind.ON:
+            return [covered(step, meeting)]
+        case Kind.JOIN if step.mark == "mask":
+            return [[w for w in meeting.ins[0] if w.axis in step.on]]
+        case Kind.THROUGH:
+            return [gone(meeting), born(meeting)]
+        case Kind.SOURCE if step.mark in ("predicate", "learned", "table"):
+            return meeting.outs
+        case _:
+            return []
+
+
+def _alignments(step: Step, meeting: Meeting) -> list[tuple[Wire, Wire, float]]:
+    """Wires that would like one height on both sides of a glyph."""
+    out: list[tuple[Wire, Wire, float]] = []
+    ins = [w for own in meeting.ins for w in own]
+    outs = [w for own in meeting.outs for w in own]
+    match step.kind:
+        case Kind.THROUGH:
+            old, new = gone(meeting), [w for w in outs if w not in meeting.ins[0]]
+            out += [(a, b, 2.0 - 0.1 * abs(i - k)) for i, a in enumerate(old) for k, b in enumerate(new)]
+            if len(old) == len(new):
+                out += [(a, b, 6.0) for a, b in zip(old, new, strict=True)]
+        case Kind.BOX:
+            for own in meeting.outs:  # an operand with the result's axes goes on straight
+                axes = [w.axis for w in own]
+                like = next((ws for ws in meeting.ins if [w.axis for w in ws] == axes), None)
+                out += [(a, b, 4.0) for a, b in zip(like or (), own, strict=False)]
+        case Kind.JOIN:
+            kept = {w.number for w in ins}
+            for wire in outs:
+                if wire.number not in kept:
+                    out += [(w, wire, 1.0) for w in ins if w.axis == wire.axis]
+                    if step.mark == "bar":
+                        out += [(w, wire, 1.0) for w in ins if w.axis in step.contracted]
+        case Kind.COPY:
+            main = meeting.outs[meeting.main]
+            out += [(a, b, 8.0) for a, b in zip(meeting.ins[0], main, strict=True) if a is not b]
+        case _:
+            pass
+    return out
+
+
+def _estimates(columns: Sequence[Column], meetings: dict[int, Meeting]) -> list[float]:
+    """About how wide each column is with the gap after it."""
+    out = []
+    for j, column in enumerate(columns):
+        rooms = [measure(step, meetings[id(step)]) for step in column.steps]
+        wide = max(r.before for r in rooms) + max(r.core for r in rooms) + max(r.after for r in rooms)
+        gap = 6.0
+        if any(s.kind is Kind.COPY and len(s.outs) > 1 for s in column.steps):
+            gap = 40.0
+        elif j + 1 < len(columns):
+            following = columns[j + 1]
+            if any(s.kind is Kind.JOIN and s.mark != "loop" for s in following.steps):
+                gap = 40.0
+            elif [id(s) for s in column.right if isinstance(s, Wire) and s in following.left] != [
+                id(s) for s in following.left if isinstance(s, Wire) and s in column.right
+            ]:
+                gap = 30.0
+        out.append(wide + gap)
+    return out

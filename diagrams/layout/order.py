@@ -1,0 +1,213 @@
+"""Which tensor lies above which, column by column.
+
+Steps want their operands side by side. What is free is where copies, parameters and late inputs go: a copy lies under
+what it was copied from, the one read first on top; swaps that save crossings are then tried one by one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+
+from ..scene.scene import Kind, Section, Step, Tensor
+
+_WORK = 25_000  # tensors moved by all trials together; beyond that the best so far stands
+_STARTS = 12  # descents from shaken choices
+
+Choice = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Stack:
+    """Tensors from top to bottom in one column: as its steps find them, and as they leave them."""
+
+    found: list[Tensor] = field(default_factory=list)
+    left: list[Tensor] = field(default_factory=list)
+
+
+def order_of(columns: Sequence[Sequence[Step]]) -> list[Stack]:
+    """One stack for each column."""
+    copies = [s for column in columns for s in column if s.kind is Kind.COPY and len(s.outs) > 1]
+    reader = {id(t): s for column in columns for s in column for t in s.ins}
+    place = {id(s): j for j, column in enumerate(columns) for s in column}
+    for copy in copies:  # read first on top; the same reader's operands in its own order
+        copy.outs.sort(key=lambda t: _rank(t, reader, place))
+    meets = [s for column in columns for s in column if s.kind in (Kind.JOIN, Kind.BOX) and len(s.ins) > 1]
+    free = [s for column in columns for s in column if s.kind is Kind.SOURCE and place[id(s)] > 0]
+    options = {id(step): _options(step) for step in (*copies, *free, *meets)}
+    search = _Search(columns, reader, options)
+    search.descend({})
+    chance = random.Random(0)
+    for _ in range(_STARTS):
+        if search.cost < 1e-9 or search.budget < 0:
+            break
+        search.descend({key: chance.choice(ways) for key, ways in options.items() if chance.random() < 0.3})
+    return search.best
+
+
+def _options(step: Step) -> list[Choice]:
+    """What may be chosen for a step: the order of copies, above or below for a source, whom the others come to."""
+    if step.kind is Kind.SOURCE:
+        return [(0,), (1,)]
+    if step.kind is not Kind.COPY:
+        return [(k,) for k in range(min(4, len(step.ins)))]
+    plain = tuple(range(len(step.outs)))
+    if len(plain) <= 3:
+        return list(permutations(plain))
+    return [plain, plain[::-1], *(plain[k:] + plain[:k] for k in range(1, len(plain)))]
+
+
+class _Search:
+    """Descends from some choices, one step's at a time, and keeps the best that was found."""
+
+    def __init__(
+        self, columns: Sequence[Sequence[Step]], reader: Mapping[int, Step], options: Mapping[int, list[Choice]]
+    ) -> None:
+        self.columns, self.reader, self.options = columns, reader, options
+        self.best: list[Stack] = []
+        self.cost = float("inf")
+        self.budget = _WORK
+
+    def descend(self, choice: dict[int, Choice]) -> None:
+        stacks, cost = self.tried(choice)
+        size = 1 + sum(len(s.left) for s in stacks)
+        for _ in range(3):
+            improved = False
+            for key, ways in self.options.items():
+                if self.budget < 0 or cost < 1e-9:
+                    return
+                for way in ways:
+                    if way == choice.get(key):
+                        continue
+                    self.budget -= size
+                    trial = {**choice, key: way}
+                    _, found = self.tried(trial)
+                    if found < cost - 1e-9:
+                        cost, choice, improved = found, trial, True
+            if not improved:
+                return
+
+    def tried(self, choice: Mapping[int, Choice]) -> tuple[list[Stack], float]:
+        stacks, cost = _simulate(self.columns, self.reader, choice)
+        if cost < self.cost - 1e-9:
+            self.best, self.cost = stacks, cost
+        return stacks, cost
+
+
+def _rank(tensor: Tensor, reader: Mapping[int, Step], place: Mapping[int, int]) -> tuple[int, int, int]:
+    step = reader[id(tensor)]
+    at = next(i for i, t in enumerate(step.ins) if t is tensor)
+    again = step.kind is Kind.COPY and len(step.outs) > 1  # what is copied again goes beneath
+    return (1 if again else 0, place[id(step)], at)
+
+
+def _simulate(
+    columns: Sequence[Sequence[Step]], reader: Mapping[int, Step], choice: Mapping[int, Choice]
+) -> tuple[list[Stack], float]:
+    """The stacks that follow from the choices, and what their crossings cost."""
+    stack: list[Tensor] = []
+    scope: dict[int, Section | None] = {}
+    stacks: list[Stack] = []
+    cost = 0.0
+    for column in columns:
+        for step in column:
+            if len(step.ins) > 1:
+                cost += _gather(stack, step, choice.get(id(step)))
+            if step.kind is Kind.SINK:
+                want = {id(t): i for i, t in enumerate(step.ins)}
+                target = sorted(stack, key=lambda t: want.get(id(t), -1))
+                cost += _crossings(stack, target)
+                stack[:] = target
+        here = Stack(list(stack))
+        boxes: list[set[int]] = []  # what a box of this column gives: nothing else is born before it
+        for step in column:
+            inside = step.border if step.kind is Kind.ENTER else step.section
+            outs = list(step.outs)
+            if step.kind is Kind.COPY and len(outs) > 1:
+                order = choice.get(id(step))
+                if order is not None:
+                    cost += 0.3 * (order != tuple(range(len(outs))))
+                    outs = [outs[k] for k in order]
+            for tensor in outs:
+                scope[id(tensor)] = inside
+            if step.kind is Kind.SOURCE:
+                _insert(stack, step, reader, scope, boxes, above=choice.get(id(step), (0,))[0] == 1)
+                cost += 0.3 * choice.get(id(step), (0,))[0]
+                continue
+            if not step.ins:
+                stack.extend(outs)
+                continue
+            if step.kind in (Kind.ENTER, Kind.EXIT):
+                swap = {id(a): b for a, b in zip(step.ins, step.outs, strict=False)}
+                ending = {id(a) for a in step.ins[len(step.outs) :]}
+                stack[:] = [swap.get(id(t), t) for t in stack if id(t) not in ending]
+                continue
+            if step.kind is Kind.BOX:
+                boxes.append({id(t) for t in outs})
+            ids = {id(t) for t in step.ins}
+            at = next(i for i, t in enumerate(stack) if id(t) in ids)
+            stack[:] = [t for t in stack if id(t) not in ids]
+            stack[at:at] = outs
+        here.left = list(stack)
+        stacks.append(here)
+    return stacks, cost
+
+
+def _weight(tensor: Tensor) -> int:
+    return max(1, len(tensor.axes))
+
+
+def _gather(stack: list[Tensor], step: Step, choice: Choice | None) -> float:
+    """Bring a step's operands side by side, where is chosen or by the cheapest move; returns the crossings' cost."""
+    ids = {id(t) for t in step.ins}
+    places = [i for i, t in enumerate(stack) if id(t) in ids]
+    if places[-1] - places[0] == len(places) - 1:
+        return 0.0
+    group = [stack[i] for i in places]
+    best: tuple[float, list[Tensor]] | None = None
+    for anchor in places if choice is None else (places[min(choice[0], len(places) - 1)],):
+        target = [t for t in stack[:anchor] if id(t) not in ids] + group
+        target += [t for t in stack[anchor:] if id(t) not in ids]
+        cost = float(_crossings(stack, target))
+        if best is None or cost < best[0]:
+            best = cost, target
+    assert best is not None
+    stack[:] = best[1]
+    return best[0]
+
+
+def _crossings(old: Sequence[Tensor], new: Sequence[Tensor]) -> int:
+    """How many wires cross when the stack is rearranged."""
+    place = {id(t): i for i, t in enumerate(new)}
+    total = 0
+    for i, a in enumerate(old):
+        for b in old[i + 1 :]:
+            if place[id(a)] > place[id(b)]:
+                total += _weight(a) * _weight(b)
+    return total
+
+
+def _insert(
+    stack: list[Tensor],
+    step: Step,
+    reader: Mapping[int, Step],
+    scope: Mapping[int, Section | None],
+    boxes: Sequence[set[int]],
+    *,
+    above: bool,
+) -> None:
+    """New tensors, one above the other: next to what they will meet; else at the bottom of their section."""
+    own = {id(tensor) for tensor in step.outs}
+    seen = {id(t) for tensor in step.outs for t in reader[id(tensor)].ins} - own
+    spots = [i for i, t in enumerate(stack) if id(t) in seen]
+    section = scope[id(step.outs[0])]
+    if not spots and section is not None:
+        spots = [i for i, t in enumerate(stack) if (s := scope[id(t)]) is not None and s.inside(section)]
+    at = (spots[0] if above else spots[-1] + 1) if spots else (0 if above else len(stack))
+    for box in boxes:
+        places = [i for i, t in enumerate(stack) if id(t) in box]
+        if places[0] < at <= places[-1]:
+            at = places[0] if above else places[-1] + 1
+    stack[at:at] = step.outs

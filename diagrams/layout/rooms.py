@@ -1,0 +1,254 @@
+"""How much room each mark takes: along x, and beyond the wires that it touches. All points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..base import theme
+from ..base.text import Rich, axis_label, plain, roman, width
+from ..scene.patterns import Pattern
+from ..scene.scene import Kind, Step
+from .wires import Meeting, Wire
+
+DOT = 6.0  # diameter of a copy or merge dot
+LOOP = 17.0  # half-loop, along x
+INDEX = 17.0  # the arrow of an index into an embedding
+TURN = 20.0  # room for wires that run into one dot within a column
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Along x: level wire before the glyph, the glyph, level wire after it."""
+
+    before: float
+    core: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a step is drawn: its column and the left and right side of its glyph."""
+
+    id: str
+    column: int
+    x0: float
+    x1: float
+
+    @property
+    def middle(self) -> float:
+        return (self.x0 + self.x1) / 2
+
+
+def label_of(wire: Wire) -> Rich:
+    if wire.axis is None:
+        return ()
+    return (*axis_label(wire.axis.label, is_width=wire.axis.is_width), *roman(wire.size))
+
+
+def born(meeting: Meeting) -> list[Wire]:
+    """Wires that the step makes."""
+    had = {w.number for own in meeting.ins for w in own}
+    return [w for own in meeting.outs for w in own if w.number not in had]
+
+
+def gone(meeting: Meeting) -> list[Wire]:
+    """Wires that the step ends."""
+    have = {w.number for own in meeting.outs for w in own}
+    return [w for own in meeting.ins for w in own if w.number not in have]
+
+
+def covered(step: Step, meeting: Meeting) -> list[Wire]:
+    """The wires that an ON glyph sits on."""
+    return [w for w in meeting.ins[0] if w.axis in step.on]
+
+
+def _labels(wires: Sequence[Wire]) -> float:
+    return max((width(label_of(w), theme.AXIS) for w in wires), default=0.0)
+
+
+def wrapped(text: str, most: float = 62.0) -> str:
+    """A block's title in lines of about `most` points."""
+    lines: list[str] = []
+    for word in text.replace("-", "- ").split():
+        joint = "" if lines and lines[-1].endswith("-") else " "
+        if lines and width(roman(lines[-1] + joint + word), theme.BLOCK) <= most:
+            lines[-1] += joint + word
+        else:
+            lines.append(word)
+    return "\n".join(lines) or " "
+
+
+def stacked(name: str) -> str:
+    """The name of an input, in two lines where it has words for them."""
+    words = name.split()
+    cut = min(range(1, len(words)), key=lambda k: max(len(" ".join(words[:k])), len(" ".join(words[k:]))), default=0)
+    return f"{' '.join(words[:cut])}\n{' '.join(words[cut:])}" if cut else name
+
+
+def widest(text: str, size: float) -> float:
+    return max(width(roman(line), size) for line in text.split("\n"))
+
+
+def measure(step: Step, meeting: Meeting) -> Room:
+    after = _labels(born(meeting)) + 7 if born(meeting) else 6.0
+    match step.kind:
+        case Kind.SOURCE if step.mark == "learned":
+            return Room(2, learned_width(step), after)
+        case Kind.SOURCE if step.mark == "predicate":
+            return Room(2, width(step.text, theme.WORD) + 8 + mask_width(step), after)
+        case Kind.SOURCE if step.mark == "input":
+            return Room(0, widest(stacked(plain(step.text)), name_size(step)) + 7, after)
+        case Kind.SOURCE if step.mark == "block":
+            return Room(2, max(44.0, widest(wrapped(plain(step.text)), theme.BLOCK) + 12), after)
+        case Kind.SOURCE:
+            return Room(2, width(step.text, theme.GLYPH) + 6, after)
+        case Kind.THROUGH if step.mark == "learned":
+            return Room(5, learned_width(step), after)
+        case Kind.THROUGH if step.mark == "embed":
+            return Room(INDEX, learned_width(step), after)
+        case Kind.THROUGH if step.mark == "bar":
+            return Room(8, 4, after)
+        case Kind.THROUGH if step.mark == "birth":
+            return Room(2, 6, after)
+        case Kind.THROUGH | Kind.ON if step.mark == "pill":
+            return Room(8, pill_width(step), after if step.made else 12)
+        case Kind.ON if step.mark == "ring":
+            return Room(4, max(24.0, width(step.text, theme.CAPTION) + 7), 4)
+        case Kind.ON if step.mark == "triangle":
+            return Room(6, 21, 5)
+        case Kind.ON:
+            return Room(7, mask_width(step), 6)
+        case Kind.LANE:
+            return Room(2, width(step.text, theme.BLOCK) + 27, 2)
+        case Kind.JOIN if step.mark == "loop":
+            note = width(step.note, theme.CAPTION) + 14 if step.note else 0.0
+            shared = bool(born(meeting))
+            return Room(
+                8 if step.contracted else 2, (LOOP if step.contracted else 0) + note + (TURN if shared else 0), after
+            )
+        case Kind.JOIN if step.mark == "bar":
+            return Room(TURN if meeting.inner else 6, 14, after)
+        case Kind.JOIN if step.mark == "pick":
+            return Room(TURN if meeting.inner else 2, DOT + 8 + pill_width(step), after)
+        case Kind.JOIN if step.mark == "mask":
+            return Room(TURN if meeting.inner else 2, mask_width(step) + 10, 6)
+        case Kind.JOIN:
+            return Room(TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
+        case Kind.BOX:
+            seen = masked_room(step)[0]
+            return Room(8, max(44.0, widest(wrapped(plain(step.text)), theme.BLOCK) + 13, seen + 12), after)
+        case Kind.COPY if len(step.outs) == 1:
+            return Room(0, 4, after)
+        case Kind.COPY:
+            return Room(3, 3, after if any(w in meeting.outs[meeting.main] for w in born(meeting)) else 0)
+        case Kind.ENTER | Kind.EXIT if step.mark == "bracket":
+            return Room(3, 12, 3)
+        case Kind.ENTER | Kind.EXIT:
+            return Room(1, 4, 1)
+        case Kind.SINK:
+            live = [w for own in meeting.ins for w in own]
+            names = max((width(roman(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
+            return Room(4, _labels(live) + 8 + names, 0)
+        case _:
+            return Room(6, 20, 6)
+
+
+def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
+    """How far a glyph goes above and below each wire that it touches, by wire."""
+    every = [w for own in (*meeting.ins, *meeting.outs) for w in own]
+    match step.kind:
+        case Kind.BOX:
+            most = max((len(own) for own in (*meeting.ins, *meeting.outs)), default=1)
+            least = theme.PITCH * (most - 1) + 24 + 40 * (max(len(meeting.ins), len(meeting.outs)) - 1)
+            extra = max(0.0, (box_height(step) - least) / 2)
+            return {w.number: (15.0 + extra, 13.0 + extra) for w in every}
+        case Kind.THROUGH:
+            touched = [*gone(meeting), *born(meeting)]
+            return {w.number: (12.0, 12.0) for w in touched}
+        case Kind.SOURCE if step.mark in ("learned", "block", "predicate"):
+            return {w.number: (13.0, 13.0) for w in every}
+        case Kind.ON:
+            high = 22.0 if step.mark == "triangle" else 13.0
+            return {w.number: _named(step, meeting, high) for w in covered(step, meeting)}
+        case Kind.JOIN if step.mark == "mask":
+            return {w.number: _named(step, meeting, 13.0) for w in meeting.ins[0] if w.axis in step.on}
+        case Kind.JOIN if step.mark == "pick":
+            return {w.number: (12.0, 12.0) for w in meeting.ins[0] if w.axis in step.contracted}
+        case Kind.JOIN if step.mark in ("sign", "gate"):
+            main = meeting.ins[meeting.main]
+            return {main[0].number: (22.0, 4.0)} if main else {}
+        case _:
+            return {}
+
+
+def at_foot(step: Step, meeting: Meeting) -> bool:
+    """Whether a mask's name goes beneath it: it lies over the lowest of its tensor's wires."""
+    return bool(meeting.ins[0]) and meeting.ins[0][-1].axis in step.on
+
+
+def _named(step: Step, meeting: Meeting, high: float) -> tuple[float, float]:
+    """How far a mask with a name over or under it reaches up and down."""
+    told = any(case.when for case in step.cases)
+    if step.note and told:
+        return 27.0, 25.0
+    if not step.note and not told:
+        return high, 13.0
+    return (13.0, 25.0) if at_foot(step, meeting) else (27.0, 13.0)
+
+
+def name_size(step: Step) -> float:
+    """A letter is set large; a word is not."""
+    if step.mark == "input":
+        return theme.NAME if len(plain(step.text)) <= 2 else theme.WORD
+    return theme.GLYPH
+
+
+def learned_width(step: Step) -> float:
+    letters = width(step.text, theme.GLYPH) + max(width(step.raised, theme.RAISED), 11.0 if step.bias else 0.0)
+    return max(26.0, letters + 9)
+
+
+def mask_side(wires: int) -> float:
+    return theme.PITCH * (min(wires, 3) - 1) + 17 if wires > 1 else 22.0
+
+
+def pill_width(step: Step) -> float:
+    return max(22.0, width(step.text, theme.CAPTION) + 10)
+
+
+def mask_width(step: Step) -> float:
+    """Of the squares for all cases, side by side."""
+    label = max((width(case.when, theme.CAPTION) + 8 for case in step.cases), default=0.0)
+    return max(1, len(step.cases)) * max(mask_side(len(step.on)), label)
+
+
+SQUARE = 16.0  # a mask's side within a block's box
+PADDED: Pattern = ((1, 1, 0),)  # a mask along one axis that data decides
+
+
+def masked_room(step: Step) -> tuple[float, float]:
+    """Width and height that a box needs for the masks at its foot."""
+    lines = mask_lines(step)
+    if not lines:
+        return 0.0, 0.0
+    return SQUARE + max(4 + width(text, theme.CAPTION) if text else 0.0 for text in lines), 22.0 * len(lines)
+
+
+def mask_lines(step: Step) -> list[Rich]:
+    """What is said beside each mask of a box: in which passes, and which data it is."""
+    if not step.cases:
+        return [step.note] if step.note else []
+    return [(*case.when, *roman(": "), *step.note) if case.when and step.note else case.when or step.note
+            for case in step.cases]  # fmt: skip
+
+
+def box_height(step: Step) -> float:
+    """What a box needs for its title and mask."""
+    return (wrapped(plain(step.text)).count("\n") + 1) * 14 + 10 + masked_room(step)[1]
+
+
+def span(wires: Sequence[Wire], column: int, beyond: float) -> tuple[float, float]:
+    """From above the highest of the wires to below the lowest."""
+    ys = [w.y[column] for w in wires]
+    return min(ys) - beyond, max(ys) + beyond

@@ -1,0 +1,102 @@
+"""Folding: where a figure too wide for the page goes on in a row beneath.
+
+Best at the borders of repeats, then between anything, last within a region; rows of about equal length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..scene.scene import Kind, Section
+from .wires import Column, Wire
+
+CUT = 60.0  # what a row more costs
+EMPTY = 30.0  # points that the start and the end of a row take
+
+
+def fold(columns: Sequence[Column], widths: Sequence[float], page: float) -> tuple[list[list[Column]], float]:
+    """The columns as rows, and what the folds cost; a fold adds an empty column on both its sides.
+
+    `widths` and `page` in points.
+    """
+    n = len(columns)
+    if sum(widths) <= page:
+        return [list(columns)], 0.0
+    prices = [_price(columns, j) for j in range(n - 1)]
+    best: list[tuple[float, int]] = [(0.0, 0)]  # cost of the first i columns, start of their last row
+    for i in range(1, n + 1):
+        length = 0.0
+        found: tuple[float, int] | None = None
+        for start in range(i - 1, -1, -1):
+            length += widths[start]
+            total = length + (EMPTY if start else 0) + (EMPTY if i < n else 0)
+            over = max(0.0, total - page)
+            if over and start < i - 1 and found is not None:
+                break
+            slack = (page - total) / page if total < page else 0.0
+            cost = best[start][0] + CUT + 12 * slack * slack + 3 * over
+            cost += prices[start - 1] if start else 0.0
+            if found is None or cost < found[0]:
+                found = cost, start
+        assert found is not None
+        best.append(found)
+    cuts = []
+    i = n
+    while i > 0:
+        start = best[i][1]
+        cuts.append((start, i))
+        i = start
+    rows = []
+    for start, end in reversed(cuts):
+        row = list(columns[start:end])
+        if start:
+            row.insert(0, _empty(columns[start - 1]))
+        if end < n:
+            row.append(_empty(columns[end - 1]))
+        rows.append(row)
+    return rows, CUT * (len(rows) - 1) + sum(prices[start - 1] for start, _ in cuts if start)
+
+
+def _empty(column: Column) -> Column:
+    slots = list(column.all)
+    return Column([], slots, slots, slots, dict(column.after), dict(column.after), dict(column.strands))
+
+
+def _price(columns: Sequence[Column], j: int) -> float:
+    """What a fold after column j costs."""
+    here, there = columns[j], columns[j + 1]
+    price = 0.4 * sum(isinstance(slot, Wire) for slot in here.all)
+    live = [here.after.get(slot.number) for slot in here.all if isinstance(slot, Wire)]
+    scopes = [section for section in live if section is not None]
+    deepest = max((_depth(s) for s in scopes), default=0)
+    price += 6.0 * deepest
+    if any(not s.repeat for s in scopes):
+        price += 12.0
+    for near in (columns[j + 1 : j + 4], columns[max(0, j - 2) : j + 1]):  # no scrap of a repeat on a row
+        for column in near:
+            ends = Kind.EXIT if near[0] is there else Kind.ENTER
+            if any(s.kind is ends and s.mark == "bracket" for s in column.steps) and deepest and column is not here:
+                price += 25.0
+    for step in here.steps:
+        if step.kind is Kind.COPY:
+            price += 12.0
+        if step.kind is Kind.EXIT and step.mark == "bracket":
+            price -= 3.0
+        if step.kind is Kind.ENTER:
+            price += 15.0
+    for step in there.steps:
+        if step.kind is Kind.JOIN:
+            price += 12.0
+        if step.kind in (Kind.EXIT, Kind.SINK):
+            price += 15.0
+        if step.kind is Kind.COPY:
+            price -= 2.0
+    return max(price, 0.0)
+
+
+def _depth(section: Section | None) -> int:
+    depth = 0
+    while section is not None:
+        depth += 1
+        section = section.parent
+    return depth

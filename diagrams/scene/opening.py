@@ -1,0 +1,226 @@
+"""Which calls are drawn open, and how: in line (no more than their contents) or as a tinted region with a title.
+
+Unless told, a figure opens what is structure (a block that holds a repeat) and what is glue (a few glyphs, hardly
+anything learned), both in line; and a small figure opens its smallest blocks as regions while it stays small. A
+function of each element that would copy all wires of its tensor stays a name between arrowheads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from enum import Enum
+
+from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Role, Scalar, Scan, Value, children
+from .table import is_silent
+
+GLUE = 4  # glyphs at most, and
+LEARNED = 1  # learned ones at most
+TINY = 2  # glyphs that need no title
+SMALL = 10  # glyphs that a figure may grow to by opening blocks that nobody asked for
+
+
+class How(Enum):
+    CLOSED = "a box"
+    INLINE = "its contents"
+    REGION = "its contents, tinted, with a title"
+
+
+class UnknownBlock(ValueError):
+    """A name to open or close that no call in the diagram has."""
+
+    def __init__(self, name: str, known: list[str], verb: str = "open") -> None:
+        self.name, self.known = name, known
+        super().__init__(f"no block `{name}` to {verb}; this diagram has {', '.join(known) if known else 'no calls'}")
+
+
+class Opening:
+    """How each call under `graph` is drawn. `open`, `close`: names of blocks or labels; `depth`: levels to open.
+
+    `grown` is for the layout to choose from `growth`: what a small figure has room to open.
+    Raises UnknownBlock for a name in `open` that no call has.
+    """
+
+    def __init__(
+        self, graph: Graph, open: Collection[str] = (), depth: int | None = None, close: Collection[str] = ()
+    ) -> None:
+        self.open, self.close = tuple(open), tuple(close)
+        self.depth = depth
+        self.sizes: dict[int, tuple[int, int]] = {}
+        self.holds: dict[int, bool] = {}
+        self.named: dict[int, frozenset[str]] = {}
+        self.grown: set[int] = set()
+        self.toggled: frozenset[str] = frozenset()  # names of blocks that are to be the other way round
+        self.growth: list[int] = []  # calls that a small figure might open besides, smallest first
+        known = sorted(self._names(graph))
+        for names, verb in ((self.open, "open"), (self.close, "close")):
+            for name in names:
+                if name not in known:
+                    raise UnknownBlock(name, known, verb)
+        if depth is None and not self.open:
+            self._grow(graph)
+
+    def how(self, call: Call | Scan, level: int) -> How:
+        if call.graph.kind == "op":
+            return How.CLOSED
+        how = self._how(call, level)
+        if call.graph.name in self.toggled:
+            return How.REGION if how is How.CLOSED else How.CLOSED
+        return how
+
+    def openable(self, graph: Graph) -> tuple[str, ...]:
+        """The names of the blocks under `graph`, in the order in which they are called."""
+        found: dict[str, None] = {}
+
+        def walk(graph: Graph) -> None:
+            for call in _calls(graph):
+                if call.graph.name not in found:
+                    found[call.graph.name] = None
+                    walk(call.graph)
+
+        walk(graph)
+        return tuple(found)
+
+    def _how(self, call: Call | Scan, level: int) -> How:
+        names = self._own(call)
+        if any(name in names for name in self.close):
+            return How.CLOSED
+        if any(name in names for name in self.open):
+            return How.REGION
+        if any(name in self._names(call.graph) for name in self.open):  # on the way to it
+            return How.INLINE if self._structure(call.graph) or self._glue(call.graph) else How.REGION
+        if self.depth is not None:
+            return How.REGION if level < self.depth else How.CLOSED
+        if pointwise(call.graph):
+            return How.CLOSED
+        tiny = self._size(call.graph)[0] <= TINY
+        if self._structure(call.graph) or self._glue(call.graph):
+            return How.REGION if id(call) in self.grown and not tiny else How.INLINE
+        return How.REGION if id(call) in self.grown else How.CLOSED
+
+    # -- what there is
+
+    def _own(self, call: Call | Scan) -> frozenset[str]:
+        return frozenset({call.graph.name, *call.name.split(".")} - {""})
+
+    def _names(self, graph: Graph) -> frozenset[str]:
+        """The names of every call under it."""
+        if id(graph) not in self.named:
+            found: set[str] = set()
+            for node in graph.nodes:
+                for inner in children(node):
+                    found |= self._names(inner)
+                if isinstance(node, Call | Scan) and node.graph.kind != "op":
+                    found |= self._own(node)
+            self.named[id(graph)] = frozenset(found)
+        return self.named[id(graph)]
+
+    def _structure(self, graph: Graph) -> bool:
+        if id(graph) not in self.holds:
+            self.holds[id(graph)] = any(
+                isinstance(node, Repeat | Scan) or (isinstance(node, Call) and self._structure(node.graph))
+                for node in graph.nodes
+            )
+        return self.holds[id(graph)]
+
+    def learns(self, graph: Graph) -> bool:
+        """Whether a block has weights, itself or in what it calls."""
+        return self._size(graph)[1] > 0
+
+    def _glue(self, graph: Graph) -> bool:
+        glyphs, learned = self._size(graph)
+        return glyphs <= GLUE and learned <= LEARNED
+
+    def _size(self, graph: Graph) -> tuple[int, int]:
+        """(glyphs, learned glyphs) of a body whose blocks are closed, unless they are structure."""
+        if id(graph) not in self.sizes:
+            glyphs = learned = 0
+            if graph.kind == "op":
+                glyphs, learned = GLUE + 1, 0
+            for node in graph.nodes:
+                match node:
+                    case Apply() if is_drawn(node):
+                        glyphs += 1
+                        learned += bool(node.weights)
+                    case Call():
+                        inner = self._size(node.graph)
+                        if self._structure(node.graph):
+                            glyphs, learned = glyphs + inner[0], learned + inner[1]
+                        else:
+                            glyphs, learned = glyphs + 1, learned + (inner[1] > 0)
+                    case Scan():
+                        inner = self._size(node.graph)
+                        glyphs, learned = glyphs + inner[0] + 1, learned + inner[1]
+                    case Repeat():
+                        for body in node.bodies:
+                            inner = self._size(body)
+                            glyphs, learned = glyphs + inner[0] + 1, learned + inner[1]
+            self.sizes[id(graph)] = glyphs, learned
+        return self.sizes[id(graph)]
+
+    def _grow(self, graph: Graph) -> None:
+        """Open the smallest blocks of a small figure."""
+        total = self._size(graph)[0]
+        front = list(_calls(graph))
+        while front:
+            front.sort(key=lambda call: self._size(call.graph)[0])
+            call = front.pop(0)
+            size = self._size(call.graph)[0]
+            if pointwise(call.graph):
+                continue
+            if total - 1 + size > SMALL:
+                return
+            total += size - 1
+            self.growth.append(id(call))
+            front.extend(_calls(call.graph))
+
+
+def is_drawn(node: Apply) -> bool:
+    """Whether an op gets a glyph of its own, near enough to count by."""
+    if node.out.role <= Role.TABLE or is_silent(node.op):
+        return False
+    scalar_operand = node.op in ("*", "/") and any(v.role is Role.CONSTANT for v in node.operands)
+    return node.out.type.element is not Scalar.BOOL and not scalar_operand
+
+
+def pointwise(graph: Graph) -> bool:
+    """Whether a block is a function of each element of its one tensor, and reads a value more than once."""
+    within = all(
+        isinstance(node, Constant)
+        or (isinstance(node, Apply) and not (node.axes or node.made or node.weights or node.mask))
+        for node in graph.nodes
+    )
+    single = len(graph.inputs) == len(graph.outputs) == 1 and graph.kind != "op"
+    return single and within and max(uses(graph).values(), default=0) > 1
+
+
+def _calls(graph: Graph) -> Iterator[Call | Scan]:
+    """The calls of a body and of its repeats."""
+    for node in graph.nodes:
+        if isinstance(node, Call | Scan):
+            if node.graph.kind != "op":
+                yield node
+        elif isinstance(node, Repeat):
+            for body in node.bodies:
+                yield from _calls(body)
+
+
+def uses(graph: Graph) -> dict[int, int]:
+    """How often each value (by id) is read."""
+    count: dict[int, int] = {}
+
+    def read(value: Value) -> None:
+        count[value.id] = count.get(value.id, 0) + 1
+
+    for node in graph.nodes:
+        match node:
+            case Apply():
+                for value in node.operands:
+                    read(value)
+                if node.mask is not None:
+                    read(node.mask)
+            case Call() | Repeat() | Scan():
+                for value in node.args:
+                    read(value)
+    for output in graph.outputs:
+        read(output.value)
+    return count

@@ -1,0 +1,469 @@
+"""How the ops of a graph become steps.
+
+What is known without data (scales, positions, masks of indices) and parameters is folded into the glyph that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...compiler.graph.nodes import Apply, Graph, IndexInto, Role, Scalar, Value
+from ...compiler.sizes.axes import Axis
+from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
+from .formula import Formula, applied, number, of_static, renamed, written
+from .patterns import Case, cases, constant, telling
+from .scene import Kind, Learned, Scene, Section, Step, Tensor
+from .table import Glyph, Shape, glyph_of, name_of
+
+if TYPE_CHECKING:
+    from ...dsl.source import Span
+
+Item = Tensor | Formula | Learned
+
+
+@dataclass(slots=True)
+class Frame:
+    """The graph being laid out: what its values are, what its axes and consts stand for."""
+
+    graph: Graph
+    axes: Mapping[Axis, Axis]
+    consts: dict[int, Formula]
+    section: Section | None
+    level: int
+    items: dict[int, Item]
+    reads: dict[int, int]
+
+    def axis(self, axis: Axis) -> Axis:
+        return self.axes.get(axis, axis)
+
+    def shown(self, value: Value) -> tuple[Axis, ...]:
+        """The axes that the value varies along, in the figure's terms."""
+        return tuple(dict.fromkeys(self.axis(a) for a in value.type.axes if a not in value.type.thin))
+
+
+class Steps:
+    """Collects the steps of a scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.maker: dict[int, Step] = {}  # of a tensor
+        self.tints: dict[str, int] = {}  # by the name of a block
+        self.keys: dict[tuple[int, str], int] = {}  # of weights that glyphs may share
+        self.span: Span | None = None  # of what is being drawn
+
+    def add(self, step: Step) -> Step:
+        self.scene.steps.append(step)
+        step.span = step.span or self.span
+        for tensor in step.outs:
+            self.maker[id(tensor)] = step
+        return step
+
+    def key(self, frame: Frame, name: str) -> int:
+        """A number for the weights of this name in this frame."""
+        return self.keys.setdefault((id(frame), name), len(self.keys) + 1)
+
+    def tensor(self, frame: Frame, item: Item, name: str = "") -> Tensor:
+        """The item as wires: a table or a parameter is born where it is first needed so."""
+        match item:
+            case Tensor(given=True) if frame.section is not None:  # born anew where it is read
+                return self.named_again(frame, item, item.axes)
+            case Tensor():
+                return item
+            case Learned(weight, axes, key):
+                tensor = Tensor(axes, weight)
+                self.add(
+                    Step(Kind.SOURCE, "learned", [], [tensor], frame.section, made=axes, text=bold(spaced(weight)),
+                         learned=True, late=True, tip=f"learned {weight}", weights=key)
+                )  # fmt: skip
+                return tensor
+            case Formula():
+                if item.leaves:
+                    return self.computed(frame, item)
+                short = written(item, 40)
+                label = italic(spaced(item.text or name)) if item.text or name else short
+                tensor = Tensor(item.axes, item.text or name)
+                tip = f"table {item.text or name}".strip()
+                step = Step(Kind.SOURCE, "table", [], [tensor], frame.section, text=label, late=True, tip=tip)
+                if item.boolean and 1 <= len(item.axes) <= 2:
+                    rows = item.axes[0] if len(item.axes) > 1 else None
+                    step.cases = cases(item, rows, item.axes[-1])
+                if step.cases:
+                    step.mark, step.on, step.text = "predicate", item.axes, short if plain(short) != "…" else label
+                elif item.block:
+                    step.mark, step.text = "block", roman(spaced(item.text))
+                    step.tint = self.tints.setdefault(item.text, len(self.tints))
+                self.add(step)
+                return tensor
+
+    def named_again(self, frame: Frame, item: Tensor, axes: tuple[Axis, ...]) -> Tensor:
+        """A given truth value as wires of their own, under its name."""
+        again = Tensor(axes, item.name, item.index, frame.section is None)
+        text = italic(spaced(item.name))
+        self.add(Step(Kind.SOURCE, "input", [], [again], frame.section, text=text, late=True, tip=f"input {item.name}"))
+        return again
+
+    def computed(self, frame: Frame, item: Formula) -> Tensor:
+        """A formula over data that was put off, drawn after all."""
+        if item.data is not None:
+            return self.tensor(frame, item.data)
+        operands: list[Item] = [a.data if a.data is not None else a for a in item.args]
+        if item.op == "rename":
+            return self.relabelled(frame, self.tensor(frame, operands[0]), item.axes)
+        if item.op == "broadcast":
+            x, out = self.tensor(frame, operands[0]), Tensor(item.axes, item.text)
+            born = tuple(a for a in item.axes if a not in x.axes)
+            if not born:  # along axes that are not shown
+                return x
+            mark = glyph_of(item.op).mark
+            self.add(Step(Kind.THROUGH, mark, [x], [out], frame.section, made=born, tip=item.op))
+            return out
+        return self.pointwise(frame, item.op, operands, item.axes, item.text)
+
+    # -- ops
+
+    def apply(self, frame: Frame, node: Apply) -> Item:
+        items = [frame.items[v.id] for v in node.operands]
+        self.span = node.span or self.span
+        glyph = glyph_of(node.op)
+        axes = frame.shown(node.out)
+        eaten = tuple(frame.axis(a) for a in node.axes)
+        made = tuple(frame.axis(a) for a in node.made)
+        boolean = node.out.type.element is Scalar.BOOL
+        given = node.out.name or ""
+        if glyph.shape is Shape.SILENT and items:
+            return items[0]
+        if all(isinstance(item, Formula) for item in items) and node.mask is None and node.out.role is not Role.WEIGHT:
+            args = tuple(item for item in items if isinstance(item, Formula))
+            over = node.axes and glyph.shape is not Shape.RENAME  # it ends axes: a step, whose wires say so
+            lazy = boolean and any(arg.leaves for arg in args) and not over
+            if lazy or not any(arg.leaves for arg in args):
+                if glyph.shape is Shape.RENAME:
+                    return renamed(args[0], dict(zip(eaten, made, strict=False)))
+                return Formula(node.op, args, text=given, axes=axes, boolean=boolean)
+        if boolean and node.op in ("and", "or", "not", "rename") and not any(isinstance(i, Learned) for i in items):
+            args = tuple(i if isinstance(i, Formula) else leaf_of(i) for i in items if not isinstance(i, Learned))
+            return Formula(node.op, args, text=given, axes=axes, boolean=True)
+        if node.mask is not None and isinstance(items[0], Formula) and not items[0].axes and not items[0].leaves:
+            items[0] = self.tensor(frame, frame.items[node.mask.id])  # `sum(1 where m)` counts m
+        elif node.mask is not None:
+            items[0] = self.masked(frame, self.tensor(frame, items[0]), frame.items[node.mask.id], eaten)
+        tip = f"{node.op}[{', '.join(a.name for a in node.axes)}]" if node.axes else node.op
+        if node.name:
+            tip += f" {node.name}"
+        match glyph.shape:
+            case Shape.RENAME:
+                if isinstance(items[0], Learned):
+                    swap = dict(zip(eaten, made, strict=False))
+                    return Learned(items[0].name, tuple(swap.get(a, a) for a in items[0].axes), items[0].key)
+                return self.relabelled(frame, self.tensor(frame, items[0]), axes)
+            case Shape.LOOKUP:
+                return self.lookup(frame, node, items, eaten, made, axes, tip)
+            case Shape.CONTRACT:
+                return self.contract(frame, items, eaten, axes, given, tip)
+            case Shape.CONCAT:
+                tensors = [self.tensor(frame, item) for item in items]
+                out = Tensor(axes, given)
+                self.add(Step(Kind.JOIN, "bar", tensors, [out], frame.section, made=made, contracted=eaten, tip=tip))
+                return out
+            case Shape.LANE | Shape.JOIN:
+                if node.axes:
+                    return self.unary(frame, node, Glyph(Shape.THROUGH, "pill"), items, eaten, made, axes, tip)
+                scaled = self.rides(frame, node, items)
+                return scaled or self.pointwise(frame, node.op, items, axes, given)
+            case Shape.BOX:
+                tensors = [self.tensor(frame, item) for item in items]
+                out = Tensor(axes, given)
+                self.add(Step(Kind.BOX, "plain", tensors, [out], frame.section, text=roman(name_of(node.op)), tip=tip))
+                return out
+            case _:
+                return self.unary(frame, node, glyph, items, eaten, made, axes, tip)
+
+    def unary(
+        self, frame: Frame, node: Apply, glyph: Glyph, items: Sequence[Item],
+        eaten: tuple[Axis, ...], made: tuple[Axis, ...], axes: tuple[Axis, ...], tip: str,
+    ) -> Tensor:  # fmt: skip
+        """One tensor in, one out; further operands make it a box."""
+        tensors = [self.tensor(frame, item) for item in items if not (isinstance(item, Formula) and not item.axes)]
+        out = Tensor(axes, node.out.name or "", isinstance(node.out.type.element, IndexInto))
+        text = self.window(frame, node) if node.op == "window" else roman(name_of(node.op))
+        if len(tensors) != 1:
+            kind = Kind.BOX if tensors else Kind.SOURCE
+            mark = "plain" if tensors else "table"
+            self.add(Step(kind, mark, tensors, [out], frame.section, text=text, late=True, tip=tip))
+            return out
+        x = tensors[0]
+        step = Step(Kind.THROUGH, glyph.mark, [x], [out], frame.section, text=text, tip=tip, learned=bool(node.weights))
+        if glyph.shape is Shape.ON:
+            step.kind, step.on = Kind.ON, tuple(a for a in eaten if a in x.axes)
+        else:
+            step.eaten = tuple(a for a in x.axes if a in eaten or a not in axes)
+            step.made = tuple(a for a in axes if a in made or a not in x.axes)
+        if glyph.mark == "learned":
+            step.text, step.raised = bold(glyph.text), italic(spaced(tail(node.name or "")))
+            step.bias = any(w.name.endswith("bias") for w in node.weights)
+        if not step.on and not step.eaten and not step.made:
+            step.kind, step.mark = Kind.LANE, "arrow"
+        self.add(step)
+        return out
+
+    def told(self, index: Formula) -> Rich:
+        """An index that is known, by its formula; by its name where that is too long."""
+        short = written(index, 40)
+        return italic(spaced(index.text)) if index.text and plain(short) == "…" else short
+
+    def window(self, frame: Frame, node: Apply) -> Rich:
+        """`window −2…0`: the first and the last item that it sees, from the one where it stands."""
+        given = {name: of_static(option, frame.axis, frame.consts) for name, option in node.options.items()}
+        stride, pad = constant(given["stride"]), constant(given["pad"])
+        taps = frame.axis(node.made[-1]).extent
+        step = roman("") if stride == 1 else (*roman(", stride "), *written(given["stride"]))
+        if pad is None or taps is None:
+            return (*roman("window"), *roman(", pad "), *written(given["pad"]), *step)
+        ends = [f"{at:+d}".replace("-", "−") if at else "0" for at in (-pad, taps - 1 - pad)]
+        return (*roman(f"window {'…'.join(dict.fromkeys(ends))}"), *step)
+
+    def relabelled(self, frame: Frame, x: Tensor, axes: tuple[Axis, ...]) -> Tensor:
+        """The same wires under other labels: a copy of one."""
+        if x.given:
+            return self.named_again(frame, x, _in_order(axes, x.axes))
+        out = Tensor(_in_order(axes, x.axes), x.name, x.index)
+        self.add(Step(Kind.COPY, "copy", [x], [out], frame.section, tip="the same values along a copy of the axis"))
+        return out
+
+    def lookup(
+        self, frame: Frame, node: Apply, items: Sequence[Item],
+        eaten: tuple[Axis, ...], made: tuple[Axis, ...], axes: tuple[Axis, ...], tip: str,
+    ) -> Item:  # fmt: skip
+        out = Tensor(axes, node.out.name or "", isinstance(node.out.type.element, IndexInto))
+        if node.op == "embed":
+            x = self.tensor(frame, items[0])
+            label = tail(node.name or "E")
+            born = tuple(a for a in axes if a not in x.axes)
+            text = bold("E") if label != "E" else bold(label)
+            raised = italic(spaced(label)) if label != "E" else ()
+            self.add(
+                Step(
+                    Kind.THROUGH,
+                    "embed",
+                    [x],
+                    [out],
+                    frame.section,
+                    made=born,
+                    text=text,
+                    raised=raised,
+                    learned=True,
+                    tip=tip,
+                )
+            )
+            return out
+        table, index = items[0], items[1] if len(items) > 1 else number(0)
+        if isinstance(table, Formula) and isinstance(index, Formula) and not table.leaves and not index.leaves:
+            return Formula("?", text=node.out.name or "", axes=axes, boolean=node.out.type.element is Scalar.BOOL)
+        rest = set(table.axes) - set(eaten) if not isinstance(table, Tensor) else set()
+        fits = isinstance(index, Tensor) and bool(rest or not index.axes) and not rest & set(index.axes)
+        if isinstance(table, Learned) and isinstance(index, Tensor) and fits:
+            born = tuple(a for a in axes if a not in index.axes)
+            text = bold(spaced(table.name))
+            self.add(
+                Step(
+                    Kind.THROUGH,
+                    "embed",
+                    [index],
+                    [out],
+                    frame.section,
+                    made=born,
+                    text=text,
+                    learned=True,
+                    tip=tip,
+                    weights=table.key,
+                )
+            )
+            return out
+        if isinstance(table, Learned) and isinstance(index, Formula) and not index.leaves:
+            text = bold(spaced(table.name))
+            self.add(
+                Step(
+                    Kind.SOURCE,
+                    "learned",
+                    [],
+                    [out],
+                    frame.section,
+                    made=axes,
+                    text=text,
+                    learned=True,
+                    late=True,
+                    tip=tip,
+                )
+            )
+            return out
+        x = self.tensor(frame, table)
+        if isinstance(index, Formula) and not index.leaves:
+            at = joined((*roman("= "), *self.told(index)))
+            gone = tuple(a for a in x.axes if a in eaten)
+            born = tuple(a for a in axes if a not in x.axes or a in gone)
+            kind = Kind.ON if gone == born else Kind.THROUGH
+            on = gone if kind is Kind.ON else ()
+            self.add(Step(kind, "pill", [x], [out], frame.section, eaten=gone, made=born, on=on, text=at, tip=tip))
+            return out
+        by = self.tensor(frame, index)
+        if len(eaten) == 1 and eaten[0] in x.axes and eaten[0] not in by.axes and by.axes:
+            out.axes = tuple(dict.fromkeys((*(a for a in x.axes if a not in eaten), *by.axes)))
+            at = (*roman("= "), *italic(spaced(by.name))) if by.name else roman("pick")
+            self.add(Step(Kind.JOIN, "pick", [x, by], [out], frame.section, contracted=eaten, text=at, tip=tip))
+            return out
+        self.add(Step(Kind.BOX, "plain", [x, by], [out], frame.section, text=roman("look up"), tip=tip))
+        return out
+
+    def contract(
+        self, frame: Frame, items: Sequence[Item], over: tuple[Axis, ...], axes: tuple[Axis, ...], name: str, tip: str
+    ) -> Tensor:
+        """A product, two tensors at a time; with a parameter whose other axes are new, a learned map."""
+        rest = list(items)
+        left = rest.pop(0)
+        if isinstance(left, Learned) and rest and isinstance(rest[0], Tensor):
+            left, rest[0] = rest[0], left
+        x = self.tensor(frame, left)
+        if not rest:
+            out = Tensor(axes, name)
+            eaten = tuple(a for a in x.axes if a in over)
+            self.add(Step(Kind.THROUGH, "pill", [x], [out], frame.section, eaten=eaten, text=roman("sum"), tip=tip))
+            return out
+        while rest:
+            other = rest.pop(0)
+            later: set[Axis] = set()
+            for item in rest:
+                later |= set(item.axes)
+            eaten = tuple(a for a in over if a in x.axes and a in other.axes and a not in later)
+            kept = [a for a in (*x.axes, *other.axes) if a not in eaten]
+            out = Tensor(tuple(dict.fromkeys(kept)), "" if rest else name)
+            if isinstance(other, Learned) and not (set(other.axes) - set(eaten)) & set(x.axes):
+                born = tuple(a for a in other.axes if a not in eaten)
+                step = Step(Kind.THROUGH, "learned", [x], [out], frame.section, eaten=eaten, made=born, learned=True)
+                step.text, step.weights = bold(spaced(other.name)), other.key
+            else:
+                y = self.tensor(frame, other)
+                step = Step(Kind.JOIN, "loop", [x, y], [out], frame.section, contracted=eaten)
+            step.tip = tip
+            self.add(step)
+            x = out
+        return x
+
+    def rides(self, frame: Frame, node: Apply, items: Sequence[Item]) -> Tensor | None:
+        """A scale right after a contraction rides on its arrow."""
+        if node.op not in ("*", "/") or len(items) != 2:
+            return None
+        for at, (x, c) in enumerate(((items[0], items[1]), (items[1], items[0]))):
+            if not isinstance(x, Tensor) or not isinstance(c, Formula) or c.axes or c.leaves or (at and node.op == "/"):
+                continue
+            step = self.maker.get(id(x))
+            if step is None or step.mark != "loop" or step.note or step.section is not frame.section:
+                continue
+            if not step.contracted or frame.reads.get(node.operands[at].id) != 1:
+                continue
+            step.note = applied(node.op, c)
+            x.name = node.out.name or x.name
+            return x
+        return None
+
+    def pointwise(self, frame: Frame, op: str, items: Sequence[Item], axes: tuple[Axis, ...], name: str) -> Tensor:
+        """Element by element: beside the wires for one tensor, dots where several meet."""
+        solid: list[Tensor] = []
+        scalars: list[tuple[int, Formula]] = []
+        for i, item in enumerate(items):
+            if isinstance(item, Formula) and not item.axes and not item.leaves:
+                scalars.append((i, item))
+            else:
+                solid.append(self.tensor(frame, item))
+        glyph = glyph_of(op)
+        out = Tensor(axes, name)
+        text = roman(name_of(op))
+        if len(solid) == 1:
+            if len(scalars) == 1 and ((len(items) == 2 and glyph.shape is Shape.JOIN) or op in ("^", "%")):
+                text = applied(op, scalars[0][1], flipped=scalars[0][0] == 0)
+            elif scalars:
+                inner = ", ".join("".join(r.text for r in written(s)) for _, s in scalars)
+                text = roman(f"{name_of(op)}({inner})")
+            if set(axes) == set(solid[0].axes):
+                self.add(Step(Kind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=op))
+                return out
+        if not solid:
+            self.add(Step(Kind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=op))
+            return out
+        mark = glyph.mark if glyph.shape is Shape.JOIN else "sign"
+        self.add(Step(Kind.JOIN, mark, solid, [out], frame.section, text=text, tip=op))
+        return out
+
+    def masked(self, frame: Frame, x: Tensor, mask: Item, over: tuple[Axis, ...]) -> Tensor:
+        """`x where mask`: a square over the wires of the mask's axes; what data decides comes in as wires."""
+        if isinstance(mask, Formula) and mask.truth is True:
+            return x
+        if isinstance(mask, Tensor) and mask.given:
+            mask = leaf_of(mask)
+        named: tuple[Tensor, ...] = ()
+        if isinstance(mask, Formula):
+            where = tuple(a for a in mask.axes if a in x.axes)
+            fits = set(mask.axes) <= set(x.axes)
+            if where and fits:
+                named = tuple(leaf for leaf in mask.leaves if leaf.given)
+            leaves = tuple(leaf for leaf in mask.leaves if leaf not in named)
+        else:
+            mask = self.tensor(frame, mask)
+            where, leaves, fits = tuple(a for a in mask.axes if a in x.axes), (mask,), True
+        seen: tuple[Case, ...] = ()
+        if isinstance(mask, Formula) and where:
+            columns = next((a for a in reversed(where) if a in over), where[-1])
+            rest = sorted(
+                (a for a in where if a is not columns), key=lambda a: (a.family != columns.family, not a.is_width)
+            )
+            rows = rest[0] if rest else None
+            seen = telling(cases(mask, rows, columns))
+            if seen or leaves:
+                where = tuple(a for a in (rows, columns) if a is not None)
+        note = italic(", ".join(spaced(leaf.name) for leaf in named))
+        if not where or not fits:
+            other = self.tensor(frame, mask)
+            out = Tensor(tuple(dict.fromkeys((*x.axes, *other.axes))), x.name)
+            self.add(Step(Kind.JOIN, "sign", [x, other], [out], frame.section, text=roman("where"), tip="where"))
+            return out
+        tip = "mask over " + ", ".join(a.name for a in dict.fromkeys((*where, *mask.axes)) if a in x.axes)
+        drawn = [self.along(frame, leaf, where, x.axes) for leaf in leaves]
+        if any(not set(leaf.axes) <= set(x.axes) for leaf in drawn):
+            other = self.tensor(frame, mask)
+            drawn, seen = [other], ()
+        axes = tuple(dict.fromkeys((*x.axes, *(a for leaf in drawn for a in leaf.axes))))
+        out = Tensor(axes, x.name)
+        if drawn:
+            step = Step(Kind.JOIN, "mask", [x, *drawn], [out], frame.section, on=where, cases=seen, tip=tip)
+        else:
+            step = Step(Kind.ON, "mask", [x], [out], frame.section, on=where, cases=seen, tip=tip)
+        step.note = note
+        self.add(step)
+        return out
+
+    def along(self, frame: Frame, leaf: Tensor, where: Iterable[Axis], axes: tuple[Axis, ...]) -> Tensor:
+        """A mask's data along the axes of what it masks: a copy of an axis stands for the axis."""
+        swap = {}
+        for a in leaf.axes:
+            if a not in axes:
+                like = next((b for b in where if b.family == a.family and b not in leaf.axes), None)
+                if like is not None:
+                    swap[a] = like
+        return self.relabelled(frame, leaf, tuple(swap.get(a, a) for a in leaf.axes)) if swap else leaf
+
+
+def tail(name: str) -> str:
+    """`norm.weight` -> `norm`; a path's last part."""
+    parts = [part for part in name.split(".") if part not in ("weight", "bias")]
+    return parts[-1] if parts else name
+
+
+def leaf_of(tensor: Tensor) -> Formula:
+    return Formula("data", data=tensor, axes=tensor.axes, text=tensor.name, boolean=tensor.given)
+
+
+def _in_order(axes: tuple[Axis, ...], like: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    """`axes` so that each stands where the axis of `like` that it relabels stood."""
+    fresh = iter([a for a in axes if a not in like])
+    return tuple(a if a in axes else next(fresh) for a in like)

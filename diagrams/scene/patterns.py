@@ -1,0 +1,232 @@
+"""A predicate of indices as a picture: which items it keeps, on a small grid; in each pass of a repeat, where that
+differs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.static import OPERATIONS, Arith, SizeOf, known
+from ..base.text import Rich, axis_label, joined, roman
+from .formula import Formula, index, number
+from .passes import said
+
+GRID = 8  # a pattern is drawn as GRID x GRID cells
+LEFT_OUT, KEPT, BY_DATA = 0, 1, 2  # what a cell can be: data may keep an item that the indices alone would not
+_MOST = 20_000  # passes looked at
+_ITEMS = 256  # items of further axes looked at
+_SHOWN = 3  # patterns side by side, at most
+
+Pattern = tuple[tuple[int, ...], ...]  # rows, columns
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A pattern, and in which passes of a repeat, or for which items of a further axis (heads), it holds: nothing where
+    it always does. No pattern: those between are left out."""
+
+    when: Rich
+    pattern: Pattern | None
+
+
+def cases(formula: Formula, rows: Axis | None, columns: Axis) -> tuple[Case, ...]:
+    """What the predicate keeps, case by case; nothing where it cannot be said."""
+    others = {a: None for p in _parts(formula) if p.op == "position" and (a := p.axis) not in (rows, columns, None)}
+    if math.prod(a.extent or _MOST for a in others) > _ITEMS:
+        return ()
+    labels = {f"{a.label} {a.id}": axis_label(a.label, is_width=False) for a in others}
+    formula = itemised(formula, dict(zip(others, labels, strict=True)))
+    symbols = {s.text: s.values for s in _parts(formula) if s.op == "symbol" and s.values}
+    if math.prod(map(len, symbols.values())) > _MOST:
+        return ()
+    told: dict[str, tuple[Formula, list[tuple[int, ...]]]] = {}  # by what is left of it
+    for values in product(*symbols.values()):
+        folded = fold(formula, dict(zip(symbols, values, strict=True)))
+        told.setdefault(_key(folded), (folded, []))[1].append(values)
+    items = _items(rows, columns)
+    if max(items.values()) < max((_largest(folded) for folded, _ in told.values()), default=0.0):
+        items = dict.fromkeys(items, GRID)
+    scale = _scale([folded for folded, _ in told.values()]) if max(items.values()) == GRID else 1.0
+    found: dict[object, tuple[Pattern | None, list[tuple[int, ...]]]] = {}
+    for key, (folded, passes) in told.items():
+        seen = pattern(folded, rows, columns, scale, items)
+        same = seen if scale == 1.0 else key  # what looks the same at a smaller scale need not be
+        found.setdefault(same, (seen, []))[1].extend(passes)
+    out = [Case(_when(symbols, sorted(passes), labels), seen) for seen, passes in found.values()]
+    if any(case.pattern is None for case in out):
+        return ()
+    if len(out) == 1:
+        return (Case((), out[0].pattern),)
+    return (out[0], Case(roman("…"), None), out[-1]) if len(out) > _SHOWN else tuple(out)
+
+
+def telling(found: tuple[Case, ...]) -> tuple[Case, ...]:
+    """The cases, or nothing if all that they say is that everything is kept."""
+    return found if any(case.pattern is None or not all(map(all, case.pattern)) for case in found) else ()
+
+
+def itemised(formula: Formula, others: Mapping[Axis, str]) -> Formula:
+    """The position along each of these axes as a symbol of this name, with one value for each item."""
+    axis = formula.axis
+    if formula.op in ("position", "size") and axis in others and axis is not None and axis.extent is not None:
+        return number(axis.extent) if formula.op == "size" else index(others[axis], range(axis.extent))
+    return replace(formula, args=tuple(itemised(arg, others) for arg in formula.args)) if others else formula
+
+
+def constant(formula: Formula) -> int | None:
+    """Its number, where the sizes in it are known."""
+    sizes = {p.axis: "" for p in _parts(formula) if p.op == "size" and p.axis is not None}
+    folded = fold(itemised(formula, sizes), {})
+    return int(folded.number) if folded.op == "number" else None
+
+
+def _when(symbols: Mapping[str, Sequence[int]], chosen: Sequence[tuple[int, ...]], labels: Mapping[str, Rich]) -> Rich:
+    """`i even`, for one symbol or for several that vary by themselves; else the first values."""
+
+    def together(parts: Iterable[tuple[str, str]]) -> Rich:
+        told = [(*labels.get(name, roman(name)), *roman(text)) for name, text in parts if text]
+        return joined(run for k, part in enumerate(told) for run in (*roman(", " if k else ""), *part))
+
+    sides = [sorted(set(values)) for values in zip(*chosen, strict=True)]
+    if math.prod(map(len, sides)) == len(chosen):
+        return together((name, said("", side, symbols[name])) for name, side in zip(symbols, sides, strict=True))
+    first = together((name, f" = {value}") for name, value in zip(symbols, chosen[0], strict=True))
+    return (*first, *roman(", …"))
+
+
+def _parts(formula: Formula) -> list[Formula]:
+    out, stack = [], [formula]
+    while stack:
+        top = stack.pop()
+        out.append(top)
+        stack.extend(reversed(top.args))
+    return out
+
+
+def _key(formula: Formula) -> str:
+    """The same for formulas that say the same."""
+    own = (formula.op, formula.number, formula.axis.id if formula.axis else None, formula.text, id(formula.data))
+    return f"{own}({','.join(map(_key, formula.args))})"
+
+
+def fold(formula: Formula, values: Mapping[str, int], depth: int = 0) -> Formula:
+    """With the symbols' values put in, and what then is a number worked out."""
+    if formula.op == "symbol" and formula.text in values:
+        return number(values[formula.text])
+    if not formula.args or depth > 60:
+        return formula
+    args = tuple(fold(arg, values, depth + 1) for arg in formula.args)
+    if formula.op in ("and", "or"):
+        decides = formula.op == "or"
+        if any(arg.truth is decides for arg in args):
+            return number(decides)
+        args = tuple(arg for arg in args if arg.truth is None)
+        if not args:
+            return number(not decides)
+        if len(args) == 1:
+            return args[0]
+    elif all(arg.op == "number" for arg in args) and formula.op in _FUNCTIONS:
+        try:
+            return number(_FUNCTIONS[formula.op](*(arg.number for arg in args)))
+        except (ZeroDivisionError, ValueError, OverflowError):
+            pass
+    return replace(formula, args=args)
+
+
+def pattern(
+    formula: Formula, rows: Axis | None, columns: Axis, scale: float, items: Mapping[Axis, int]
+) -> Pattern | None:
+    """The predicate on a small grid, its constants scaled so that they can be seen; None where it cannot be said.
+
+    items: how many each of the axes has there; of more than there are cells the middle one of each cell is asked.
+    """
+
+    def grid(by_data: bool) -> Pattern:
+        def item(axis: Axis, cell: int) -> int:
+            each = items[axis] // GRID
+            return cell * each + each // 2
+
+        lines = range(GRID if rows is not None else 1)
+        at = (
+            [{columns: item(columns, j)} | ({} if rows is None else {rows: item(rows, i)}) for j in range(GRID)]
+            for i in lines
+        )
+        return tuple(tuple(int(bool(_at(formula, place, scale, by_data, items))) for place in line) for line in at)
+
+    try:
+        most, least = grid(True), grid(False)
+    except (_Unknown, ZeroDivisionError, ValueError, OverflowError, TypeError, RecursionError):
+        return None
+    if not any(map(any, least)):  # `real and past <= seq`: where the indices forbid it, data cannot allow it
+        return most
+    return tuple(tuple(m if m == n else BY_DATA for m, n in zip(*pair, strict=True))
+                 for pair in zip(most, least, strict=True))  # fmt: skip
+
+
+class _Unknown(Exception):
+    """The formula hangs on something that a small grid does not have."""
+
+
+def _items(rows: Axis | None, columns: Axis) -> dict[Axis, int]:
+    """How many items of each axis a grid stands for: as many as it has cells, or of groups so many (`chunks = seq / 4`)
+    and of what they are groups of all that are in them.
+    """
+    found = dict.fromkeys((columns,) if rows is None else (rows, columns), GRID)
+    for groups in tuple(found):
+        match groups.size:
+            case Arith("/" | "//", (SizeOf(whole), size)) if isinstance(each := known(size), int) and each > 0:
+                found |= {axis: GRID * each for axis in found if axis.family == whole.family}
+            case _:
+                pass
+    return found
+
+
+def _largest(formula: Formula) -> float:
+    numbers = [part.number for part in _parts(formula) if part.op == "number" and not isinstance(part.number, bool)]
+    return max((abs(float(n)) for n in numbers), default=0.0)
+
+
+def _scale(formulas: Sequence[Formula]) -> float:
+    """For the numbers that indices are compared with."""
+    largest = max(map(_largest, formulas), default=0.0)
+    return 1.0 if largest <= GRID / 2 or (len(formulas) > 1 and largest < GRID) else GRID / (3 * largest)
+
+
+# What formulas are made of: the arithmetic of static numbers, under the names of the graph's ops too.
+_FUNCTIONS: dict[str, Callable[..., float | bool]] = {
+    **OPERATIONS,
+    "int": lambda a: a,
+    "maximum": max,
+    "minimum": min,
+    "rename": lambda a: a,
+    "select": lambda c, a, b: a if c else b,
+}
+
+
+def _at(
+    formula: Formula, at: Mapping[Axis, int], scale: float, by_data: bool, items: Mapping[Axis, int]
+) -> float | bool:
+    match formula.op:
+        case "number":
+            value = formula.number
+            if isinstance(value, bool) or value == 0 or scale == 1.0:
+                return value
+            return math.copysign(max(1, round(abs(value) * scale)), value)
+        case "size":
+            return GRID if formula.axis is None else items.get(formula.axis, GRID)
+        case "symbol":  # a const not known: three cells show what it does
+            return 3
+        case "position":
+            if formula.axis is None or formula.axis not in at:
+                raise _Unknown
+            return at[formula.axis]
+        case "data":
+            return by_data
+        case op if op in _FUNCTIONS:
+            return _FUNCTIONS[op](*(_at(arg, at, scale, by_data, items) for arg in formula.args))
+        case _:
+            raise _Unknown

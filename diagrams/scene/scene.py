@@ -1,0 +1,115 @@
+"""A scene: a flat list of steps over tensors, as they will be drawn. Nothing here knows of places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from ...compiler.sizes.axes import Axis
+from ..base.text import Rich
+
+if TYPE_CHECKING:
+    from ...dsl.source import Span
+    from .patterns import Case
+
+
+@dataclass(eq=False, slots=True)
+class Tensor:
+    """A value as drawn: its axes are its wires. `index`: its elements are indices, so that an arrow says so.
+
+    `given`: a truth value that comes in as an input. A mask names it, without wires; what else reads it has it born
+    there.
+    """
+
+    axes: tuple[Axis, ...]
+    name: str = ""
+    index: bool = False
+    given: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """A parameter, until something uses it."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    key: int = 0  # one for each parameter
+
+
+class Kind(Enum):
+    """How a step meets its wires."""
+
+    SOURCE = "an input, a parameter, a table: wires are born"
+    THROUGH = "eats some wires of one tensor, makes some"
+    ON = "sits on some wires of one tensor"
+    LANE = "beside one tensor"
+    JOIN = "several tensors become one"
+    BOX = "all wires end, all new wires begin"
+    COPY = "one tensor becomes several"
+    ENTER = "the border of a region or repeat, going in"
+    EXIT = "the border of a region or repeat, going out"
+    SINK = "the outputs"
+
+
+@dataclass(eq=False, slots=True)
+class Section:
+    """A tinted region or the inside of the brackets of a repeat or scan (`along` its axis)."""
+
+    repeat: bool
+    title: str
+    parent: Section | None
+    tint: int = 0
+    along: Axis | None = None  # of a scan: the axis that it runs along
+    name: str = ""  # of the block that is open
+    loops: tuple[str, ...] = ()  # of a scan: names of what goes round
+    outside: int = 0  # a repeat's values from outside, the same in every pass
+    enter: Step | None = None
+    exit: Step | None = None
+
+    def inside(self, other: Section | None) -> bool:
+        """Whether it is `other` or lies in it."""
+        at: Section | None = self
+        while at is not None:
+            if at is other:
+                return True
+            at = at.parent
+        return False
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One glyph. `eaten`, `made` and `on` are axes of the first operand, or of the result; `joined` are the axes that
+    a JOIN contracts (loop) or concatenates (bar); shared ones meet in dots without being named."""
+
+    kind: Kind
+    mark: str
+    ins: list[Tensor]
+    outs: list[Tensor]
+    section: Section | None
+    eaten: tuple[Axis, ...] = ()
+    made: tuple[Axis, ...] = ()
+    on: tuple[Axis, ...] = ()
+    contracted: tuple[Axis, ...] = ()
+    text: Rich = ()
+    raised: Rich = ()  # a weight's label, as superscript
+    note: Rich = ()  # a scale on the arrow of a contraction, masks of a box
+    bias: bool = False
+    learned: bool = False
+    cases: tuple[Case, ...] = ()  # of a mask: what it keeps, in which passes
+    border: Section | None = None  # of an ENTER or EXIT
+    tint: int = 0
+    tip: str = ""
+    late: bool = False  # a SOURCE that is born just before it is used
+    first: int = 0  # rank of a SINK's or SOURCE's tensor in declared order
+    block: str = ""  # the name of the block that is closed
+    kept: frozenset[int] = frozenset()  # an EXIT's operands (by id) that end there if nothing outside reads them
+    weights: int = 0  # a key: glyphs with one key share their weights
+    span: Span | None = None  # where the spec says it
+
+
+@dataclass(slots=True)
+class Scene:
+    title: str
+    steps: list[Step] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)

@@ -1,0 +1,432 @@
+"""graph -> scene: blocks drawn open are laid out in the caller's axes; repeats and scans stand between brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...compiler.graph.nodes import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    IndexInto,
+    Parameter,
+    Positions,
+    Repeat,
+    Scalar,
+    Scan,
+    Type,
+)
+from ...compiler.sizes.static import Static, evaluate
+from ..base.text import italic, plain, roman, spaced
+from .copies import prune, split_copies
+from .formula import Formula, index, of_static, titled, written
+from .opening import How, Opening, pointwise, uses
+from .opsteps import Frame, Item, Steps, leaf_of, tail
+from .passes import Body, Part, plan, said
+from .patterns import cases, telling
+from .scene import Kind, Learned, Scene, Section, Step, Tensor
+
+_TINTS = 6  # colours of regions
+Inside = Callable[[Frame, list[Item]], list[Item]]  # what is drawn of what comes in; gives what is carried on
+_UNKNOWN = 8  # passes looked at where their number is not known
+
+
+def scene_of(graph: Graph, opening: Opening, title: str | None = None) -> Scene:
+    """What is drawn of a graph, with its blocks open or closed as `opening` says."""
+    scene = Scene(spaced(graph.name) if title is None else title)
+    _Unfolding(scene, opening).top(graph)
+    prune(scene)
+    split_copies(scene)
+    return scene
+
+
+class _Unfolding(Steps):
+    def __init__(self, scene: Scene, opening: Opening) -> None:
+        super().__init__(scene)
+        self.opening = opening
+        self.frames: list[Frame] = []  # kept, so that their ids stay theirs
+
+    # -- graphs
+
+    def top(self, graph: Graph) -> None:
+        items: dict[int, Item] = {}
+        frame = Frame(graph, {}, {}, None, 0, items, uses(graph))
+        self.frames.append(frame)
+        for rank, entry in enumerate(graph.inputs):
+            index, boolean = _elements(entry.value.type)
+            tensor = Tensor(frame.shown(entry.value), entry.name, index, boolean)
+            items[entry.value.id] = tensor
+            self.span = entry.value.span
+            text, tip = italic(spaced(entry.name)), f"input {entry.name}"
+            self.add(Step(Kind.SOURCE, "input", [], [tensor], None, text=text, tip=tip, first=rank))
+        self.body(frame)
+        results = []
+        self.span = graph.span
+        for output in graph.outputs:
+            tensor = self.tensor(frame, items[output.value.id], output.name or "")
+            axes = tuple(dict.fromkeys(frame.axis(a) for a in output.axes if frame.axis(a) in tensor.axes))
+            results.append((tensor, axes, output.name))
+        ends = [Tensor((*axes, *(a for a in t.axes if a not in axes)), name or "") for t, axes, name in results]
+        named = [name for _, _, name in results if name]
+        self.add(Step(Kind.SINK, "output", [t for t, _, _ in results], ends, None, text=roman("\n".join(named))))
+
+    def body(self, frame: Frame) -> None:
+        if frame.graph.kind == "op":  # somebody else's code: nothing is known of its inside
+            self.foreign(frame)
+        for node in frame.graph.nodes:
+            match node:
+                case Constant(value, out):
+                    frame.items[out.id] = self.static(frame, value)
+                case Positions(axis, out):
+                    at = frame.axis(axis)
+                    frame.items[out.id] = Formula("position", axis=at, axes=(at,))
+                case Parameter(weight, out):
+                    frame.items[out.id] = Learned(tail(weight.name), frame.shown(out), self.key(frame, weight.name))
+                case Apply():
+                    frame.items[node.out.id] = self.apply(frame, node)
+                case Call():
+                    self.call(frame, node)
+                case Repeat():
+                    self.repeat(frame, node)
+                case Scan():
+                    self.scan(frame, node)
+
+    def static(self, frame: Frame, value: Static) -> Formula:
+        return of_static(value, frame.axis, frame.consts)
+
+    def foreign(self, frame: Frame) -> None:
+        """An op of the user's own, standing alone: one plain box."""
+        graph = frame.graph
+        ins = [self.tensor(frame, frame.items[entry.value.id], entry.name) for entry in graph.inputs]
+        outs = [Tensor(frame.shown(out.value), out.name or "") for out in graph.outputs]
+        for output, tensor in zip(graph.outputs, outs, strict=True):
+            frame.items[output.value.id] = tensor
+        text = roman(spaced(graph.name))
+        kind = Kind.BOX if ins else Kind.SOURCE
+        self.add(Step(kind, "plain", ins, outs, frame.section, text=text, tip=graph.target, late=True))
+
+    # -- blocks, repeats, scans
+
+    def call(self, frame: Frame, node: Call) -> None:
+        self.span = node.span or self.span
+        how = self.opening.how(node, frame.level)
+        if how is How.CLOSED:
+            args = [frame.items[v.id] for v in node.args]
+            outs = [Tensor(frame.shown(v), v.name or "", *_elements(v.type)[:1]) for v in node.outs]
+            self.box(frame, node, args, outs)
+            for value, tensor in zip(node.outs, outs, strict=True):
+                frame.items[value.id] = tensor
+            return
+        inner = self.inside(frame, node, frame.section, frame.level + 1)
+        args = [frame.items[v.id] for v in node.args]
+        section = None
+        if how is How.REGION:
+            section = self.section(block_title(node), frame.section)
+            section.name = node.graph.name
+            args = self.enter(frame, section, args, inner)
+            inner.section = section
+        for entry, item in zip(node.graph.inputs, args, strict=True):
+            inner.items[entry.value.id] = item
+        self.body(inner)
+        results = [inner.items[output.value.id] for output in node.graph.outputs]
+        if section is not None:
+            results = self.leave(inner, frame, section, results)
+        for value, result in zip(node.outs, results, strict=True):
+            frame.items[value.id] = titled(result, node.graph.name) if isinstance(result, Formula) else result
+
+    def inside(self, frame: Frame, node: Call | Scan, section: Section | None, level: int) -> Frame:
+        axes = {inner: frame.axis(outer) for inner, outer in node.axes}
+        for axis in node.graph.lifted:
+            axes.setdefault(axis, frame.axis(axis))
+        consts = {const.id: self.static(frame, given) for const, given in node.consts}
+        self.frames.append(Frame(node.graph, axes, consts, section, level, {}, uses(node.graph)))
+        return self.frames[-1]
+
+    def repeat(self, frame: Frame, node: Repeat) -> None:
+        """The body between brackets; where passes have different bodies, each of them where it runs."""
+        self.span = node.span or self.span
+        args = [frame.items[v.id] for v in node.args]
+        for i in range(node.carried):  # what goes round must be wires
+            args[i] = self.tensor(frame, args[i], node.args[i].name or "")
+        count = evaluate(node.count)
+        if len(node.bodies) == 1:
+            passes = tuple(range(int(count) if count is not None else _UNKNOWN))
+            shown = str(int(count)) if count is not None else plain(written(self.static(frame, node.count)))
+            if node.index is not None and count is not None and int(count) > 1:
+                shown += f", {node.index.name} = 0…{int(count) - 1}"
+            if node.shared:
+                shown += ", shared weights"
+            args = self.between(frame, node, shown, args, lambda inner, own: self.once_through(
+                inner, node, Body(0, passes), own))  # fmt: skip
+        else:
+            for part in plan(node.variant):
+                args[: node.carried] = self.part(frame, node, part, args, alone=True)
+        for value, result in zip(node.outs, args, strict=False):
+            frame.items[value.id] = result
+
+    def part(self, frame: Frame, node: Repeat, part: Part, args: list[Item], *, alone: bool) -> list[Item]:
+        """Some passes of a repeat whose bodies differ, one after the other; returns what is carried on."""
+        name = node.index.name if node.index is not None else "pass"
+        when = said(name, part.passes, range(len(node.variant)))
+        if isinstance(part, Body):
+            if alone and len(part.passes) == 1:  # brackets say that it is of a repeat
+                title = f"1, {when}" + (", shared weights" if node.shared else "")
+                return self.between(frame, node, title, args, lambda inner, own: self.once_through(
+                    inner, node, part, own))  # fmt: skip
+            section = self.section(when, frame.section)
+            return self.within(frame, node, section, args, lambda inner, own: self.once_through(inner, node, part, own))
+
+        def inside(inner: Frame, own: list[Item]) -> list[Item]:
+            for each in part.parts:
+                if len(part.parts) == 1 and isinstance(each, Body):
+                    own[: node.carried] = self.once_through(inner, node, each, own)
+                else:
+                    own[: node.carried] = self.part(inner, node, each, own, alone=False)
+            return own[: node.carried]
+
+        title = f"{part.times}, {when}" if when else str(part.times)
+        return self.between(frame, node, title + (", shared weights" if node.shared else ""), args, inside)
+
+    def between(
+        self,
+        frame: Frame,
+        node: Repeat,
+        title: str,
+        args: list[Item],
+        inside: Callable[[Frame, list[Item]], list[Item]],
+    ) -> list[Item]:
+        """Between the brackets of a repeat."""
+        return self.within(frame, node, self.section(title, frame.section, repeat=True), args, inside)
+
+    def within(self, frame: Frame, node: Repeat, section: Section, args: list[Item], inside: Inside) -> list[Item]:
+        body = node.bodies[0]
+        inner = Frame(body, frame.axes, frame.consts, section, frame.level, {}, uses(body))
+        self.frames.append(inner)
+        own = self.enter(frame, section, args, inner, node.carried)
+        return self.leave(inner, frame, section, inside(inner, own))
+
+    def once_through(self, frame: Frame, node: Repeat, run: Body, args: Sequence[Item]) -> list[Item]:
+        """One body, as it runs in these passes."""
+        body = node.bodies[run.number]
+        consts = dict(frame.consts)
+        if node.index is not None and run.passes:
+            consts[node.index.id] = index(node.index.name, run.passes)
+        inner = Frame(body, frame.axes, consts, frame.section, frame.level, {}, uses(body))
+        self.frames.append(inner)
+        for entry, item in zip(body.inputs, args, strict=True):
+            inner.items[entry.value.id] = item
+        self.body(inner)
+        return [inner.items[output.value.id] for output in body.outputs]
+
+    def scan(self, frame: Frame, node: Scan) -> None:
+        """Between brackets that the axis ends and begins at; what goes round is fed back beneath."""
+        self.span = node.span or self.span
+        along = frame.axis(node.axis)
+        section = self.section(along.name, frame.section, repeat=True)
+        section.along = along
+        how = self.opening.how(node, frame.level)
+        inner = self.inside(frame, node, section, frame.level + (how is not How.CLOSED))
+        states = dict(node.states)
+        section.loops = tuple(node.graph.inputs[at].name for at in states)
+        step = Step(Kind.ENTER, "bracket", [], [], frame.section, border=section)
+        args: list[Item] = []
+        sources: dict[int, Tensor] = {}
+        for at, (entry, value) in enumerate(zip(node.graph.inputs, node.args, strict=True)):
+            item = frame.items[value.id]
+            free = at not in node.steps and at not in states
+            if free and not (isinstance(item, Tensor) and not item.given):
+                args.append(item)
+                continue
+            if not isinstance(item, Tensor) or item.given:
+                number = isinstance(item, Formula) and not item.axes
+                item = sources.setdefault(id(item) if not number else -at, self.tensor(frame, item))
+                if number and at in states:  # `h = 0`
+                    made = self.maker[id(item)]
+                    made.text = (*italic(spaced(entry.name)), *roman(" = "), *made.text)
+            axes = inner.shown(entry.value)
+            if at in node.steps:
+                axes = tuple(a for a in item.axes if a != along)
+            elif free:
+                axes = item.axes
+            port = Tensor(axes, entry.name if at in states else item.name, item.index)
+            if at in states and not set(item.axes) <= set(axes):
+                port.axes = tuple(dict.fromkeys((*item.axes, *axes)))
+            step.ins.append(item)
+            step.outs.append(port)
+            args.append(port)
+        section.outside = 0
+        section.enter = self.add(step)
+        if how is How.CLOSED:
+            outs = [Tensor(inner.shown(out.value), out.name or "") for out in node.graph.outputs]
+            self.box(inner, node, args, outs)
+            results: list[Item] = list(outs)
+        else:
+            for entry, arg in zip(node.graph.inputs, args, strict=True):
+                inner.items[entry.value.id] = arg
+            self.body(inner)
+            results = [inner.items[output.value.id] for output in node.graph.outputs]
+        leave = Step(Kind.EXIT, "bracket", [], [], frame.section, border=section)
+        kept: set[int] = set()
+        used: set[int] = set()
+        for at, (value, result) in enumerate(zip(node.outs, results, strict=True)):
+            tensor = self.tensor(inner, result)
+            if id(tensor) in used:  # two results of one value
+                twin = Tensor(tensor.axes, tensor.name, tensor.index)
+                self.add(Step(Kind.COPY, "copy", [tensor], [twin], section, tip="copy"))
+                tensor = twin
+            used.add(id(tensor))
+            leave.ins.append(tensor)
+            leave.outs.append(Tensor((along, *tensor.axes), value.name or "", tensor.index))
+            if at in states.values():
+                kept.add(id(tensor))
+            frame.items[value.id] = leave.outs[-1]
+        leave.kept = frozenset(kept)
+        section.exit = self.add(leave)
+
+    def section(self, title: str, parent: Section | None, *, repeat: bool = False) -> Section:
+        tint = 0
+        if not repeat:
+            first = self.tints.setdefault(title, len(self.tints))
+            around = parent
+            taken = set()
+            while around is not None:
+                if not around.repeat:
+                    taken.add(around.tint)
+                around = around.parent
+            tint = next((t % _TINTS for t in range(first, first + _TINTS) if t % _TINTS not in taken), first % _TINTS)
+        section = Section(repeat, title, parent, tint)
+        self.scene.sections.append(section)
+        return section
+
+    def enter(
+        self, frame: Frame, section: Section, args: Sequence[Item], inner: Frame, carried: int | None = None
+    ) -> list[Item]:
+        """The border going in: every tensor that is read inside gets a port.
+
+        A copy of an axis of what comes in as well is made inside: one stream enters.
+        """
+        ports: dict[int, Tensor] = {}
+        step = Step(Kind.ENTER, "bracket" if section.repeat else "border", [], [], frame.section, border=section)
+        out: list[Item] = []
+        inside: list[tuple[int, Tensor, Tensor]] = []  # (argument, what it is a copy of, itself)
+        entering = {id(item) for item in args if isinstance(item, Tensor)}
+        for i, (entry, item) in enumerate(zip(inner.graph.inputs, args, strict=True)):
+            swapped = item
+            fresh = carried is not None and i < carried  # goes round by itself even if two begin as one
+            solid = isinstance(item, Formula) and any(not leaf.given for leaf in item.leaves)
+            if solid and inner.reads.get(entry.value.id):
+                swapped = self.tensor(frame, item)
+            if isinstance(swapped, Tensor) and not (swapped.given and not fresh):
+                source = self.copied_from(swapped)
+                if carried is None and source is not None and id(source) in entering:
+                    inside.append((i, source, swapped))
+                elif id(swapped) not in ports or fresh:
+                    port = Tensor(swapped.axes, swapped.name, swapped.index)
+                    step.ins.append(swapped)
+                    step.outs.append(port)
+                    ports[id(swapped)] = port
+                    swapped = port
+                else:
+                    swapped = ports[id(swapped)]
+            out.append(swapped)
+        section.outside = max(0, len(step.ins) - carried) if carried is not None else 0
+        section.enter = self.add(step)
+        for i, source, copy in inside:
+            again = Tensor(copy.axes, copy.name, copy.index)
+            self.add(Step(Kind.COPY, "copy", [ports[id(source)]], [again], section, tip=_RELABEL))
+            out[i] = again
+        return out
+
+    def copied_from(self, tensor: Tensor) -> Tensor | None:
+        """What it is the same as, but for the name of an axis."""
+        step = self.maker.get(id(tensor))
+        return step.ins[0] if step is not None and step.kind is Kind.COPY and len(step.outs) == 1 else None
+
+    def leave(self, inner: Frame, frame: Frame, section: Section, results: Sequence[Item]) -> list[Item]:
+        ports: dict[int, Tensor] = {}
+        step = Step(Kind.EXIT, "bracket" if section.repeat else "border", [], [], frame.section, border=section)
+        out: list[Item] = []
+        for item in results:
+            if isinstance(item, Formula) and section.name and not item.leaves:
+                item = titled(item, section.name)
+                if item.block:  # a table past writing down: nothing of its inside is drawn
+                    out.append(item)
+                    continue
+            swapped = self.tensor(inner, item)
+            if id(swapped) not in ports:
+                ports[id(swapped)] = Tensor(swapped.axes, swapped.name, swapped.index)
+                step.ins.append(swapped)
+                step.outs.append(ports[id(swapped)])
+            out.append(ports[id(swapped)])
+        section.exit = self.add(step)
+        return out
+
+    def box(self, frame: Frame, node: Call | Scan, args: Sequence[Item], outs: list[Tensor]) -> None:
+        """A block kept closed: touched by all wires of what it receives. What it gets twice comes once."""
+        ins: list[Tensor] = []
+        step = Step(Kind.BOX, "block", ins, outs, frame.section, tip=f"{node.graph.name} {node.name}".strip())
+        read = uses(node.graph)
+        names: dict[str, None] = {}
+        swap = dict(node.axes)
+        for entry, item in zip(node.graph.inputs, args, strict=True):
+            if node.graph.kind != "op" and not read.get(entry.value.id):
+                continue
+            if isinstance(item, Formula) and not item.axes and not item.leaves:
+                continue
+            if isinstance(item, Tensor) and item.given:
+                item = leaf_of(item)
+            if isinstance(item, Formula) and item.boolean:
+                columns = item.axes[-1] if item.axes else None
+                rows = item.axes[0] if len(item.axes) > 1 else None
+                axes = [frame.axis(swap.get(a, a)) for a in entry.value.type.axes]
+                if len(item.axes) > 1 and axes and set(item.axes) <= set(axes):
+                    rows, columns = [a for a in axes if a in item.axes][:2]  # as the formal has them
+                if columns is not None and len(item.axes) <= 2:
+                    step.cases = telling(cases(item, rows, columns)) or step.cases
+                names.update((spaced(leaf.name), None) for leaf in item.leaves if leaf.given)
+                ins.extend(leaf for leaf in item.leaves if not leaf.given and all(leaf is not t for t in ins))
+                continue
+            ins.append(self.tensor(frame, item, entry.name))
+        step.ins = self.once(ins)
+        step.text, step.note = roman(block_title(node)), italic(", ".join(names))
+        step.tint = self.tints.setdefault(node.graph.name, len(self.tints))
+        step.block = node.graph.name
+        if node.name and isinstance(node, Call) and self.opening.learns(node.graph):
+            step.weights = self.key(frame, node.name)
+        if node.graph.kind == "op":
+            step.mark, step.block = "plain", ""
+        if not step.ins:
+            step.kind, step.late = Kind.SOURCE, True
+        elif pointwise(node.graph) and [set(t.axes) for t in step.ins] == [set(t.axes) for t in outs]:
+            step.kind, step.mark = Kind.LANE, "arrow"  # it touches no wire
+        self.add(step)
+
+    def once(self, ins: Sequence[Tensor]) -> list[Tensor]:
+        """Copies of one stream (under other names of its axes) as that stream, once."""
+        roots: list[tuple[Tensor, Tensor]] = []
+        for tensor in ins:
+            root = tensor
+            while (source := self.copied_from(root)) is not None:
+                root = source
+            at = next((i for i, (r, _) in enumerate(roots) if r is root), None)
+            if at is None:
+                roots.append((root, tensor))
+            else:
+                roots[at] = (root, root if tensor is root else roots[at][1])
+        return [tensor for _, tensor in roots]
+
+
+_RELABEL = "the same values along a copy of the axis"
+
+
+def _elements(type: Type) -> tuple[bool, bool]:
+    """Whether the elements are indices, and whether they are truth values."""
+    return isinstance(type.element, IndexInto), type.element is Scalar.BOOL
+
+
+def block_title(node: Call | Scan) -> str:
+    """`multihead.self` is called "multihead (self)"; a label that is the block's own name is not said twice."""
+    block = spaced(node.graph.name)
+    label = spaced(tail(node.name))
+    return block if not label or label == block else f"{block} ({label})"
