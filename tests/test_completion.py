@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from attnc.cli.completion import FILES, FOLDERS, SHELLS, actions
+from attnc.cli.commands.completion import FILES, FOLDERS, SHELLS, actions
 from attnc.cli.main import COMMANDS, main, parser
 
 pytest.importorskip("shtab")

@@ -15,8 +15,8 @@ import pytest
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 import attnc
+from attnc.editor.features.tokens import TYPES
 from attnc.editor.pygments import AttnLexer
-from attnc.editor.tokens import TYPES
 
 from .edits import ROOT, SPECS
 

@@ -13,14 +13,14 @@ import attnc
 from attnc.compiler.check import build
 from attnc.dsl.files import read
 from attnc.dsl.mistakes.fixes import apply
-from attnc.editor import fixes, folds, hints, navigate, picture, rename, tokens
 from attnc.editor.analysis import Analysis, analyse, is_current
-from attnc.editor.complete import complete
-from attnc.editor.hover import hover
+from attnc.editor.features import fixes, folds, hints, navigate, picture, rename, tokens
+from attnc.editor.features.complete import complete
+from attnc.editor.features.hover import hover
+from attnc.editor.features.signature import signature
 from attnc.editor.lines import Lines
 from attnc.editor.project import Project
 from attnc.editor.shift import Shift
-from attnc.editor.signature import signature
 
 from .edits import ROOT, SPECS, edited
 

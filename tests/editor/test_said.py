@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from attnc.editor import hints, navigate, tokens
 from attnc.editor.analysis import Analysis, analyse
-from attnc.editor.complete import complete
-from attnc.editor.hover import hover
+from attnc.editor.features import hints, navigate, tokens
+from attnc.editor.features.complete import complete
+from attnc.editor.features.hover import hover
+from attnc.editor.features.signature import signature
 from attnc.editor.project import Project
-from attnc.editor.signature import signature
 
 from .edits import ROOT
 

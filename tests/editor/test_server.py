@@ -664,7 +664,7 @@ def test_colours_tell_width_from_depth(editor: Editor) -> None:
     assert result is not None
     capabilities = editor.client.protocol
     assert capabilities is not None
-    from attnc.editor.tokens import TYPES
+    from attnc.editor.features.tokens import TYPES
 
     line = column = 0
     seen: dict[str, set[str]] = {}

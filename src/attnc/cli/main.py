@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from .. import __version__
 from ..compiler.sizes.limits import deep
 from ..dsl.diagnostic import AttnError
-from . import check, compile, completion, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
 from .arguments import Parser
+from .commands import check, compile, completion, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
 from .output import CLEAN, COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
 
 # Each has SUMMARY (a line for `attnc -h`), arguments(parser), and run(args) -> exit status; its docstring is the help.

@@ -12,9 +12,9 @@ from pygls import uris
 from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.source import Source, Span
 from .analysis import Analysis
+from .features.navigate import Entry
+from .features.offers import Offer
 from .lines import Lines
-from .navigate import Entry
-from .offers import Offer
 from .project import Project
 
 _SYMBOLS = {

@@ -17,15 +17,16 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from ..dsl.files import FileProblem
-from . import describe, fixes, folds, hints, navigate, picture, tokens
-from . import rename as renaming
+from . import describe
 from .analysis import Analysis
-from .complete import complete
 from .convert import Converter, path_of
-from .hover import hover
+from .features import fixes, folds, hints, navigate, picture, tokens
+from .features import rename as renaming
+from .features.complete import complete
+from .features.hover import hover
+from .features.signature import signature
 from .lexical import around
 from .session import answers, failed, server
-from .signature import signature
 
 REFUSED = -32803  # the protocol's RequestFailed: a request that is understood, but cannot be done
 

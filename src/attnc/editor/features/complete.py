@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ..dsl import syntax as s
-from ..dsl.source import Span
-from . import describe, offers
-from .analysis import Analysis
-from .lexical import Around, Opened, Token, around, tokens
-from .names import AXES, Symbol
+from ...dsl import syntax as s
+from ...dsl.source import Span
+from .. import describe
+from ..analysis import Analysis
+from ..lexical import Around, Opened, Token, around, tokens
+from ..names import AXES, Symbol
+from . import offers
 from .navigate import visible_names
 from .offers import Offer
 

@@ -8,15 +8,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..dsl.diagnostic import AttnError
-from ..dsl.files import read
-from ..spec import Model
-from .arguments import sizes, target, text
-from .output import CLEAN, CannotRun, complain, report, say, writable, write
-from .target import open_model, open_spec, split
+from ...dsl.diagnostic import AttnError
+from ...dsl.files import read
+from ...spec import Model
+from ..arguments import sizes, target, text
+from ..output import CLEAN, CannotRun, complain, report, say, writable, write
+from ..target import open_model, open_spec, split
 
 if TYPE_CHECKING:
-    from ..diagrams import Diagram
+    from ...diagrams import Diagram
 
 SUMMARY = "draw a neural-circuit diagram"
 
@@ -80,8 +80,8 @@ def run(args: argparse.Namespace) -> int:
     """Draw the neural-circuit diagram of a model or a block, as SVG, PDF, PNG, DOT, TikZ (.tex) or an HTML page by the
     ending of OUT. All but DOT and TikZ need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
     """
-    from ..diagrams import TooLarge, UnknownBlock
-    from ..diagrams.formats.export import FORMATS, ExportError
+    from ...diagrams import TooLarge, UnknownBlock
+    from ...diagrams.formats.export import FORMATS, ExportError
 
     args.out = None if args.out == "-" else args.out
     if args.out is not None:
@@ -121,9 +121,9 @@ def drawn(model: Model, args: argparse.Namespace) -> Diagram:
 
 def gallery(args: argparse.Namespace) -> int:
     """Every model and block of a file as SVG, and a page that shows them all."""
-    from ..diagrams import TooLarge
-    from ..diagrams.formats.export import ExportError
-    from ..diagrams.formats.gallery import index
+    from ...diagrams import TooLarge
+    from ...diagrams.formats.export import ExportError
+    from ...diagrams.formats.gallery import index
 
     file, name = split(args.target)
     if name is not None or args.out is not None or args.open or args.close:

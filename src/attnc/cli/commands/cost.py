@@ -6,17 +6,17 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from ..dsl.diagnostic import AttnError
-from ..dsl.files import read, readable
-from ..spec import Model, Size
-from .arguments import sizes
-from .cost_plot import plot, require
-from .output import CLEAN, CannotRun, report, say, writable
-from .target import open_model, open_spec, split
+from ...dsl.diagnostic import AttnError
+from ...dsl.files import read, readable
+from ...spec import Model, Size
+from ..arguments import sizes
+from ..cost_plot import plot, require
+from ..output import CLEAN, CannotRun, report, say, writable
+from ..target import open_model, open_spec, split
 
 if TYPE_CHECKING:
-    from ..compiler.cost.bill import Cost
-    from ..compiler.cost.compare import Crossing
+    from ...compiler.cost.bill import Cost
+    from ...compiler.cost.compare import Crossing
 
 SUMMARY = "count parameters, multiply-adds, bytes and memory"
 SYMBOLIC = ("parameters", "macs", "kept", "backward", "operations", "moved", "peak", "steps")
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     bytes moved, peak memory of activations, sequential steps and longest paths, part by part. `--set` gives widths a
     size, too. `--compare A B` puts two side by side.
     """
-    from ..compiler.cost.bill import CostError
+    from ...compiler.cost.bill import CostError
 
     targets = [target for target in (args.target, *(args.compare or ())) if target is not None]
     if args.compare and len(targets) != 2:
@@ -104,7 +104,7 @@ class Bill:
 
 
 def shown(bills: list[Bill], args: argparse.Namespace) -> None:
-    from ..compiler.cost.table import data, text
+    from ...compiler.cost.table import data, text
 
     cost = bills[0].cost()
     if args.json:
@@ -117,7 +117,7 @@ def shown(bills: list[Bill], args: argparse.Namespace) -> None:
 
 
 def compared(bills: list[Bill], args: argparse.Namespace) -> None:
-    from ..compiler.cost.compare import FIGURES, ratio, shared_widths, text
+    from ...compiler.cost.compare import FIGURES, ratio, shared_widths, text
 
     a, b = (bill.cost() for bill in bills)
     figures = dict.fromkeys((args.formula, "macs", "kept", "moved", "peak"))
@@ -136,7 +136,7 @@ def compared(bills: list[Bill], args: argparse.Namespace) -> None:
 
 
 def crossed(bills: list[Bill], width: str, figures: list[str]) -> list[Crossing]:
-    from ..compiler.cost.compare import crossings
+    from ...compiler.cost.compare import crossings
 
     a, b = bills
     names = (a.model.name, b.model.name) if a.model.name != b.model.name else (a.target, b.target)
@@ -145,9 +145,9 @@ def crossed(bills: list[Bill], width: str, figures: list[str]) -> list[Crossing]
 
 def drawn(bills: list[Bill], args: argparse.Namespace) -> None:
     """Cost against a width, at steps of a quarter of a doubling."""
-    from ..compiler.cost.bill import CostError
-    from ..compiler.cost.compare import FIGURES
-    from ..compiler.cost.table import COLUMNS
+    from ...compiler.cost.bill import CostError
+    from ...compiler.cost.compare import FIGURES
+    from ...compiler.cost.table import COLUMNS
 
     width, low, high = args.over
     sizes = sorted({round(low * 2 ** (step / 4)) for step in range(200)} | {high})
@@ -170,8 +170,8 @@ def drawn(bills: list[Bill], args: argparse.Namespace) -> None:
 
 def growth(args: argparse.Namespace) -> int:
     """The columns of table 1 of Vaswani et al. 2017, for each model of a file."""
-    from ..compiler.cost.growth import rows
-    from ..compiler.cost.table import aligned
+    from ...compiler.cost.growth import rows
+    from ...compiler.cost.table import aligned
 
     file, name = split(args.target or "")
     spec = open_spec(read(file), args)

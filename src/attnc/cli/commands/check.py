@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..dsl.diagnostic import AttnError, Diagnostic, Severity, error
-from ..dsl.source import Source
-from . import fix
-from .arguments import sizes
-from .output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say
-from .target import content_of, open_spec, specs, split
+from ...dsl.diagnostic import AttnError, Diagnostic, Severity, error
+from ...dsl.source import Source
+from .. import fix
+from ..arguments import sizes
+from ..output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say
+from ..target import content_of, open_spec, specs, split
 
 # A spec is read anew with each config: so many, or as many as read this many characters in all.
 LEAST, TEXT = 4, 2**18
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         import json
 
-        from ..dsl.render import to_json
+        from ...dsl.render import to_json
 
         print(json.dumps(to_json(found), indent=2))
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .output import CLEAN, CannotRun
+from ..output import CLEAN, CannotRun
 
 SUMMARY = "explain the code of an error, with a wrong and a right program"
 
@@ -16,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain the code of an error or a warning, with a wrong and a right program."""
-    from ..dsl import catalogue
+    from ...dsl import catalogue
 
     page = catalogue.explain(args.code)
     if page is None:

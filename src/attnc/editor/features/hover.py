@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..compiler.base.mentions import walk
-from ..compiler.base.session import Session
-from ..compiler.graph.nodes import Scalar
-from ..compiler.graph.wires import Wire, show
-from ..compiler.names.written_sizes import size_static
-from ..compiler.sizes.static import ConstOf, SizeOf, Static, axes_in, known
-from ..compiler.typing.expressions import INITS
-from ..dsl import syntax as s
-from ..dsl.source import Span
-from . import describe
-from .analysis import Analysis, views
-from .lexical import WORDS, word_at
-from .names import AXES, CALLED, VALUES, Mention, Symbol
+from ...compiler.base.mentions import walk
+from ...compiler.base.session import Session
+from ...compiler.graph.nodes import Scalar
+from ...compiler.graph.wires import Wire, show
+from ...compiler.names.written_sizes import size_static
+from ...compiler.sizes.static import ConstOf, SizeOf, Static, axes_in, known
+from ...compiler.typing.expressions import INITS
+from ...dsl import syntax as s
+from ...dsl.source import Span
+from .. import describe
+from ..analysis import Analysis, views
+from ..lexical import WORDS, word_at
+from ..names import AXES, CALLED, VALUES, Mention, Symbol
 
 _INSIDE = frozenset(("and", "or", "not", "true", "false", "as"))  # words of expressions: the type says more
 

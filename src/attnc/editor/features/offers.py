@@ -7,18 +7,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ..compiler.graph.wires import Wire, show
-from ..compiler.ops import OPS
-from ..compiler.ops.table import Brackets, Op
-from ..compiler.sizes.axes import Axis
-from ..compiler.sizes.static import Const
-from ..compiler.typing.expressions import INITS, WRITABLE_OPS
-from ..dsl import syntax as s
-from . import describe
-from .analysis import Analysis
-from .lexical import WORDS
-from .names import AXES, CALLED, Symbol
-from .project import STD
+from ...compiler.graph.wires import Wire, show
+from ...compiler.ops import OPS
+from ...compiler.ops.table import Brackets, Op
+from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.static import Const
+from ...compiler.typing.expressions import INITS, WRITABLE_OPS
+from ...dsl import syntax as s
+from .. import describe
+from ..analysis import Analysis
+from ..lexical import WORDS
+from ..names import AXES, CALLED, Symbol
+from ..project import STD
 
 ITEMS = {
     "use": "use ${1:std.attention}: ${0:multihead}",

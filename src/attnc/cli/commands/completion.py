@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from .output import CLEAN, CannotRun
+from ..output import CLEAN, CannotRun
 
 SUMMARY = "print a script that completes commands, options and files in a shell"
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
         import shtab
     except ImportError:
         raise CannotRun('completion is made by shtab: pip install "shtab>=1.13"') from None
-    from .main import COMMANDS, parser
+    from ..main import COMMANDS, parser
 
     top = parser()
     for action in actions(top):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..dsl.diagnostic import AttnError, Diagnostic, Edit
-from ..dsl.mistakes.fixes import apply
-from ..dsl.parse import parse
-from ..dsl.source import Source, Span
-from ..spec import format as formatted
-from .analysis import Analysis
-from .shift import Shift
+from ...dsl.diagnostic import AttnError, Diagnostic, Edit
+from ...dsl.mistakes.fixes import apply
+from ...dsl.parse import parse
+from ...dsl.source import Source, Span
+from ...spec import format as formatted
+from ..analysis import Analysis
+from ..shift import Shift
 
 
 @dataclass(frozen=True, slots=True)

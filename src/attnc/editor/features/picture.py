@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..compiler.graph.nodes import Graph
-from ..dsl import syntax as s
-from .analysis import Analysis, views
+from ...compiler.graph.nodes import Graph
+from ...dsl import syntax as s
+from ..analysis import Analysis, views
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def subject(analysis: Analysis, offset: int) -> Subject:
 
 def svg(graph: Graph) -> tuple[str, str]:
     """The diagram as SVG, and what is wrong where it cannot be drawn."""
-    from ..diagrams import ExportError, draw
+    from ...diagrams import ExportError, draw
 
     try:
         return draw(graph).svg(), ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..compiler.base.mentions import walk
-from ..dsl import syntax as s
-from ..dsl.source import Span
-from . import describe
-from .analysis import Analysis
-from .names import CALLED, Symbol
+from ...compiler.base.mentions import walk
+from ...dsl import syntax as s
+from ...dsl.source import Span
+from .. import describe
+from ..analysis import Analysis
+from ..names import CALLED, Symbol
 
 TYPES = (
     "widthAxis",

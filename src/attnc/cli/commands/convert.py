@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from .arguments import sizes, target
-from .output import CLEAN, CannotRun, writable
-from .target import open_model
+from ..arguments import sizes, target
+from ..output import CLEAN, CannotRun, writable
+from ..target import open_model
 
 SUMMARY = "convert weights to a spec's names, or back"
 
@@ -24,9 +24,9 @@ def run(args: argparse.Namespace) -> int:
     """Convert weights to the names and shapes of a model (`--to attnc`), or from them (`--to foreign`), to just the
     names that the file had. Number formats stay as they are. OUT is written whole or not at all.
     """
-    from ..dsl.files import FileProblem
-    from ..weights import WeightsError
-    from ..weights.convert import convert_file
+    from ...dsl.files import FileProblem
+    from ...weights import WeightsError
+    from ...weights.convert import convert_file
 
     writable(args.out, ("safetensors",))
     model = open_model(args)

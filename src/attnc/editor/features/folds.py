@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .lexical import tokens
+from ..lexical import tokens
 
 
 def folds(text: str) -> list[tuple[int, int, bool]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..dsl import syntax as s
-from . import describe
-from .analysis import Analysis
-from .lexical import Opened, around
+from ...dsl import syntax as s
+from .. import describe
+from ..analysis import Analysis
+from ..lexical import Opened, around
 from .navigate import visible_names
 
 

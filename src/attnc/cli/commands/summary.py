@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from ..compiler.graph.inventory import table
-from .arguments import sizes, target
-from .output import CLEAN
-from .target import open_model
+from ...compiler.graph.inventory import table
+from ..arguments import sizes, target
+from ..output import CLEAN
+from ..target import open_model
 
 SUMMARY = "list every weight"
 

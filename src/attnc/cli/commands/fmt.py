@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..dsl.diagnostic import AttnError
-from .output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say, write
-from .target import STDIN, content_of, difference, specs
+from ...dsl.diagnostic import AttnError
+from ..output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say, write
+from ..target import STDIN, content_of, difference, specs
 
 SUMMARY = "format specs"
 
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
 
 def form(file: str, args: argparse.Namespace) -> int:
     """Format one file, or only say what would change."""
-    from ..dsl.formatting import format_source
+    from ...dsl.formatting import format_source
 
     source, content = content_of(file)
     try:

@@ -6,19 +6,19 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from ..compiler.base.mentions import walk
-from ..compiler.base.names import is_reserved
-from ..compiler.names.modules import ELEMENTS
-from ..compiler.ops import OPS
-from ..dsl import syntax as s
-from ..dsl.diagnostic import Edit
-from ..dsl.mistakes.expected import RESERVED
-from ..dsl.mistakes.fixes import apply
-from ..dsl.source import Source, Span
-from .analysis import Analysis, errors
-from .names import AXES, CALLED, Mention, Names, Symbol
+from ...compiler.base.mentions import walk
+from ...compiler.base.names import is_reserved
+from ...compiler.names.modules import ELEMENTS
+from ...compiler.ops import OPS
+from ...dsl import syntax as s
+from ...dsl.diagnostic import Edit
+from ...dsl.mistakes.expected import RESERVED
+from ...dsl.mistakes.fixes import apply
+from ...dsl.source import Source, Span
+from ..analysis import Analysis, errors
+from ..names import AXES, CALLED, Mention, Names, Symbol
+from ..project import Project, is_library
 from .navigate import mention_at, mentions
-from .project import Project, is_library
 
 NAMES_WEIGHTS = frozenset(("label", "param", "share", "block", "variable"))
 

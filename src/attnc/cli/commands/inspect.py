@@ -8,15 +8,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..dsl.files import read
-from ..spec import Model
-from .arguments import sizes, target
-from .arguments import text as plain
-from .output import CLEAN, CannotRun, say, writable
-from .target import open_model
+from ...dsl.files import read
+from ...spec import Model
+from ..arguments import sizes, target
+from ..arguments import text as plain
+from ..output import CLEAN, CannotRun, say, writable
+from ..target import open_model
 
 if TYPE_CHECKING:
-    from ..inspect import Look
+    from ...inspect import Look
 
 SUMMARY = "run a model and look at its attention: pictures, entropy, spectra"
 PICTURES = ("png", "svg", "pdf")
@@ -98,8 +98,8 @@ def run(args: argparse.Namespace) -> int:
     """Run a model on an input and look at values inside by their paths in the spec: attention maps for each head as
     pictures or one HTML page, their entropy and their singular values. Without --capture, all attention weights.
     """
-    from ..backends import CannotEmit, CaptureError, WeightsError
-    from ..inspect import InspectError
+    from ...backends import CannotEmit, CaptureError, WeightsError
+    from ...inspect import InspectError
 
     if args.out is not None and not Path(args.out).is_dir():
         writable(args.out, ("html", *PICTURES, "npz"))
@@ -117,16 +117,16 @@ def run(args: argparse.Namespace) -> int:
 
 def listed(model: Model, args: argparse.Namespace) -> list[str]:
     """Every value, with its axes (those of the model that they stand for), and what a map of it shows."""
-    from ..inspect import spots
-    from ..inspect.text import spots_table
+    from ...inspect import spots
+    from ...inspect.text import spots_table
 
     return spots_table(spots(model, named=not args.all))
 
 
 def looked(model: Model, args: argparse.Namespace) -> Look:
     """Run the model as the command line says."""
-    from ..inspect import inputs, look
-    from ..inspect.find import chosen
+    from ...inspect import inputs, look
+    from ...inspect.find import chosen
 
     chosen(model, args.capture)  # what is wrong with these is said first
     given: dict[str, Any] = dict(arrays(args.input)) if args.input else {}
@@ -168,7 +168,7 @@ def single(model: Model, name: str, values: list[int]) -> Any:
 
 def loaded(model: Model, args: argparse.Namespace) -> Any:
     """The weights, or None where they are to be drawn."""
-    from ..weights import load
+    from ...weights import load
 
     if args.weights is not None:
         try:
@@ -211,7 +211,7 @@ def label_list(name: str, text: str) -> list[str]:
 
 def read_text(name: str, text: str, args: argparse.Namespace) -> tuple[list[int], list[str]]:
     """The ids of a text, and its tokens."""
-    from ..inspect.given import ids
+    from ...inspect.given import ids
 
     if args.tokens is None:
         raise CannotRun(f"--text {name}=... needs --tokens FILE: a token on each line, in order of ids")
@@ -222,7 +222,7 @@ def read_text(name: str, text: str, args: argparse.Namespace) -> tuple[list[int]
 
 def tell(found: Look, args: argparse.Namespace) -> None:
     """Print tables, write files."""
-    from ..inspect import text
+    from ...inspect import text
 
     ranks = tuple(args.rank) if args.rank else text.RANKS
     if args.json:
@@ -243,7 +243,7 @@ def tell(found: Look, args: argparse.Namespace) -> None:
 
 
 def written(found: Look, args: argparse.Namespace, ranks: tuple[int, ...]) -> None:
-    from ..inspect.save import save, save_curves
+    from ...inspect.save import save, save_curves
 
     out = Path(args.out)
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .arguments import sizes, target
-from .output import CLEAN
-from .target import open_model
+from ..arguments import sizes, target
+from ..output import CLEAN
+from ..target import open_model
 
 SUMMARY = "print the equations of a model or a block"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .output import CLEAN, CannotRun
+from ..output import CLEAN, CannotRun
 
 SUMMARY = "serve an editor: the language server"
 
@@ -21,6 +21,6 @@ def run(args: argparse.Namespace) -> int:
         import pygls.lsp.server  # noqa: F401
     except ImportError:
         raise CannotRun('the language server needs pygls: pip install "pygls>=2.1"') from None
-    from ..editor.server import serve
+    from ...editor.server import serve
 
     return CLEAN if serve() else 1  # as the protocol has it

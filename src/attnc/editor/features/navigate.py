@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..compiler.base.mentions import walk
-from ..dsl import syntax as s
-from ..dsl.source import Span
-from .analysis import Analysis, views
-from .names import Mention, Names, Symbol
-from .shift import Shift
+from ...compiler.base.mentions import walk
+from ...dsl import syntax as s
+from ...dsl.source import Span
+from ..analysis import Analysis, views
+from ..names import Mention, Names, Symbol
+from ..shift import Shift
 
 
 def mention_at(analysis: Analysis, offset: int) -> Mention | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..compiler.pipeline import NAMES, passes_without
-from .arguments import sizes, target
-from .output import CLEAN, CannotRun, writable, write
-from .target import open_model
+from ...compiler.pipeline import NAMES, passes_without
+from ..arguments import sizes, target
+from ..output import CLEAN, CannotRun, writable, write
+from ..target import open_model
 
 SUMMARY = "write PyTorch or NumPy code"
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             write(args.out, text)
         return CLEAN
-    from ..backends import CannotEmit
+    from ...backends import CannotEmit
 
     try:
         text = model.source(args.to, without=args.without)

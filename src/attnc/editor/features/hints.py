@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..compiler.base.mentions import walk
-from ..compiler.graph.wires import show
-from ..dsl import syntax as s
-from .analysis import Analysis
+from ...compiler.base.mentions import walk
+from ...compiler.graph.wires import show
+from ...dsl import syntax as s
+from ..analysis import Analysis
 
 
 def hints(analysis: Analysis, start: int, end: int) -> list[tuple[int, str]]:
