@@ -17,19 +17,18 @@ from ...compiler.graph.nodes import (
     Call,
     Constant,
     Graph,
-    IndexInto,
     Node,
     Output,
     Parameter,
     Positions,
     Repeat,
     Scan,
-    Value,
     Weight,
     makes,
     owns,
     reads,
 )
+from ...compiler.graph.values import IndexInto, Value
 from ...compiler.sizes.axes import Axis
 from ...compiler.sizes.static import Literal
 from ..plan.capture import Captures

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import keyword
 
-from ...compiler.graph.nodes import Graph, IndexInto, Input
+from ...compiler.graph.nodes import Graph, Input
+from ...compiler.graph.values import IndexInto
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import Plan, padded
 from ..text.names import Namer

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ...compiler.graph.nodes import Call, Graph, IndexInto, Repeat, Role, Scalar, Value
+from ...compiler.graph.nodes import Call, Graph, Repeat
 from ...compiler.graph.sources import Sources
+from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ...compiler.sizes.static import Const, ConstOf, Static, axes_in, consts_in
 from ..plan.layout import Layout, plan_axes, scope_of

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...compiler.decoding import Decoding
 from ...compiler.graph.inventory import inventory
-from ...compiler.graph.nodes import Apply, Call, Graph, IndexInto, Parameter, Repeat, Scan, children
+from ...compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, children
+from ...compiler.graph.values import IndexInto
 from ...compiler.sizes.axes import Axis
 from ..text.names import plain
 from ..text.static_code import number

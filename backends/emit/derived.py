@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...compiler.graph.extents import quotients, unlike
-from ...compiler.graph.nodes import IndexInto, Input, Scalar
+from ...compiler.graph.nodes import Input
+from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.arithmetic import solved
 from ...compiler.sizes.axes import Axis
 from ...compiler.sizes.static import Static, axes_in

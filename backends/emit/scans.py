@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...compiler.graph.nodes import Apply, Role, Scan, Value, reads
+from ...compiler.graph.nodes import Apply, Scan, reads
 from ...compiler.graph.sources import Sources, over_steps, sources
+from ...compiler.graph.values import Role, Value
 from ...compiler.sizes.axes import Axis
 from ..plan.layout import plan_axes
 from ..plan.plan import OutputState, Plan

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from ...compiler.decoding import Decoding
 from ...compiler.decoding.join_maps import weights_together
 from ...compiler.graph.inventory import inventory
-from ...compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, Value, Weight
+from ...compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, Weight
+from ...compiler.graph.values import Value
 from ...compiler.ops import OPS
 from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sizes.axes import Axis

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...compiler.graph.nodes import Apply, Value
+from ...compiler.graph.nodes import Apply
+from ...compiler.graph.values import Value
 from ...compiler.sizes.axes import Axis
 from ...compiler.sizes.static import evaluate
 from ..emit.mask_code import define

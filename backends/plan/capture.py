@@ -16,7 +16,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ...compiler.graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Value, children, makes
+from ...compiler.graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children, makes
+from ...compiler.graph.values import Value
 from ...compiler.sizes.static import evaluate
 from ...dsl.source import Span
 from ..text.names import FOUND

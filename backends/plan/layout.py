@@ -26,7 +26,8 @@ from ...compiler.graph.extents import (
     takes_nothing_away,
     undefined,
 )
-from ...compiler.graph.nodes import Apply, Call, IndexInto, Node, Repeat, Role, Scalar, Scan, Value, Weight
+from ...compiler.graph.nodes import Apply, Call, Node, Repeat, Scan, Weight
+from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import solved
 from ...compiler.sizes.axes import Axis
 from ...compiler.sizes.static import Const, Static, axes_in, known

@@ -17,22 +17,19 @@ from ...compiler.graph.nodes import (
     Call,
     Constant,
     Graph,
-    IndexInto,
     Input,
     Node,
     Parameter,
     Positions,
     Repeat,
-    Role,
-    Scalar,
     Scan,
     Stepped,
-    Value,
     Weight,
     children,
 )
 from ...compiler.graph.sources import Sources
 from ...compiler.graph.term import Index, Leaf, Number, Op, Term
+from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.graph.wires import static_element
 from ...compiler.sizes.arithmetic import substitute
 from ...compiler.sizes.axes import Axis

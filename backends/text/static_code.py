@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
-from ...compiler.graph.nodes import Scalar
+from ...compiler.graph.values import Scalar
 from ...compiler.graph.wires import static_element
 from ...compiler.sizes.axes import Axis
 from ...compiler.sizes.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, known

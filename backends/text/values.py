@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from ...compiler.graph.nodes import IndexInto, Scalar, Value
+from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from .ranges import ANY, Interval
 from .static_code import ATOM, Code

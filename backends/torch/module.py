@@ -9,7 +9,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ...compiler.decoding import Decoding
-from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Value, Weight
+from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
+from ...compiler.graph.values import Value
 from ...compiler.ops import OPS
 from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sizes.axes import Axis

@@ -8,7 +8,7 @@ from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.idioms import compared
 from ..base.names import indexed, listed
-from ..graph.nodes import IndexInto, Role, Scalar, Type
+from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import Wire, fits, show, show_axes, show_type
 from ..hints.lost import copies
 from ..sizes.axes import Axis

@@ -8,7 +8,8 @@ from ...dsl.diagnostic import Diagnostic, Severity
 from ...dsl.source import Span
 from ..base.session import place
 from ..graph.alike import models, told_apart
-from ..graph.nodes import Call, Graph, IndexInto, Repeat, Role, Scan, Type, Value, owns, values_of
+from ..graph.nodes import Call, Graph, Repeat, Scan, owns, values_of
+from ..graph.values import IndexInto, Role, Type, Value
 from ..graph.wires import Wire
 from ..sizes.axes import Axis
 from ..sizes.limits import BODIES, CALLS_DEEP, TooMuch

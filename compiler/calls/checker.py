@@ -17,7 +17,8 @@ from ...dsl.source import Span
 from ..base.mentions import walk
 from ..base.names import nearest, respelt, undeclared
 from ..base.session import Session
-from ..graph.nodes import Element, Graph, IndexInto, Output, Role, Scalar, Type
+from ..graph.nodes import Graph, Output
+from ..graph.values import Element, IndexInto, Role, Scalar, Type
 from ..graph.wires import Wire, fits, show, show_type
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_size, refuse_size, size_set, size_static

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...dsl import syntax as s
 from ...dsl.diagnostic import Diagnostic, Label, Severity
 from ..base.session import place
-from ..graph.nodes import IndexInto
+from ..graph.values import IndexInto
 from ..graph.wires import Wire
 from ..sizes.axes import Axis
 from ..sizes.static import Number, known

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base import rewritten
-from ..graph.nodes import Role, Scalar, Scan, Type, Value
+from ..graph.nodes import Scan
+from ..graph.values import Role, Scalar, Type, Value
 from ..graph.wires import Wire, fits, show, show_type
 from ..sizes.axes import Axis
 from ..sizes.static import Literal, Static, axes_in, consts_in, known

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from ...dsl.diagnostic import Diagnostic, error
 from ...dsl.source import Span
 from ..base.names import indexed
-from ..graph.nodes import Apply, Call, Constant, Graph, Repeat, Role, Scan, Value
+from ..graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan
+from ..graph.values import Role, Value
 from ..ops import OPS
 from ..sizes.axes import Axis
 from ..sizes.static import axes_in

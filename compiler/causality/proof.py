@@ -17,7 +17,8 @@ from functools import partial
 
 from ...dsl.diagnostic import Diagnostic
 from ...dsl.source import Span
-from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Role, Scan, Value
+from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
+from ..graph.values import Role, Value
 from ..ops import OPS
 from ..sizes.arithmetic import never_negative, poly, substitute
 from ..sizes.axes import Axis

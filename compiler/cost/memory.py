@@ -12,22 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    Node,
-    Parameter,
-    Positions,
-    Repeat,
-    Role,
-    Scalar,
-    Scan,
-    Value,
-    makes,
-    reads,
-)
+from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes, reads
+from ..graph.values import Role, Scalar, Value
 from ..sizes.static import Literal, evaluate
 from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import Scope

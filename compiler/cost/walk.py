@@ -6,23 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    Node,
-    Parameter,
-    Positions,
-    Repeat,
-    Role,
-    Scalar,
-    Scan,
-    Value,
-    Weight,
-    makes,
-    reads,
-)
+from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, Weight, makes, reads
+from ..graph.values import Role, Scalar, Value
 from ..graph.wires import static_element
 from ..ops import OPS
 from ..sizes.axes import Axis

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from ..graph.nodes import Apply, Role, Scalar, Value, Weight
+from ..graph.nodes import Apply, Weight
+from ..graph.values import Role, Scalar, Value
 from ..ops import OPS
 from ..ops.table import Cost
 from ..sizes.axes import Axis

@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...dsl.source import Span as Text
-from ..graph.nodes import Constant, Graph, IndexInto, Scalar, Value
+from ..graph.nodes import Constant, Graph
+from ..graph.values import IndexInto, Scalar, Value
 from ..rewrites.simplify.constants import fold_truths
 from ..sizes.axes import Axis
 from ..sizes.static import Literal, Static, known

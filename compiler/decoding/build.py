@@ -19,25 +19,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from ..graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    IndexInto,
-    Input,
-    Node,
-    Output,
-    Parameter,
-    Positions,
-    Repeat,
-    Role,
-    Scalar,
-    Scan,
-    Stepped,
-    Type,
-    Value,
-)
+from ..graph.nodes import Apply, Call, Constant, Graph, Input, Node, Output, Parameter, Positions, Repeat, Scan, Stepped
+from ..graph.values import IndexInto, Role, Scalar, Type, Value
 from ..sizes.axes import Axis
 from ..sizes.static import Arith, ConstOf, Literal, SizeOf, Static
 from .sites import STATIC, Cell, Site, even, whole

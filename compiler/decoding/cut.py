@@ -12,7 +12,8 @@ import math
 from collections import deque
 from itertools import pairwise
 
-from ..graph.nodes import Apply, Role, Scalar
+from ..graph.nodes import Apply
+from ..graph.values import Role, Scalar
 from .sites import Cell
 from .wants import Wants
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..causality.proof import Analysis, Given, Info, Step, constant_info, over_info
-from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Value
+from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
+from ..graph.values import Value
 from ..sizes.axes import Axis
 from ..sizes.predicates import ALWAYS, Cases, Linear, both, closed, shared
 from ..sizes.static import Arith, Const, ConstOf, Literal, Number, Static, known

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Stepped, Value, owns
+from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Stepped, owns
+from ..graph.values import Value
 from ..sizes.axes import Axis
 from ..sizes.static import evaluate
 from .sites import same_node, segment

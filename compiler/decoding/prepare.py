@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    Node,
-    Output,
-    Parameter,
-    Positions,
-    Repeat,
-    Role,
-    Scan,
-    Stepped,
-    reads,
-)
+from ..graph.nodes import Apply, Call, Constant, Graph, Node, Output, Parameter, Positions, Repeat, Scan, Stepped, reads
+from ..graph.values import Role
 from .build import Axes, Builder, several
 from .sites import STATIC, Cell, Site, whole
 

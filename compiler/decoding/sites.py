@@ -16,21 +16,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ...dsl.source import Span
-from ..graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    IndexInto,
-    Node,
-    Parameter,
-    Positions,
-    Repeat,
-    Role,
-    Scan,
-    Value,
-    reads,
-)
+from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, reads
+from ..graph.values import IndexInto, Role, Value
 from ..sizes.axes import Axis
 from ..sizes.static import axes_in
 from .spans import Mode

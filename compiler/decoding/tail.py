@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph.nodes import Apply, Call, Graph, Node, Output, Stepped, Type, Value, makes, reads, values_of
+from ..graph.nodes import Apply, Call, Graph, Node, Output, Stepped, makes, reads, values_of
+from ..graph.values import Type, Value
 from ..sizes.axes import Axis
 
 BY_CACHE = ("slice", "since", "taps")  # what they give hangs on the items at hand, which their axes do not say

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from ..graph.nodes import Apply, Call, Repeat, Scan, Value, reads
+from ..graph.nodes import Apply, Call, Repeat, Scan, reads
+from ..graph.values import Value
 from ..sizes.axes import Axis
 from .facts import Facts
 from .sites import STATIC, TIME, Cell, NoStep, Site, costly, even, same_along, whole

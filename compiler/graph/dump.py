@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..sizes.static import show_static
-from .nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Value
+from .nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
 from .term import Index, Leaf, Number, Op, Term
+from .values import Value
 from .wires import show_axes, show_type
 
 

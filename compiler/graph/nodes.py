@@ -18,73 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
-from typing import TYPE_CHECKING
 
 from ...dsl.source import Span
 from ..sizes.axes import Axis
 from ..sizes.limits import ELEMENTS, TooMuch
 from ..sizes.static import Const, Static
-
-if TYPE_CHECKING:
-    from .term import Predicate
-
-
-class Scalar(Enum):
-    """What the elements are, unless they are indices."""
-
-    REAL = "real"
-    BOOL = "bool"
-    INT = "int"
-
-
-@dataclass(frozen=True, slots=True)
-class IndexInto:
-    """Elements are indices into this axis (D2: `vocab[seq]`)."""
-
-    axis: Axis
-
-
-Element = Scalar | IndexInto
-
-
-@dataclass(frozen=True, slots=True)
-class Type:
-    """An element kind and a set of axes; `axes` in order of writing or making; `thin` is a subset of `axes`."""
-
-    element: Element
-    axes: tuple[Axis, ...]
-    thin: frozenset[Axis] = frozenset()
-
-
-class Role(IntEnum):
-    """What a value hangs on. A result's role is the largest of its operands'."""
-
-    CONSTANT = 0  # numbers known at build time, or sizes: no axes
-    TABLE = 1  # indices of axes (positions, masks): no weights, no data. Computed in float64
-    WEIGHT = 2  # learned parameters
-    DATA = 3  # a model's inputs: carries the leading batch axes
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """One wire: made once, read many times. `name` is the spec's variable, where it has one.
-
-    exact: a real that carries data, but is made of whole numbers alone: float64, as a table is (rewrites/exact.py).
-    """
-
-    id: int  # unique and rising within its graph
-    type: Type = field(compare=False)
-    role: Role = field(compare=False)
-    name: str | None = field(compare=False)
-    span: Span | None = field(compare=False, repr=False)
-    exact: bool = field(default=False, compare=False)
-
-    @property
-    def is_table(self) -> bool:
-        """Whether it is a real that hangs on whole numbers and sizes only."""
-        return self.type.element is Scalar.REAL and (self.role <= Role.TABLE or self.exact)
-
+from .term import Predicate
+from .values import Value
 
 # -- weights -----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ..sizes.axes import Axis
 from ..sizes.static import Static
-from .nodes import Value
+from .values import Value
 
 CONNECTIVES = ("and", "or", "not")
 FLIPPED = {"<=": ">", ">": "<=", "<": ">=", ">=": "<", "==": "!=", "!=": "=="}

@@ -8,7 +8,7 @@ from ...dsl.source import Span
 from ..sizes.arithmetic import never_negative, poly
 from ..sizes.axes import Axis
 from ..sizes.static import Arith, ConstOf, Literal, SizeOf, Static, known, once
-from .nodes import Element, IndexInto, Role, Scalar, Type, Value
+from .values import Element, IndexInto, Role, Scalar, Type, Value
 
 BOUND_TERMS = 64
 

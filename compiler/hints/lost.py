@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..base.names import indexed
-from ..graph.nodes import Apply, Role, Value
+from ..graph.nodes import Apply
+from ..graph.values import Role, Value
 from ..graph.wires import Wire
 from ..ops import OPS
 from ..sizes.axes import Axis

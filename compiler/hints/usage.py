@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base import rewritten
-from ..graph.nodes import IndexInto
+from ..graph.values import IndexInto
 from ..graph.wires import Wire, show_axes
 from ..ops import Brackets, Op
 from ..sizes.axes import Axis

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, floor
 
-from ..graph.nodes import Scalar
 from ..graph.term import (
     FLIPPED,
     Index,
@@ -26,6 +25,7 @@ from ..graph.term import (
     plain,
     positional,
 )
+from ..graph.values import Scalar
 from ..sizes.static import Static, known, show_static
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..graph.nodes import Apply, Call, Constant, Graph, IndexInto, Node, Positions, Role, Scalar, Value
+from ..graph.nodes import Apply, Call, Constant, Graph, Node, Positions
 from ..graph.term import LONGEST, OPERATIONS, Index, Leaf, Number, Op, Term, change, leaves, positional
+from ..graph.values import IndexInto, Role, Scalar, Value
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis
 from ..sizes.static import Number as Plain

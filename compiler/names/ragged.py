@@ -13,7 +13,8 @@ from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.source import Span
 from ..base.names import listed
 from ..base.session import Reporter
-from ..graph.nodes import Apply, Call, Graph, Repeat, Scalar, Scan
+from ..graph.nodes import Apply, Call, Graph, Repeat, Scan
+from ..graph.values import Scalar
 from ..rewrites.ragged.widths import pad_ragged
 from ..sizes.arithmetic import with_parts
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base import rewritten
-from ..graph.nodes import IndexInto, Scalar, Type
+from ..graph.values import IndexInto, Scalar, Type
 from ..graph.wires import show, union
 from ..sizes.arithmetic import provably_different
 from ..sizes.static import Arith, Number, SizeOf, Static, evaluate

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ...dsl.source import Span
 from ..base import rewritten
-from ..graph.nodes import IndexInto, Init, Role, Scalar, Type, Weight
+from ..graph.nodes import Init, Weight
+from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import show
 from ..sizes.static import Number
 from .table import Brackets, Cost, Op, Option

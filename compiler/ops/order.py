@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..base import rewritten
 from ..graph.extents import written
-from ..graph.nodes import IndexInto, Scalar, Type
+from ..graph.values import IndexInto, Scalar, Type
 from ..graph.wires import show
 from ..sizes.arithmetic import provably_more
 from ..sizes.static import Arith, Number, SizeOf, known

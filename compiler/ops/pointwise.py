@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..graph.extents import at_least_0
-from ..graph.nodes import IndexInto, Role, Scalar, Type
+from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import Range, show, union
 from ..sizes.arithmetic import at_most
 from ..sizes.static import Arith, Literal, Static, consts_in, known

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.names import indexed
-from ..graph.nodes import IndexInto, Role, Scalar, Type
+from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import show, union
 from .table import Brackets, Cost, Op, Option, Rule
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ...dsl.source import Span
 from ..base.names import indexed, listed
-from ..graph.nodes import Apply, IndexInto, Init, Role, Type, Weight
+from ..graph.nodes import Apply, Init, Weight
+from ..graph.values import IndexInto, Role, Type
 from ..graph.wires import Range, Wire, show
 from ..hints import unlike
 from ..hints.lost import copies, lost, reduced

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...dsl.source import Span
 from ..graph.alike import makers, told_apart
-from ..graph.nodes import Constant, Graph, IndexInto, Input, Node, Positions, Role, Type, Value
+from ..graph.nodes import Constant, Graph, Input, Node, Positions
+from ..graph.values import IndexInto, Role, Type, Value
 from ..graph.wires import Range, Wire, static_element
 from ..sizes.axes import Axis
 from ..sizes.limits import RANK, TooMuch

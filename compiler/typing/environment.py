@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.names import misspelt, nearest, respelt, undeclared
-from ..graph.nodes import Graph, IndexInto, Scalar, Type
+from ..graph.nodes import Graph
+from ..graph.values import IndexInto, Scalar, Type
 from ..graph.wires import Wire, show
 from ..hints.lost import copies
 from ..sizes.axes import Axis, Kind

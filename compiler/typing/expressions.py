@@ -17,7 +17,8 @@ from ..base import rewritten
 from ..base.idioms import FOREIGN, IDIOMS, OTHER_INITS, kept
 from ..base.mentions import walk
 from ..base.names import akin, is_reserved, listed, nearest, respelt
-from ..graph.nodes import Apply, IndexInto, Init, Role, Scalar, Type
+from ..graph.nodes import Apply, Init
+from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import Range, Wire, show, static_element
 from ..hints import unlike
 from ..hints.lost import copies

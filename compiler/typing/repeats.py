@@ -13,7 +13,8 @@ from functools import cache
 from ...dsl import syntax as s
 from ...dsl.diagnostic import Label
 from ...dsl.source import Span
-from ..graph.nodes import Apply, Call, Graph, IndexInto, Output, Parameter, Repeat, Scalar, Scan, Type, children
+from ..graph.nodes import Apply, Call, Graph, Output, Parameter, Repeat, Scan, children
+from ..graph.values import IndexInto, Scalar, Type
 from ..graph.wires import Wire, fits, show
 from ..names.written_sizes import NO_SIZES, checked_number, size_static
 from ..sizes.axes import Axis

@@ -11,7 +11,8 @@ from ...dsl.source import Span
 from ..base import rewritten
 from ..base.idioms import compared
 from ..base.names import listed, nearest, respelt
-from ..graph.nodes import IndexInto, Init, Parameter, Role, Scalar, Type, Weight
+from ..graph.nodes import Init, Parameter, Weight
+from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import Wire, fits, show, show_axes, show_type
 from ..hints.lost import lost
 from ..names.ragged import refuse_ragged

@@ -9,21 +9,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...compiler.graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    IndexInto,
-    Parameter,
-    Positions,
-    Repeat,
-    Scalar,
-    Scan,
-    Type,
-    Value,
-    values_of,
-)
+from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, values_of
+from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.ops import OPS
 from ...compiler.sizes.axes import Axis
 from ...compiler.sizes.static import Arith, Const, ConstOf, Literal, SizeOf, Static, consts_in, evaluate

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum
 
-from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Role, Scalar, Scan, Value, children
+from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children
+from ...compiler.graph.values import Role, Scalar, Value
 from .table import is_silent
 
 GLUE = 4  # glyphs at most, and

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...compiler.graph.nodes import Apply, Graph, IndexInto, Role, Scalar, Value
+from ...compiler.graph.nodes import Apply, Graph
+from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
 from .formula import Formula, applied, number, of_static, renamed, written

@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...compiler.graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    IndexInto,
-    Parameter,
-    Positions,
-    Repeat,
-    Scalar,
-    Scan,
-    Type,
-)
+from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
+from ...compiler.graph.values import IndexInto, Scalar, Type
 from ...compiler.sizes.static import Static, evaluate
 from ..base.text import italic, plain, roman, spaced
 from .copies import prune, split_copies

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from .compiler.cost.bill import Cost
     from .compiler.decoding import Decoding
     from .compiler.graph.inventory import WeightSpec
-    from .compiler.graph.nodes import Graph, Type
+    from .compiler.graph.nodes import Graph
     from .compiler.graph.report import Report
+    from .compiler.graph.values import Type
     from .compiler.sizes.axes import Axis
     from .diagrams import Diagram
 
@@ -256,7 +257,7 @@ class Port:
 
 
 def _port(name: str | None, type: Type, axes: tuple[Axis, ...], optional: bool = False) -> Port:
-    from .compiler.graph.nodes import IndexInto
+    from .compiler.graph.values import IndexInto
 
     element = type.element.axis.name if isinstance(type.element, IndexInto) else type.element.value
     return Port(name, element, tuple(a.name for a in axes), tuple(a.extent for a in axes), optional)

@@ -12,7 +12,8 @@ from attnc.backends import build_numpy, build_torch
 from attnc.backends.build.init import initial_weights
 from attnc.compiler.check import build
 from attnc.compiler.graph.inventory import inventory
-from attnc.compiler.graph.nodes import Graph, Scalar
+from attnc.compiler.graph.nodes import Graph
+from attnc.compiler.graph.values import Scalar
 from attnc.compiler.sizes.axes import Axis
 from attnc.compiler.sizes.static import OPERATIONS, Arith, Literal, SizeOf, Static
 from attnc.dsl.source import Source

@@ -12,20 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from attnc.compiler.graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    IndexInto,
-    Parameter,
-    Positions,
-    Repeat,
-    Scalar,
-    Scan,
-    Value,
-    Weight,
-)
+from attnc.compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Weight
+from attnc.compiler.graph.values import IndexInto, Scalar, Value
 from attnc.compiler.sizes.axes import Axis
 from attnc.compiler.sizes.static import OPERATIONS, Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import attnc
-from attnc.compiler.graph.nodes import Apply, Role
+from attnc.compiler.graph.nodes import Apply
+from attnc.compiler.graph.values import Role
 from attnc.compiler.graph.wires import show_type
 
 HEAD = (

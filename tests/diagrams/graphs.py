@@ -9,7 +9,6 @@ from attnc.compiler.graph.nodes import (
     Call,
     Constant,
     Graph,
-    IndexInto,
     Init,
     Input,
     Node,
@@ -17,12 +16,9 @@ from attnc.compiler.graph.nodes import (
     Parameter,
     Positions,
     Repeat,
-    Role,
-    Scalar,
-    Type,
-    Value,
     Weight,
 )
+from attnc.compiler.graph.values import IndexInto, Role, Scalar, Type, Value
 from attnc.compiler.sizes.axes import Axis, Kind
 from attnc.compiler.sizes.static import Arith, Literal, SizeOf, Static
 

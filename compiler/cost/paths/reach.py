@@ -14,7 +14,8 @@ from fractions import Fraction
 from functools import reduce
 from operator import add
 
-from ...graph.nodes import Apply, Role
+from ...graph.nodes import Apply
+from ...graph.values import Role
 from ...ops import OPS
 from ...sizes.axes import Axis
 from ..bands import Facts, Form, Index, limits

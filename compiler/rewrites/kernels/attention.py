@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Role, Scalar, Type, Value, reads
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, reads
+from ...graph.values import Role, Scalar, Type, Value
 from ...graph.wires import static_element
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Axis

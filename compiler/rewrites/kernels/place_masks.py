@@ -14,26 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ....dsl.source import Span
-from ...graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    IndexInto,
-    Input,
-    Node,
-    Positions,
-    Repeat,
-    Role,
-    Scalar,
-    Scan,
-    Type,
-    Value,
-    owns,
-    reads,
-    values_of,
-)
+from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, owns, reads, values_of
 from ...graph.term import CONNECTIVES, Index, Leaf, Number, Predicate, Term, change, leaves, plain, positional
+from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...graph.wires import static_element
 from ...masks.read import Reader
 from ...sizes.axes import Axis

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Call, Graph, Role, Value, reads
+from ...graph.nodes import Apply, Call, Graph, reads
+from ...graph.values import Role, Value
 from ...sizes.static import Literal
 from ..tools.walk import Walk
 

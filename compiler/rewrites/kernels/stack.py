@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Constant, Graph, Node, Positions, Role, Value
+from ...graph.nodes import Apply, Constant, Graph, Node, Positions
+from ...graph.values import Role, Value
 from ...sizes.axes import Axis
 from ...sizes.static import known
 from ..simplify.dead import alive

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Role, Scalar, Scan, Value, makes, reads
+from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, reads
+from ...graph.values import Role, Scalar, Value
 from ..tools.walk import making, reading
 
 Places = frozenset[int]

@@ -10,21 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    IndexInto,
-    Node,
-    Positions,
-    Role,
-    Scalar,
-    Type,
-    Value,
-    makes,
-    reads,
-)
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes, reads
+from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import OPS
 from ...sizes.arithmetic import substitute
 from ...sizes.static import Literal, known

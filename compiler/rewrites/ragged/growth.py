@@ -13,7 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
 
-from ...graph.nodes import Apply, Constant, Graph, Node, Role, Scalar, Value, makes, reads
+from ...graph.nodes import Apply, Constant, Graph, Node, makes, reads
+from ...graph.values import Role, Scalar, Value
 from ...sizes.static import known
 
 

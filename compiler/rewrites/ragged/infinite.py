@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...graph.extents import undefined
-from ...graph.nodes import Apply, Role, Scalar, Value
+from ...graph.nodes import Apply
+from ...graph.values import Role, Scalar, Value
 from ...ops import OPS
 from ...sizes.axes import Axis
 from ...sizes.static import Static

@@ -25,7 +25,8 @@ from ...graph.extents import (
     quotients,
     undefined,
 )
-from ...graph.nodes import Apply, Constant, Graph, IndexInto, Node, Positions, Role, Scalar, Type, Value, values_of
+from ...graph.nodes import Apply, Constant, Graph, Node, Positions, values_of
+from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...graph.wires import static_element
 from ...sizes.arithmetic import difference, never_negative_of_none
 from ...sizes.axes import Axis

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...base.names import listed
-from ...graph.nodes import Apply, Role, Scalar, Type, Value
+from ...graph.nodes import Apply
+from ...graph.values import Role, Scalar, Type, Value
 from ...sizes.axes import Axis
 from ...sizes.static import Literal, known
 from .infinite import DIVIDES

@@ -28,23 +28,8 @@ from dataclasses import dataclass, field, replace
 from ....dsl.diagnostic import Diagnostic
 from ....dsl.source import Span
 from ...graph.extents import unlike
-from ...graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    IndexInto,
-    Input,
-    Node,
-    Positions,
-    Repeat,
-    Role,
-    Scalar,
-    Scan,
-    Type,
-    Value,
-    reads,
-)
+from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, reads
+from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import OPS
 from ...sizes.axes import Axis
 from ...sizes.static import Literal, SizeOf, Static, axes_in

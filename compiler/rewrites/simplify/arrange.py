@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Call, Graph, Input, Repeat, Value
+from ...graph.nodes import Apply, Call, Graph, Input, Repeat
+from ...graph.values import Value
 from ...sizes.axes import Axis
 from ..tools.walk import Walk
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Repeat, Scan, Value, owns
+from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Repeat, Scan, owns
+from ...graph.values import Value
 from ...sizes.static import Literal, known
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...graph.nodes import Apply, Call, Graph, Input, Node, Repeat, Role, Scalar, Value, children, makes, owns, reads
+from ...graph.nodes import Apply, Call, Graph, Input, Node, Repeat, children, makes, owns, reads
+from ...graph.values import Role, Scalar, Value
 from ...sizes.static import Const
 from ..tools.tables import Tables
 from ..tools.transport import Caller, Terms

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, Value, makes
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes
+from ...graph.values import Value
 from ..tools.walk import Walk, reading, retitled
 
 RANDOM = ("dropout",)

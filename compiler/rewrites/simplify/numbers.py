@@ -11,7 +11,8 @@ import math
 from collections import Counter
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Constant, Graph, Node, Role, Scalar, Type, Value, reads
+from ...graph.nodes import Apply, Constant, Graph, Node, reads
+from ...graph.values import Role, Scalar, Type, Value
 from ...sizes.static import Arith, Static, known
 from ..tools.walk import Fresh, Walk, reading, retitled
 from .dead import alive

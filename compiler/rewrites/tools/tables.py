@@ -5,21 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...graph.nodes import (
-    Apply,
-    Call,
-    Constant,
-    Graph,
-    IndexInto,
-    Positions,
-    Repeat,
-    Role,
-    Scan,
-    Value,
-    makes,
-    owns,
-    reads,
-)
+from ...graph.nodes import Apply, Call, Constant, Graph, Positions, Repeat, Scan, makes, owns, reads
+from ...graph.values import IndexInto, Role, Value
 from ...sizes.axes import Axis
 from ...sizes.static import Const, SizeOf, Static, axes_in, consts_in, known, turns
 from ..simplify.merge import RANDOM, STATEFUL, pure

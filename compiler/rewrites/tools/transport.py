@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from ...graph.nodes import Apply, Call, Constant, Graph, IndexInto, Node, Positions, Type, Value, makes
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes
+from ...graph.values import IndexInto, Type, Value
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Axis
 from ...sizes.static import Const, Static, axes_in

@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import count
 
 from ...graph import term as terms
-from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, Value, makes, reads, values_of
+from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, reads, values_of
 from ...graph.term import Leaf, Predicate, leaves
+from ...graph.values import Value
 
 
 def making(node: Node, outs: tuple[Value, ...]) -> Node:

@@ -6,7 +6,8 @@ import os
 from textwrap import dedent
 
 from ..compiler.base.names import listed
-from ..compiler.graph.nodes import Apply, Graph, IndexInto, Parameter, Repeat, Scalar, Weight
+from ..compiler.graph.nodes import Apply, Graph, Parameter, Repeat, Weight
+from ..compiler.graph.values import IndexInto, Scalar
 from ..compiler.graph.wires import Wire, show
 from ..compiler.ops import OPS
 from ..compiler.ops.table import Op

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ..backends import CaptureError
 from ..backends.plan.capture import Found, everything, resolve
-from ..compiler.graph.nodes import Apply, Call, Graph, IndexInto, Repeat, Scan
+from ..compiler.graph.nodes import Apply, Call, Graph, Repeat, Scan
+from ..compiler.graph.values import IndexInto
 from ..compiler.rewrites.simplify.constants import fold_truths
 from ..compiler.sizes.axes import Axis
 from ..spec import Model

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ...compiler.base.mentions import walk
 from ...compiler.base.session import Session
-from ...compiler.graph.nodes import Scalar
+from ...compiler.graph.values import Scalar
 from ...compiler.graph.wires import Wire, show
 from ...compiler.names.written_sizes import size_static
 from ...compiler.sizes.static import ConstOf, SizeOf, Static, axes_in, known
