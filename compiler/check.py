@@ -25,9 +25,8 @@ from .names.loader import Loader
 from .names.modules import BlockDef, Module, called_blocks
 from .names.ragged import complaints
 from .names.written_sizes import refuse_setting
-from .sizes.axes import Axis
+from .sizes.axes import Axis, Number
 from .sizes.limits import MISTAKES, STEPS, WORK, TooMuch, deep
-from .sizes.static import Number
 from .typing.frame import Frame
 from .typing.recorder import Facts
 

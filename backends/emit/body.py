@@ -29,8 +29,7 @@ from ...compiler.graph.nodes import (
     reads,
 )
 from ...compiler.graph.values import IndexInto, Value
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Literal
+from ...compiler.sizes.axes import Axis, Literal
 from ..plan.capture import Captures
 from ..plan.layout import INLINE, Reader, but, in_text, plan_axes
 from ..plan.plan import OutputState, Plan, Program

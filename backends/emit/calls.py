@@ -8,8 +8,7 @@ from dataclasses import replace
 from ...compiler.graph.nodes import Call, Graph, Repeat
 from ...compiler.graph.sources import Sources
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Const, ConstOf, Static, axes_in, consts_in
+from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 from ..plan.layout import Layout, plan_axes, scope_of
 from ..plan.plan import OutputState, Plan
 from ..text.names import DEVICE, DTYPE

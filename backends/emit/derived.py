@@ -11,8 +11,7 @@ from ...compiler.graph.extents import quotients, unlike
 from ...compiler.graph.nodes import Input
 from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.arithmetic import solved
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Static, axes_in
+from ...compiler.sizes.axes import Axis, Static, axes_in
 from ..plan.layout import in_text
 from ..plan.plan import padded
 from ..text.static_code import ATOM, SUM, TERM, Code, static_code

@@ -10,7 +10,7 @@ bound when it is defined, so that the function and its defaults tell one mask fr
 from __future__ import annotations
 
 from ...compiler.graph.term import Index, Leaf, Number, Op, Predicate, Term, leaves
-from ...compiler.sizes.static import Literal
+from ...compiler.sizes.axes import Literal
 from ..text.names import Namer
 from ..text.static_code import BITAND, BITOR, Code, number, operator
 from ..text.values import Val

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.term import leaves
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Arith, Literal, SizeOf, Static
+from ...compiler.sizes.axes import Arith, Axis, Literal, SizeOf, Static
 from ..text.static_code import Code
 from ..text.values import FULL, NONE, Val, is_table, kind_of
 from .body import Body

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Value
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import evaluate
+from ...compiler.sizes.axes import Axis, evaluate
 from ..emit.mask_code import define
 from ..emit.ops_common import (
     ZERO,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ...compiler.graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children, makes
 from ...compiler.graph.values import Value
-from ...compiler.sizes.static import evaluate
+from ...compiler.sizes.axes import evaluate
 from ...dsl.source import Span
 from ..text.names import FOUND
 

@@ -29,8 +29,7 @@ from ...compiler.graph.extents import (
 from ...compiler.graph.nodes import Apply, Call, Node, Repeat, Scan, Weight
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import solved
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Const, Static, axes_in, known
+from ...compiler.sizes.axes import Axis, Const, Static, axes_in, known
 from ..text import ranges
 from ..text.names import DEVICE, DTYPE, FOUND, Namer, plain
 from ..text.ranges import ANY

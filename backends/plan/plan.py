@@ -32,8 +32,7 @@ from ...compiler.graph.term import Index, Leaf, Number, Op, Term
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.graph.wires import static_element
 from ...compiler.sizes.arithmetic import substitute
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
+from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
 from ..emit.decoder import NAMES
 from ..text.names import FILE, MODULE_ATTRIBUTES, Namer, camel
 from .sharing import Homes, differing

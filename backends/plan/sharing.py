@@ -11,8 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from ...compiler.graph.nodes import Call, Graph, Node, Repeat, Scan, children, owns
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Const, ConstOf, show_static
+from ...compiler.sizes.axes import Axis, Const, ConstOf, show_static
 
 Site = tuple[int, str]
 """A module of a graph: the graph's id, and what the module is called in it."""

@@ -11,7 +11,7 @@ from ...compiler.graph.term import Predicate, leaves, plain
 from ...compiler.masks.kinds import classify, is_causal
 from ...compiler.masks.read import Reader
 from ...compiler.pipeline import FORWARD, PASSES, STEP, Pass
-from ...compiler.sizes.static import Literal
+from ...compiler.sizes.axes import Literal
 from ..plan.lower import derived, described
 from .changes import change, instances
 

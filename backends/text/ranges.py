@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Arith, SizeOf, Static, evaluate
+from ...compiler.sizes.axes import Arith, Axis, SizeOf, Static, evaluate
 
 Linear = Mapping[Axis | None, int]  # coefficients of sizes; None is the constant term
 Ends = tuple[Linear, ...] | None  # several: the least, or the largest, of them; None: nothing is known

@@ -9,8 +9,7 @@ from typing import assert_never
 
 from ...compiler.graph.values import Scalar
 from ...compiler.graph.wires import static_element
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Arith, Const, ConstOf, Literal, SizeOf, Static, axes_in, known
+from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, known
 
 # How tightly Python's operators bind; an operand that binds less is put in parentheses.
 TERNARY, OR, AND, NOT, COMPARE, BITOR, BITAND, SUM, TERM, UNARY, POWER, ATOM = 0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13

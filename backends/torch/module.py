@@ -13,8 +13,7 @@ from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat,
 from ...compiler.graph.values import Value
 from ...compiler.ops import OPS
 from ...compiler.pipeline import PASSES, Pass
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Const, ConstOf, Static, axes_in, consts_in
+from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 from ..emit.body import Body, Emitter
 from ..emit.border import annotation, behind_default, border, defaults, missing, output_names
 from ..emit.calls import cache_at

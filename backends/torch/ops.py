@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...compiler.graph.nodes import Apply, Init
 from ...compiler.masks.kinds import is_causal, is_causal_but_for_data
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Literal, evaluate
+from ...compiler.sizes.axes import Axis, Literal, evaluate
 from ..emit.mask_code import define
 from ..emit.ops_common import (
     ZERO,

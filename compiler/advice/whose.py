@@ -17,8 +17,7 @@ from ..base.names import listed
 from ..calls.checker import Checker
 from ..names.modules import BlockDef, Module
 from ..names.uses import agree
-from ..sizes.axes import Axis
-from ..sizes.static import Const, Literal, Number
+from ..sizes.axes import Axis, Const, Literal, Number
 
 
 @dataclass

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.source import Span
-from ..sizes.axes import Axis, Kind
-from ..sizes.static import Const, Number, Static
+from ..sizes.axes import Axis, Const, Kind, Number, Static
 
 
 class Reporter(Protocol):

@@ -11,8 +11,7 @@ from ..base.names import indexed, listed
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import Wire, fits, show, show_axes, show_type
 from ..hints.lost import copies
-from ..sizes.axes import Axis
-from ..sizes.static import Literal
+from ..sizes.axes import Axis, Literal
 from ..typing.builder import Builder
 from ..typing.frame import Frame
 from ..typing.statements import Body

@@ -14,8 +14,7 @@ from ..graph.wires import Wire, show
 from ..hints.usage import MASK_WORDS, without
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_size, size_static
-from ..sizes.axes import Axis, Kind
-from ..sizes.static import Const, Static, axes_in
+from ..sizes.axes import Axis, Const, Kind, Static, axes_in
 
 if TYPE_CHECKING:
     from ..typing.expressions import Expressions

@@ -11,9 +11,8 @@ from ..graph.alike import models, told_apart
 from ..graph.nodes import Call, Graph, Repeat, Scan, owns, values_of
 from ..graph.values import IndexInto, Role, Type, Value
 from ..graph.wires import Wire
-from ..sizes.axes import Axis
+from ..sizes.axes import Axis, Static
 from ..sizes.limits import BODIES, CALLS_DEEP, TooMuch
-from ..sizes.static import Static
 from ..typing.builder import Builder
 from ..typing.frame import Frame, Instance
 from ..typing.sharing import own, ways

@@ -23,9 +23,8 @@ from ..graph.wires import Wire, fits, show, show_type
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_size, refuse_size, size_set, size_static
 from ..sizes.arithmetic import mentions, substitute
-from ..sizes.axes import Axis, Kind
+from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from ..sizes.limits import MISTAKES, WORK, Exhausted, TooMuch
-from ..sizes.static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from ..typing.builder import Builder
 from ..typing.expressions import Expressions
 from ..typing.frame import Frame, Instance

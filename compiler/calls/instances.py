@@ -10,8 +10,7 @@ from ...dsl.diagnostic import Diagnostic, Label, Severity
 from ..base.session import place
 from ..graph.values import IndexInto
 from ..graph.wires import Wire
-from ..sizes.axes import Axis
-from ..sizes.static import Number, known
+from ..sizes.axes import Axis, Number, known
 from ..typing.builder import Builder
 from ..typing.frame import Formula, Frame, Instance
 from ..typing.statements import Body

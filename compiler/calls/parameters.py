@@ -12,8 +12,7 @@ from ..graph.wires import static_element
 from ..hints import unlike
 from ..names.written_sizes import checked_size, size_static
 from ..sizes.arithmetic import largest, substitute
-from ..sizes.axes import Axis, Kind
-from ..sizes.static import Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, consts_in, known
+from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from ..typing.frame import Frame
 from .binding import Binding
 

@@ -15,8 +15,7 @@ from ..base import rewritten
 from ..graph.nodes import Scan
 from ..graph.values import Role, Scalar, Type, Value
 from ..graph.wires import Wire, fits, show, show_type
-from ..sizes.axes import Axis
-from ..sizes.static import Literal, Static, axes_in, consts_in, known
+from ..sizes.axes import Axis, Literal, Static, axes_in, consts_in, known
 from ..typing.builder import Builder
 from ..typing.frame import Frame, Instance
 from ..typing.statements import Body

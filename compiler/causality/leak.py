@@ -16,8 +16,7 @@ from ..base.names import indexed
 from ..graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan
 from ..graph.values import Role, Value
 from ..ops import OPS
-from ..sizes.axes import Axis
-from ..sizes.static import axes_in
+from ..sizes.axes import Axis, axes_in
 
 STEPS_TOLD = 20  # of the path of a leak
 Around = tuple[Call | Repeat | Scan, Graph]  # what a graph runs in, and the graph where that stands

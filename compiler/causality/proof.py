@@ -21,7 +21,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Re
 from ..graph.values import Role, Value
 from ..ops import OPS
 from ..sizes.arithmetic import never_negative, poly, substitute
-from ..sizes.axes import Axis
+from ..sizes.axes import Arith, Axis, Const, Literal, SizeOf, Static, axes_in, consts_in, known
 from ..sizes.limits import PROOF, TooMuch
 from ..sizes.predicates import (
     ALWAYS,
@@ -37,7 +37,6 @@ from ..sizes.predicates import (
     shared,
     without,
 )
-from ..sizes.static import Arith, Const, Literal, SizeOf, Static, axes_in, consts_in, known
 from .leak import Trace, leak
 
 

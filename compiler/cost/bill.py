@@ -11,8 +11,7 @@ from ..base.names import did_you_mean, listed
 from ..graph.nodes import Graph
 from ..rewrites.kernels.attention import fuse_attention
 from ..rewrites.simplify.constants import fold_truths
-from ..sizes.axes import Axis
-from ..sizes.static import Number
+from ..sizes.axes import Axis, Number
 from .memory import Memory, measure
 from .paths.longest import Path, longest
 from .paths.reach import pruned

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes, reads
 from ..graph.values import Role, Scalar, Value
-from ..sizes.static import Literal, evaluate
+from ..sizes.axes import Literal, evaluate
 from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import Scope
 from .work import Meter, core, cost_of, has_gradient

@@ -8,8 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..graph.nodes import Call, Scan
-from ..sizes.axes import Axis
-from ..sizes.static import Arith, Const, ConstOf, Literal, SizeOf, Static
+from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static
 from .polynomials.polynomial import CONST, DEPTH, WIDTH, Poly, Symbol, apply, product
 from .polynomials.show import formula
 

@@ -10,8 +10,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positio
 from ..graph.values import Role, Scalar, Value
 from ..graph.wires import static_element
 from ..ops import OPS
-from ..sizes.axes import Axis
-from ..sizes.static import evaluate
+from ..sizes.axes import Axis, evaluate
 from .bands import NOTHING, Facts, Form, Index, both, of_form, step
 from .memory import Memory, needed
 from .paths.reach import Reach, Route, Routes, Span, start

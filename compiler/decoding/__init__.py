@@ -21,8 +21,7 @@ from ...dsl.source import Span as Text
 from ..graph.nodes import Constant, Graph
 from ..graph.values import IndexInto, Scalar, Value
 from ..rewrites.simplify.constants import fold_truths
-from ..sizes.axes import Axis
-from ..sizes.static import Literal, Static, known
+from ..sizes.axes import Axis, Literal, Static, known
 from .build import Axes, Kept, Step, Wish
 from .cut import remembered
 from .facts import Facts

@@ -21,8 +21,7 @@ from itertools import count
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Input, Node, Output, Parameter, Positions, Repeat, Scan, Stepped
 from ..graph.values import IndexInto, Role, Scalar, Type, Value
-from ..sizes.axes import Axis
-from ..sizes.static import Arith, ConstOf, Literal, SizeOf, Static
+from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static
 from .sites import STATIC, Cell, Site, even, whole
 from .spans import ENTIRE, Mode, Span
 from .wants import Modes, Reads, Wants, groups

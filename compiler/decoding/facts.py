@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from ..causality.proof import Analysis, Given, Info, Step, constant_info, over_info
 from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
 from ..graph.values import Value
-from ..sizes.axes import Axis
+from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, Static, known
 from ..sizes.predicates import ALWAYS, Cases, Linear, both, closed, shared
-from ..sizes.static import Arith, Const, ConstOf, Literal, Number, Static, known
 from .sites import Site
 from .spans import ENTIRE, Mode, Need
 

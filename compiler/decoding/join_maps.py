@@ -15,8 +15,7 @@ from dataclasses import replace
 
 from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Stepped, owns
 from ..graph.values import Value
-from ..sizes.axes import Axis
-from ..sizes.static import evaluate
+from ..sizes.axes import Axis, evaluate
 from .sites import same_node, segment
 
 

@@ -18,8 +18,7 @@ from functools import lru_cache
 from ...dsl.source import Span
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, reads
 from ..graph.values import IndexInto, Role, Value
-from ..sizes.axes import Axis
-from ..sizes.static import axes_in
+from ..sizes.axes import Axis, axes_in
 from .spans import Mode
 
 STATIC, FREE, TIME = 0, 1, 2

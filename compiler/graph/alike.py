@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..sizes.static import evaluate
+from ..sizes.axes import evaluate
 from .nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight, children, owns
 
 Maker = Parameter | Apply | Call | Scan | Repeat

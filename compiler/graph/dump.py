@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..sizes.static import show_static
+from ..sizes.axes import show_static
 from .nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
 from .term import Index, Leaf, Number, Op, Term
 from .values import Value

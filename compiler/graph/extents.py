@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..sizes.arithmetic import at_most, difference, never_negative_of_none, poly, substitute
-from ..sizes.axes import Axis
-from ..sizes.static import Arith, ConstOf, Literal, SizeOf, Static, known, once
+from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, known, once
 from .nodes import Apply
 
 Claim = tuple[Static, str, Static]  # left, "==" or "<=", right

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..sizes.axes import Axis
-from ..sizes.static import evaluate
+from ..sizes.axes import Axis, evaluate
 from .nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 
 

@@ -20,9 +20,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...dsl.source import Span
-from ..sizes.axes import Axis
+from ..sizes.axes import Axis, Const, Static
 from ..sizes.limits import ELEMENTS, TooMuch
-from ..sizes.static import Const, Static
 from .term import Predicate
 from .values import Value
 

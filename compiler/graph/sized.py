@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from ...dsl.diagnostic import AttnError, Diagnostic, error
 from ..base import rewritten
 from ..sizes.arithmetic import solved, with_parts
-from ..sizes.axes import Axis
-from ..sizes.static import Static, axes_in
+from ..sizes.axes import Axis, Static, axes_in
 from .nodes import Apply, Call, Constant, Graph, Node, Parameter, Repeat, Scan, Weight, values_of
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from ..sizes.axes import Axis
-from ..sizes.static import Static
+from ..sizes.axes import Axis, Static
 from .values import Value
 
 CONNECTIVES = ("and", "or", "not")

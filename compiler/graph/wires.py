@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from ...dsl.source import Span
 from ..sizes.arithmetic import never_negative, poly
-from ..sizes.axes import Axis
-from ..sizes.static import Arith, ConstOf, Literal, SizeOf, Static, known, once
+from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, known, once
 from .values import Element, IndexInto, Role, Scalar, Type, Value
 
 BOUND_TERMS = 64

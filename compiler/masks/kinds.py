@@ -26,7 +26,7 @@ from ..graph.term import (
     positional,
 )
 from ..graph.values import Scalar
-from ..sizes.static import Static, known, show_static
+from ..sizes.axes import Static, known, show_static
 
 
 @dataclass(frozen=True, slots=True)

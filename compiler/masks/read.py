@@ -13,9 +13,8 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Node, Positions
 from ..graph.term import LONGEST, OPERATIONS, Index, Leaf, Number, Op, Term, change, leaves, positional
 from ..graph.values import IndexInto, Role, Scalar, Value
 from ..sizes.arithmetic import substitute
-from ..sizes.axes import Axis
-from ..sizes.static import Number as Plain
-from ..sizes.static import known
+from ..sizes.axes import Axis, known
+from ..sizes.axes import Number as Plain
 
 ALIASES = {"broadcast", "int", "index"}  # one element each, unchanged
 

@@ -14,8 +14,7 @@ from ..base.names import did_you_mean, nearest, respelt, undeclared
 from ..base.session import Session
 from ..ops import OPS
 from ..sizes.arithmetic import largest, open_width
-from ..sizes.axes import Axis, Kind
-from ..sizes.static import Const, ConstOf, Literal, SizeOf, Static, axes_in
+from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, SizeOf, Static, axes_in
 from .modules import ELEMENTS, BlockDef
 from .ragged import refuse_ragged
 from .uses import Uses

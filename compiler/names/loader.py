@@ -18,9 +18,8 @@ from ...dsl.parse import parse
 from ...dsl.source import Source, Span
 from ..base.names import nearest
 from ..base.session import Session
-from ..sizes.axes import Axis
+from ..sizes.axes import Axis, Const, Number
 from ..sizes.limits import PATH
-from ..sizes.static import Const, Number
 from .declarations import Declarations
 from .folders import Folders, Outside
 from .modules import Module

@@ -14,8 +14,7 @@ from pathlib import Path
 from ...dsl import syntax as s
 from ...dsl.source import Source, Span
 from ..base.mentions import Mentions, mentions_of
-from ..sizes.axes import Axis
-from ..sizes.static import Const
+from ..sizes.axes import Axis, Const
 from .labels import labels
 
 ELEMENTS = frozenset({"bool", "int", "real"})

@@ -11,9 +11,8 @@ from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.names import did_you_mean, nearest, respelt
 from ..base.session import Session
-from ..sizes.axes import Axis
+from ..sizes.axes import Axis, Const, Number
 from ..sizes.limits import FILES, FILES_DEEP, TooMuch
-from ..sizes.static import Const, Number
 from .modules import Module
 from .written_sizes import size_set
 

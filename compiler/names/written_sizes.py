@@ -11,9 +11,8 @@ from ...dsl.source import Span
 from ..base import rewritten
 from ..base.session import Reporter, Session
 from ..sizes.arithmetic import Inexact, divides_by_zero, inexact_division
-from ..sizes.axes import Axis
+from ..sizes.axes import Arith, Axis, Literal, Number, Static, evaluate
 from ..sizes.limits import TooMuch
-from ..sizes.static import Arith, Literal, Number, Static, evaluate
 
 Lookup = Callable[[s.Ident], Static | None]
 

@@ -11,7 +11,7 @@ from ..base import rewritten
 from ..graph.values import IndexInto, Scalar, Type
 from ..graph.wires import show, union
 from ..sizes.arithmetic import provably_different
-from ..sizes.static import Arith, Number, SizeOf, Static, evaluate
+from ..sizes.axes import Arith, Number, SizeOf, Static, evaluate
 from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ..base import rewritten
 from ..graph.nodes import Init, Weight
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import show
-from ..sizes.static import Number
+from ..sizes.axes import Number
 from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:

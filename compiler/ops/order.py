@@ -9,7 +9,7 @@ from ..graph.extents import written
 from ..graph.values import IndexInto, Scalar, Type
 from ..graph.wires import show
 from ..sizes.arithmetic import provably_more
-from ..sizes.static import Arith, Number, SizeOf, known
+from ..sizes.axes import Arith, Number, SizeOf, known
 from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:

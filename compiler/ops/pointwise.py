@@ -10,7 +10,7 @@ from ..graph.extents import at_least_0
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import Range, show, union
 from ..sizes.arithmetic import at_most
-from ..sizes.static import Arith, Literal, Static, consts_in, known
+from ..sizes.axes import Arith, Literal, Static, consts_in, known
 from .table import Cost, Op, Rule
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ..sizes.static import Number
+from ..sizes.axes import Number
 
 if TYPE_CHECKING:
     from ..graph.wires import Wire

@@ -7,8 +7,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from .axes import Axis
-from .static import Arith, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate, known, once
+from .axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate, known, once
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,74 @@
-"""Axes: the named dimensions that everything else is about."""
+"""Axes, the named dimensions that everything else is about; and the numbers known at build time that size them.
+
+Both are one type, for an axis may be sized by a formula, and a formula may hold sizes of axes.
+
+A static expression keeps its form so that generated code can say `math.sqrt(self.key)` rather than `8.0`, and so that
+a derived width (`chunks = seq / 64`) can be computed when its extent is known at last. `evaluate` gives the number
+where it is known now.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import wraps
+from typing import Any, TypeVar
 
 from ...dsl.source import Span
-from .static import Static
+from .limits import TERMS, TooMuch
+
+Number = int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A named number of a block: a const parameter, a file's const, or a repeat's index.
+
+    `value` is None while it is not known: a const parameter checked on its own, or the index of a repeat.
+    is_index: whether it is such an index: 0 or more.
+    like: of a parameter to which a call gives what is not known yet: a number of that kind (0, 0.5, True).
+    """
+
+    id: int
+    name: str = field(compare=False)
+    value: Number | None = field(compare=False)
+    is_index: bool = field(compare=False, default=False)
+    like: Number | None = field(compare=False, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    value: Number
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    """`|a|`, and `a` in a declaration."""
+
+    axis: Axis
+
+
+@dataclass(frozen=True, slots=True)
+class ConstOf:
+    const: Const
+
+
+@dataclass(frozen=True, slots=True)
+class Arith:
+    """`op` is one of OPERATIONS: `+ - * / ^ %`, comparisons, and/or/not, `//` (exact), neg, floor, sqrt, ..."""
+
+    op: str
+    args: tuple[Static, ...]
+    terms: int = field(init=False, compare=False, repr=False)  # a formula may hold another many times over
+    found: dict[str, Any] = field(init=False, compare=False, repr=False, default_factory=dict)  # see `once`
+
+    def __post_init__(self) -> None:
+        terms = 1 + sum(arg.terms if isinstance(arg, Arith) else 1 for arg in self.args)
+        object.__setattr__(self, "terms", terms)
+        if terms > TERMS:
+            raise TooMuch(f"the formula of this number has more than {TERMS} terms", "make it of fewer steps")
 
 
 class Kind(Enum):
@@ -49,3 +111,144 @@ class Axis:
     @property
     def is_width(self) -> bool:
         return self.kind is Kind.WIDTH
+
+
+Static = Literal | SizeOf | ConstOf | Arith
+
+T = TypeVar("T")
+
+
+def once(question: Callable[[Static], T]) -> Callable[[Static], T]:
+    """Answered once for each formula, which keeps the answer: a spec may build a formula up over thousands of lines,
+    and each line asks anew. What raises is asked again.
+    """
+    name = question.__qualname__
+
+    @wraps(question)
+    def answer(static: Static) -> T:
+        if not isinstance(static, Arith):
+            return question(static)
+        if name not in static.found:
+            static.found[name] = question(static)
+        result: T = static.found[name]
+        return result
+
+    return answer
+
+
+def _power(a: Number, b: Number) -> Number:
+    if isinstance(a, int) and isinstance(b, int) and abs(b) * abs(a).bit_length() > 10_000:
+        raise OverflowError("a number of thousands of digits")
+    return a**b
+
+
+OPERATIONS: dict[str, Callable[..., Number]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "^": _power,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "not": lambda a: not a,
+    "neg": lambda a: -a,
+    "abs": abs,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "sqrt": math.sqrt,
+    "rsqrt": lambda a: 1 / math.sqrt(a),
+    "exp": math.exp,
+    "log": math.log,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tanh": math.tanh,
+    "max": max,
+    "min": min,
+}
+
+
+@once
+def evaluate(static: Static) -> Number | None:
+    """The number, or None where it hangs on a size or const not known yet.
+
+    Raises ZeroDivisionError, ValueError or OverflowError as Python's arithmetic does; the checker turns them into
+    diagnostics where the expression is written.
+    """
+    match static:
+        case Literal(value):
+            return value
+        case SizeOf(axis):
+            return axis.extent
+        case ConstOf(const):
+            return const.value
+        case Arith(op, args):
+            values = [evaluate(arg) for arg in args]
+            if any(value is None for value in values):
+                return None
+            return OPERATIONS[op](*values)
+
+
+@once
+def axes_in(static: Static) -> tuple[Axis, ...]:
+    """The axes whose sizes an expression reads, each once, in order."""
+    match static:
+        case SizeOf(axis):
+            return (axis,)
+        case Arith(_, args):
+            return tuple(dict.fromkeys(axis for arg in args for axis in axes_in(arg)))
+        case _:
+            return ()
+
+
+@once
+def consts_in(static: Static) -> tuple[Const, ...]:
+    """The consts that an expression reads, each once, in order."""
+    match static:
+        case ConstOf(const):
+            return (const,)
+        case Arith(_, args):
+            return tuple(dict.fromkeys(const for arg in args for const in consts_in(arg)))
+        case _:
+            return ()
+
+
+def hangs(static: Static) -> bool:
+    """Whether a const without a value decides it: a parameter, or the index of a repeat."""
+    return any(const.value is None for const in consts_in(static))
+
+
+def turns(static: Static, index: Const | None) -> bool:
+    """Whether the number of a pass decides it, be it by way of the sizes of axes."""
+    sizes = (axis.size for axis in axes_in(static) if axis.extent is None)
+    return index in consts_in(static) or any(size is not None and turns(size, index) for size in sizes)
+
+
+def known(static: Static) -> Number | None:
+    """`evaluate`, and None for what has no value: that is reported where it is written."""
+    try:
+        return evaluate(static)
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+
+
+def show_static(static: Static) -> str:
+    """A static expression as the language writes it."""
+    match static:
+        case Literal(value):
+            return str(value).lower()
+        case SizeOf(axis):
+            return f"|{axis.name}|"
+        case ConstOf(const):
+            return const.name
+        case Arith(op, (a, b)) if not op.isalpha():
+            return f"({show_static(a)} {op} {show_static(b)})"
+        case Arith(op, args):
+            return f"{op}({', '.join(map(show_static, args))})"

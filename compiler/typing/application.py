@@ -17,8 +17,7 @@ from ..hints import unlike
 from ..hints.lost import copies, lost, reduced
 from ..ops.table import Op
 from ..sizes.arithmetic import at_most
-from ..sizes.axes import Axis
-from ..sizes.static import OPERATIONS, Arith, Literal, SizeOf, Static, evaluate, hangs, known
+from ..sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static, evaluate, hangs, known
 from .frame import Formula, Frame, Judge, judge_number
 
 if TYPE_CHECKING:

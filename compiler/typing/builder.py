@@ -11,9 +11,8 @@ from ..graph.alike import makers, told_apart
 from ..graph.nodes import Constant, Graph, Input, Node, Positions
 from ..graph.values import IndexInto, Role, Type, Value
 from ..graph.wires import Range, Wire, static_element
-from ..sizes.axes import Axis
+from ..sizes.axes import Arith, Axis, Literal, SizeOf
 from ..sizes.limits import RANK, TooMuch
-from ..sizes.static import Arith, Literal, SizeOf
 
 if TYPE_CHECKING:
     from .environment import Scope

@@ -14,8 +14,7 @@ from ..graph.nodes import Graph
 from ..graph.values import IndexInto, Scalar, Type
 from ..graph.wires import Wire, show
 from ..hints.lost import copies
-from ..sizes.axes import Axis, Kind
-from ..sizes.static import SizeOf, Static, hangs
+from ..sizes.axes import Axis, Kind, SizeOf, Static, hangs
 from .builder import Builder
 
 if TYPE_CHECKING:

@@ -25,9 +25,8 @@ from ..hints.lost import copies
 from ..hints.usage import AXIS_WORDS, MASK_WORDS, Usage, arguments, axes_apart, without
 from ..names.written_sizes import checked_number, has_no_value
 from ..ops import OPS, Brackets, Op
-from ..sizes.axes import Axis
+from ..sizes.axes import Axis, ConstOf, Literal, SizeOf, Static, hangs, known
 from ..sizes.limits import OPERANDS, TooMuch
-from ..sizes.static import ConstOf, Literal, SizeOf, Static, hangs, known
 from .application import OpCall
 from .builder import Builder
 from .environment import Scope

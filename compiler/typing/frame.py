@@ -13,9 +13,8 @@ from ..graph.wires import Wire
 from ..names.modules import BlockDef, Module
 from ..names.written_sizes import checked_number, refuse_depth
 from ..sizes.arithmetic import open_width, substitute
-from ..sizes.axes import Axis
+from ..sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in, hangs
 from ..sizes.limits import MISTAKES, TooMuch
-from ..sizes.static import Const, ConstOf, Static, axes_in, consts_in, hangs
 
 
 @dataclass(eq=False)

@@ -17,8 +17,7 @@ from ..graph.nodes import Apply, Call, Graph, Output, Parameter, Repeat, Scan, c
 from ..graph.values import IndexInto, Scalar, Type
 from ..graph.wires import Wire, fits, show
 from ..names.written_sizes import NO_SIZES, checked_number, size_static
-from ..sizes.axes import Axis
-from ..sizes.static import Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known, turns
+from ..sizes.axes import Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known, turns
 from .builder import Builder
 from .expressions import Expressions
 from .frame import Formula

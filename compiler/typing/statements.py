@@ -19,8 +19,7 @@ from ..names.ragged import refuse_ragged
 from ..names.written_sizes import checked_size, refuse_own_size, size_static
 from ..ops import OPS
 from ..sizes.arithmetic import largest
-from ..sizes.axes import Axis, Kind
-from ..sizes.static import ConstOf, SizeOf, Static, hangs, known
+from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, hangs, known
 from .application import OpCall
 from .builder import Builder
 from .environment import Shared

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, values_of
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.ops import OPS
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Arith, Const, ConstOf, Literal, SizeOf, Static, consts_in, evaluate
+from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, consts_in, evaluate
 from ..scene.opening import uses
 from ..scene.passes import said
 from .tikz import escaped

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Arith, Const, ConstOf, Literal, Number, SizeOf, Static
+from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static
 from ..base.text import Rich, Run, axis_label, italic, joined, plain, raised, roman
 
 if TYPE_CHECKING:

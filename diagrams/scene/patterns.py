@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import OPERATIONS, Arith, SizeOf, known
+from ...compiler.sizes.axes import OPERATIONS, Arith, Axis, SizeOf, known
 from ..base.text import Rich, axis_label, joined, roman
 from .formula import Formula, index, number
 from .passes import said

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
 from ...compiler.graph.values import IndexInto, Scalar, Type
-from ...compiler.sizes.static import Static, evaluate
+from ...compiler.sizes.axes import Static, evaluate
 from ..base.text import italic, plain, roman, spaced
 from .copies import prune, split_copies
 from .formula import Formula, index, of_static, titled, written

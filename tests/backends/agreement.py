@@ -14,8 +14,7 @@ from attnc.compiler.check import build
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.graph.values import Scalar
-from attnc.compiler.sizes.axes import Axis
-from attnc.compiler.sizes.static import OPERATIONS, Arith, Literal, SizeOf, Static
+from attnc.compiler.sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static
 from attnc.dsl.source import Source
 
 from .oracle import Oracle

@@ -20,8 +20,7 @@ from attnc.backends.text.static_code import ATOM, UNARY, Code, apply, binary, nu
 from attnc.backends.text.writing import is_one_of, is_path, wrap
 from attnc.compiler.graph.extents import claim_of, holds, takes_nothing_away
 from attnc.compiler.graph.nodes import Apply
-from attnc.compiler.sizes.axes import Axis, Kind
-from attnc.compiler.sizes.static import Arith, Literal, SizeOf, Static
+from attnc.compiler.sizes.axes import Arith, Axis, Kind, Literal, SizeOf, Static
 
 
 @pytest.mark.parametrize(("a", "b", "rest"), [(7, 4, 3), (7.5, 4, 3.5), (3, 0, 0), (1.5, 0, None), (3, 0.0, None)])

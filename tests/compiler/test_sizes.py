@@ -20,8 +20,7 @@ from attnc.compiler.sizes.arithmetic import (
     provably_different,
     solved,
 )
-from attnc.compiler.sizes.axes import Axis, Kind
-from attnc.compiler.sizes.static import ConstOf, SizeOf, Static, known
+from attnc.compiler.sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, known
 from attnc.dsl import syntax as s
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source

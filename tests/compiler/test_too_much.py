@@ -31,10 +31,10 @@ def sizes(count: int) -> str:
 # The limit, as small as this; a program of so many parts; how many there may be; what is said, and of what.
 SMALL: dict[str, tuple[str, int, Callable[[int], str], int, str, str]] = {
     "terms of a size": (
-        "sizes.static.TERMS", 5, lambda n: "depth d = 1" + " + 1" * n + "\n", 2,
+        "sizes.axes.TERMS", 5, lambda n: "depth d = 1" + " + 1" * n + "\n", 2,
         "the formula of this number has more than 5 terms", "1 + 1 + 1 + 1"),
     "terms of a const": (
-        "sizes.static.TERMS", 3, lambda n: "const c = " + "-" * n + "1\n", 2,
+        "sizes.axes.TERMS", 3, lambda n: "const c = " + "-" * n + "1\n", 2,
         "the formula of this number has more than 3 terms", "---1"),
     "mistakes of a block": (
         "typing.frame.MISTAKES", 2, lambda n: body(*(f"_ = relu(y{k})" for k in range(n))), 2,

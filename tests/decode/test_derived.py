@@ -17,7 +17,7 @@ import attnc
 from attnc.backends.plan.lower import derived, lower
 from attnc.compiler.graph.dump import dump
 from attnc.compiler.graph.nodes import Call, Graph, Repeat
-from attnc.compiler.sizes.static import Literal, show_static
+from attnc.compiler.sizes.axes import Literal, show_static
 
 from .steps import check_steps
 

@@ -17,7 +17,7 @@ import pytest
 import attnc
 from attnc.backends.plan.lower import derived, lower
 from attnc.compiler.graph.dump import dump
-from attnc.compiler.sizes.static import show_static
+from attnc.compiler.sizes.axes import show_static
 
 from .decoders import decoder
 from .steps import check_steps

@@ -6,7 +6,7 @@ import pytest
 
 import attnc
 from attnc.compiler.decoding.build import by_pass
-from attnc.compiler.sizes.static import Arith, Literal, Static, known
+from attnc.compiler.sizes.axes import Arith, Literal, Static, known
 from tests.backends.test_reading import PROGRAMS, SPECS, model_of
 
 from .steps import check_steps

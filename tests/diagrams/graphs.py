@@ -19,8 +19,7 @@ from attnc.compiler.graph.nodes import (
     Weight,
 )
 from attnc.compiler.graph.values import IndexInto, Role, Scalar, Type, Value
-from attnc.compiler.sizes.axes import Axis, Kind
-from attnc.compiler.sizes.static import Arith, Literal, SizeOf, Static
+from attnc.compiler.sizes.axes import Arith, Axis, Kind, Literal, SizeOf, Static
 
 _axis_ids = count()
 

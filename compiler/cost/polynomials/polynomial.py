@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, reduce
 
-from ...sizes.static import OPERATIONS
+from ...sizes.axes import OPERATIONS
 
 Monomial = tuple[tuple["Symbol", int], ...]
 Values = Mapping["Symbol", int]

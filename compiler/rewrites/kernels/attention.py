@@ -20,8 +20,7 @@ from ...graph.nodes import Apply, Call, Constant, Graph, Node, reads
 from ...graph.values import Role, Scalar, Type, Value
 from ...graph.wires import static_element
 from ...sizes.arithmetic import substitute
-from ...sizes.axes import Axis
-from ...sizes.static import Arith, Const, ConstOf, Literal, Static
+from ...sizes.axes import Arith, Axis, Const, ConstOf, Literal, Static
 from ..tools.walk import Fresh, Walk
 
 

@@ -19,8 +19,7 @@ from ...graph.term import CONNECTIVES, Index, Leaf, Number, Predicate, Term, cha
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...graph.wires import static_element
 from ...masks.read import Reader
-from ...sizes.axes import Axis
-from ...sizes.static import ConstOf, Literal, known, show_static
+from ...sizes.axes import Axis, ConstOf, Literal, known, show_static
 from ..simplify.dead import alive
 from ..tools.walk import seeing
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Graph, reads
 from ...graph.values import Role, Value
-from ...sizes.static import Literal
+from ...sizes.axes import Literal
 from ..tools.walk import Walk
 
 SPEND = Literal(True)

@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions
 from ...graph.values import Role, Value
-from ...sizes.axes import Axis
-from ...sizes.static import known
+from ...sizes.axes import Axis, known
 from ..simplify.dead import alive
 from ..tools.walk import Walk
 

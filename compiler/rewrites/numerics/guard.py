@@ -14,7 +14,7 @@ from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes,
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import OPS
 from ...sizes.arithmetic import substitute
-from ...sizes.static import Literal, known
+from ...sizes.axes import Literal, known
 from ..simplify.dead import alive
 from ..tools.walk import Fresh, Walk, reading
 

@@ -15,7 +15,7 @@ from enum import IntEnum
 
 from ...graph.nodes import Apply, Constant, Graph, Node, makes, reads
 from ...graph.values import Role, Scalar, Value
-from ...sizes.static import known
+from ...sizes.axes import known
 
 
 class Bound(IntEnum):

@@ -18,8 +18,7 @@ from ...graph.extents import undefined
 from ...graph.nodes import Apply
 from ...graph.values import Role, Scalar, Value
 from ...ops import OPS
-from ...sizes.axes import Axis
-from ...sizes.static import Static
+from ...sizes.axes import Axis, Static
 from .lengths import Given, varies
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from ...graph.nodes import Apply, Constant, Graph, Node, Positions, values_of
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...graph.wires import static_element
 from ...sizes.arithmetic import difference, never_negative_of_none
-from ...sizes.axes import Axis
-from ...sizes.static import Arith, Literal, SizeOf, Static, axes_in, known
+from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, axes_in, known
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from ...base.names import listed
 from ...graph.nodes import Apply
 from ...graph.values import Role, Scalar, Type, Value
-from ...sizes.axes import Axis
-from ...sizes.static import Literal, known
+from ...sizes.axes import Axis, Literal, known
 from .infinite import DIVIDES
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from ...graph.extents import unlike
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, reads
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import OPS
-from ...sizes.axes import Axis
-from ...sizes.static import Literal, SizeOf, Static, axes_in
+from ...sizes.axes import Axis, Literal, SizeOf, Static, axes_in
 from ..simplify.dead import alive
 from .growth import finite
 from .infinite import Infinite

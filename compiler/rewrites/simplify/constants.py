@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Repeat, Scan, owns
 from ...graph.values import Value
-from ...sizes.static import Literal, known
+from ...sizes.axes import Literal, known
 
 
 def fold_truths(graph: Graph) -> tuple[Graph, dict[int, list[Graph]]]:

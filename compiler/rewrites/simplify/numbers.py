@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ...graph.nodes import Apply, Constant, Graph, Node, reads
 from ...graph.values import Role, Scalar, Type, Value
-from ...sizes.static import Arith, Static, known
+from ...sizes.axes import Arith, Static, known
 from ..tools.walk import Fresh, Walk, reading, retitled
 from .dead import alive
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ...graph.nodes import Apply, Constant, Graph, Node, Repeat
 from ...sizes.arithmetic import substitute
-from ...sizes.static import Const, Literal, consts_in, known
+from ...sizes.axes import Const, Literal, consts_in, known
 from ..tools.walk import Walk
 
 MOST = 4  # kinds of passes

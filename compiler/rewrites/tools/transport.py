@@ -9,8 +9,7 @@ from itertools import count
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes
 from ...graph.values import IndexInto, Type, Value
 from ...sizes.arithmetic import substitute
-from ...sizes.axes import Axis
-from ...sizes.static import Const, Static, axes_in
+from ...sizes.axes import Axis, Const, Static, axes_in
 from ..simplify.merge import spelling
 from .walk import Fresh, making
 

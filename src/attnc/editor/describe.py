@@ -11,8 +11,7 @@ from ..compiler.graph.values import IndexInto, Scalar
 from ..compiler.graph.wires import Wire, show
 from ..compiler.ops import OPS
 from ..compiler.ops.table import Op
-from ..compiler.sizes.axes import Axis
-from ..compiler.sizes.static import Literal, Static, known, show_static
+from ..compiler.sizes.axes import Axis, Literal, Static, known, show_static
 from ..compiler.typing.frame import Frame
 from ..dsl import catalogue
 from ..dsl import syntax as s

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..compiler.sizes.static import evaluate
+from ..compiler.sizes.axes import evaluate
 from ..spec import Model, suggestion
 from . import measure
 from .find import Mask, Side, Spot, chosen, families

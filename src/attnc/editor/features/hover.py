@@ -9,7 +9,7 @@ from ...compiler.base.session import Session
 from ...compiler.graph.values import Scalar
 from ...compiler.graph.wires import Wire, show
 from ...compiler.names.written_sizes import size_static
-from ...compiler.sizes.static import ConstOf, SizeOf, Static, axes_in, known
+from ...compiler.sizes.axes import ConstOf, SizeOf, Static, axes_in, known
 from ...compiler.typing.expressions import INITS
 from ...dsl import syntax as s
 from ...dsl.source import Span

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from ...compiler.graph.wires import Wire, show
 from ...compiler.ops import OPS
 from ...compiler.ops.table import Brackets, Op
-from ...compiler.sizes.axes import Axis
-from ...compiler.sizes.static import Const
+from ...compiler.sizes.axes import Axis, Const
 from ...compiler.typing.expressions import INITS, WRITABLE_OPS
 from ...dsl import syntax as s
 from .. import describe
