@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
-from typing import TYPE_CHECKING
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
@@ -15,7 +14,7 @@ from ..base.session import Session
 from ..ops import OPS
 from ..sizes.arithmetic import largest, open_width
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, SizeOf, Static, axes_in
-from .modules import ELEMENTS, BlockDef
+from .modules import ELEMENTS, BlockDef, Override
 from .ragged import refuse_ragged
 from .uses import Uses
 from .written_sizes import (
@@ -28,9 +27,6 @@ from .written_sizes import (
     size_static,
     whole_number,
 )
-
-if TYPE_CHECKING:
-    from .loader import Override
 
 
 @dataclass

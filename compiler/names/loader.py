@@ -18,14 +18,11 @@ from ...dsl.parse import parse
 from ...dsl.source import Source, Span
 from ..base.names import nearest
 from ..base.session import Session
-from ..sizes.axes import Axis, Const, Number
+from ..sizes.axes import Number
 from ..sizes.limits import PATH
 from .declarations import Declarations
 from .folders import Folders, Outside
-from .modules import Module
-
-Override = Axis | Const
-Found = tuple[Source, Path | None, bool]  # the file of a `use`; whether it is of the standard library
+from .modules import Found, Module, Override
 
 
 @cache

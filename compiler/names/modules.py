@@ -18,6 +18,8 @@ from ..sizes.axes import Axis, Const
 from .labels import labels
 
 ELEMENTS = frozenset({"bool", "int", "real"})
+Override = Axis | Const
+Found = tuple[Source, Path | None, bool]  # the file of a `use`; whether it is of the standard library
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,26 +5,43 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Protocol
 
 from ...dsl import syntax as s
-from ...dsl.source import Span
+from ...dsl.source import Source, Span
 from ..base.names import did_you_mean, nearest, respelt
 from ..base.session import Session
 from ..sizes.axes import Axis, Const, Number
 from ..sizes.limits import FILES, FILES_DEEP, TooMuch
-from .modules import Module
+from .modules import Found, Module, Override
 from .written_sizes import size_set
 
-if TYPE_CHECKING:
-    from .loader import Found, Loader, Override
+
+class Files(Protocol):
+    """Where the modules that a `use` names come from, each loaded once."""
+
+    session: Session
+    loading: list[str]  # the files that are being read, each used by the one before
+    sources: dict[str, Source]
+
+    def resolve(self, use: s.UseDecl, module: Module) -> Found | None:
+        """The file that a `use` names; None where there is none, which is reported."""
+
+    def load(self, source: Source, path: Path | None, library: bool, overrides: Mapping[str, Override]) -> Module:
+        """The module of a file, with these axes and consts in place of its own."""
+
+    def peek(
+        self, source: Source, path: Path | None, library: bool, overrides: Mapping[str, Override] | None = None
+    ) -> Module:
+        """The same, only to look at its declarations."""
 
 
 @dataclass
 class Uses(ABC):
     """The uses of one module; `pending` are the declarations that it makes itself."""
 
-    loader: Loader
+    loader: Files
     module: Module
     overrides: Mapping[str, Override]
     settings: Mapping[str, Number]

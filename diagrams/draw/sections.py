@@ -87,21 +87,6 @@ def draw_sections(sheet: Canvas) -> None:
             sheet.notes.append((text, theme.CAPTION, [*spots, (x, bottom + 9)], wide, 0.0))
 
 
-def bracket_x(sheet: Canvas, step: Step, y: float) -> float:
-    """Where the bracket that the step stands for is at height `y`."""
-    opening = step.kind is Kind.ENTER
-    spot = sheet.spots[id(step)]
-    at = next(b for b in sheet.borders if b.section is step.border and spot.column in b.columns)
-    share = min(1.0, max(0.0, (y - at.top) / max(1.0, at.bottom - at.top)))
-    low, high = 0.0, 1.0
-    for _ in range(30):  # the curve's parameter at this height
-        t = (low + high) / 2
-        u = 1 - t
-        low, high = (t, high) if 3 * u * u * t * 0.18 + 3 * u * t * t * 0.82 + t * t * t < share else (low, t)
-    bulge = 3 * low * (1 - low) * 9
-    return spot.middle + (4 - bulge if opening else bulge - 4)
-
-
 def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> None:
     """What goes round a scan, fed back beneath from the closing bracket to the opening one."""
     text = italic(", ".join(map(spaced, section.loops)))

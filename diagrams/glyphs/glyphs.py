@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from ..base import theme
 from ..base.text import italic, plain, roman, spaced, width
-from ..draw.sections import bracket_x
 from ..layout.rooms import DOT, INDEX, Spot, born, covered, gone, name_size, span, stacked, widest
 from ..layout.wires import Lane, Meeting
 from ..scene.scene import Kind, Step
@@ -189,16 +188,31 @@ def _copy(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
             sheet.end(old, f"{spot.id}_w{old.number}", spot.x1 - DOT / 2)
 
 
+def _bracket_x(sheet: Canvas, step: Step, y: float) -> float:
+    """Where the bracket that the step stands for is at height `y`."""
+    opening = step.kind is Kind.ENTER
+    spot = sheet.spots[id(step)]
+    at = next(b for b in sheet.borders if b.section is step.border and spot.column in b.columns)
+    share = min(1.0, max(0.0, (y - at.top) / max(1.0, at.bottom - at.top)))
+    low, high = 0.0, 1.0
+    for _ in range(30):  # the curve's parameter at this height
+        t = (low + high) / 2
+        u = 1 - t
+        low, high = (t, high) if 3 * u * u * t * 0.18 + 3 * u * t * t * 0.82 + t * t * t < share else (low, t)
+    bulge = 3 * low * (1 - low) * 9
+    return spot.middle + (4 - bulge if opening else bulge - 4)
+
+
 def _bracket(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
     """Brackets are drawn with their section; a scan's axis ends at the one and begins at the other."""
     for wire in gone(meeting):
         y = sheet.y(wire, spot.column)
-        x, id = bracket_x(sheet, step, y), f"{spot.id}_e{wire.number}"
+        x, id = _bracket_x(sheet, step, y), f"{spot.id}_e{wire.number}"
         sheet.point(id, (x, y), "op scan", f"{step.tip}: ends")
         sheet.end(wire, id, x)
     for wire in born(meeting):
         y = sheet.y(wire, spot.column)
-        x, id = bracket_x(sheet, step, y), f"{spot.id}_s{wire.number}"
+        x, id = _bracket_x(sheet, step, y), f"{spot.id}_s{wire.number}"
         sheet.point(id, (x, y), "op scan", f"{step.tip}: begins")
         sheet.begin(wire, id, x)
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
-from ..scene.scene import Kind, Section, Step, Tensor
+from ..scene.scene import Kind, Section, Step
+from ..scene.tensors import Tensor
 
 _WORK = 25_000  # tensors moved by all trials together; beyond that the best so far stands
 _STARTS = 12  # descents from shaken choices

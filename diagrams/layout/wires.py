@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from ...compiler.sizes.axes import Axis
-from ..scene.scene import Kind, Section, Step, Tensor
+from ..scene.scene import Kind, Section, Step
+from ..scene.tensors import Tensor
 from .order import Stack
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .scene import Kind, Scene, Section, Step, Tensor
+from .scene import Kind, Scene, Section, Step
+from .tensors import Tensor
 
 
 def prune(scene: Scene) -> None:

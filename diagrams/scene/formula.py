@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static
 from ..base.text import Rich, Run, axis_label, italic, joined, plain, raised, roman
-
-if TYPE_CHECKING:
-    from .scene import Tensor
+from .tensors import Tensor
 
 
 @dataclass(frozen=True, slots=True, eq=False)

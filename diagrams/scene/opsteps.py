@@ -15,8 +15,9 @@ from ...compiler.sizes.axes import Axis
 from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
 from .formula import Formula, applied, number, of_static, renamed, written
 from .patterns import Case, cases, constant, telling
-from .scene import Kind, Learned, Scene, Section, Step, Tensor
+from .scene import Kind, Scene, Section, Step
 from .table import Glyph, Shape, glyph_of, name_of
+from .tensors import Learned, Tensor
 
 if TYPE_CHECKING:
     from ...dsl.source import Span

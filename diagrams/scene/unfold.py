@@ -14,7 +14,8 @@ from .opening import How, Opening, pointwise, uses
 from .opsteps import Frame, Item, Steps, leaf_of, tail
 from .passes import Body, Part, plan, said
 from .patterns import cases, telling
-from .scene import Kind, Learned, Scene, Section, Step, Tensor
+from .scene import Kind, Scene, Section, Step
+from .tensors import Learned, Tensor
 
 _TINTS = 6  # colours of regions
 Inside = Callable[[Frame, list[Item]], list[Item]]  # what is drawn of what comes in; gives what is carried on

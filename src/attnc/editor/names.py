@@ -7,16 +7,13 @@ what `use` brings; a block has parameters, arguments, variables and axes of its 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ..compiler.base.mentions import walk
 from ..dsl import syntax as s
 from ..dsl.source import Source, Span
-
-if TYPE_CHECKING:
-    from .project import Project
 
 AXES = frozenset(("width", "depth"))
 CALLED = frozenset(("block", "model", "op"))
@@ -95,14 +92,24 @@ class Names:
         return {**self.top, **mine}
 
 
-def names_of(project: Project, names: Names, file: s.File) -> None:
+class Files(Protocol):
+    """The other files that a `use` may lead to."""
+
+    def used(self, path: str, parts: Sequence[str]) -> str | None:
+        """The path that `use a.b` in a file leads to."""
+
+    def names(self, path: str) -> Names | None:
+        """Every name of a file; None for one that cannot be read."""
+
+
+def names_of(files: Files, names: Names, file: s.File) -> None:
     """Fill in the names of a file."""
-    _Reader(project, names).run(file)
+    _Reader(files, names).run(file)
 
 
 @dataclass(eq=False)
 class _Reader:
-    project: Project
+    files: Files
     names: Names
     own: dict[str, Symbol] = field(default_factory=dict)  # of the block at hand
     owner: Owner | None = None
@@ -172,8 +179,8 @@ class _Reader:
         return own
 
     def _use(self, use: s.UseDecl) -> None:
-        path = self.project.used(self.names.path, [part.text for part in use.path])
-        other = self.project.names(path) if path is not None else None
+        path = self.files.used(self.names.path, [part.text for part in use.path])
+        other = self.files.names(path) if path is not None else None
         self.names.uses.append((use, path))
         if path is not None and other is not None:
             file = Symbol(".".join(p.text for p in use.path), "file", path, Span(other.source, 0, 0), use)
@@ -324,7 +331,7 @@ class _Reader:
         """What a block declares, in whatever file."""
         if block is None:
             return None
-        other = self.names if block.path == self.names.path else self.project.names(block.path)
+        other = self.names if block.path == self.names.path else self.files.names(block.path)
         return other.inner.get(block.name) if other is not None else None
 
     def _parameter(self, block: Symbol, name: s.Ident) -> Symbol | None:
@@ -345,7 +352,7 @@ class _Reader:
 
     def _tops(self, path: str, seen: set[str]) -> Iterator[dict[str, Symbol]]:
         """The names of a file, and of all that it uses."""
-        other = self.project.names(path)
+        other = self.files.names(path)
         if other is None or path in seen:
             return
         seen.add(path)
