@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from .find import Spot, spots
 from .given import inputs
-from .look import Look, Map, look
+from .look import Look, look
+from .maps import Map
 from .measure import carried, entropy, spectrum
 from .problem import InspectError
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .look import Array
+from .look import Look
+from .maps import Array
 from .picture import NEEDS
 from .problem import InspectError
+from .save import drawn
+from .text import carried
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,8 +29,8 @@ def curves(shares: Mapping[str, Array], *, title: str = "", mark: int | None = 1
         from matplotlib.figure import Figure
     except ImportError:
         raise InspectError(NEEDS) from None
-    drawn = Figure(figsize=(7.2, 4.6), layout="constrained", facecolor="white")
-    axes = drawn.add_subplot()
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained", facecolor="white")
+    axes = figure.add_subplot()
     paths = list(shares)
     longest = max(share.shape[1] for share in shares.values())
     for place, path in enumerate(paths):
@@ -51,4 +55,9 @@ def curves(shares: Mapping[str, Array], *, title: str = "", mark: int | None = 1
     axes.legend(fontsize=7, loc="lower right", frameon=False, ncols=1 + (len(paths) > 12))
     if title:
         axes.set_title(title, fontsize=11, loc="left")
-    return drawn
+    return figure
+
+
+def save_curves(look: Look, out: Path, mark: int) -> None:
+    """The spectra as curves; `mark` is a rank to point out. Raises InspectError without matplotlib."""
+    drawn(curves(carried(look), title=look.model, mark=mark), out)

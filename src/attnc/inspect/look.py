@@ -12,86 +12,13 @@ import numpy as np
 
 from ..compiler.sizes.axes import evaluate
 from ..spec import Model, suggestion
-from . import measure
 from .find import Mask, Side, Spot, chosen, families
 from .given import inputs as checked
+from .maps import Array, Map, named
 from .problem import InspectError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Map:
-    """A value as maps: one for each item of the batch and each index of `heads`.
-
-    array:   float64 [item, *heads, row, column]; several axes of a side are flattened in order.
-    seen:    bool, broadcasts to `array`: which columns a row may see; None if that is not known, or no attention.
-    heads:   the axes that tell maps apart, with their sizes: (("heads", 8),).
-    rows, columns: the axes of the sides: the queries' and the keys', if this `is_attention`.
-    """
-
-    spot: Spot
-    array: Array
-    seen: Array | None
-    heads: tuple[tuple[str, int], ...]
-    rows: tuple[Side, ...]
-    columns: tuple[Side, ...]
-    row_labels: tuple[str, ...] | None = None
-    column_labels: tuple[str, ...] | None = None
-
-    @property
-    def path(self) -> str:
-        return self.spot.path
-
-    @property
-    def is_attention(self) -> bool:
-        return self.spot.is_attention and {side.name for side in self.columns} == set(self.spot.normalised)
-
-    def names(self) -> list[str]:
-        """What tells each map of an item apart: `heads 0`, `heads 1`, ..., in the order of the flattened axes."""
-        return [
-            ", ".join(f"{name} {place}" for (name, _), place in zip(self.heads, places, strict=True))
-            for places in np.ndindex(*(size for _, size in self.heads))
-        ]
-
-    def flat(self, item: int = 0) -> Array:
-        """The maps of one item of the batch: [head, row, column]."""
-        maps: Array = self.array[item].reshape(-1, *self.array.shape[-2:])
-        return maps
-
-    def counted(self) -> Array:
-        """bool [item, *heads, row]: the queries that count in means.
-
-        A query counts if it sees anything, unless it is padding: an item that no query of its own width may see.
-        """
-        everyone = np.ones(self.array.shape[:-1], dtype=bool)
-        if self.seen is None:
-            return everyone
-        seen = np.broadcast_to(self.seen, self.array.shape)
-        counts: Array = np.asarray(seen.any(axis=-1))
-        if [side.family for side in self.rows] == [side.family for side in self.columns] and seen.shape[
-            -1
-        ] == seen.shape[-2]:
-            counts = counts & seen.any(axis=-2)
-        return counts
-
-    def entropy(self) -> tuple[Array, Array]:
-        """(nats, share of the most it could be), each [item, *heads, row]; see `attnc.inspect.entropy`.
-
-        Keys that the mask hides from a query are no choice of it. NaN for queries that see nothing, or are padding.
-        """
-        if not self.is_attention:
-            raise InspectError(f"`{self.path}` is no attention: its rows do not sum to one over {_named(self.columns)}")
-        nats, share = measure.entropy(self.array, self.seen)
-        counts = self.counted()
-        return np.where(counts, nats, np.nan), np.where(counts, share, np.nan)
-
-    def spectrum(self) -> Array:
-        """Singular values, the largest first: [item, *heads, min(row, column)]."""
-        return measure.spectrum(self.array)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +40,10 @@ class Look(Mapping[str, Map]):
 
     def __len__(self) -> int:
         return len(self.maps)
+
+    def only(self, path: str) -> Look:
+        """The same with this map alone."""
+        return Look(self.model, {path: self.maps[path]}, self.result)
 
     @property
     def batch(self) -> int:
@@ -243,7 +174,7 @@ def _sides(
     asked = [tuple(_called(spot, name) for name in names) for names in (rows, columns)]
     both = [side for side in asked[0] if side in asked[1]]
     if both:
-        raise InspectError(f"`{spot}`: {_named(both)} cannot be rows and columns at once")
+        raise InspectError(f"`{spot}`: {named(both)} cannot be rows and columns at once")
     widths = tuple(side for side in sides if side.is_width)
     if spot.is_attention:
         down = asked[1] or tuple(side for side in sides if side.name in spot.normalised)
@@ -253,11 +184,7 @@ def _sides(
         return asked[0] or left[0], asked[1] or left[1]
     if len(widths) != 2:
         has = (
-            f"the widths {_named(widths)}"
-            if len(widths) > 1
-            else f"the width {_named(widths)}"
-            if widths
-            else "no width"
+            f"the widths {named(widths)}" if len(widths) > 1 else f"the width {named(widths)}" if widths else "no width"
         )
         example = (
             f"; say which axes it has, such as --rows {sides[0].name} --columns {sides[-1].name}"
@@ -277,10 +204,6 @@ def _called(spot: Spot, name: str) -> Side:
     if len(outer) == 1:
         return outer[0]
     raise InspectError(f"`{spot}` has no axis `{name}`{suggestion(name, [side.name for side in spot.sides])}")
-
-
-def _named(sides: Sequence[Side]) -> str:
-    return " and ".join(f"`{side.name}`" for side in sides)
 
 
 def _with_mask(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .look import Array, Map
+from .maps import Array, Map
 from .problem import InspectError
 
 MOST = 12_000_000  # numbers on a page: 32 MB of text

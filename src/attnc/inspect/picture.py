@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .look import Array, Map
+from .maps import Array, Map
 from .problem import InspectError
 
 if TYPE_CHECKING:

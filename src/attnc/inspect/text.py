@@ -10,7 +10,8 @@ import numpy as np
 
 from . import measure
 from .find import Spot
-from .look import Array, Look, Map
+from .look import Look
+from .maps import Array, Map
 from .problem import InspectError
 
 RANKS = (1, 8, 32, 128)

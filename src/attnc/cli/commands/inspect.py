@@ -243,7 +243,8 @@ def tell(found: Look, args: argparse.Namespace) -> None:
 
 
 def written(found: Look, args: argparse.Namespace, ranks: tuple[int, ...]) -> None:
-    from ...inspect.save import save, save_curves
+    from ...inspect.curves import save_curves
+    from ...inspect.save import save
 
     out = Path(args.out)
     try:
