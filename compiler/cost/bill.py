@@ -15,6 +15,7 @@ from ..sizes.axes import Axis, Number
 from .memory import Memory, measure
 from .paths.longest import Path, longest
 from .paths.reach import pruned
+from .polynomials.operations import put
 from .polynomials.polynomial import ONE, ZERO, Poly, Symbol, base_symbols
 from .polynomials.show import formula
 from .scope import Scope, Sizes, base_symbol, bound_symbol, const_symbol, stands_for
@@ -87,9 +88,9 @@ class Cost:
 
     def figure(self, poly: Poly) -> Figure:
         """A polynomial with the batch put in, and with the formula of a size that shares its name with another."""
-        poly = poly.put(BATCH, Poly.of(self.batch))
+        poly = put(poly, BATCH, Poly.of(self.batch))
         for symbol, by in self.written_out.items():
-            poly = poly.put(symbol, by)
+            poly = put(poly, symbol, by)
         return Figure(poly, self.values)
 
     @cached_property

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from .bill import Cost
 from .paths.longest import Path
+from .polynomials.operations import put
 from .polynomials.polynomial import CONST, DEPTH, ONE, WIDTH, Monomial, Poly, Symbol, base_symbols
 from .polynomials.show import power
 from .work import BATCH
@@ -20,7 +21,7 @@ ORDER = {CONST: 0, WIDTH: 1, DEPTH: 2}  # r n d
 def order(poly: Poly, constant: Iterable[Symbol] = ()) -> str:
     """The leading terms in big-O. constant: symbols that do not grow."""
     for symbol in (*constant, BATCH):
-        poly = poly.put(symbol, ONE)
+        poly = put(poly, symbol, ONE)
     terms = [_smooth(monomial) for monomial, c in poly.terms.items() if c > 0]
     leading = [term for term in terms if not any(_larger(other, term) for other in terms)]
     shown = [" ".join(power(s, e) for s, e in sorted(term, key=_place)) or "1" for term in dict.fromkeys(leading)]

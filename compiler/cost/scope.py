@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from ..graph.nodes import Call, Scan
 from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static
-from .polynomials.polynomial import CONST, DEPTH, WIDTH, Poly, Symbol, apply, product
+from .polynomials.operations import apply
+from .polynomials.polynomial import CONST, DEPTH, WIDTH, Poly, Symbol, product
 from .polynomials.show import formula
 
 

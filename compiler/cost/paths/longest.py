@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
-from ..polynomials.polynomial import ONE, ZERO, Poly, Symbol, Values, apply
+from ..polynomials.operations import apply
+from ..polynomials.polynomial import ONE, ZERO, Poly, Symbol, Values
 from .reach import Route, Routes, Step
 
 

@@ -19,6 +19,7 @@ from ...graph.values import Role
 from ...ops import OPS
 from ...sizes.axes import Axis
 from ..bands import Facts, Form, Index, limits
+from ..polynomials.operations import put
 from ..polynomials.polynomial import ONE, ZERO, Poly, Symbol, Values, total
 from ..scope import Scope
 
@@ -35,7 +36,7 @@ class Span:
         return Span(self.left + other.left, self.right + other.right, self.hops + other.hops)
 
     def put(self, index: Symbol, by: Poly) -> Span:
-        return Span(*(poly.put(index, by) for poly in (self.left, self.right, self.hops)))
+        return Span(*(put(poly, index, by) for poly in (self.left, self.right, self.hops)))
 
     def to(self, side: str) -> Poly:
         """How far to the "left" or "right", or to "both" together, which is all that counts for what has no width."""
@@ -59,7 +60,7 @@ class Step:
     first: int = 0
 
     def put(self, index: Symbol, by: Poly) -> Step:
-        return replace(self, one=self.one.put(index, by), all=self.all.put(index, by), count=self.count.put(index, by))
+        return replace(self, one=self.one.put(index, by), all=self.all.put(index, by), count=put(self.count, index, by))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Route:
         return replace(self, form=self.form.over(names))
 
     def put(self, index: Symbol, by: Poly) -> Route:
-        local = None if self.local is None else self.local.put(index, by)
+        local = None if self.local is None else put(self.local, index, by)
         return replace(
             self, own=self.own.put(index, by), steps=tuple(step.put(index, by) for step in self.steps), local=local
         )
@@ -419,7 +420,7 @@ class Reach:
         """The sum over all passes from that one on."""
         if index is None:
             return each * (count - first)
-        return total(each.put(index, Poly.of(number)) for number in range(first, int(count.at(self.values))))
+        return total(put(each, index, Poly.of(number)) for number in range(first, int(count.at(self.values))))
 
     def scanned(self, routes: Routes, axis: Axis) -> Routes:
         """Of what a scan gives, from those of one step: every item up to this one, a hop for each step in between."""

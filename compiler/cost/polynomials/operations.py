@@ -1,0 +1,88 @@
+"""Operations on polynomials: worked out where that gives a polynomial, else a symbol of its own, with its formula."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ...sizes.axes import OPERATIONS
+from .polynomial import ONE, ZERO, Poly, Symbol, plain
+from .show import formula
+
+_INFIX = {"+": "+", "-": "-", "*": "*", "/": "/", "//": "/", "%": "mod", "^": "^"}
+
+
+def apply(op: str, args: tuple[Poly, ...], name: str = "") -> Poly:
+    """An operation of `static.OPERATIONS`: worked out where that stays a polynomial, else a symbol of its own."""
+    match op, args:
+        case "is", (a,):
+            return a if len(a.terms) <= 1 else _opaque(op, args, name)
+        case "+", (a, b):
+            return a + b
+        case "-", (a, b):
+            return a - b
+        case "neg", (a,):
+            return -a
+        case "*", (a, b):
+            return a * b
+        case (("/" | "//"), (a, b)):
+            quotient = a.over(b)
+            if quotient is not None:
+                return quotient
+        case "^", (a, b) if b.number is not None and b.number.denominator == 1 and 0 <= b.number <= 64:
+            return a ** int(b.number)
+        case (("floor" | "ceil"), (a,)) if a.number is None and _whole(a):
+            return a
+    numbers = [arg.number for arg in args]
+    if all(number is not None for number in numbers):
+        return Poly.of(Fraction(OPERATIONS[op](*(plain(n) for n in numbers if n is not None))))
+    return _opaque(op, args, name)
+
+
+def _whole(poly: Poly) -> bool:
+    """Whether it is a whole number for all whole sizes, as far as its coefficients show."""
+
+    def whole(symbol: Symbol) -> bool:
+        return symbol.formula is None or symbol.formula[0] in ("floor", "ceil", "is", "//", "^")
+
+    return all(
+        c.denominator == 1 and all(e > 0 and whole(s) for s, e in monomial) for monomial, c in poly.terms.items()
+    )
+
+
+def _opaque(op: str, args: tuple[Poly, ...], name: str) -> Poly:
+    shown = [formula(arg) for arg in args]
+    if not name and op in _INFIX:
+        shown = [text if text.replace("_", "a").isalnum() else f"({text})" for text in shown]
+        name = f"({f' {_INFIX[op]} '.join(shown)})" if op != "^" else f"{shown[0]}^{shown[1]}"
+    if not name and len(shown) == 1 and shown[0].startswith("((") and shown[0].endswith("))"):
+        shown = [shown[0][1:-1]]  # ceil((n - 1) / (k - 1)), its argument in one pair of brackets
+    name = name or f"{op}({', '.join(shown)})"
+    rank = max(symbol.rank for arg in args for symbol in arg.symbols)
+    return Poly.of(Symbol((op, *args), name, rank, (op, args)))
+
+
+def put(poly: Poly, symbol: Symbol, by: Poly, known: dict[Symbol, Poly] | None = None) -> Poly:
+    """With something else in a symbol's place, inside formulas too. Where that would divide by a sum, the symbol stays.
+
+    known: what becomes of each symbol, worked out once.
+    """
+    known = {symbol: by} if known is None else known
+    total = ZERO
+    for monomial, c in poly.terms.items():
+        term = Poly.of(c)
+        for found, e in monomial:
+            if found not in known:
+                known[found] = _formula_with(found, symbol, by, known)
+            base = known[found]
+            power = base**e if e >= 0 else ONE.over(base**-e)
+            term = term * (power if power is not None else Poly({((found, e),): Fraction(1)}))
+        total = total + term
+    return total
+
+
+def _formula_with(found: Symbol, symbol: Symbol, by: Poly, known: dict[Symbol, Poly]) -> Poly:
+    if found.formula is None:
+        return Poly.of(found)
+    op, args = found.formula
+    new = tuple(put(arg, symbol, by, known) for arg in args)
+    return Poly.of(found) if new == args else apply(op, new, found.name)
