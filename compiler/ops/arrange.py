@@ -16,7 +16,7 @@ from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
     from ..graph.wires import Wire
-    from ..typing.application import OpCall
+    from .use import OpCall
 
 
 def broadcast(call: OpCall) -> Wire | None:

@@ -18,7 +18,7 @@ from .table import Brackets, Cost, Op, Option
 if TYPE_CHECKING:
     from ..graph.wires import Wire
     from ..sizes.axes import Axis
-    from ..typing.application import OpCall
+    from .use import OpCall
 
 
 def _positive(value: Number) -> str | None:
@@ -28,7 +28,7 @@ def _positive(value: Number) -> str | None:
 def _fixed(call: OpCall, axes: list[Axis], spans: Sequence[Span]) -> bool:
     """Every axis has a size known at build time."""
     for axis, span in zip(axes, spans, strict=True):
-        if axis.is_width and axis.extent is None and axis.id not in call.body.frame.open:
+        if call.lacks_size(axis):
             call.fail(
                 "E0310",
                 f"`{call.shown}` would learn weights over the width `{axis.name}`, whose size is not fixed",

@@ -14,7 +14,7 @@ from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
     from ..graph.wires import Wire
-    from ..typing.application import OpCall
+    from .use import OpCall
 
 
 def window(call: OpCall) -> Wire | None:

@@ -15,10 +15,10 @@ from .table import Cost, Op, Rule
 
 if TYPE_CHECKING:
     from ...dsl.source import Span
+    from ..base.session import Reporter
     from ..graph.wires import Wire
     from ..sizes.axes import Axis
-    from ..typing.application import OpCall
-    from ..typing.frame import Frame
+    from .use import OpCall
 
 
 def _numbers(call: OpCall) -> bool:
@@ -144,10 +144,10 @@ def _from_0_up(exponent: Static) -> bool:
     return open or at_least_0(exponent, {})
 
 
-def _divisor(frame: Frame, numbers: tuple[Static, ...], place: Span) -> None:
+def _divisor(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
     """Report a division by a number that is 0."""
     if known(numbers[0]) == 0:
-        frame.report("E0207", "this divides by zero", place, help="divide by 1 or more")
+        reporter.report("E0207", "this divides by zero", place, help="divide by 1 or more")
 
 
 def _powered(wire: Wire, exponent: int | float | None) -> tuple[Axis, float] | None:
@@ -209,7 +209,7 @@ def _root_of_index(call: OpCall) -> None:
         axis, exponent = wire.power_of or (None, 1)
         plain = axis is not None and f"|{axis.name}|" not in span.text  # `(d / |d|) ^ 0.5` knows what it does
         if axis is not None and plain and exponent < 1 and wire.element is Scalar.REAL and other.role is Role.DATA:
-            call.body.report(
+            call.warn(
                 "W0510",
                 f"this scales by the root of the index of `{axis.name}`, not of its size",
                 span,
@@ -217,7 +217,6 @@ def _root_of_index(call: OpCall) -> None:
                 help=f"the size is `|{axis.name}|`; `int({axis.name})` says that the index is meant",
                 related=_bound(wire, span, axis),
                 fix=_sized(span, axis),
-                warning=True,
             )
 
 
@@ -228,13 +227,12 @@ def _ids_as_features(call: OpCall) -> None:
     for wire, span in zip(call.operands, call.spans, strict=True):
         if isinstance(wire.element, IndexInto) and wire.role is Role.DATA:
             into = wire.element.axis.name
-            call.body.report(
+            call.warn(
                 "W0509",
                 f"`{call.shown}` computes with indices into `{into}` as if they were features",
                 span,
                 f"this is {show(wire)}",
                 help=f"look them up, `E[{into} = {span.text}]` or `embed`; `int({span.text})` is the plain number",
-                warning=True,
             )
 
 

@@ -12,7 +12,7 @@ from .table import Brackets, Cost, Op, Option, Rule
 if TYPE_CHECKING:
     from ..graph.wires import Wire
     from ..sizes.axes import Axis
-    from ..typing.application import OpCall
+    from .use import OpCall
 
 
 def dot(call: OpCall) -> Wire | None:

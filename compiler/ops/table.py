@@ -13,7 +13,7 @@ from ..sizes.axes import Number
 
 if TYPE_CHECKING:
     from ..graph.wires import Wire
-    from ..typing.application import OpCall
+    from .use import OpCall
 
 Rule = Callable[["OpCall"], "Wire | None"]
 

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 
 from ...dsl.source import Span
 from ..base.names import indexed, listed
+from ..base.session import Reporter
 from ..graph.nodes import Apply, Init, Weight
 from ..graph.values import IndexInto, Role, Type
 from ..graph.wires import Range, Wire, show
 from ..hints import unlike
 from ..hints.lost import copies, lost, reduced
 from ..ops.table import Op
+from ..ops.use import Judge
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static, evaluate, hangs, known
-from .frame import Formula, Frame, Judge, judge_number
+from .frame import Formula, judge_number
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -71,6 +73,20 @@ class OpCall:
         """Report a mistake; the answer is that there is no result."""
         self.body.report(code, message, span, label, related=related, notes=notes, help=help, fix=fix)
         return None
+
+    def warn(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        label: str = "",
+        *,
+        related: Iterable[tuple[Span | None, str]] = (),
+        help: str = "",
+        fix: Iterable[tuple[Span, str]] = (),
+    ) -> None:
+        """Report what is not wrong, but most likely not meant."""
+        self.body.report(code, message, span, label, related=related, help=help, fix=fix, warning=True)
 
     def make(
         self,
@@ -159,7 +175,7 @@ class OpCall:
             return False
         tight, clamped = e.range.tight, e.static is None
 
-        def judge(frame: Frame, ends: tuple[Static, ...], place: Span) -> None:
+        def judge(reporter: Reporter, ends: tuple[Static, ...], place: Span) -> None:
             low, high, size = ends
             below = at_most(low if tight else high, Literal(-1))
             if not below and not at_most(size, high if tight else low):
@@ -168,7 +184,7 @@ class OpCall:
             value = known(low if below else high)
             i = span.text if place == span else "i"
             clamp = f"; clamp it: `{f'max({i}, 0)' if below else f'min({i}, |{axis.name}| - 1)'}`" if clamped else ""
-            frame.report(
+            reporter.report(
                 "E0311",
                 f"this index into `{axis.name}` {'is negative' if below else what}"
                 + (f": it gets to {value}" if value is not None else ""),
@@ -179,6 +195,10 @@ class OpCall:
 
         size = SizeOf(axis) if axis.size is None or axis.extent is not None else axis.size
         return not self.in_each_pass(judge, span, e.range.low, e.range.high, size)
+
+    def lacks_size(self, axis: Axis) -> bool:
+        """Whether it is a width whose size only a run knows."""
+        return axis.is_width and axis.extent is None and axis.id not in self.body.frame.open
 
     def truth(self, option: str) -> bool:
         return bool(evaluate(self.options[option]))

@@ -17,6 +17,7 @@ from ..base import rewritten
 from ..base.idioms import FOREIGN, IDIOMS, OTHER_INITS, kept
 from ..base.mentions import walk
 from ..base.names import akin, is_reserved, listed, nearest, respelt
+from ..base.session import Reporter
 from ..graph.nodes import Apply, Init
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import Range, Wire, show, static_element
@@ -30,7 +31,6 @@ from ..sizes.limits import OPERANDS, TooMuch
 from .application import OpCall
 from .builder import Builder
 from .environment import Scope
-from .frame import Frame
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
 WRITABLE_OPS = (*(name for name in OPS if name.isidentifier() and name not in _HIDDEN), "raw", "scan")
@@ -749,11 +749,11 @@ class Expressions(Scope):
             self.report("E0320", f"`{option.name}` is {wanted}", argument.span, help=option.doc)
             return False
 
-        def judge(frame: Frame, numbers: tuple[Static, ...], place: Span) -> None:
+        def judge(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
             value = known(numbers[0])
             complaint = None if value is None else option.check(value)
             if complaint:
-                frame.report("E0320", f"`{option.name}` is {value}, but {complaint}", place, help=option.doc)
+                reporter.report("E0320", f"`{option.name}` is {value}, but {complaint}", place, help=option.doc)
 
         complaint = option.check(value) if value is not None else None
         if complaint and isinstance(value, float) and value.is_integer() and option.check(int(value)) is None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ...dsl import syntax as s
 from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.source import Span
+from ..base.session import Reporter
 from ..graph.nodes import Graph
 from ..graph.wires import Wire
 from ..names.modules import BlockDef, Module
 from ..names.written_sizes import checked_number, refuse_depth
+from ..ops.use import Judge
 from ..sizes.arithmetic import open_width, substitute
 from ..sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in, hangs
 from ..sizes.limits import MISTAKES, TooMuch
@@ -148,12 +150,9 @@ class Frame:
         self.problems.extend(problems)
 
 
-Judge = Callable[[Frame, tuple[Static, ...], Span], object]
-
-
-def judge_number(frame: Frame, numbers: tuple[Static, ...], place: Span) -> None:
+def judge_number(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
     """Report arithmetic that has no value."""
-    checked_number(frame, numbers[0], place)
+    checked_number(reporter, numbers[0], place)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from ...dsl.source import Span
 from ..base import rewritten
 from ..base.idioms import compared
 from ..base.names import listed, nearest, respelt
+from ..base.session import Reporter
 from ..graph.nodes import Init, Parameter, Weight
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import Wire, fits, show, show_axes, show_type
@@ -23,7 +24,7 @@ from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, hangs, known
 from .application import OpCall
 from .builder import Builder
 from .environment import Shared
-from .frame import Formula, Frame, judge_number
+from .frame import Formula, judge_number
 from .repeats import Repeats
 from .sharing import check_one_set
 
@@ -366,8 +367,8 @@ class Body(Repeats):
     def _in_each_pass(self, formula: Static, span: Span, name: str | None = None) -> None:
         """A formula that each pass of a repeat gives a value: the size of an axis, if it has a name, or a const."""
 
-        def judge_size(frame: Frame, sizes: tuple[Static, ...], place: Span) -> None:
-            checked_size(frame, sizes[0], place, name or "", formula_span=span)
+        def judge_size(reporter: Reporter, sizes: tuple[Static, ...], place: Span) -> None:
+            checked_size(reporter, sizes[0], place, name or "", formula_span=span)
 
         if hangs(formula):
             self.formulas.append(Formula((formula,), span, judge_number if name is None else judge_size))

@@ -1,0 +1,167 @@
+"""What a type rule sees of one use of an op, and the ways in which it answers. See `typing.application`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from ...dsl.source import Span
+from ..base.session import Reporter
+from ..graph.nodes import Init, Weight
+from ..graph.values import Role, Type
+from ..graph.wires import Range, Wire
+from ..sizes.axes import Axis, Static
+
+Judge = Callable[[Reporter, tuple[Static, ...], Span], object]
+"""Reports what is wrong with numbers at a place."""
+
+
+class Row(Protocol):
+    """What a rule asks of its own row: several rows may have one rule."""
+
+    @property
+    def name(self) -> str:
+        """Of the op."""
+
+    @property
+    def usage(self) -> str:
+        """How it is written."""
+
+
+class OpCall(Protocol):
+    """One use of an op, its operands typed.
+
+    shown:      the op as the user wrote it.
+    axes, made, each: the brackets, resolved: what it acts on, what it makes, what stands before a colon.
+    spans, axis_spans, made_spans, each_spans: where each operand and each axis stands; bracket_span: all brackets.
+    mask:       of `x where m`.
+    options:    static keyword arguments, given or default.
+    init, name: of an op that owns weights.
+    """
+
+    shown: str
+    span: Span
+    bracket_span: Span
+    operands: list[Wire]
+    spans: list[Span]
+    axes: list[Axis]
+    axis_spans: list[Span]
+    made: list[Axis]
+    made_spans: list[Span]
+    each: list[Axis]
+    each_spans: list[Span]
+    mask: Wire | None
+    mask_span: Span | None
+    options: dict[str, Static]
+    init: Init | None
+    name: str | None
+
+    @property
+    def op(self) -> Row:
+        """Its row."""
+
+    # -- answers
+
+    def make(
+        self,
+        type: Type,
+        *,
+        role: Role = Role.CONSTANT,
+        mark: frozenset[Axis] = frozenset(),
+        range: Range | None = None,
+        weights: tuple[Weight, ...] = (),
+        product_of: tuple[Axis, ...] = (),
+    ) -> Wire | None:
+        """The result: a node of the graph, or static arithmetic where all operands are static."""
+
+    def fail(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        label: str = "",
+        *,
+        related: Iterable[tuple[Span | None, str]] = (),
+        notes: Iterable[str] = (),
+        help: str = "",
+        fix: Iterable[tuple[Span, str]] = (),
+    ) -> Wire | None:
+        """Report a mistake; the answer is that there is no result."""
+
+    def warn(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        label: str = "",
+        *,
+        related: Iterable[tuple[Span | None, str]] = (),
+        help: str = "",
+        fix: Iterable[tuple[Span, str]] = (),
+    ) -> None:
+        """Report what is not wrong, but most likely not meant."""
+
+    # -- questions: each reports what is wrong
+
+    def in_each_pass(self, judge: Judge, span: Span, *statics: Static) -> bool:
+        """Whether nothing is wrong with these numbers, as far as they are known. What hangs on the number of a pass is
+        judged there too.
+        """
+
+    def outside(self, e: Wire, axis: Axis, span: Span) -> bool:
+        """Whether an index is surely no index of the axis; reported. What may be none is checked at run time."""
+
+    def truth(self, option: str) -> bool:
+        """An option that is a truth value."""
+
+    def truth_value(self, wire: Wire) -> bool:
+        """It is one, or a const parameter that may be one: only a call tells."""
+
+    def numbers(self) -> bool:
+        """The operand is made of numbers: no truth values, no indices."""
+
+    def one_axis(self) -> bool:
+        """Whether it acts on one axis."""
+
+    def twice(self, axis: Axis, span: Span) -> Wire | None:
+        """The op makes an axis that its operand has, and keeps."""
+
+    def copy_of(self, axis: Axis) -> str | None:
+        """The name of the copy of an axis that there is."""
+
+    def lacks(self, wire: Wire, axis: Axis, operand_span: Span, message: str, axis_span: Span) -> Wire | None:
+        """The operand has no such axis: say what it has, and which copy of the axis was likely meant."""
+
+    def families(self, a: Axis, b: Axis) -> Wire | None:
+        """Two indices that do not compare (D5)."""
+
+    def wrong_table(self, ids: Wire, vocab: Axis, span: Span) -> Wire | None:
+        """These are indices into another axis than the table is over."""
+
+    def may_broadcast(self, ignore: frozenset[Axis] = frozenset(), always: bool = False, outer: bool = False) -> bool:
+        """D7: of two operands that both carry data, one may lack a depth of the other, never a width.
+
+        outer: each may, as in an outer product: that is what a `dot` makes of axes that its operands do not share. An
+        outer sum is a slip unless it is said.
+        """
+
+    def check_marks(self) -> None:
+        """D6: a `dot` that averages must average over the axes along which its weights sum to one, all of them."""
+
+    def check_scores(self) -> None:
+        """Warn of weights where scores belong: the softmax of a softmax is nearly flat, and so are its gradients."""
+
+    def check_scale(self, a: Wire, b: Wire) -> None:
+        """Warn of scores scaled by the root of a size that is not what they are summed over."""
+
+    def compares_itself(self, axis: Axis) -> None:
+        """Warn of an index compared with itself."""
+
+    def remember_split(self, axis: Axis, parts: tuple[Axis, ...]) -> None:
+        """What an axis was split into, for the merges of it."""
+
+    def check_merge(self) -> None:
+        """Axes split from one axis go back to it only in the order of the split."""
+
+    def lacks_size(self, axis: Axis) -> bool:
+        """Whether it is a width whose size only a run knows."""
