@@ -15,6 +15,7 @@ from ..dsl.source import Source, Span
 from .advice.whose import Whose
 from .base.names import did_you_mean, listed, nearest
 from .base.session import Session
+from .calls.calls import Calls
 from .calls.checker import Checker
 from .causality.proof import check_causal
 from .graph.expanded import steps
@@ -27,8 +28,8 @@ from .names.ragged import complaints
 from .names.written_sizes import refuse_setting
 from .sizes.axes import Axis, Number
 from .sizes.limits import MISTAKES, STEPS, WORK, TooMuch, deep
+from .typing.facts import Facts
 from .typing.frame import Frame
-from .typing.recorder import Facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,7 @@ class _Build:
         self._settings(session, module)
         blocks = [block for m in loader.modules.values() if not m.library for block in m.own]
         everything = [block for m in loader.modules.values() for block in m.own]
-        checker = Checker(
+        checker = Calls(
             session,
             called=called_blocks(everything),
             generic_sizes=self.sizes,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
@@ -15,10 +14,8 @@ from ..hints.usage import MASK_WORDS, without
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_size, size_static
 from ..sizes.axes import Axis, Const, Kind, Static, axes_in
-
-if TYPE_CHECKING:
-    from ..typing.expressions import Expressions
-    from .checker import Checker
+from ..typing.environment import Scope
+from .checker import Checker
 
 
 @dataclass
@@ -26,7 +23,7 @@ class Binding:
     """One call: its names resolved, its parameters and arguments sorted out."""
 
     checker: Checker
-    body: Expressions
+    body: Scope
     block: BlockDef
     call: s.Call
     shared: str | None

@@ -210,7 +210,7 @@ class BlockCall(CallBody):
         elif body.numbered:
             self._one_set(graph)
         if self.block.is_model:
-            all(builder.own_model(model, place(model.span), span, body) for model in models(graph))
+            all(builder.own_model(model, place(model.span), span, self.checker.owners, body) for model in models(graph))
         elif self.shared is None:
             body.may_own(name, span)
             own(body, name, span)

@@ -8,6 +8,7 @@ requirement of the body, and is reported at the call.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,7 @@ from ...dsl.source import Span
 from ..base.mentions import walk
 from ..base.names import nearest, respelt, undeclared
 from ..base.session import Session
+from ..graph.alike import Ways
 from ..graph.nodes import Graph, Output
 from ..graph.values import Element, IndexInto, Role, Scalar, Type
 from ..graph.wires import Wire, fits, show, show_type
@@ -26,17 +28,16 @@ from ..sizes.arithmetic import mentions, substitute
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from ..sizes.limits import MISTAKES, WORK, Exhausted, TooMuch
 from ..typing.builder import Builder
-from ..typing.expressions import Expressions
+from ..typing.environment import Scope
+from ..typing.facts import Facts
 from ..typing.frame import Frame, Instance
-from ..typing.recorder import Facts, Recorder
-from ..typing.sharing import Ways, check_one_set
+from ..typing.recorder import Recorder
+from ..typing.sharing import check_one_set
 from ..typing.statements import Body
-from .block import BlockCall
-from .scan import ScanCall
 
 
 @dataclass(eq=False)
-class Checker:
+class Checker(ABC):
     """All blocks of a program. `called` holds those that some other block calls."""
 
     session: Session
@@ -573,12 +574,11 @@ class Checker:
 
     # -- a call --------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def call_block(
-        self, body: Expressions, block: BlockDef, call: s.Call, shared: str | None = None
+        self, body: Scope, block: BlockDef, call: s.Call, shared: str | None = None
     ) -> list[Wire | None] | None:
         """A block called: its results in the caller's axes; None after a report."""
-        made = ScanCall if call.scan is not None else BlockCall
-        return made(self, body, block, call, shared).run()
 
 
 def _is_index(static: Static, element: Element) -> bool:

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from ..sizes.axes import evaluate
 from .nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight, children, owns
 
 Maker = Parameter | Apply | Call | Scan | Repeat
+
+
+@dataclass(frozen=True)
+class Way:
+    """`name` begins the names of the model's weights, that of a block, repeat or share; empty where it is called."""
+
+    name: str
+    model: Graph
+
+
+Ways = dict[object, Way]
+"""How a graph comes to models with weights, by where these are declared."""
 
 
 def models(graph: Graph) -> list[Graph]:

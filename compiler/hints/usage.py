@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
@@ -17,9 +16,7 @@ from ..graph.wires import Wire, show_axes
 from ..ops import Brackets, Op
 from ..sizes.axes import Axis
 from ..typing.application import OpCall
-
-if TYPE_CHECKING:
-    from ..typing.expressions import Expressions
+from ..typing.environment import Scope
 
 Edits = list[tuple[Span, str]]
 
@@ -35,7 +32,7 @@ def arguments(op: Op) -> list[str]:
     return [*(option.name for option in op.options), *op.operands, *(["init"] if op.learned else [])]
 
 
-def axes_apart(body: Expressions, call: s.Call, op: Op) -> tuple[s.Call, tuple[s.Argument, ...]]:
+def axes_apart(body: Scope, call: s.Call, op: Op) -> tuple[s.Call, tuple[s.Argument, ...]]:
     """The call without the arguments that say, as in other libraries, which axes it acts on; and these."""
     if op.brackets is Brackets.NONE:
         return call, ()
@@ -55,7 +52,7 @@ def axes_apart(body: Expressions, call: s.Call, op: Op) -> tuple[s.Call, tuple[s
     return replace(call, arguments=tuple(each for each in call.arguments if each not in apart)), tuple(apart)
 
 
-def _axis(body: Expressions, value: s.Expr) -> Axis | None:
+def _axis(body: Scope, value: s.Expr) -> Axis | None:
     """The axis that an argument names, if it is no variable."""
     return body.frame.axis(value.text) if isinstance(value, s.Name) and value.text not in body.env else None
 
@@ -83,7 +80,7 @@ def without(call: s.Call, dropped: Iterable[s.Argument]) -> Edits:
 class Usage:
     """One call. apart: its arguments that name axes; label: the name that its weights would lack."""
 
-    body: Expressions
+    body: Scope
     call: s.Call
     made: OpCall
     apart: tuple[s.Argument, ...]

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from ...dsl.source import Span
 from ..base.names import indexed, listed
@@ -20,10 +19,9 @@ from ..ops.table import Op
 from ..ops.use import Judge
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static, evaluate, hangs, known
+from .builder import Builder
+from .environment import Scope
 from .frame import Formula, judge_number
-
-if TYPE_CHECKING:
-    from .expressions import Expressions
 
 _STATIC_NAMES = {"maximum": "max", "minimum": "min"}
 _PARTIAL = frozenset({"/", "//", "%", "^", "exp", "log", "sqrt", "rsqrt"})  # they are not there for all numbers
@@ -37,7 +35,7 @@ class OpCall:
     learned op.
     """
 
-    body: Expressions
+    body: Scope
     op: Op
     shown: str  # the op as the user wrote it
     span: Span
@@ -480,7 +478,7 @@ class OpCall:
         wire = self.operands[position]
         together = " together" if len(wire.mark) > 1 else ""
         over, by = _over(wire.mark), listed(axis.name for axis in self.axes)
-        made = self.body.normalised_at(wire)
+        made = _normalised_at(wire)
         fix: list[tuple[Span, str]] = []
         if made is not None and _named(made) == over and all(wire.has(axis) for axis in self.axes):
             fix = [(made, ", ".join(axis.name for axis in self.axes))]
@@ -535,7 +533,7 @@ class OpCall:
     def _weights(self, position: int) -> tuple[str, tuple[Span, str]]:
         """What an operand that is weights is called, and where it became that."""
         wire, place = self.operands[position], self.spans[position]
-        made = self.body.normalised_at(wire)
+        made = _normalised_at(wire)
         over = _over(wire.mark or wire.scaled)
         origin = (made, f"normalised over {_named(made)} here") if made else (wire.span, f"weights over {over}")
         return f"`{place.text}`" if place.text.isidentifier() else "this operand", origin
@@ -624,6 +622,20 @@ def _equal_as_copy(first: Axis, second: Axis) -> list[tuple[Span, str]]:
     text, end = second.span.source.text, second.span.end
     found = re.match(rf"[ \t]*(=)[ \t]*{first.name}[ \t]*(?=[,#\n]|\Z)", text[end:])
     return [(Span(second.span.source, end + found.start(1), end + found.end(1)), "like")] if found else []
+
+
+def _normalised_at(wire: Wire) -> Span | None:
+    """Where the axes stand in the brackets of the softmax that gave a wire its mark."""
+    builder, value = wire.home, wire.value
+    while isinstance(builder, Builder) and value is not None:
+        node = next((n for n in builder.nodes if isinstance(n, Apply) and n.out.id == value.id), None)
+        if node is None:
+            return None
+        if node.op == "softmax" and node.span is not None:
+            start, text = node.span.start, node.span.text
+            return Span(node.span.source, start + text.index("[") + 1, start + text.index("]"))
+        value = node.operands[0]
+    return None
 
 
 def _named(brackets: Span) -> str:

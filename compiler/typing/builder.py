@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ...dsl.source import Span
+from ..base.session import Reporter
 from ..graph.alike import makers, told_apart
 from ..graph.nodes import Constant, Graph, Input, Node, Positions
 from ..graph.values import IndexInto, Role, Type, Value
 from ..graph.wires import Range, Wire, static_element
 from ..sizes.axes import Arith, Axis, Literal, SizeOf
 from ..sizes.limits import RANK, TooMuch
-
-if TYPE_CHECKING:
-    from .environment import Scope
 
 
 @dataclass(eq=False)
@@ -73,7 +70,7 @@ class Builder:
             type, Role.TABLE, span, self._positions[axis.id], range=limits, index_of=axis, power_of=(axis, 1), home=self
         )
 
-    def own(self, name: str, span: Span, body: Scope) -> None:
+    def own(self, name: str, span: Span, reporter: Reporter) -> None:
         """Something named `name` owns weights here: a second one is an error (D11)."""
         if name in self.names:
             head = re.match(r"\w+(\.\w+)?", span.text)  # `linear.out`, or its callee or label alone
@@ -81,7 +78,7 @@ class Builder:
             labelled = re.search(r"(\w+)\.\w+\Z", span.source.text[:end])
             callee = labelled[1] if labelled else head[0] if head else name
             another = "another" if labelled else "a"
-            body.report(
+            reporter.report(
                 "E0217",
                 f"two things here own weights under the name `{name}`",
                 span,
@@ -92,18 +89,19 @@ class Builder:
             )
         self.names[name] = span
 
-    def own_model(self, model: Graph, declared: object, span: Span, body: Scope) -> bool:
+    def own_model(
+        self, model: Graph, declared: object, span: Span, owners: dict[Graph, bool], reporter: Reporter
+    ) -> bool:
         """A called model's weights stand here under the names that they have in it, once for all of its calls. Whether
         this call makes them as the others do.
         """
-        owners = body.checker.owners
         known, there = self.models.setdefault(declared, (model, span))
         if known is not model:
             differs = told_apart(known, model, owners)
             if differs is None:
                 return True
             code, how = differs
-            body.report(
+            reporter.report(
                 code,
                 f"the calls of `{model.name}` share its weights, but {how}",
                 span,
@@ -115,7 +113,7 @@ class Builder:
             return True
         for name in makers(model, owners):
             if name in self.names:
-                body.report(
+                reporter.report(
                     "E0217",
                     f"two things here own weights under the name `{name}`",
                     span,

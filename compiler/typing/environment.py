@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
-from ..base.names import misspelt, nearest, respelt, undeclared
+from ..base.names import is_reserved, misspelt, nearest, respelt, undeclared
+from ..base.session import Session
+from ..graph.alike import Ways
 from ..graph.nodes import Graph
-from ..graph.values import IndexInto, Scalar, Type
-from ..graph.wires import Wire, show
+from ..graph.values import IndexInto, Role, Scalar, Type
+from ..graph.wires import Range, Wire, show, static_element
 from ..hints.lost import copies
-from ..sizes.axes import Axis, Kind, SizeOf, Static, hangs
+from ..names.modules import BlockDef
+from ..names.written_sizes import checked_number, has_no_value
+from ..sizes.axes import Axis, ConstOf, Kind, Number, SizeOf, Static, hangs
 from .builder import Builder
-
-if TYPE_CHECKING:
-    from ..calls.checker import Checker
-    from .frame import Formula, Frame
+from .facts import Facts
+from .frame import Formula, Frame, Instance
 
 _REALS = frozenset(("tensor", "float", "double", "half", "f", "bf", "bfloat", "number", "scalar", "array", "ndarray"))
 """What other languages call real numbers, or anything in brackets; with a number of bits or without."""
@@ -39,11 +42,43 @@ class Shared:
     first: tuple[Graph, Span] | None = None  # the first call, which the others make the weights like
 
 
+class Caller(Protocol):
+    """The checker of whole blocks, as what is typed in one of them sees it: the one knot between typing and calls.
+
+    alone:     each block checked on its own.
+    decisions: what was decided by numbers of the pass at hand (`numbers`); undecided: whether some are not known.
+    owners:    whether graphs have weights; `ways`: how they come to models with weights.
+    library:   names that the standard library has, and where.
+    facts:     to be filled, for editors.
+    """
+
+    session: Session
+    alone: dict[BlockDef, Instance]
+    decisions: list[object]
+    undecided: bool
+    numbers: dict[int, Number]
+    owners: dict[Graph, bool]
+    ways: dict[Graph, Ways]
+    library: dict[str, str]
+    facts: Facts | None
+
+    def tire(self, span: Span, more: int = 1) -> None:
+        """One more expression is checked. Raises Exhausted where it is one too many."""
+
+    def in_this_pass(self, static: Static) -> Static:
+        """A number with those of the pass at hand put in."""
+
+    def call_block(
+        self, body: Scope, block: BlockDef, call: s.Call, shared: str | None = None
+    ) -> list[Wire | None] | None:
+        """A block called: its results in the caller's axes; None after a report."""
+
+
 @dataclass
-class Scope:
+class Scope(ABC):
     """One environment. `env` maps variables to wires (None: known to be wrong)."""
 
-    checker: Checker
+    checker: Caller
     frame: Frame
     builder: Builder
     env: dict[str, Wire | None]
@@ -71,13 +106,33 @@ class Scope:
         self.checker.decisions.append(size)
         return size
 
+    @abstractmethod
+    def expr(self, expr: s.Expr, binding: str | None = None) -> Wire | None:
+        """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""
+
+    @abstractmethod
+    def visit_arguments(self, call: s.Call) -> None:
+        """For the mistakes in them, when the call itself cannot be understood."""
+
+    def static(self, value: Static, span: Span) -> Wire:
+        """A number known at build time, or a size."""
+        kind = static_element(value)
+        value = self.worth(value, span)
+        exactly = Range(value, value, True) if kind is Scalar.INT else None
+        return Wire(Type(kind, ()), Role.CONSTANT, span, static=value, range=exactly)
+
+    def worth(self, value: Static, span: Span) -> Static:
+        """The formula, or, where it has no value, which is told, a number that nobody knows: told once is enough."""
+        checked_number(self.frame, value, span)
+        return ConstOf(self.checker.session.const(span.text, None)) if has_no_value(value) else value
+
     # -- reporting -----------------------------------------------------------------------------------------------
 
     def report(
         self,
         code: str,
         message: str,
-        span: Span,
+        span: Span | None,
         label: str = "",
         *,
         related: Iterable[tuple[Span | None, str]] = (),
@@ -255,3 +310,17 @@ class Scope:
                     return None
                 element = IndexInto(into)
         return Type(element, tuple(axes)) if good else None
+
+    def may_own(self, name: str, span: Span) -> bool:
+        """Whether weights may be named so (D11)."""
+        if not is_reserved(name):
+            return True
+        self.report(
+            "E0216",
+            f"weights cannot be named `{name}`: it is reserved",
+            span,
+            notes=["names of weights become attributes of a torch module: Python and torch keep some for themselves"],
+            help=f"give it another label, such as `{name.strip('_')}_`",
+            fix=[(span, f"{name.strip('_')}_")] if span.source.text[: span.start].endswith(".") else [],
+        )
+        return False

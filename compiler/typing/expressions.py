@@ -16,20 +16,19 @@ from ...dsl.source import Span
 from ..base import rewritten
 from ..base.idioms import FOREIGN, IDIOMS, OTHER_INITS, kept
 from ..base.mentions import walk
-from ..base.names import akin, is_reserved, listed, nearest, respelt
+from ..base.names import akin, listed, nearest, respelt
 from ..base.session import Reporter
-from ..graph.nodes import Apply, Init
-from ..graph.values import IndexInto, Role, Scalar, Type
-from ..graph.wires import Range, Wire, show, static_element
+from ..graph.nodes import Init
+from ..graph.values import IndexInto, Scalar, Type
+from ..graph.wires import Wire, show
 from ..hints import unlike
 from ..hints.lost import copies
 from ..hints.usage import AXIS_WORDS, MASK_WORDS, Usage, arguments, axes_apart, without
-from ..names.written_sizes import checked_number, has_no_value
+from ..names.written_sizes import checked_number
 from ..ops import OPS, Brackets, Op
-from ..sizes.axes import Axis, ConstOf, Literal, SizeOf, Static, hangs, known
+from ..sizes.axes import Axis, Literal, SizeOf, Static, hangs, known
 from ..sizes.limits import OPERANDS, TooMuch
 from .application import OpCall
-from .builder import Builder
 from .environment import Scope
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
@@ -40,18 +39,6 @@ INITS = {"normal": 1, "uniform": 1, "zeros": 0, "ones": 0, "constant": 1, "xavie
 @dataclass
 class Expressions(Scope):
     """Elaborates expressions into the graph under construction."""
-
-    def static(self, value: Static, span: Span) -> Wire:
-        """A number known at build time, or a size."""
-        kind = static_element(value)
-        value = self.worth(value, span)
-        exactly = Range(value, value, True) if kind is Scalar.INT else None
-        return Wire(Type(kind, ()), Role.CONSTANT, span, static=value, range=exactly)
-
-    def worth(self, value: Static, span: Span) -> Static:
-        """The formula, or, where it has no value, which is told, a number that nobody knows: told once is enough."""
-        checked_number(self.frame, value, span)
-        return ConstOf(self.checker.session.const(span.text, None)) if has_no_value(value) else value
 
     def expr(self, expr: s.Expr, binding: str | None = None) -> Wire | None:
         """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""
@@ -845,19 +832,6 @@ class Expressions(Scope):
                     return False
         return True
 
-    def normalised_at(self, wire: Wire) -> Span | None:
-        """Where the axes stand in the brackets of the softmax that gave a wire its mark."""
-        builder, value = wire.home, wire.value
-        while isinstance(builder, Builder) and value is not None:
-            node = next((n for n in builder.nodes if isinstance(n, Apply) and n.out.id == value.id), None)
-            if node is None:
-                return None
-            if node.op == "softmax" and node.span is not None:
-                start, text = node.span.start, node.span.text
-                return Span(node.span.source, start + text.index("[") + 1, start + text.index("]"))
-            value = node.operands[0]
-        return None
-
     def _is_const(self, name: s.Ident) -> bool:
         return self.frame.axis(name.text) is None and self.frame.const(name.text) is not None
 
@@ -922,20 +896,6 @@ class Expressions(Scope):
                 return None
             numbers.append(float(value))
         return Init(callee.text, tuple(numbers))
-
-    def may_own(self, name: str, span: Span) -> bool:
-        """Whether weights may be named so (D11)."""
-        if not is_reserved(name):
-            return True
-        self.report(
-            "E0216",
-            f"weights cannot be named `{name}`: it is reserved",
-            span,
-            notes=["names of weights become attributes of a torch module: Python and torch keep some for themselves"],
-            help=f"give it another label, such as `{name.strip('_')}_`",
-            fix=[(span, f"{name.strip('_')}_")] if span.source.text[: span.start].endswith(".") else [],
-        )
-        return False
 
 
 def _whole(op: Op, axes: list[Axis] | None) -> str:

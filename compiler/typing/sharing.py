@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ...dsl.source import Span
 from ..base.session import place
+from ..graph.alike import Way, Ways
 from ..graph.nodes import Call, Graph, Node, Repeat, Scan, children, owns
+from .environment import Caller, Scope
 
-if TYPE_CHECKING:
-    from ..calls.checker import Checker
-    from .environment import Scope
-
-Caller = Call | Scan | Repeat
-Ways = dict[object, "Way"]
-"""How a graph comes to models with weights, by where these are declared."""
+Calling = Call | Scan | Repeat
 
 
-@dataclass(frozen=True)
-class Way:
-    """`name` begins the names of the model's weights, that of a block, repeat or share; empty where it is called."""
-
-    name: str
-    model: Graph
-
-
-def ways(graph: Graph, checker: Checker) -> Ways:
+def ways(graph: Graph, checker: Caller) -> Ways:
     """The first way to each model with weights: by calls of it, and of blocks that call it."""
     known = checker.ways
     if graph not in known:
@@ -38,11 +24,11 @@ def ways(graph: Graph, checker: Checker) -> Ways:
     return known[graph]
 
 
-def _callers(nodes: Iterable[Node]) -> Iterator[Caller]:
-    return (node for node in nodes if isinstance(node, Caller))
+def _callers(nodes: Iterable[Node]) -> Iterator[Calling]:
+    return (node for node in nodes if isinstance(node, Calling))
 
 
-def _ways_of(node: Caller, checker: Checker) -> Iterator[tuple[object, Way]]:
+def _ways_of(node: Calling, checker: Caller) -> Iterator[tuple[object, Way]]:
     for child in children(node):
         if child.kind == "model" and owns(child, checker.owners):
             yield place(child.span), Way(node.name, child)
@@ -66,7 +52,7 @@ def own(body: Scope, name: str, span: Span) -> None:
 
 def check_one_set(body: Scope) -> None:
     """Report what comes to a model another way than what stands before it: each way has weights of its own."""
-    first: dict[object, tuple[Way, Caller]] = {}
+    first: dict[object, tuple[Way, Calling]] = {}
     told: set[str] = set()
     for node in _callers(body.builder.nodes):
         for declared, way in _ways_of(node, body.checker):
@@ -76,7 +62,7 @@ def check_one_set(body: Scope) -> None:
                 _second(body, way.model, node, there, node.span)
 
 
-def _second(body: Scope, model: Graph, node: Caller, first: Caller, span: Span) -> None:
+def _second(body: Scope, model: Graph, node: Calling, first: Calling, span: Span) -> None:
     mended = f"make `{model.name}` a `block`: each call then has its own"
     if isinstance(node, Call) and isinstance(first, Call) and node.graph.name == first.graph.name:
         mended = f"write `share one = {node.graph.name}`, and call `one` alone, or {mended}"

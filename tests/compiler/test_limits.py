@@ -8,7 +8,7 @@ import attnc
 from attnc.compiler import check as program
 from attnc.compiler.base.session import Session
 from attnc.compiler.calls import block as blockcall
-from attnc.compiler.calls.checker import Checker
+from attnc.compiler.calls.calls import Calls
 from attnc.compiler.causality import proof as causality
 from attnc.compiler.sizes.limits import Exhausted
 from attnc.dsl.source import Source, Span
@@ -114,7 +114,7 @@ def test_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work is counted over all blocks; when it is spent, that is said, and the rest is not looked at."""
     place = Span(Source("a.attn", "x"), 0, 1)
-    checker = Checker(Session(), patience=4)
+    checker = Calls(Session(), patience=4)
     checker.tire(place, 3)
     checker.tire(place)
     with pytest.raises(Exhausted):

@@ -15,8 +15,8 @@ from ..compiler.base.mentions import walk
 from ..compiler.check import Program, build
 from ..compiler.graph.wires import Wire
 from ..compiler.sizes.axes import Axis
+from ..compiler.typing.facts import Facts
 from ..compiler.typing.frame import Frame
-from ..compiler.typing.recorder import Facts
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.files import FileProblem

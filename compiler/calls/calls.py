@@ -1,0 +1,25 @@
+"""The checker, following calls: each is a `BlockCall` or a `ScanCall`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...dsl import syntax as s
+from ..graph.wires import Wire
+from ..names.modules import BlockDef
+from ..typing.environment import Scope
+from .block import BlockCall
+from .checker import Checker
+from .scan import ScanCall
+
+
+@dataclass(eq=False)
+class Calls(Checker):
+    """A checker of blocks that applies them where they are called."""
+
+    def call_block(
+        self, body: Scope, block: BlockDef, call: s.Call, shared: str | None = None
+    ) -> list[Wire | None] | None:
+        """A block called: its results in the caller's axes; None after a report."""
+        made = ScanCall if call.scan is not None else BlockCall
+        return made(self, body, block, call, shared).run()

@@ -1,0 +1,38 @@
+"""What the checker finds out of every expression, kept by its place: for editors. `attnc check` keeps nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...dsl import syntax as s
+from ...dsl.diagnostic import Diagnostic
+from ...dsl.files import read
+from ...dsl.parse import parse
+from ...dsl.source import Source, Span
+from ..graph.wires import Wire
+from ..names.modules import BlockDef, Module
+from .frame import Instance
+
+
+@dataclass(eq=False)
+class Facts:
+    """Filled by `build`. Types are in the axes of the block that the text stands in, as it is checked on its own.
+
+    read, parse: how files are read and parsed: an editor has texts that are not saved, and lines that are not finished.
+    wires:       by the place of an expression, or of a name that is bound.
+    results:     of calls that give several.
+    module:      the file itself. alone: each block, checked on its own.
+    """
+
+    read: Callable[[Path], Source] = read
+    parse: Callable[[Source], tuple[s.File, list[Diagnostic]]] = parse
+    wires: dict[Span, Wire] = field(default_factory=dict)
+    results: dict[Span, list[Wire | None]] = field(default_factory=dict)
+    module: Module | None = None
+    alone: dict[BlockDef, Instance] = field(default_factory=dict)
+
+    def note(self, span: Span, wire: Wire | None) -> None:
+        if wire is not None:
+            self.wires[span] = wire
