@@ -24,8 +24,8 @@ from .graph.sized import unsized_widths
 from .names.folders import Folders
 from .names.loader import Loader
 from .names.modules import BlockDef, Module, called_blocks
-from .names.ragged import complaints
 from .names.written_sizes import refuse_setting
+from .rewrites.ragged.complaints import complaints
 from .sizes.axes import Axis, Number
 from .sizes.limits import MISTAKES, STEPS, WORK, TooMuch, deep
 from .typing.facts import Facts

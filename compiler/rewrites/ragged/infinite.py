@@ -12,17 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...graph.extents import undefined
 from ...graph.nodes import Apply
 from ...graph.values import Role, Scalar, Value
 from ...ops import OPS
 from ...sizes.axes import Axis, Static
-from .lengths import Given, varies
-
-if TYPE_CHECKING:
-    from .widths import Body
+from .lengths import Given, Lengths, varies
 
 EXTREMES = ("max", "min", "logsumexp")  # infinite of nothing
 SUMS = ("sum", "mean", "dot", "linear", "l2norm")  # 0 of nothing
@@ -39,7 +35,7 @@ class Infinite:
     wild:   infinite perhaps, there too.
     """
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: Lengths) -> None:
         self._body = body
         inputs, given = body.old.inputs, body.given
         self.hollow = {inputs[place].value.id for place in given.hollow}

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...base.names import listed
 from ...graph.nodes import Apply
 from ...graph.values import Role, Scalar, Type, Value
 from ...sizes.axes import Axis, Literal, known
 from .infinite import DIVIDES
-
-if TYPE_CHECKING:
-    from .widths import Body
+from .lengths import Lengths
 
 LARGE = 3.0e38  # beyond any number of a model, and finite in float32
 
 
-def _reads_zero(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _reads_zero(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Padding counts as 0 in every operand."""
     if node.op == "l2norm" and known(node.options["eps"]) == 0:  # inputs read 1 there, and 1 - 1 has no direction
         node = replace(node, operands=(body.settled(node.operands[0], 1),))
@@ -30,7 +27,7 @@ def _reads_zero(body: Body, node: Apply, acts: list[Axis]) -> None:
         body.zero[node.out.id] = set(acts)
 
 
-def _keeps_zero(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _keeps_zero(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """A product is 0 in padding if one factor is, and none is infinite there: times that it is no number."""
     body.nodes.append(node)
 
@@ -46,7 +43,7 @@ def _keeps_zero(body: Body, node: Apply, acts: list[Axis]) -> None:
     }
 
 
-def _defined(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _defined(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Where a quotient, a logarithm, a root or a power could be undefined, padding reads 1.
 
     Nothing masks it before others read it, and neither 0 times infinity nor its gradient is 0. A remainder by the
@@ -63,7 +60,7 @@ def _defined(body: Body, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(replace(node, operands=(*node.operands[:place], x, *node.operands[place + 1 :])))
 
 
-def _exponential(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _exponential(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Of places alone, which grow with the array, beyond an example's own."""
     if node.out.role is Role.DATA:
         body.nodes.append(node)
@@ -72,13 +69,13 @@ def _exponential(body: Body, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(replace(node, operands=(body.cleared(x, x.type.axes, 1),)))
 
 
-def _renamed(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _renamed(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(node)
     names = dict(zip(node.axes, node.made, strict=False))
     body.zero[node.out.id] = {names.get(axis, axis) for axis in body.zero.get(node.operands[0].id, ())}
 
 
-def _norm(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _norm(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """layernorm and rmsnorm along a ragged width have no weights: they are their formula, with masked means."""
     if not acts:
         body.nodes.append(node)
@@ -96,7 +93,7 @@ def _norm(body: Body, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(Apply("*", (x, scale), node.out, span=node.span))
 
 
-def _ranked(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _ranked(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Padding comes last, whichever way the order runs: as large, or as small, as any item, and behind its equals."""
     x = node.operands[0]
     valid = body.valid(acts)
@@ -109,29 +106,29 @@ def _ranked(body: Body, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(replace(node, operands=(x,)))
 
 
-def _pad(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _pad(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """What was padding in the shorter axis is `value` in the longer one, like all outside of it."""
     fill = node.options.get("value", Literal(0))
     body.nodes.append(replace(node, operands=(body.cleared(node.operands[0], acts, fill),)))
 
 
-def _gather(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _gather(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     x, e = node.operands
     body.nodes.append(replace(node, operands=(x, body.within(e, node.axes[0]))))
 
 
-def _index(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _index(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """A number taken for an index of what stands behind the arrow."""
     index = body.within(node.operands[0], node.made[0])
     body.nodes.append(replace(node, operands=(index,)))
     body.zero[node.out.id] = body.zero.get(index.id, set())
 
 
-def _embed(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _embed(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(replace(node, operands=(body.within(node.operands[0], node.axes[0]),)))
 
 
-def _concat(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _concat(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     early = next((axis for axis in node.axes[:-1] if body.is_ragged(axis)), None)
     if early is not None:
         body.refuse(
@@ -144,13 +141,13 @@ def _concat(body: Body, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(node)
 
 
-def _split(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _split(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     if acts and not body.is_ragged(node.made[0]):
         _underived(body, node, node.made[0])
     body.nodes.append(node)
 
 
-def _merge(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _merge(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     late = next((axis for axis in node.axes[1:] if body.is_ragged(axis)), None)
     if late is not None:
         body.refuse(
@@ -163,7 +160,7 @@ def _merge(body: Body, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(node)
 
 
-def _one_ragged(body: Body, node: Apply, order: str) -> str:
+def _one_ragged(body: Lengths, node: Apply, order: str) -> str:
     """The order that leaves padding at the end, if there is one: of two ragged widths one is always inside."""
     ragged = [axis for axis in node.axes if body.is_ragged(axis)]
     if len(ragged) < 2:
@@ -175,7 +172,7 @@ def _one_ragged(body: Body, node: Apply, order: str) -> str:
     return f"of several ragged widths one is always inside: keep {listed(names)} apart, as {apart}"
 
 
-def _underived(body: Body, node: Apply, made: Axis) -> None:
+def _underived(body: Lengths, node: Apply, made: Axis) -> None:
     ragged = next(axis for axis in node.axes if body.is_ragged(axis))
     body.refuse(
         f"`{node.op}` makes `{made.name}` of the ragged width `{ragged.name}`, but its size does not follow from it",
@@ -184,7 +181,7 @@ def _underived(body: Body, node: Apply, made: Axis) -> None:
     )
 
 
-def _cross_entropy(body: Body, node: Apply, acts: list[Axis]) -> None:
+def _cross_entropy(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Classes that are padding have no probability."""
     if acts and node.options.get("smoothing", Literal(0.0)) != Literal(0.0):
         body.refuse(
@@ -197,7 +194,7 @@ def _cross_entropy(body: Body, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(replace(node, operands=(clean, body.within(ids, node.axes[0]))))
 
 
-_Rule = Callable[["Body", Apply, list[Axis]], None]
+_Rule = Callable[[Lengths, Apply, list[Axis]], None]
 RULES: dict[str, _Rule] = {
     "dot": _reads_zero,
     "linear": _reads_zero,
