@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..dsl import syntax as s
-from ..dsl.diagnostic import AttnError, Diagnostic, Severity, error
+from ..dsl.diagnostic import Diagnostic, Severity, error
+from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
 from .advice.whose import Whose
 from .base.names import did_you_mean, listed, nearest

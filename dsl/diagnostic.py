@@ -76,16 +76,3 @@ def error(
         help,
         Fix(tuple(Edit(at, text.replace("\n", at.source.newline)) for at, text in fix)) if fix else None,
     )
-
-
-class AttnError(Exception):
-    """The spec is wrong. `diagnostics` holds every mistake found, in the order of the text."""
-
-    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        self.diagnostics = tuple(diagnostics)
-        super().__init__(self.diagnostics)
-
-    def __str__(self) -> str:
-        from .render import render_all
-
-        return "\n" + render_all(self.diagnostics)

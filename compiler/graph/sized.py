@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...dsl.diagnostic import AttnError, Diagnostic, error
+from ...dsl.diagnostic import Diagnostic, error
+from ...dsl.errors import AttnError
 from ..base import rewritten
 from ..sizes.arithmetic import solved, with_parts
 from ..sizes.axes import Axis, Static, axes_in

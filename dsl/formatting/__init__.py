@@ -14,7 +14,7 @@ from functools import cache
 
 from lark import Lark
 
-from ..diagnostic import AttnError
+from ..errors import AttnError
 from ..layout import Layout as Items
 from ..layout import lay_out
 from ..parse import parse

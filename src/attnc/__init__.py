@@ -15,16 +15,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from .dsl.diagnostic import AttnError, Diagnostic, Severity
-    from .spec import Model, Port, Spec, check, format, load, loads
+from .version import __version__ as __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from .dsl.diagnostic import Diagnostic, Severity
+    from .dsl.errors import AttnError
+    from .spec import Model, Port, Spec, check, format, load, loads
 
 __all__ = ["AttnError", "Diagnostic", "Model", "Port", "Severity", "Spec", "check", "format", "load", "loads"]
 
 _MODULES = ("backends", "compiler", "diagrams", "dsl", "inspect", "spec", "weights")
-_OF_DIAGNOSTICS = ("AttnError", "Diagnostic", "Severity")
+_HOMES = {"AttnError": ".dsl.errors", "Diagnostic": ".dsl.diagnostic", "Severity": ".dsl.diagnostic"}
 
 
 def __getattr__(name: str) -> Any:
@@ -33,9 +34,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{name}", __name__)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(
-        import_module(".dsl.diagnostic" if name in _OF_DIAGNOSTICS else ".spec", __name__), name
-    )
+    found = globals()[name] = getattr(import_module(_HOMES.get(name, ".spec"), __name__), name)
     return found
 
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .compiler.sizes.limits import deep
-from .dsl.diagnostic import AttnError, Diagnostic, Severity
+from .dsl.diagnostic import Diagnostic, Severity
+from .dsl.errors import AttnError
 from .dsl.source import Source
+from .version import __version__
 
 if TYPE_CHECKING:
     import torch
@@ -190,8 +192,6 @@ class Spec:
 
     def _header(self, name: str) -> str:
         """What generated code says of where it comes from. ASCII, and no text of the user's but identifiers."""
-        from . import __version__
-
         program = self._program
         digest = hashlib.sha256()
         for source in program.sources:  # what a file uses makes the code as much as the file does

@@ -11,7 +11,8 @@ import pytest
 from attnc.compiler.check import build
 from attnc.compiler.graph.sized import require_sizes
 from attnc.dsl.catalogue import CATALOGUE, Entry, explain, normal
-from attnc.dsl.diagnostic import AttnError, Diagnostic
+from attnc.dsl.diagnostic import Diagnostic
+from attnc.dsl.errors import AttnError
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
 

@@ -11,7 +11,7 @@ import pytest
 import attnc
 from attnc.compiler.check import Program, build
 from attnc.compiler.graph.nodes import Call
-from attnc.dsl.diagnostic import AttnError
+from attnc.dsl.errors import AttnError
 from attnc.dsl.mistakes.fixes import repair
 from attnc.dsl.source import Source
 

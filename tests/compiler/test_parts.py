@@ -18,7 +18,7 @@ from attnc.compiler.graph.report import place
 from attnc.compiler.graph.sized import require_sizes
 from attnc.compiler.names.folders import Folders, Outside
 from attnc.dsl import syntax as s
-from attnc.dsl.diagnostic import AttnError
+from attnc.dsl.errors import AttnError
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source, Span
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from attnc.dsl.diagnostic import AttnError, Diagnostic, Severity, error
+from attnc.dsl.diagnostic import Diagnostic, Severity, error
+from attnc.dsl.errors import AttnError
 from attnc.dsl.render import render, render_all, to_json
 from attnc.dsl.source import Source, Span
 

@@ -18,7 +18,7 @@ from attnc.compiler.graph.dump import dump
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.pipeline import PASSES
 from attnc.compiler.rewrites.simplify.dead import alive
-from attnc.dsl.diagnostic import AttnError
+from attnc.dsl.errors import AttnError
 
 HERE = Path(__file__).parent
 ON = frozenset(one.name for one in PASSES)

@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from .. import __version__
 from ..compiler.sizes.limits import deep
-from ..dsl.diagnostic import AttnError
+from ..dsl.errors import AttnError
+from ..version import __version__
 from .arguments import Parser
 from .commands import check, compile, completion, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
 from .output import CLEAN, COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..compiler.names.folders import Folders
-from ..dsl.diagnostic import AttnError, Diagnostic
+from ..dsl.diagnostic import Diagnostic
+from ..dsl.errors import AttnError
 from ..dsl.files import MAX_BYTES, decode, read, read_bytes
 from ..dsl.source import Source
 from ..spec import Model, Spec, built, checked, suggestion

@@ -20,8 +20,8 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from .. import __version__
 from ..dsl.files import FileProblem
+from ..version import __version__
 from .analysis import Analysis, Outdated, analyse, is_current
 from .convert import Converter, path_of
 from .project import Project

@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ...dsl.diagnostic import AttnError, Diagnostic, Severity, error
+from ...dsl.diagnostic import Diagnostic, Severity, error
+from ...dsl.errors import AttnError
 from ...dsl.source import Source
 from .. import fix
 from ..arguments import sizes

@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from ...dsl.diagnostic import AttnError
+from ...dsl.errors import AttnError
 from ...dsl.files import read, readable
 from ...spec import Model, Size
 from ..arguments import sizes

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...dsl.diagnostic import AttnError
+from ...dsl.errors import AttnError
 from ...dsl.files import read
 from ...spec import Model
 from ..arguments import sizes, target, text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ...dsl.diagnostic import AttnError
+from ...dsl.errors import AttnError
 from ..output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say, write
 from ..target import STDIN, content_of, difference, specs
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...dsl.diagnostic import AttnError, Diagnostic, Edit
+from ...dsl.diagnostic import Diagnostic, Edit
+from ...dsl.errors import AttnError
 from ...dsl.mistakes.fixes import apply
 from ...dsl.parse import parse
 from ...dsl.source import Source, Span
