@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from ...graph.nodes import Apply, Call, Graph, Input, Node, Repeat, children, makes, owns, reads
 from ...graph.values import Role, Scalar, Value
 from ...sizes.axes import Const
+from ..tools.same import STATEFUL
 from ..tools.tables import Tables
 from ..tools.transport import Caller, Terms
 from ..tools.walk import Fresh, making, reading
-from .merge import STATEFUL
 
 
 def hoist(graph: Graph) -> Graph:

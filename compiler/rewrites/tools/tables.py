@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...graph.nodes import Apply, Call, Constant, Graph, Positions, Repeat, Scan, makes, owns, reads
 from ...graph.values import IndexInto, Role, Value
 from ...sizes.axes import Axis, Const, SizeOf, Static, axes_in, consts_in, known, turns
-from ..simplify.merge import RANDOM, STATEFUL, pure
+from .same import RANDOM, STATEFUL, pure
 
 FREE = ("rename", "broadcast", "split", "merge", "int", "positions")  # hardly work: they stay where they are read
 

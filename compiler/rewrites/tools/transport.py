@@ -10,7 +10,7 @@ from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes
 from ...graph.values import IndexInto, Type, Value
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Axis, Const, Static, axes_in
-from ..simplify.merge import spelling
+from .same import spelling
 from .walk import Fresh, making
 
 _ids = count(1 << 41)  # of axes made here: no other axis has such an id

@@ -1,0 +1,36 @@
+"""Which nodes make the same: alike in op, operands and options, and neither random nor kept by decoding."""
+
+from __future__ import annotations
+
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions
+
+RANDOM = ("dropout",)
+STATEFUL = ("remember", "store", "recall", "resume", "leave")  # of decoding (compiler/decode)
+
+
+def spelling(node: Node) -> object | None:
+    """What two nodes must have in common to make the same; None for nodes that are not merged."""
+    match node:
+        case Constant(value, out):
+            return ("constant", repr(value), out.type.element)
+        case Positions(axis):
+            return ("positions", axis)
+        case Apply() if not (node.weights or node.name or node.op in (*RANDOM, *STATEFUL) or "p" in node.options):
+            options = tuple(sorted((name, repr(value)) for name, value in node.options.items()))
+            kind = node.out.type
+            shape = (kind.element, frozenset(kind.axes), kind.thin)
+            return (node.op, node.operands, node.axes, node.made, node.each, node.mask, options, node.seen, shape)
+        case Call() if pure(node.graph):
+            return (node.graph, node.args, frozenset(node.axes), frozenset(node.consts))
+        case _:
+            return None
+
+
+def pure(graph: Graph) -> bool:
+    """Whether a graph gives the same whenever it is given the same, and has no weights."""
+    return not graph.target and all(
+        isinstance(node, Constant | Positions)
+        or (isinstance(node, Apply) and spelling(node) is not None)
+        or (isinstance(node, Call) and pure(node.graph))
+        for node in graph.nodes
+    )
