@@ -1,0 +1,68 @@
+"""What stands for one op by its name, outside the rows of the table: it may only become less.
+
+An op's meaning belongs in its row (`compiler/ops`), its code in `ops.py` of each backend, its picture in
+`diagrams/glyphs`. Whatever else asks for an op by name must be found and changed by whoever adds one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from attnc.compiler.ops import OPS
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("dsl", "compiler", "backends", "diagrams", "src")
+HOMES = ("compiler/ops/", "backends/torch/ops.py", "backends/numpy/ops.py", "diagrams/glyphs/")
+# Names alone: `+` and `<=` are signs of the language, which numbers known at build time have too.
+NAMES = frozenset(name for name in OPS if name.isidentifier())
+MOST = 1  # this figure may only fall: write the smaller one here when it has
+
+
+def mentions(text: str) -> Iterator[str]:
+    """Each place that stands for one op by its name: a string (`case` patterns hold such), and each use of a constant
+    or of a member of an enum that is one.
+    """
+    tree = ast.parse(text)
+    constants: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in NAMES:
+            yield node.value
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        value = getattr(node, "value", None)
+        if targets and isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value in NAMES:
+            constants |= {target.id: value.value for target in targets if isinstance(target, ast.Name)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in constants:
+            yield constants[node.id]
+        elif isinstance(node, ast.Attribute) and node.attr in constants:
+            yield constants[node.attr]
+
+
+def counted() -> Counter[str]:
+    """By file."""
+    files = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
+    names = {path: path.relative_to(ROOT).as_posix() for path in files}
+    return Counter(
+        {
+            name: sum(1 for _ in mentions(path.read_text(encoding="utf-8")))
+            for path, name in names.items()
+            if not name.startswith(HOMES)
+        }
+    )
+
+
+def test_ops_are_asked_for_by_what_they_do() -> None:
+    found = counted()
+    most = "\n".join(f"{number:5} {name}" for name, number in found.most_common(20))
+    assert found.total() <= MOST, f"{found.total()} places stand for one op by its name, more than {MOST}:\n{most}"
+
+
+def test_what_counts() -> None:
+    text = 'RELU = "relu"\nmatch op:\n    case "softmax" | "sum":\n        f(RELU, x.RELU, "relu of x")\n'
+    assert sorted(mentions(text)) == ["relu", "relu", "relu", "softmax", "sum"]
+    assert list(mentions('"+", "<=", "linear map"')) == []
