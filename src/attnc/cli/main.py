@@ -45,7 +45,7 @@ def parser() -> Parser:
         about = " ".join((command.run.__doc__ or "").split())
         one: Parser = made.add_parser(name, help=command.SUMMARY, description=about, allow_abbrev=False)
         command.arguments(one)
-        one.set_defaults(run=command.run)
+        one.set_defaults(run=command.run, top=top)
     return top
 
 

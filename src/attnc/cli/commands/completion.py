@@ -27,18 +27,15 @@ def run(args: argparse.Namespace) -> int:
         import shtab
     except ImportError:
         raise CannotRun('completion is made by shtab: pip install "shtab>=1.13"') from None
-    from ..main import COMMANDS, parser
-
-    top = parser()
-    for action in actions(top):
+    for action in actions(args.top):
         if isinstance(action, argparse._SubParsersAction):
-            for name, command in action.choices.items():
-                command.description = COMMANDS[name].SUMMARY  # a shell shows a line
+            for command in action._choices_actions:
+                action.choices[command.dest].description = command.help  # a shell shows a line
         elif action.metavar in FILES:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif action.metavar in FOLDERS:
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
-    sys.stdout.write(shtab.complete(top, shell=args.shell))
+    sys.stdout.write(shtab.complete(args.top, shell=args.shell))
     return CLEAN
 
 
