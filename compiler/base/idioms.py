@@ -180,6 +180,12 @@ OTHER_INITS: dict[str, str] = {
 }
 """What initialisations of other libraries are called here."""
 
+AXIS_WORDS = frozenset(("axis", "axes", "dim", "dims"))
+"""What other libraries call the argument that says along which axes an op goes."""
+
+MASK_WORDS = frozenset(("mask", "attn_mask", "attention_mask", "key_padding_mask", "keep"))
+"""... and the one that says which items count."""
+
 FOREIGN = frozenset(("torch", "F", "nn", "np", "jnp", "numpy", "jax", "tf", "keras", "einops"))
 """What libraries are called, before a dot."""
 

@@ -6,7 +6,8 @@ A word that a help drops is dropped by whoever follows it: a repeat is no longer
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from ...dsl import syntax as s
 from ...dsl.diagnostic import Edit
@@ -69,3 +70,22 @@ def _sized(at: Span | None, name: str, sign: str, size: int) -> str:
     kept = ragged if sign == "<=" else ""
     lost = ", no longer ragged" if ragged and not kept else ""  # one size for all examples
     return f"`width {name}{found['label'] or ''} {sign} {size}{kept}`{lost}"
+
+
+def without(call: s.Call, dropped: Iterable[s.Argument]) -> list[tuple[Span, str]]:
+    """The edits that delete arguments, each with a comma beside it."""
+    written = [each.span for each in call.arguments if each.span.start > call.callee.span.start]  # not what was piped
+    gone = [each.span for each in dropped]
+    first = next((index for index, span in enumerate(written) if span not in gone), None)  # the first that stays
+    source = call.span.source
+    edits: list[tuple[Span, str]] = []
+    if not gone:
+        return []
+    if first is None:
+        return [(written[0].to(written[-1]), "")]
+    if first:
+        edits.append((Span(source, written[0].start, written[first].start), ""))
+    for before, span in pairwise(written[first:]):
+        if span in gone:
+            edits.append((Span(source, before.end, span.end), ""))
+    return edits

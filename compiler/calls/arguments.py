@@ -10,9 +10,9 @@ from ..base.idioms import compared
 from ..base.names import indexed, listed
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import Wire, fits, show, show_axes, show_type
-from ..hints.lost import copies
 from ..sizes.axes import Axis, Literal
 from ..typing.builder import Builder
+from ..typing.copies import copies
 from ..typing.frame import Frame
 from ..typing.statements import Body
 from .parameters import CallFrame

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base import rewritten
+from ..base.idioms import MASK_WORDS
 from ..base.names import listed, nearest, respelt
+from ..base.rewritten import without
 from ..graph.wires import Wire, show
-from ..hints.usage import MASK_WORDS, without
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_size, size_static
 from ..sizes.axes import Axis, Const, Kind, Static, axes_in

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar
 
 from ..base.names import did_you_mean, listed
 from ..graph.nodes import Graph
@@ -58,8 +59,8 @@ class Figure:
 
 
 @dataclass(frozen=True, repr=False)
-class Cost:
-    """What a model costs, exactly. Made by `Model.cost`.
+class Bill:
+    """What a model costs, exactly.
 
     name:    of the model or block; `dtype` of its reals; `batch`: how many items along the leading batch axes.
     values:  the number that stands for each size and const; `assumed`: names of the widths that nobody gave a size.
@@ -79,12 +80,6 @@ class Cost:
     ranked: Mapping[Poly, Poly]
     graph: Graph
     scope: Scope
-
-    def __repr__(self) -> str:
-        """The report that `attnc cost` prints; a page of it, where it has very many parts."""
-        from .table import page
-
-        return "\n".join(page(self))
 
     def figure(self, poly: Poly) -> Figure:
         """A polynomial with the batch put in, and with the formula of a size that shares its name with another."""
@@ -196,6 +191,9 @@ class Cost:
         return self.figure(self.part.steps)
 
 
+B = TypeVar("B", bound=Bill)
+
+
 def _named(graph: Graph, name: str) -> Axis:
     return next(axis for axis in graph.axes if axis.name == name)
 
@@ -207,8 +205,10 @@ def _all_saved(memory: Memory) -> Poly:
     return poly
 
 
-def cost(graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int = 1, dtype: str = "float32") -> Cost:
-    """The bill of a graph. sizes: of axes and consts, by name; they win over those of the spec.
+def bill(
+    graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int = 1, dtype: str = "float32", kind: type[B]
+) -> B:
+    """The bill of a graph, as a `kind` of bill. sizes: of axes and consts, by name; they win over those of the spec.
 
     A free width that is not given is taken at its bound, else at 1,024; where that leaves a derived width no whole
     number, at the nearest size below or above that does. Raises CostError.
@@ -224,14 +224,16 @@ def cost(graph: Graph, sizes: Mapping[str, Number] | None = None, *, batch: int 
         scope.size(axis)
     _divide(scope, values, assumed)
     try:
-        return _counted(graph, scope, dict(values), assumed, dtype)
+        return _counted(graph, scope, dict(values), assumed, dtype, kind)
     except CostError:
         if not _divide(scope, values, assumed):  # by the sizes of blocks within, which are met while counting
             raise
-    return _counted(graph, scope, dict(values), assumed, dtype)
+    return _counted(graph, scope, dict(values), assumed, dtype, kind)
 
 
-def _counted(graph: Graph, scope: Scope, values: dict[Symbol, int], assumed: list[Axis], dtype: str) -> Cost:
+def _counted(
+    graph: Graph, scope: Scope, values: dict[Symbol, int], assumed: list[Axis], dtype: str, kind: type[B]
+) -> B:
     """The bill at these sizes. Raises CostError for derived ones that are no whole numbers."""
     _whole(graph, scope, values)
     memory = measure(graph, scope, values, REALS[dtype])
@@ -247,7 +249,7 @@ def _counted(graph: Graph, scope: Scope, values: dict[Symbol, int], assumed: lis
     shown = {name: min(found) for name, found in every.items() if len(found) == 1}
     shown |= {c.name: values[const_symbol(c)] for c in graph.consts if const_symbol(c) in values}
     names = tuple(axis.name for axis in assumed)
-    return Cost(graph.name, dtype, values[BATCH], values, shown, names, part, memory, fused, walk.ranked, graph, scope)
+    return kind(graph.name, dtype, values[BATCH], values, shown, names, part, memory, fused, walk.ranked, graph, scope)
 
 
 def _divide(scope: Scope, values: dict[Symbol, int], assumed: list[Axis]) -> bool:

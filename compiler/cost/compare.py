@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from fractions import Fraction
 
-from .bill import Cost, CostError
+from .bill import Bill, CostError
 from .polynomials.show import amount, short
 from .table import BYTES, COLUMNS, Line, aligned, label, lines
 
-FIGURES: dict[str, Callable[[Cost], int]] = {
+FIGURES: dict[str, Callable[[Bill], int]] = {
     "parameters": lambda cost: cost.parameters.value,
     "macs": lambda cost: cost.macs.value,
     "kept": lambda cost: cost.kept.value,
@@ -22,7 +22,7 @@ FIGURES: dict[str, Callable[[Cost], int]] = {
     "steps": lambda cost: cost.steps.value,
 }
 FARTHEST = 2**24
-Maker = Callable[[int], Cost]  # the bill with one width at this size
+Maker = Callable[[int], Bill]  # the bill with one width at this size
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Crossing:
     cheaper: str
 
 
-def text(a: Cost, b: Cost, crossings: Sequence[Crossing], *, depth: int | None, column: str) -> list[str]:
+def text(a: Bill, b: Bill, crossings: Sequence[Crossing], *, depth: int | None, column: str) -> list[str]:
     """The report. column: the figure that is compared part by part."""
     names = _names(a, b)
     totals = [["", *names, "ratio"]]
@@ -53,7 +53,7 @@ def _said(found: Crossing) -> str:
     return f"{COLUMNS[found.figure][0]}: from {found.width} = {found.size:,} on, {found.cheaper} is cheaper"
 
 
-def _names(a: Cost, b: Cost) -> tuple[str, str]:
+def _names(a: Bill, b: Bill) -> tuple[str, str]:
     return (a.name, b.name) if a.name != b.name else (f"{a.name} (1)", f"{b.name} (2)")
 
 
@@ -66,7 +66,7 @@ def _cell(value: int, figure: str) -> str:
     return amount(value) if figure in BYTES else short(value)
 
 
-def _parts(a: Cost, b: Cost, depth: int | None, column: str) -> list[list[str]]:
+def _parts(a: Bill, b: Bill, depth: int | None, column: str) -> list[list[str]]:
     """One row for each part of either, those of one path in one row."""
     left, right = lines(a, depth)[1:], lines(b, depth)[1:]
     matcher = SequenceMatcher(None, [line.path for line in left], [line.path for line in right], autojunk=False)
@@ -79,7 +79,7 @@ def _parts(a: Cost, b: Cost, depth: int | None, column: str) -> list[list[str]]:
     return [_row(a, b, x, y, column) for x, y in rows]
 
 
-def _row(a: Cost, b: Cost, x: Line | None, y: Line | None, column: str) -> list[str]:
+def _row(a: Bill, b: Bill, x: Line | None, y: Line | None, column: str) -> list[str]:
     values: list[int | None] = []
     for cost, line in ((a, x), (b, y)):
         poly = None if line is None else COLUMNS[column][1](line)
@@ -94,10 +94,10 @@ def _padded(rows: Sequence[Sequence[str]]) -> list[str]:
     return aligned([[*row, ""] for row in rows])
 
 
-def shared_widths(a: Cost, b: Cost) -> list[str]:
+def shared_widths(a: Bill, b: Bill) -> list[str]:
     """Names of widths that vary at run time in both."""
 
-    def free(cost: Cost) -> list[str]:
+    def free(cost: Bill) -> list[str]:
         first = {axis.family: axis.name for axis in sorted(cost.graph.axes, key=lambda axis: -axis.id)}
         axes = [axis for axis in cost.graph.axes if axis.is_width and axis.extent is None and axis.size is None]
         return [axis.name for axis in axes if first[axis.family] == axis.name]
@@ -110,9 +110,9 @@ def crossings(names: tuple[str, str], a: Maker, b: Maker, width: str, figures: S
 
     Sizes that a model cannot have (a bound, a division that leaves a remainder) are passed over.
     """
-    known: dict[int, tuple[Cost, Cost] | None] = {}
+    known: dict[int, tuple[Bill, Bill] | None] = {}
 
-    def at(size: int) -> tuple[Cost, Cost] | None:
+    def at(size: int) -> tuple[Bill, Bill] | None:
         if size not in known:
             try:
                 known[size] = (a(size), b(size))

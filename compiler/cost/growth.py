@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .bill import Cost
+from .bill import Bill
 from .paths.longest import Path
 from .polynomials.operations import put
 from .polynomials.polynomial import CONST, DEPTH, ONE, WIDTH, Monomial, Poly, Symbol, base_symbols
@@ -54,18 +54,18 @@ def _larger(a: Monomial, b: Monomial) -> bool:
     return a != b and all(e >= 0 for e in powers.values())
 
 
-def complexity(cost: Cost) -> str:
+def complexity(cost: Bill) -> str:
     """Multiply-adds of one layer, what masks leave out not counted."""
     return order(cost.part.work.kept, _counts(cost))
 
 
-def sequential(cost: Cost) -> str:
+def sequential(cost: Bill) -> str:
     """Steps that must follow one another, as widths grow."""
     still = [symbol for symbol in base_symbols([cost.part.steps]) if symbol.rank != WIDTH]
     return order(cost.part.steps, still)
 
 
-def path(cost: Cost, found: Path, width: Poly) -> str:
+def path(cost: Bill, found: Path, width: Poly) -> str:
     """The longest path, as its width grows and what a layer reaches does."""
     match found.growth:
         case "never":
@@ -86,7 +86,7 @@ def width_name(width: Poly) -> str:
     return " ".join(symbol.name for symbol in width.symbols)
 
 
-def _counts(cost: Cost) -> list[Symbol]:
+def _counts(cost: Bill) -> list[Symbol]:
     """The consts that count passes of repeats."""
     found: list[Symbol] = []
 
@@ -103,7 +103,7 @@ def _counts(cost: Cost) -> list[Symbol]:
     return found
 
 
-def rows(cost: Cost) -> list[tuple[str, str, str, str]]:
+def rows(cost: Bill) -> list[tuple[str, str, str, str]]:
     """(model, complexity per layer, sequential operations, longest path), one for each width that has a path.
 
     Of several each path says along which.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .bill import Cost, Figure
+from .bill import Bill, Figure
 from .paths.longest import Path
 from .polynomials.polynomial import ONE, ZERO, Poly, base_symbols
 from .polynomials.show import amount, short
@@ -24,7 +24,7 @@ class Line:
     counted: bool = False
 
 
-def lines(cost: Cost, depth: int | None = None, per_op: bool = False) -> list[Line]:
+def lines(cost: Bill, depth: int | None = None, per_op: bool = False) -> list[Line]:
     """The parts down to `depth` (None: all), ops only if asked for."""
 
     def below(part: Part, level: int, path: str, counted: bool = False) -> Iterator[Line]:
@@ -57,7 +57,7 @@ BYTES = ("moved", "peak")
 
 
 def text(
-    cost: Cost, *, depth: int | None, per_op: bool, training: bool, symbolic: str, most: int | None = None
+    cost: Bill, *, depth: int | None, per_op: bool, training: bool, symbolic: str, most: int | None = None
 ) -> list[str]:
     """The whole report, or that of so many parts and the totals.
 
@@ -83,13 +83,13 @@ def text(
 MOST, WIDEST = 40, 240  # parts, and characters of a line
 
 
-def page(cost: Cost) -> list[str]:
+def page(cost: Bill) -> list[str]:
     """The report; of very many parts the first."""
     made = text(cost, depth=None, per_op=False, training=False, symbolic="macs", most=MOST)
     return [line if len(line) <= WIDEST else f"{line[: WIDEST - 1]}…" for line in made]
 
 
-def _heading(cost: Cost) -> list[str]:
+def _heading(cost: Bill) -> list[str]:
     copies = {
         axis.name
         for axis in cost.graph.axes
@@ -103,13 +103,13 @@ def _heading(cost: Cost) -> list[str]:
     return made
 
 
-def _size(cost: Cost, name: str) -> str:
+def _size(cost: Bill, name: str) -> str:
     """`model m = 512`: the name, what formulas call it, and its value."""
     label = next((axis.label for axis in cost.graph.axes if axis.name == name), name)
     return f"{name}{'' if label == name else ' ' + label} = {cost.sizes[name]:,}"
 
 
-def label(cost: Cost, line: Line) -> str:
+def label(cost: Bill, line: Line) -> str:
     part = line.part
     name = part.name or part.what
     if part.kind == "scan":
@@ -135,7 +135,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return out
 
 
-def _totals(cost: Cost, training: bool) -> list[str]:
+def _totals(cost: Bill, training: bool) -> list[str]:
     rows = [("parameters", f"{cost.parameters.value:,}", str(cost.parameters))]
     frozen = cost.figure(cost.part.frozen)
     if frozen.value:
@@ -165,7 +165,7 @@ def _totals(cost: Cost, training: bool) -> list[str]:
     ]
 
 
-def path_cells(cost: Cost, name: str, path: Path) -> tuple[str, str]:
+def path_cells(cost: Bill, name: str, path: Path) -> tuple[str, str]:
     """Hops from any item to any other, and what they come from."""
     formula = "" if path.formula is None else str(cost.figure(path.formula))
     if path.growth == "log":
@@ -182,7 +182,7 @@ def path_cells(cost: Cost, name: str, path: Path) -> tuple[str, str]:
     return f"{path.hops:,}", text
 
 
-def _remarks(cost: Cost) -> list[str]:
+def _remarks(cost: Bill) -> list[str]:
     """What the symbols mean that stand for a formula, and what is not in the bill."""
     from .polynomials.show import formula
 
@@ -207,7 +207,7 @@ def _remarks(cost: Cost) -> list[str]:
     return ["", *out] if out else []
 
 
-def data(cost: Cost, *, depth: int | None = None, per_op: bool = True) -> dict[str, Any]:
+def data(cost: Bill, *, depth: int | None = None, per_op: bool = True) -> dict[str, Any]:
     """Everything as plain data: each figure with its value and formula."""
 
     def shown(poly: Poly) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ..graph.wires import Wire
 from ..ops import OPS
 from ..sizes.axes import Axis
 from ..typing.builder import Builder
+from ..typing.copies import copies, new_copy
 from ..typing.frame import Frame
 
 _WEIGHING = frozenset({"softmax", "log_softmax"})
@@ -102,25 +103,6 @@ def _shared(step: Apply) -> list[Axis]:
     data = [operand for operand in step.operands if operand.role is Role.DATA]
     widths = dict.fromkeys(axis for operand in data for axis in operand.type.axes if axis.is_width)
     return [w for w in widths if sum(w in operand.type.axes and w not in operand.type.thin for operand in data) > 1]
-
-
-def copies(axis: Axis, frame: Frame, apart: Iterable[Axis] = ()) -> list[str]:
-    """The names of its copies that the block knows, but for some; else of those of the file that it might."""
-    not_these = {axis.name, *(other.name for other in apart)}
-    known = [other.name for other in frame.names.values() if other.family == axis.family]
-    of_file = frame.module.axes.values()
-    families = {other.family for other in of_file if frame.of_file.get(other.id) == axis}
-    might = [other.name for other in of_file if other.family in families]
-    return [name for name in known if name not in not_these] or [name for name in might if name not in not_these]
-
-
-def new_copy(axis: Axis, frame: Frame) -> tuple[str, str]:
-    """A free name for a copy of an axis, and how it is declared."""
-    taken = frame.names.keys() | frame.module.places.keys()
-    copy = next((name for name in ("past", "other", "second") if name not in taken), f"{axis.name}2")
-    if axis.name in frame.block.generics:
-        return copy, f"`{copy}: {axis.kind.value} like {axis.name}` among the parameters"
-    return copy, f"`{axis.kind.value} {copy} like {axis.name}`"
 
 
 def _two_copies(scores: Apply | None, width: Axis, frame: Frame) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from ..sizes.axes import Axis
+from ..typing.copies import copies, new_copy
 from ..typing.frame import Frame
-from .lost import copies, new_copy
 
 
 def compared(a: Axis, b: Axis, frame: Frame, written: str) -> str:

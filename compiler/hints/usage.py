@@ -4,13 +4,13 @@ they leave no choice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base import rewritten
+from ..base.idioms import AXIS_WORDS
+from ..base.rewritten import without
 from ..graph.values import IndexInto
 from ..graph.wires import Wire, show_axes
 from ..ops import Brackets, Op
@@ -19,12 +19,6 @@ from ..typing.application import OpCall
 from ..typing.environment import Scope
 
 Edits = list[tuple[Span, str]]
-
-AXIS_WORDS = frozenset(("axis", "axes", "dim", "dims"))
-"""What other libraries call the argument that says along which axes an op goes."""
-
-MASK_WORDS = frozenset(("mask", "attn_mask", "attention_mask", "key_padding_mask", "keep"))
-"""... and the one that says which items count."""
 
 
 def arguments(op: Op) -> list[str]:
@@ -55,25 +49,6 @@ def axes_apart(body: Scope, call: s.Call, op: Op) -> tuple[s.Call, tuple[s.Argum
 def _axis(body: Scope, value: s.Expr) -> Axis | None:
     """The axis that an argument names, if it is no variable."""
     return body.frame.axis(value.text) if isinstance(value, s.Name) and value.text not in body.env else None
-
-
-def without(call: s.Call, dropped: Iterable[s.Argument]) -> Edits:
-    """The edits that delete arguments, each with a comma beside it."""
-    written = [each.span for each in call.arguments if each.span.start > call.callee.span.start]  # not what was piped
-    gone = [each.span for each in dropped]
-    first = next((index for index, span in enumerate(written) if span not in gone), None)  # the first that stays
-    source = call.span.source
-    edits: Edits = []
-    if not gone:
-        return []
-    if first is None:
-        return [(written[0].to(written[-1]), "")]
-    if first:
-        edits.append((Span(source, written[0].start, written[first].start), ""))
-    for before, span in pairwise(written[first:]):
-        if span in gone:
-            edits.append((Span(source, before.end, span.end), ""))
-    return edits
 
 
 @dataclass

@@ -14,12 +14,13 @@ from ..graph.nodes import Apply, Init, Weight
 from ..graph.values import IndexInto, Role, Type
 from ..graph.wires import Range, Wire, show
 from ..hints import unlike
-from ..hints.lost import copies, lost, reduced
+from ..hints.lost import lost, reduced
 from ..ops.table import Op
 from ..ops.use import Judge
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static, evaluate, hangs, known
 from .builder import Builder
+from .copies import copies
 from .environment import Scope
 from .frame import Formula, judge_number
 

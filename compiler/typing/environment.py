@@ -16,11 +16,11 @@ from ..graph.alike import Ways
 from ..graph.nodes import Graph
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..graph.wires import Range, Wire, show, static_element
-from ..hints.lost import copies
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_number, has_no_value
 from ..sizes.axes import Axis, ConstOf, Kind, Number, SizeOf, Static, hangs
 from .builder import Builder
+from .copies import copies
 from .facts import Facts
 from .frame import Formula, Frame, Instance
 

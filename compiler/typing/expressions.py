@@ -14,21 +14,22 @@ from ...dsl import syntax as s
 from ...dsl.slips import FINITE, piece
 from ...dsl.source import Span
 from ..base import rewritten
-from ..base.idioms import FOREIGN, IDIOMS, OTHER_INITS, kept
+from ..base.idioms import AXIS_WORDS, FOREIGN, IDIOMS, MASK_WORDS, OTHER_INITS, kept
 from ..base.mentions import walk
 from ..base.names import akin, listed, nearest, respelt
+from ..base.rewritten import without
 from ..base.session import Reporter
 from ..graph.nodes import Init
 from ..graph.values import IndexInto, Scalar, Type
 from ..graph.wires import Wire, show
 from ..hints import unlike
-from ..hints.lost import copies
-from ..hints.usage import AXIS_WORDS, MASK_WORDS, Usage, arguments, axes_apart, without
+from ..hints.usage import Usage, arguments, axes_apart
 from ..names.written_sizes import checked_number
 from ..ops import OPS, Brackets, Op
 from ..sizes.axes import Axis, Literal, SizeOf, Static, hangs, known
 from ..sizes.limits import OPERANDS, TooMuch
 from .application import OpCall
+from .copies import copies
 from .environment import Scope
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
     from .compiler.check import Program
-    from .compiler.cost.bill import Cost
+    from .compiler.cost.report import Cost
     from .compiler.decoding import Decoding
     from .compiler.graph.inventory import WeightSpec
     from .compiler.graph.nodes import Graph
@@ -331,7 +331,7 @@ class Model:
 
         Raises CostError (a ValueError) for a name that the model does not have and for a size that cannot be.
         """
-        from .compiler.cost.bill import cost
+        from .compiler.cost.report import cost
         from .compiler.rewrites.numerics.exact import mark_exact
 
         return cost(mark_exact(self._graph), _plain({**(sizes or {}), **more}), batch=batch, dtype=dtype)

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 import attnc
-from attnc.compiler.cost.bill import Cost
 from attnc.compiler.cost.growth import rows
+from attnc.compiler.cost.report import Cost
 from attnc.compiler.cost.table import data, path_cells
 
 from .drawn import drawn, spec

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import attnc
-from attnc.compiler.cost.bill import Cost
 from attnc.compiler.cost.polynomials.polynomial import ONE, Poly
+from attnc.compiler.cost.report import Cost
 from attnc.compiler.cost.table import data
 from attnc.compiler.cost.walk import Part
 

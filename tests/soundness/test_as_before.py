@@ -22,7 +22,7 @@ import pytest
 
 import attnc
 from attnc.backends.text.helper_text import NUMPY, TORCH, helpers
-from attnc.compiler.cost.bill import Cost
+from attnc.compiler.cost.report import Cost
 from attnc.compiler.cost.table import data
 from attnc.compiler.pipeline import NAMES
 

@@ -15,8 +15,8 @@ from ..output import CLEAN, CannotRun, report, say, writable
 from ..target import open_model, open_spec, split
 
 if TYPE_CHECKING:
-    from ...compiler.cost.bill import Cost
     from ...compiler.cost.compare import Crossing
+    from ...compiler.cost.report import Cost
 
 SUMMARY = "count parameters, multiply-adds, bytes and memory"
 SYMBOLIC = ("parameters", "macs", "kept", "backward", "operations", "moved", "peak", "steps")
