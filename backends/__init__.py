@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .build.load import WeightsError, build_numpy, build_torch
+    from .loading.load import WeightsError, build_numpy, build_torch
     from .numpy.module import numpy_source
     from .plan.capture import CaptureError, capturable
     from .report.reports import explain
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "CannotEmit": "text.values",
     "CaptureError": "plan.capture",
-    "WeightsError": "build.load",
-    "build_numpy": "build.load",
-    "build_torch": "build.load",
+    "WeightsError": "loading.load",
+    "build_numpy": "loading.load",
+    "build_torch": "loading.load",
     "capturable": "plan.capture",
     "explain": "report.reports",
     "numpy_source": "numpy.module",

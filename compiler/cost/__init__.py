@@ -1,7 +1,7 @@
 """What a graph costs, as exact polynomials of its sizes: parameters, multiply-adds, bytes, memory, sequential steps.
 
 ====================  ==============================================================================================
-`polynomial`, `show`  exact polynomials over sizes, and how they are written
+`polynomials`         exact polynomials over sizes, and how they are written
 `scope`               the sizes of a graph's axes, in terms of those of the model
 `bands`               what masks made of indices keep, and how many pairs that is
 `work`                what one op takes

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from attnc.backends import build_numpy, build_torch
-from attnc.backends.build.init import initial_weights
+from attnc.backends.loading.init import initial_weights
 from attnc.compiler.check import build
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Graph

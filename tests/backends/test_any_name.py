@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import attnc
-from attnc.backends.build.init import initial_weights
 from attnc.backends.emit.decoder import NAMES
+from attnc.backends.loading.init import initial_weights
 from attnc.backends.text import spelling
 from attnc.backends.text.helper_text import NUMPY, TORCH, helpers
 from attnc.backends.text.names import camel

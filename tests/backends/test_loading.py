@@ -21,8 +21,8 @@ import torch
 import attnc
 from attnc import backends
 from attnc.backends import WeightsError, build_torch
-from attnc.backends.build.init import initial, initial_weights
-from attnc.backends.build.load import function_name, laid_out, run_source
+from attnc.backends.loading.init import initial, initial_weights
+from attnc.backends.loading.load import function_name, laid_out, run_source
 from attnc.compiler.graph.inventory import inventory
 
 from .agreement import graph_of

@@ -7,7 +7,7 @@
 Nothing here unpickles, or runs anything that a file says.
 """
 
-from ..backends.build.load import WeightsError
+from ..backends.loading.load import WeightsError
 from .convert import convert
 from .files import Weights, load, save
 from .maps import Map

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..backends.build.load import WeightsError
-from ..backends.build.memory import as_array
+from ..backends.loading.load import WeightsError
+from ..backends.loading.memory import as_array
 from .files import Weights, load, save
 from .maps import Map, Rule, Step, filled, in_full, matched
 

@@ -19,8 +19,8 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
-from ..backends.build.load import WeightsError
-from ..backends.build.memory import MappedFile, as_array, mapped_anew
+from ..backends.loading.load import WeightsError
+from ..backends.loading.memory import MappedFile, as_array, mapped_anew
 from ..dsl.files import whole
 
 Array = np.ndarray[Any, np.dtype[Any]]

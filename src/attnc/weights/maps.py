@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..backends.build.load import WeightsError
+from ..backends.loading.load import WeightsError
 from ..compiler.names.folders import Folders, Outside
 from ..dsl.files import read
 

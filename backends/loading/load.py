@@ -18,11 +18,11 @@ import numpy as np
 from ...compiler.graph.inventory import WeightSpec, inventory
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
-from .init import Law, initial, initial_weights, law
-from .memory import Mappings, as_array, as_tensor, mapped_anew
 from ..numpy.module import NumpyCode, numpy_code
 from ..plan.plan import parts
 from ..torch.module import torch_source
+from .init import Law, initial, initial_weights, law
+from .memory import Mappings, as_array, as_tensor, mapped_anew
 
 if TYPE_CHECKING:
     import torch
