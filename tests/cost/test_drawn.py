@@ -18,7 +18,7 @@ import pytest
 import attnc
 from attnc.compiler.cost.growth import rows
 from attnc.compiler.cost.report import Cost
-from attnc.compiler.cost.table import data, path_cells
+from attnc.compiler.cost.table import data, path_cells, text
 
 from .drawn import drawn, spec
 
@@ -35,7 +35,8 @@ def path(cost: Cost) -> str:
 
 
 def bill(cost: Cost) -> str:
-    return f"{cost}\n{json.dumps(data(cost), indent=1)}\n{rows(cost)}"
+    whole = "\n".join(text(cost, depth=None, per_op=False, training=False, symbolic="macs"))
+    return f"{whole}\n{json.dumps(data(cost), indent=1)}\n{rows(cost)}"
 
 
 def shown(seed: int) -> str:
