@@ -24,7 +24,7 @@ from ..plan.capture import Captures, segment
 from ..plan.plan import Plan, Program
 from ..text.helper_text import NUMPY, helpers
 from ..text.names import AT, DTYPE, FILE, FOUND, Namer, plain
-from ..text.static_code import ATOM, OPERATORS, TERM, Code, number, operator, static_code
+from ..text.static_code import ATOM, OPERATORS, TERM, Code, folded, number, operator, static_code
 from ..text.values import NONE, CannotEmit, Val, is_table, kind_of
 from ..text.writing import by_pass, is_path, wrap
 from . import ops as numpy_ops
@@ -206,10 +206,7 @@ class NumpyBody(Body):
         numbers = [val.code.text for val in vals if val.number]
         if len(numbers) > 1:
             numbers = [f"{op[:3]}({', '.join(numbers)})"]
-        first, *others = [*(val.code.text for val in vals if not val.number), *numbers]
-        for other in others:
-            first = f"np.{op}({first}, {other})"
-        return Code(first)
+        return folded([*(val.code for val in vals if not val.number), *map(Code, numbers)], f"np.{op}")
 
     # -- calls --------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from ..plan.capture import Captures, segment
 from ..plan.plan import Plan, Program
 from ..text.helper_text import TORCH
 from ..text.names import AT, DEVICE, DTYPE, FOUND, LOCAL, MODULE_ATTRIBUTES, Namer, plain
-from ..text.static_code import ATOM, OPERATORS, Code, number, operator, static_code
+from ..text.static_code import ATOM, OPERATORS, Code, folded, number, operator, static_code
 from ..text.values import CannotEmit, Val, is_table, kind_of
 from ..text.writing import by_pass, is_one_of, is_path, singular, wrap
 from . import ops as torch_ops
@@ -402,9 +402,7 @@ class TorchBody(Body):
         numbers = [val for val in vals if val.number]
         if not arrays:
             return Code(f"{op[:3]}({', '.join(number.text for number in numbers)})")
-        code = arrays[0].code
-        for other in arrays[1:]:
-            code = Code(f"torch.{op}({code.text}, {other.text})")
+        code = folded([array.code for array in arrays], f"torch.{op}")
         for other in numbers:
             side = "min" if op == "maximum" else "max"
             code = Code(f"{code.at(ATOM)}.clamp({side}={other.text})")

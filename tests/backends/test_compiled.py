@@ -150,12 +150,12 @@ def test_tiles_are_made_once(compiled: bool, monkeypatch: pytest.MonkeyPatch) ->
     for _ in range(2):
         torch.testing.assert_close(run(window, x, real, 3), expected)
     assert made == [0, 128, 256]  # each row of tiles, once
-    assert len(masks.TILES) == 1
+    assert len(torch_masks.TILES) == 1
 
 
 def test_tiles_as_pytorch_turns_them() -> None:
     """The columns are what BlockMask finds by itself from the rows; and the tiles hold all that is seen."""
-    masks.TILES.clear()
+    torch_masks.TILES.clear()
     with torch.inference_mode():
         tiles = mask_tiles(lambda q, k: (k <= q) & (q - k < 300), 700, 900, (), torch.device("cpu"))
     assert not any(x.is_inference() for x in tiles)  # a later call may train

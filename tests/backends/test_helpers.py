@@ -257,7 +257,7 @@ def test_linear_maps(groups: tuple[int, ...], bias: bool) -> None:
         return
     np.testing.assert_allclose(numpy_helpers.grouped_linear(x, w, b), wanted)
     assert numpy_helpers.grouped_linear(x[:, :0], w, b).shape == (2, 0, *groups, 5)
-    module = helpers.GroupedLinear(groups, 4, 5, bias=bias).double()
+    module = torch_helpers.GroupedLinear(groups, 4, 5, bias=bias).double()
     assert (module.bias is None) == (not bias)
     for weight in module.parameters():
         assert 0.25 < float(weight.detach().abs().max()) <= 0.5  # as nn.Linear: within 1 / sqrt(4)
@@ -270,8 +270,8 @@ def test_linear_maps(groups: tuple[int, ...], bias: bool) -> None:
 
 
 def test_grouped_maps_of_nothing_and_their_own_bias() -> None:
-    assert helpers.GroupedLinear((2,), 0, 3).weight.shape == (2, 3, 0)  # and no division by it
-    assert helpers.GroupedLinear((2,), 4, 3).bias is not None
+    assert torch_helpers.GroupedLinear((2,), 0, 3).weight.shape == (2, 3, 0)  # and no division by it
+    assert torch_helpers.GroupedLinear((2,), 4, 3).bias is not None
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])

@@ -305,8 +305,8 @@ def test_how_weights_lie() -> None:
 
 
 def test_which_maps_are_done_with_weights_laid_out() -> None:
-    cache, one, other, table = cache.Cache(M), nn.Linear(3, 4), nn.Linear(3, 2, bias=False), torch.randn(5, 3)
-    x = torch.randn(2, maps.FEW // 2, 3)
+    cache, one, other, table = torch_cache.Cache(M), nn.Linear(3, 4), nn.Linear(3, 2, bias=False), torch.randn(5, 3)
+    x = torch.randn(2, torch_maps.FEW // 2, 3)
     with torch.no_grad():
         for found, part in zip(cache.maps(x, one, other, table), (one, other, table), strict=True):
             torch.testing.assert_close(found, torch_maps.map_each(x, part))
@@ -315,7 +315,7 @@ def test_which_maps_are_done_with_weights_laid_out() -> None:
         torch.testing.assert_close(cache.map(x, one), one(x))
         assert list(cache.laid) == [(one, other, table), (one,)]
         cache.laid.clear()
-        for many in (torch.randn(maps.FEW + 1, 3), torch.randn(2, 9, 3)):
+        for many in (torch.randn(torch_maps.FEW + 1, 3), torch.randn(2, 9, 3)):
             torch.testing.assert_close(cache.map(many, one), one(many))
             for found, part in zip(cache.maps(many, one, other), (one, other), strict=True):
                 torch.testing.assert_close(found, part(many))
@@ -337,12 +337,12 @@ def test_maps_that_are_not_what_they_were_are_called(where: str) -> None:
     else:
         part = type("Other", (nn.Linear,), {"forward": lambda self, x: 2 * x})(3, 3)
     assert torch_maps.laid_out((nn.Linear(3, 2), part)) is None
-    cache, x = cache.Cache(M), torch.randn(1, 3)
+    cache, x = torch_cache.Cache(M), torch.randn(1, 3)
     torch.testing.assert_close(cache.map(x, part), part(x))
 
 
 def test_weights_are_laid_out_again_when_they_change() -> None:
-    layouts, one, bias = maps.Layouts(), nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]])), torch.ones(2)
+    layouts, one, bias = torch_maps.Layouts(), nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]])), torch.ones(2)
     first = layouts.of([one], [bias])
     assert layouts.of([one], [bias]) is first and layouts.of([one], [None]) is not first
 
@@ -401,12 +401,12 @@ def test_numpy_weights_that_lie_side_by_side() -> None:
 def test_how_many_rows_numpy_does_at_once() -> None:
     whole = np.random.default_rng(0).standard_normal((5, 3))
     a, b, x = (whole[:2],), (whole[2:],), np.random.default_rng(1).standard_normal((2, 9, 3))
-    for rows, count in ((x[:, : maps.FEW // 2], 1), (x, 0), (x.reshape(-1, 3)[: maps.FEW + 1], 0)):
-        cache = decoding.Cache(M)
+    for rows, count in ((x[:, : numpy_maps.FEW // 2], 1), (x, 0), (x.reshape(-1, 3)[: numpy_maps.FEW + 1], 0)):
+        cache = numpy_decoding.Cache(M)
         for found, part in zip(cache.maps(rows, a, b), (a, b), strict=True):
             np.testing.assert_allclose(found, rows @ part[0].T)
         assert len(cache.joint) == count
-    cache = decoding.Cache(M)
+    cache = numpy_decoding.Cache(M)
     for found, part in zip(cache.maps(x[:1, :2], b, a), (b, a), strict=True):
         np.testing.assert_allclose(found, x[:1, :2] @ part[0].T)
     assert list(cache.joint.values()) == [None]

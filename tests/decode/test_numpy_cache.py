@@ -91,7 +91,7 @@ def test_places_and_parts(library: str) -> None:
 
 
 def test_where_the_new_items_stand() -> None:
-    cache = cache.Cache(NET)
+    cache = torch_cache.Cache(NET)
     cache.advance(3)
     cache.advance(2)
     part, table = cache.at("layers.0"), torch.arange(14).reshape(2, 7)

@@ -131,12 +131,12 @@ def test_queries_that_see_nothing_before_those_that_do() -> None:
 
 def test_weights_take_places_of_their_own() -> None:
     """One after the other in a piece, then in the next piece; or, where none are kept, each in place of the last."""
-    room = blocks.Room([torch.zeros(7), torch.zeros(6)], keep=True)
+    room = torch_blocks.Room([torch.zeros(7), torch.zeros(6)], keep=True)
     taken = [room.take(2, 2), room.take(1, 3), room.take(2, 2), room.take(2)]
     for number, x in enumerate(taken, 1):
         x += number
     assert [x.flatten().tolist() for x in taken] == [[1] * 4, [2] * 3, [3] * 4, [4] * 2]
-    one = blocks.Room([torch.zeros(4)], keep=False)
+    one = torch_blocks.Room([torch.zeros(4)], keep=False)
     assert one.take(2, 2).data_ptr() == one.take(3).data_ptr()
 
 
@@ -162,17 +162,17 @@ def test_blocks_are_made_once_for_layers_and_calls(monkeypatch: pytest.MonkeyPat
     Q = random(1, 2, 200, 4)
     with torch.inference_mode():  # a later call may train
         masked_attention(gaps, Q, Q, Q)
-    (known,) = blocks.BLOCKS.values()
+    (known,) = torch_blocks.BLOCKS.values()
     out = masked_attention(gaps, Q, Q, Q)
     right = torch.autograd.grad(by_hand(gaps, Q, Q, Q).sum(), Q)
     close(torch.autograd.grad(out.sum(), Q, retain_graph=True), right)
     close(torch.autograd.grad(out.sum(), Q, create_graph=True), right)
-    assert {next(iter(blocks.BLOCKS)): known} == blocks.BLOCKS
+    assert {next(iter(torch_blocks.BLOCKS)): known} == torch_blocks.BLOCKS
     assert all(block.known is not None for block in known if block.runs)  # what each hides too
     for far in range(20):
         found = masked_attention(lambda q, k, near=far: (k <= q) & (q - k <= near), Q, Q, Q)
         torch.testing.assert_close(found, by_hand(lambda q, k, near=far: (k <= q) & (q - k <= near), Q, Q, Q))
-        assert len(blocks.BLOCKS) <= 8
+        assert len(torch_blocks.BLOCKS) <= 8
     for near in range(2, 4):  # what it is made with is not in its code
         expected = by_hand(lambda q, k: abs(q - k) < near, Q, Q, Q)  # noqa: B023
         torch.testing.assert_close(masked_attention(lambda q, k: abs(q - k) < near, Q, Q, Q), expected)  # noqa: B023
