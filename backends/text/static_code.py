@@ -62,7 +62,7 @@ def number(value: int | float | bool) -> Code:
 
 
 def folded(codes: Sequence[Code], function: str) -> Code:
-    """`f(f(a, b), c)`, for a function of two. Python reads at most 200 nested parentheses: of many, folded in groups."""
+    """`f(f(a, b), c)`, for a function of two. Python reads at most 200 nested parentheses: many go in groups."""
     if len(codes) > GROUP:
         codes = [folded(codes[start : start + GROUP], function) for start in range(0, len(codes), GROUP)]
         return folded(codes, function)
