@@ -14,7 +14,9 @@ from torch import nn
 import attnc
 from attnc.backends.plan.lower import lower, stepping
 from attnc.backends.runtime.common.decoding import Configuration
+from attnc.backends.runtime.numpy import decoding as numpy_decoding
 from attnc.backends.runtime.numpy import maps as numpy_maps
+from attnc.backends.runtime.torch import cache as torch_cache
 from attnc.backends.runtime.torch import maps as torch_maps
 from attnc.compiler.decoding.join_maps import weights_together
 
