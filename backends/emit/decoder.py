@@ -7,8 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ...compiler.decoding import Decoding
-from ...compiler.graph.inventory import inventory
-from ...compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, children
+from ...compiler.graph.nodes import Graph
 from ...compiler.graph.values import IndexInto
 from ...compiler.sizes.axes import Axis
 from ..text.names import plain
@@ -19,32 +18,12 @@ from ..text.writing import wrap
 if TYPE_CHECKING:
     from .body import Body, Emitter
 
-NAMES = ("prepare", "step", "generate", "stream")
 DOCS = {
     "prepare": ['"""What no step changes, and an empty cache."""'],
     "step": [
         '"""The next items, after those that the cache has seen: the results for these, or for the `last` of them."""'
     ],
 }
-
-
-def reserved(graph: Graph) -> str | None:
-    """A part of the model, with weights, that has the name of one of the functions of decoding."""
-    for node in graph.nodes:
-        match node:
-            case Call(name="") | Scan(name=""):  # a model, whose parts stand beside those of its caller
-                head = reserved(node.graph)
-            case Apply(name=str(name)):
-                head = name
-            case Call(name=name) | Scan(name=name) | Repeat(name=name) if any(map(inventory, children(node))):
-                head = name
-            case Parameter(weight=weight):
-                head = weight.name.split(".")[0]
-            case _:
-                continue
-        if head in NAMES:
-            return head
-    return None
 
 
 def begin_decoding(body: Body, decoding: Decoding | None) -> list[str]:

@@ -18,12 +18,12 @@ from ...compiler.sizes.axes import Axis, Const, Static
 from ..emit.body import Body, Emitter
 from ..emit.border import annotation, behind_default, border, defaults, missing, output_names
 from ..emit.calls import cache_at
-from ..emit.decoder import DOCS, NAMES, asked, begin_decoding, configuration, decoder_functions
+from ..emit.decoder import DOCS, asked, begin_decoding, configuration, decoder_functions
 from ..emit.derived import hold_derived
 from ..plan.capture import Captures, segment
 from ..plan.plan import Plan, Program
 from ..text.helper_text import NUMPY, helpers
-from ..text.names import AT, DTYPE, FILE, FOUND, Namer, plain
+from ..text.names import AT, DECODING, DTYPE, FILE, FOUND, Namer, plain
 from ..text.static_code import ATOM, OPERATORS, TERM, Code, folded, number, operator, static_code
 from ..text.values import NONE, CannotEmit, Val, is_table, kind_of
 from ..text.writing import by_pass, is_path, wrap
@@ -337,7 +337,7 @@ class NumpyEmitter(Emitter):
         imports = [*names.standard, "", names.module("np"), *names.parts("jaxtyping"), *names.own]
         code = "\n\n\n".join(names.texts)
         head = "".join(f"# {line}\n" for line in header.splitlines())
-        found = {plain(name): names(name) for name in (DTYPE, *(NAMES if self.decoding is not None else ()))}
+        found = {plain(name): names(name) for name in (DTYPE, *(DECODING if self.decoding is not None else ()))}
         return NumpyCode(f"{head}{chr(10).join(imports)}\n\n{code}\n", found, together)
 
     def _function(self, plan: Plan, body: NumpyBody) -> str:

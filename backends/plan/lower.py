@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...compiler.decoding import Decoding, decoding
-from ...compiler.graph.nodes import Graph
+from ...compiler.graph.inventory import inventory
+from ...compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, children
 from ...compiler.pipeline import PASSES, PREPARE, STEP, Pass, rewritten
 from ...compiler.rewrites.kernels.attention import fuse_attention
 from ...compiler.rewrites.simplify.constants import fold_truths
 from ...compiler.rewrites.tools.walk import Walk
-from ..emit.decoder import reserved
+from ..text.names import DECODING
 from ..text.values import CannotEmit
 from .capture import Captures, recorded, resolve
 from .plan import Program
@@ -53,11 +54,30 @@ def lower(graph: Graph, capture: tuple[str, ...] = (), passes: Sequence[Pass] = 
 def derived(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
     """How the model decodes, its graphs as they are made; `lowered` is the model as it is emitted."""
     found = decoding(rewritten(graph, [one for one in passes if one.name in STRUCTURE]), lowered)
-    name = reserved(lowered) if found.step is not None else None
+    name = _reserved(lowered) if found.step is not None else None
     if name is None:
         return found
     reason = f"`{graph.name}` has no step: a part of it is called `{name}`, as a function would be: label it"
     return replace(found, prepare=None, step=None, caches=(), reason=reason)
+
+
+def _reserved(graph: Graph) -> str | None:
+    """A part of the model, with weights, that has the name of one of the functions of decoding."""
+    for node in graph.nodes:
+        match node:
+            case Call(name="") | Scan(name=""):  # a model, whose parts stand beside those of its caller
+                head = _reserved(node.graph)
+            case Apply(name=str(name)):
+                head = name
+            case Call(name=name) | Scan(name=name) | Repeat(name=name) if any(map(inventory, children(node))):
+                head = name
+            case Parameter(weight=weight):
+                head = weight.name.split(".")[0]
+            case _:
+                continue
+        if head in DECODING:
+            return head
+    return None
 
 
 def stepping(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:

@@ -33,8 +33,7 @@ from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.graph.wires import static_element
 from ...compiler.sizes.arithmetic import substitute
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
-from ..emit.decoder import NAMES
-from ..text.names import FILE, MODULE_ATTRIBUTES, Namer, camel
+from ..text.names import DECODING, FILE, MODULE_ATTRIBUTES, Namer, camel
 from .sharing import Homes, differing
 
 
@@ -521,7 +520,7 @@ class Program:
 
     def _name_methods(self) -> None:
         taken: dict[str, set[str]] = {}
-        reserved = MODULE_ATTRIBUTES | self._parts | {*NAMES, "decodes"}
+        reserved = MODULE_ATTRIBUTES | self._parts | {*DECODING, "decodes"}
         for plan in self.plans:
             stepped, number = plan.graph.stepped, ""
             method = "forward" if stepped is None else stepped.method

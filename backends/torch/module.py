@@ -17,12 +17,12 @@ from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts
 from ..emit.body import Body, Emitter
 from ..emit.border import annotation, behind_default, border, defaults, missing, output_names
 from ..emit.calls import cache_at
-from ..emit.decoder import DOCS, NAMES, asked, begin_decoding, configuration, decodes
+from ..emit.decoder import DOCS, asked, begin_decoding, configuration, decodes
 from ..emit.derived import hold_derived
 from ..plan.capture import Captures, segment
 from ..plan.plan import Plan, Program
 from ..text.helper_text import TORCH
-from ..text.names import AT, DEVICE, DTYPE, FOUND, LOCAL, MODULE_ATTRIBUTES, Namer, plain
+from ..text.names import AT, DECODING, DEVICE, DTYPE, FOUND, LOCAL, MODULE_ATTRIBUTES, Namer, plain
 from ..text.static_code import ATOM, OPERATORS, Code, folded, number, operator, static_code
 from ..text.values import CannotEmit, Val, is_table, kind_of
 from ..text.writing import by_pass, is_one_of, is_path, singular, wrap
@@ -664,7 +664,7 @@ class TorchEmitter(Emitter):
         self.globals = frozenset(plain(name) for plan in program.plans for name in (plan.name, plan.results))
         self.methods = frozenset(plan.method for plan in program.plans if plan.home is not plan)
         if program.steps:
-            self.methods |= {*NAMES, "decodes"}
+            self.methods |= {*DECODING, "decodes"}
 
     def body(self, plan: Plan) -> TorchBody:
         return TorchBody(self, plan)

@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 import attnc
-from attnc.backends.emit.decoder import NAMES
 from attnc.backends.loading.init import initial_weights
 from attnc.backends.text import spelling
 from attnc.backends.text.helper_text import NUMPY, TORCH, helpers
-from attnc.backends.text.names import camel
+from attnc.backends.text.names import DECODING, camel
 from attnc.backends.text.scopes import names_of
 from attnc.compiler.base.names import is_reserved
 from attnc.compiler.graph.inventory import inventory
@@ -77,7 +76,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 
 def for_weights(name: str) -> bool:
     """Whether weights may be called so: not as an attribute of a module (D11), nor as a function of decoding."""
-    return not is_reserved(name) and name not in NAMES
+    return not is_reserved(name) and name not in DECODING
 
 
 def ways(names: list[str], learned: set[str], start: int) -> dict[str, str]:
