@@ -13,9 +13,7 @@ from ...compiler.rewrites.kernels.attention import fuse_attention
 from ...compiler.rewrites.simplify.constants import fold_truths
 from ...compiler.rewrites.tools.walk import Walk
 from ..text.names import DECODING
-from ..text.values import CannotEmit
 from .capture import Captures, recorded, resolve
-from .plan import Program
 
 STRUCTURE = ("split_passes", "fold_truths")  # what a step is derived from has these, and no fused ops
 
@@ -86,18 +84,3 @@ def stepping(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> D
     if found.step is None or found.prepare is None:
         return found
     return replace(found, prepare=rewritten(found.prepare, passes, PREPARE), step=rewritten(found.step, passes, STEP))
-
-
-def described(graph: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
-    """How the model decodes, if its steps can be written too."""
-    from ..torch.module import TorchEmitter
-
-    lowered, captures = lower(graph, passes=passes)
-    found = stepping(graph, lowered, passes)
-    if found.step is None or found.prepare is None:
-        return found
-    try:
-        TorchEmitter(Program(lowered, captures.marks, (found.prepare, found.step)), captures, found).source("")
-    except CannotEmit as problem:
-        return replace(found, prepare=None, step=None, caches=(), reason=f"its steps cannot be written: {problem}")
-    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Apply, Graph, Input
 from ...compiler.graph.report import Attended, Change, Report, Unread
 from ...compiler.graph.term import Predicate, leaves, plain
@@ -12,7 +13,7 @@ from ...compiler.masks.kinds import classify, is_causal
 from ...compiler.masks.read import Reader
 from ...compiler.pipeline import FORWARD, PASSES, STEP, Pass
 from ...compiler.sizes.axes import Literal
-from ..plan.lower import derived, described
+from ..plan.lower import derived
 from .changes import change, instances
 
 ZERO = (Literal(0), Literal(0.0))
@@ -21,15 +22,14 @@ WHOLE = "the whole matrix of scores"
 UNFUSED = "not fused: the weights are read elsewhere, or the scores are more than a product, scaled, and a bias"
 
 
-def explain(graph: Graph, passes: Sequence[Pass] = PASSES) -> Report:
-    """The report of a model whose sizes are known, compiled with these passes."""
+def explain(graph: Graph, decoding: Decoding, passes: Sequence[Pass] = PASSES) -> Report:
+    """The report of a model whose sizes are known, compiled with these passes; decoding: how it then decodes."""
     lowered, changes = _changes(graph, passes, FORWARD)
     found: dict[object, Attended] = {}
     for attended in _attended(lowered):
         key = (attended.span, attended.sees, attended.unread, tuple(attended.how.items()))
         paths = (*found[key].paths, *attended.paths) if key in found else attended.paths
         found[key] = replace(attended, paths=tuple(dict.fromkeys(paths)))
-    decoding = described(graph, passes)
     told = str(decoding).splitlines()
     step = derived(graph, lowered, passes).step
     if decoding.step is not None and step is not None:

@@ -344,7 +344,7 @@ class Model:
         `decoding.caches` lists what steps keep (path, axes, how many items), `decoding.reason` says what stands in the
         way of a step or of `generate`, and is "" where nothing does; `print(decoding)` shows both.
         """
-        from .backends.plan.lower import described
+        from .backends.torch.decoding import described
 
         return described(self._sized)
 
@@ -376,9 +376,11 @@ class Model:
         `str(...)` is the text that `attnc compile --explain` prints. without: as in `source`.
         """
         from . import backends
+        from .backends.torch.decoding import described
         from .compiler.pipeline import passes_without
 
-        return backends.explain(self._sized, passes_without(without))
+        passes = passes_without(without)
+        return backends.explain(self._sized, described(self._sized, passes), passes)
 
     @deep()
     def torch(
