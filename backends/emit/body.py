@@ -6,17 +6,15 @@ size 1), what has leading dimensions, which sizes they need; `Emitter.settle` st
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 from ...compiler.graph.extents import claim_of, demand_of, holds
 from ...compiler.graph.nodes import (
     Apply,
     Call,
     Constant,
-    Graph,
     Node,
     Output,
     Parameter,
@@ -25,28 +23,24 @@ from ...compiler.graph.nodes import (
     Scan,
     Weight,
     makes,
-    owns,
     reads,
 )
 from ...compiler.graph.values import IndexInto, Value
 from ...compiler.sizes.axes import Axis, Literal
-from ..plan.capture import Captures
-from ..plan.layout import INLINE, Reader, but, in_text, plan_axes
-from ..plan.plan import OutputState, Plan, Program
-from ..text.helper_text import used_helpers
+from ..plan.plan import OutputState
 from ..text.names import plain
-from ..text.spelling import Spelling
 from ..text.static_code import Code, careful, number
-from ..text.values import FULL, NONE, SOME, Val, is_table, kind_of, needed
+from ..text.values import FULL, NONE, Val, is_table, kind_of, needed
 from ..text.writing import is_path
 from .demands import DEMANDS
+from .layout import INLINE, Reader, but, in_text, plan_axes
 from .repeats import Repeats
 from .scans import Scans
-from .steps import STEPS, Kept
+from .steps import STEPS
 
 
 class Body(Scans, Repeats):
-    """Emits one class or function. Subclasses: torch_code.TorchBody, numpy_code.NumpyBody."""
+    """Emits one class or function. Subclasses: TorchBody, NumpyBody."""
 
     def emit(self) -> None:
         """Fills prologue, lines and returned, and what the class's state says to others."""
@@ -401,74 +395,3 @@ def unchanged(op: str, vals: list[Val]) -> Val | None:
         if other.number and other.text == neutral and x.kind == "int" and (op != "-" or x is vals[0]):
             return x
     return None
-
-
-def _is_preparation(plan: Plan) -> bool:
-    return plan.graph.stepped is not None and plan.graph.stepped.method == "prepare"
-
-
-class Emitter(ABC):
-    """One generated file: emits bodies until no class learns anything new."""
-
-    not_by_name: ClassVar[frozenset[str]] = frozenset()  # what the library lets no model be given by name
-
-    def __init__(self, program: Program, captures: Captures) -> None:
-        self.program, self.captures = program, captures
-        self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
-        self.bodies: dict[str, Body] = {}
-        self.helpers: dict[str, None] = {}
-        self.imports: dict[str, str] = {}  # `module:function` of an op of the user's own -> what the file calls it
-        self.asked: set[str] = set()  # widths whose extents a step wants to know
-        self._owners: dict[Graph, bool] = {}
-        self.kept: dict[tuple[str, str], Kept] = {}  # how lies what `prepare` keeps, by class and name
-
-    def owns(self, graph: Graph) -> bool:
-        """Whether the graph or anything nested in it has weights."""
-        return owns(graph, self._owners)
-
-    def foreign(self, graph: Graph) -> str:
-        """How the file calls an op of the user's own, `module:function`."""
-        if graph.target not in self.imports:
-            name = f"op_{graph.name}"
-            self.imports[graph.target] = f"{name}_{len(self.imports)}" if name in self.imports.values() else name
-        return self.imports[graph.target]
-
-    def spelled(self, wanted: set[str], helpers: tuple[str, ...], written: list[str], asked: list[str]) -> Spelling:
-        """The text of the file: the wanted helpers, what is written for the spec, and the names of both."""
-        foreign = {name: target for target, name in self.imports.items()}
-        return Spelling(used_helpers(helpers, wanted), written, asked, foreign)
-
-    @abstractmethod
-    def body(self, plan: Plan) -> Body: ...
-
-    def emit(self, plan: Plan) -> None:
-        self.bodies[plan.key] = body = self.body(plan)  # while this is written, models that it calls move in
-        body.emit()
-
-    def knows(self, plan: Plan) -> bool:
-        """Whether a class has been written once: what it returns is known."""
-        return plan.key in self.bodies and None not in plan.outputs
-
-    def settle(self) -> None:
-        """Emits every class, callers first, until their states stand still."""
-        for root in map(self.program.plan, (self.program.root, *self.program.steps)):
-            for state, item in zip(root.inputs, root.graph.inputs, strict=True):
-                state.lead = FULL
-                if item.default is not None:
-                    state.lead, state.thin = SOME, set(plan_axes(root, root.graph.inputs.index(item)))
-        forward = self.program.forward
-        homes = (plan for plan in reversed(forward) if plan.home is plan)
-        classes = [plan for home in homes for plan in (home, *home.methods())]
-        forms = (plan for plan in reversed(forward) if plan.owner is not None)
-        methods = [plan for form in forms for plan in (form, *form.methods())]
-        # What `prepare` keeps, and how it lies, is known before a step reads it.
-        steps = sorted(self.program.plans[len(forward) :], key=_is_preparation)
-        for _ in range(100):
-            before = [plan.state() for plan in self.program.plans]
-            self.helpers.clear()
-            for plan in (*classes, *methods, *reversed(steps)):
-                if plan.graph.kind != "op":
-                    self.emit(plan)
-            if [plan.state() for plan in self.program.plans] == before:
-                return
-        raise AssertionError("the layouts of the generated code do not settle")

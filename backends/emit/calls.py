@@ -9,12 +9,12 @@ from ...compiler.graph.nodes import Call, Graph, Repeat
 from ...compiler.graph.sources import Sources
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
-from ..plan.layout import Layout, plan_axes, scope_of
 from ..plan.plan import OutputState, Plan
 from ..text.names import DEVICE, DTYPE
 from ..text.ranges import ANY
 from ..text.static_code import Code, static_code
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
+from .layout import Layout, plan_axes, scope_of
 
 
 class Calls(Layout):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Graph
@@ -14,9 +13,8 @@ from ..text.names import plain
 from ..text.static_code import number
 from ..text.values import Val
 from ..text.writing import wrap
-
-if TYPE_CHECKING:
-    from .body import Body, Emitter
+from .body import Body
+from .file import Emitter
 
 DOCS = {
     "prepare": ['"""What no step changes, and an empty cache."""'],

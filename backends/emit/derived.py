@@ -12,11 +12,11 @@ from ...compiler.graph.nodes import Input
 from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.arithmetic import solved
 from ...compiler.sizes.axes import Axis, Static, axes_in
-from ..plan.layout import in_text
 from ..plan.plan import padded
 from ..text.static_code import ATOM, SUM, TERM, Code, static_code
 from ..text.values import Val
 from .body import Body
+from .layout import in_text
 
 ROUNDING = 1e-6  # of a size that is made of reals
 

@@ -14,12 +14,12 @@ from ...compiler.graph.nodes import Apply, Scan, reads
 from ...compiler.graph.sources import Sources, over_steps, sources
 from ...compiler.graph.values import Role, Value
 from ...compiler.sizes.axes import Axis
-from ..plan.layout import plan_axes
 from ..plan.plan import OutputState, Plan
 from ..text.names import plain
 from ..text.static_code import Code
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
 from .calls import Calls, is_bare, sources_of
+from .layout import plan_axes
 
 
 @dataclass(slots=True)

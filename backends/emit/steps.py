@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...compiler.graph.nodes import Apply
@@ -11,23 +11,13 @@ from ...compiler.sizes.axes import Axis
 from ..text.ranges import ANY
 from ..text.static_code import SUM, TERM, Code
 from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
+from .layout import Kept
 from .maps import mapped
 
 if TYPE_CHECKING:
     from .body import Body
 
 Emit = Callable[["Body", Apply, list[Val]], "Val | None"]
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """How a value lies that `prepare` keeps: places of its dimensions among the value's axes (`thin`: those that may
-    have one item in their stead), and its leading ones.
-    """
-
-    order: tuple[int, ...]
-    thin: frozenset[int]
-    lead: int
 
 
 def _plain(body: Body, node: Apply, x: Val) -> Val:

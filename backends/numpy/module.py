@@ -15,11 +15,12 @@ from ...compiler.graph.values import Value
 from ...compiler.ops import OPS
 from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sizes.axes import Axis, Const, Static
-from ..emit.body import Body, Emitter
+from ..emit.body import Body
 from ..emit.border import annotation, behind_default, border, defaults, missing, output_names
 from ..emit.calls import cache_at
 from ..emit.decoder import DOCS, asked, begin_decoding, configuration, decoder_functions
 from ..emit.derived import hold_derived
+from ..emit.file import Emitter
 from ..plan.capture import Captures, segment
 from ..plan.plan import Plan, Program
 from ..text.helper_text import NUMPY, helpers
@@ -410,7 +411,7 @@ class NumpyEmitter(Emitter):
         return [
             *wrap(f"result = {text}", shown, 116),
             "return result, {",
-            *self.captures.lines(self.program, body),
+            *self.captured(body),
             "}",
         ]
 

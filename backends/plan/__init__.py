@@ -1,1 +1,1 @@
-"""What is decided before any code is written: classes, sharing of weights, layout, captures."""
+"""What is decided before any code is written: classes, sharing of weights, captures."""

@@ -14,17 +14,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from ...compiler.graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children, makes
 from ...compiler.graph.values import Value
 from ...compiler.sizes.axes import evaluate
 from ...dsl.source import Span
-from ..text.names import FOUND
-
-if TYPE_CHECKING:
-    from ..emit.body import Body
-    from .plan import Program
 
 
 class CaptureError(ValueError):
@@ -55,42 +49,6 @@ class Captures:
     def label(self, lowered: Graph, value: Value) -> str:
         """What a recorded value is called in its block."""
         return self.labels[id(lowered), value.id]
-
-    def entries(
-        self, program: Program, bodies: Mapping[str, Body]
-    ) -> Iterator[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
-        """For each path as the user wrote it: where it is recorded, all its dimensions, and those it varies along."""
-        for path, found in self.wanted.items():
-            leading = []
-            for graph, place in found.steps:
-                lowered = self.lowered[id(graph)]
-                plan = program.plan(lowered)
-                own = program.bindings[id(lowered)][0]
-                spread = bodies[plan.key].spreads.get(_node_key(graph, place, lowered), ())
-                leading += [own.get(axis, axis) for axis in spread]
-            lowered = self.lowered[id(found.graph)]
-            plan = program.plan(lowered)
-            own = program.bindings[id(lowered)][0]
-            number = program.canonical(lowered, found.value.id)
-            layout = bodies[plan.key].recorded[number]
-            dims = [*leading, *(own.get(axis, axis) for axis in layout)]
-            kept = [axis for axis in dims if axis in found.value.type.axes and axis not in found.value.type.thin]
-            yield path, found.path, tuple(axis.name for axis in dims), tuple(axis.name for axis in dims if axis in kept)
-
-    def lines(self, program: Program, body: Body) -> list[str]:
-        """Entries of the dictionary that the root returns."""
-        found = []
-        for path, key, dims, kept in self.entries(program, body.file.bodies):
-            found.append(f'    "{path}": captured({FOUND}["{key}"], {body.batch()}, {dims!r}, {kept!r}),')
-        body.file.helpers["captured"] = None
-        return found
-
-
-def _node_key(graph: Graph, place: int, lowered: Graph) -> int:
-    """The place of a call in the lowered graph: calls are never removed, so they keep their order."""
-    before = sum(isinstance(node, Call | Repeat | Scan) for node in graph.nodes[:place])
-    places = [i for i, node in enumerate(lowered.nodes) if isinstance(node, Call | Repeat | Scan)]
-    return places[before]
 
 
 def resolve(root: Graph, paths: tuple[str, ...]) -> dict[str, Found]:

@@ -196,7 +196,7 @@ class InputState:
     """What all calls of a class agree on about one argument; joined over the call sites until nothing changes."""
 
     thin: set[Axis] = field(default_factory=set)
-    lead: int | None = None  # see layout.NONE, SOME, FULL; None before the first call
+    lead: int | None = None  # see text/values.py: NONE, SOME, FULL; None before the first call
     in_range: bool = True  # an index proved to lie within its axis, at every call
 
 

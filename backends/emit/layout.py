@@ -5,16 +5,16 @@ Layout. A value in generated code is an array whose last dimensions are `Val.axe
 these, and addresses its own dimensions from the right. So one class serves any batch and any lift.
 
 A body is emitted again and again, while its class's callers and callees learn from one another what may be thin (of
-size 1), what has leading dimensions, which sizes they need; `emit_all` stops when nothing changes any more.
+size 1), what has leading dimensions, which sizes they need; `Emitter.settle` stops when nothing changes any more.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
 
 from ...compiler.graph.extents import (
     at_least_0,
@@ -26,22 +26,54 @@ from ...compiler.graph.extents import (
     takes_nothing_away,
     undefined,
 )
-from ...compiler.graph.nodes import Apply, Call, Node, Repeat, Scan, Weight
+from ...compiler.graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, Weight
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import solved
 from ...compiler.sizes.axes import Axis, Const, Static, axes_in, known
+from ..plan.capture import Captures
+from ..plan.plan import Plan, Program, padded
 from ..text import ranges
 from ..text.names import DEVICE, DTYPE, FOUND, Namer, plain
 from ..text.ranges import ANY
 from ..text.static_code import AND, ATOM, OR, SUM, TERM, Code, static_code
 from ..text.values import NONE, CannotEmit, Val, is_table, join_leads, kind_of, needed
 from ..text.writing import WIDTH, is_path, wrap
-from .plan import Plan, padded
-
-if TYPE_CHECKING:
-    from ..emit.body import Emitter
 
 INLINE = 64  # characters: a longer expression gets a line of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How a value lies that `prepare` keeps: places of its dimensions among the value's axes (`thin`: those that may
+    have one item in their stead), and its leading ones.
+    """
+
+    order: tuple[int, ...]
+    thin: frozenset[int]
+    lead: int
+
+
+class File(Protocol):
+    """What a body asks of the file that it is written into (file.py)."""
+
+    not_by_name: ClassVar[frozenset[str]]
+    program: Program
+    captures: Captures
+    globals: frozenset[str]
+    helpers: dict[str, None]
+    asked: set[str]
+    kept: dict[tuple[str, str], Kept]
+
+    @property
+    def bodies(self) -> Mapping[str, Layout]: ...
+
+    def owns(self, graph: Graph) -> bool: ...
+
+    def foreign(self, graph: Graph) -> str: ...
+
+    def knows(self, plan: Plan) -> bool: ...
+
+    def emit(self, plan: Plan) -> None: ...
 
 
 @dataclass(slots=True)
@@ -55,7 +87,7 @@ class Scope:
     namer: Namer
 
 
-def scope_of(plan: Plan, file: Emitter) -> Scope:
+def scope_of(plan: Plan, file: File) -> Scope:
     """Names in the order of claim: arguments, axes, consts. Other variables are called as no function or class is."""
     namer = Namer(file.globals)
     names = [item.name for item in plan.graph.inputs]
@@ -79,7 +111,7 @@ class Layout(ABC):
 
     library: ClassVar[str]  # of arrays, as the file imports it
 
-    def __init__(self, file: Emitter, plan: Plan) -> None:
+    def __init__(self, file: File, plan: Plan) -> None:
         self.file = file
         self.program = file.program
         self.plan = plan
