@@ -7,8 +7,9 @@ size 1), what has leading dimensions, which sizes they need; `Emitter.settle` st
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from ...compiler.graph.extents import claim_of, demand_of, holds
 from ...compiler.graph.nodes import (
@@ -32,15 +33,17 @@ from ..text.names import plain
 from ..text.static_code import Code, careful, number
 from ..text.values import FULL, NONE, Val, is_table, kind_of, needed
 from ..text.writing import is_path
-from .demands import DEMANDS
 from .layout import INLINE, Reader, but, in_text, plan_axes
 from .repeats import Repeats
 from .scans import Scans
-from .steps import STEPS
+
+Emit = Callable[["Body", Apply, list[Val]], Val | None]
 
 
 class Body(Scans, Repeats):
     """Emits one class or function. Subclasses: TorchBody, NumpyBody."""
+
+    common: ClassVar[Mapping[str, Emit]]  # ops whose code is alike in both backends: their table (ops.py)
 
     def emit(self) -> None:
         """Fills prologue, lines and returned, and what the class's state says to others."""
@@ -164,20 +167,14 @@ class Body(Scans, Repeats):
         return self.array(val, axes, kind_of(operand), is_table(operand)) if val.number and axes else val
 
     def _apply(self, node: Apply) -> None:
-        if node.op in STEPS:
-            val = STEPS[node.op](self, node, [self.env[operand.id] for operand in node.operands])
-            if val is None:
-                self.release(reads(node))
-            else:
-                self._finish(node, node.out, val)
-            return
         vals = [self.env[operand.id] for operand in node.operands]
-        if node.op in DEMANDS:
-            val = DEMANDS[node.op](self, node, vals, None if node.mask is None else self.env[node.mask.id])
-            if val is None:
+        emit = self.common.get(node.op)
+        if emit is not None:
+            common = emit(self, node, vals)
+            if common is None:
                 self.release(reads(node))
             else:
-                self._finish(node, node.out, val)
+                self._finish(node, node.out, common)
             return
         if node.axes and node.op not in ("rename", "gather"):
             vals = [self.spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]

@@ -21,6 +21,7 @@ from ..emit.calls import cache_at
 from ..emit.decoder import DOCS, asked, begin_decoding, configuration, decoder_functions
 from ..emit.derived import hold_derived
 from ..emit.file import Emitter
+from ..emit.ops import COMMON
 from ..plan.capture import Captures, segment
 from ..plan.plan import Plan, Program
 from ..text.helper_text import NUMPY, helpers
@@ -35,6 +36,7 @@ class NumpyBody(Body):
     """Emits one function. Weights are `w[at + "Q.weight"]`; `at` is the path of the instance; the root has none."""
 
     library = "np"
+    common = COMMON
 
     def __init__(self, file: NumpyEmitter, plan: Plan) -> None:
         super().__init__(file, plan)

@@ -13,7 +13,7 @@ from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Value
 from ...compiler.sizes.axes import Axis, evaluate
 from ..emit.mask_code import define
-from ..emit.ops_common import (
+from ..emit.operands import (
     ZERO,
     attention_operands,
     concat_operands,

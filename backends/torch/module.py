@@ -20,6 +20,7 @@ from ..emit.calls import cache_at
 from ..emit.decoder import DOCS, asked, begin_decoding, configuration, decodes
 from ..emit.derived import hold_derived
 from ..emit.file import Emitter
+from ..emit.ops import COMMON
 from ..plan.capture import Captures, segment
 from ..plan.plan import Plan, Program
 from ..text.helper_text import TORCH
@@ -50,6 +51,7 @@ class TorchBody(Body):
     """Emits `__init__` and `forward` of one class."""
 
     library = "torch"
+    common = COMMON
 
     def __init__(self, file: TorchEmitter, plan: Plan) -> None:
         super().__init__(file, plan)

@@ -10,7 +10,7 @@ from ...compiler.graph.nodes import Apply, Init
 from ...compiler.masks.kinds import is_causal, is_causal_but_for_data
 from ...compiler.sizes.axes import Axis, Literal, evaluate
 from ..emit.mask_code import define
-from ..emit.ops_common import (
+from ..emit.operands import (
     ZERO,
     attention_operands,
     concat_operands,

@@ -1,23 +1,21 @@
-"""Code of the ops of decoding (compiler/decoding/build.py), alike in both backends: what is kept lives in `cache`."""
+"""Ops whose code is alike in both backends: one function each, in the table at the end.
+
+They are those of decoding (compiler/decoding/build.py), where what is kept lives in `cache`, and what each example of
+a ragged batch is held to (compiler/rewrites/ragged). A function without a result has written a line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from ...compiler.decoding.join_maps import joined
 from ...compiler.graph.nodes import Apply
 from ...compiler.sizes.axes import Axis
 from ..text.ranges import ANY
 from ..text.static_code import SUM, TERM, Code
 from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
+from .body import Body, Emit
 from .layout import Kept
-from .maps import mapped
-
-if TYPE_CHECKING:
-    from .body import Body
-
-Emit = Callable[["Body", Apply, list[Val]], "Val | None"]
 
 
 def _plain(body: Body, node: Apply, x: Val) -> Val:
@@ -161,7 +159,55 @@ def tail(body: Body, node: Apply, vals: list[Val]) -> Val:
     return replace(x, code=Code(f"{x.atom}[..., -last:{after}]"), axes=axes)
 
 
-STEPS: dict[str, Emit] = {
+def mapped(body: Body, node: Apply, vals: list[Val]) -> Val:
+    """`cache.map(x, ...)`; of maps that are done together, the first has the line `Q, K, V = cache.maps(x, ...)`."""
+    x = body.last(body.real(body.spread_number(vals[0], node.operands[0]), False), node.axes)
+    kept = tuple(axis for axis in x.axes if axis not in node.axes)
+    flat = x if len(node.axes) == 1 else replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
+    group = joined(body.graph, node)
+    if len(group) == 1:
+        code, names = Code(f"cache.map({flat.text}, {body.learned([node])})"), x.names
+    else:
+        if node is group[0]:
+            given = [body.namer.give(one.out.name or one.name or "x") for one in group]
+            body.joined |= {one.out.id: name for one, name in zip(group, given, strict=True)}
+            body.line(f"{', '.join(given)} = cache.maps({flat.text}, {body.learned(group)})")
+        name = body.joined.pop(node.out.id)
+        body.namer.free(name)  # what is made of it may have its name
+        code, names = Code(name), frozenset({name})
+    val = body.combine([x], code, (*kept, *node.made), node.out, names=names)
+    return val if len(node.made) == 1 else replace(val, code=Code(body.unflatten(val, -1, node.made)))
+
+
+def demand(body: Body, node: Apply, vals: list[Val]) -> None:
+    """A line that refuses the batch where a truth is false of an example."""
+    ok, *shown = vals
+    body.helper("check_examples")
+    args = [ok.text, f'"{body.graph.name}: {node.says}"', *(val.text for val in shown)]
+    body.line(f"check_examples({', '.join(args)})")
+
+
+def within(body: Body, node: Apply, vals: list[Val]) -> Val:
+    """An index into each example's own items: proved, or checked when the code runs, but for what the mask drops."""
+    index, length = vals
+    mask = None if node.mask is None else body.env[node.mask.id]
+    axis = node.axes[0]
+    if body.lies_in(index, axis):
+        return index
+    if index.number and length.number:
+        body.check_index(index.text, length.text, axis)
+        return index
+    body.helper("check_ragged_index")
+    index = body.one_word(index, "index")
+    laid = [val for val in (index, length, mask) if val is not None and not val.number]
+    order = body.union_order(laid, node.out)
+    aligned = [body.align(val, order, short=True).text if val in laid else val.text for val in (index, length)]
+    valid = "" if mask is None else f", {body.align(mask, order, short=True).text}"
+    body.line(f'check_ragged_index({", ".join(aligned)}, "{body.graph.name}: index into {axis.name}"{valid})')
+    return replace(index, bounds=body.bounds.positions(axis))
+
+
+COMMON: dict[str, Emit] = {
     "remember": remember,
     "store": store,
     "recall": recall,
@@ -173,4 +219,6 @@ STEPS: dict[str, Emit] = {
     "taps": taps,
     "tail": tail,
     "map": mapped,
+    "demand": demand,
+    "within": within,
 }
