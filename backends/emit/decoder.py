@@ -24,7 +24,7 @@ DOCS = {
 }
 
 
-def begin_decoding(body: Body, decoding: Decoding | None) -> list[str]:
+def begin_decoding(body: Body) -> list[str]:
     """The first lines of `prepare` and `step` of a model."""
     if body.plan.method == "prepare":
         asked = {axis.name: axis for val in body.inputs for axis in val.axes if axis.name in body.file.asked}
@@ -32,6 +32,7 @@ def begin_decoding(body: Body, decoding: Decoding | None) -> list[str]:
         batch = f", {given[0].text}.shape[{_before(given[0])}]" if given else ""
         sizes = [f'cache.sizes["{name}"] = {body.extent(axis).text}' for name, axis in asked.items()]
         return [f"cache = Cache({body.configuration()}{batch})", *sizes]
+    decoding = body.file.decoding
     assert decoding is not None and decoding.time is not None
     axis = decoding.time
     place, new = next((place, val) for place, val in enumerate(body.inputs) if any(body.is_new(a) for a in val.axes))

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
+from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Call, Graph, Repeat, Scan, owns
 from ...compiler.sizes.axes import Axis
 from ..plan.capture import Captures
@@ -23,8 +24,8 @@ class Emitter(ABC):
 
     not_by_name: ClassVar[frozenset[str]] = frozenset()  # what the library lets no model be given by name
 
-    def __init__(self, program: Program, captures: Captures) -> None:
-        self.program, self.captures = program, captures
+    def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
+        self.program, self.captures, self.decoding = program, captures, decoding
         self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
         self.bodies: dict[str, Body] = {}
         self.helpers: dict[str, None] = {}

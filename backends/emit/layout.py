@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
+from ...compiler.decoding import Decoding
 from ...compiler.graph.extents import (
     at_least_0,
     fraction,
@@ -59,6 +60,7 @@ class File(Protocol):
     not_by_name: ClassVar[frozenset[str]]
     program: Program
     captures: Captures
+    decoding: Decoding | None
     globals: frozenset[str]
     helpers: dict[str, None]
     asked: set[str]

@@ -5,9 +5,8 @@ Products go through matmul, never through c_einsum, which does not reach BLAS (S
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Value
@@ -26,11 +25,7 @@ from ..emit.operands import (
 )
 from ..text.static_code import ATOM, TERM, Code, operator
 from ..text.values import NONE, Val, is_table, kind_of, needed
-
-if TYPE_CHECKING:
-    from .module import NumpyBody
-
-Emit = Callable[["NumpyBody", Apply, list[Val], Val | None], Val]
+from .body import Emit, NumpyBody
 
 
 def dot(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:

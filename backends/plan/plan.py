@@ -399,6 +399,12 @@ class Program:
             if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
                 plan.results = self._names.give(f"{plan.name}Output")
 
+    @cached_property
+    def methods(self) -> frozenset[str]:
+        """What the classes of modules have besides `forward`."""
+        names = frozenset(plan.method for plan in self.plans if plan.home is not plan)
+        return names | {*DECODING, "decodes"} if self.steps else names
+
     def plan(self, graph: Graph) -> Plan:
         return self._by_graph[id(graph)]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...compiler.graph.nodes import Apply, Init
 from ...compiler.masks.kinds import is_causal, is_causal_but_for_data
@@ -24,11 +23,7 @@ from ..emit.operands import (
 )
 from ..text.static_code import SUM, TERM, Code
 from ..text.values import NONE, Val, is_table, kind_of
-
-if TYPE_CHECKING:
-    from .module import TorchBody
-
-Emit = Callable[["TorchBody", Apply, list[Val], Val | None], Val]
+from .body import Emit, TorchBody
 
 
 def dot(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -101,19 +96,6 @@ def _letters(axes: Sequence[Axis]) -> dict[Axis, str]:
     return found
 
 
-def linear_module(body: TorchBody, node: Apply) -> str:
-    """The `nn.Linear` of a map; or, with weights of their own for each group, its GroupedLinear."""
-    bias = "" if len(node.weights) > 1 else ", bias=False"
-    fan_in, fan_out = body.dim_size(node.axes), body.dim_size(node.made)
-    made = f"nn.Linear({fan_in}, {fan_out}{bias})"
-    if node.each:
-        body.helper("GroupedLinear")
-        groups = ", ".join(body.built_size(axis) for axis in node.each)
-        made = f"GroupedLinear(({groups},), {fan_in}, {fan_out}{bias})"
-    init = Init("default")
-    return body.module(node, made, {"weight": init, "bias": init})
-
-
 def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """The map applied to the eaten axes, flattened."""
     x = body.last(body.real(vals[0], False), node.axes)
@@ -125,7 +107,7 @@ def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         kept = without(x, node.axes)
     if len(node.axes) > 1:
         x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
-    text = f"{linear_module(body, node)}({x.text})"
+    text = f"{body.linear_module(node)}({x.text})"
     if len(node.made) > 1:
         text = body.unflatten(Val(Code(text)), -1, node.made)
     val = body.combine([x], Code(text), (*kept, *node.made), node.out)

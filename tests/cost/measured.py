@@ -49,7 +49,7 @@ def as_written() -> Iterator[None]:
     def stepping(*_: object) -> Decoding:
         return Decoding(reason="not asked for")
 
-    with patch("attnc.backends.plan.lower.lower", lower), patch("attnc.backends.plan.lower.stepping", stepping):
+    with patch("attnc.backends.torch.module.lower", lower), patch("attnc.backends.torch.module.stepping", stepping):
         yield
 
 

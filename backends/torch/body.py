@@ -1,0 +1,673 @@
+"""PyTorch code of one class: how its `__init__` and `forward` are spelled."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
+from ...compiler.graph.values import Value
+from ...compiler.ops import OPS
+from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
+from ..emit.body import Body
+from ..emit.border import border, defaults, missing
+from ..emit.calls import cache_at
+from ..emit.decoder import begin_decoding
+from ..emit.derived import hold_derived
+from ..emit.layout import File
+from ..emit.ops import COMMON
+from ..plan.capture import segment
+from ..plan.plan import Plan
+from ..text.names import AT, DTYPE, FOUND, MODULE_ATTRIBUTES, Namer, plain
+from ..text.static_code import ATOM, OPERATORS, Code, folded, operator, static_code
+from ..text.values import CannotEmit, Val, is_table, kind_of
+from ..text.writing import by_pass, is_one_of, singular, wrap
+
+
+def accessible(name: str) -> bool:
+    """Whether `self.name` is Python, and means that name (Python mangles `__name` inside a class)."""
+    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
+
+
+def attribute(name: str) -> str:
+    return f"self.{name}" if accessible(name) else f'getattr(self, "{name}")'
+
+
+def assigned(name: str, value: str) -> str:
+    return f"self.{name} = {value}" if accessible(name) else f'setattr(self, "{name}", {value})'
+
+
+HALF = 65504.0  # the largest float16: `torch.full` refuses what its type has no room for
+Emit = Callable[["TorchBody", Apply, list[Val], Val | None], Val]
+
+
+class TorchFile(File, Protocol):
+    """What such a body asks of its file besides."""
+
+    @property
+    def ops(self) -> Mapping[str, Emit]:
+        """The code of each op that is not pointwise (ops.py)."""
+
+
+class TorchBody(Body):
+    """Emits `__init__` and `forward` of one class."""
+
+    library = "torch"
+    common = COMMON
+    file: TorchFile
+
+    def __init__(self, file: TorchFile, plan: Plan) -> None:
+        super().__init__(file, plan)
+        self.init: list[str] = []
+        self.modules: dict[str, str] = {}  # attribute -> what it is made with
+        self.derived: dict[Axis, str] = {}  # sizes that __init__ computes from others
+        self.stored: dict[str, str] = {}  # attribute -> the name in __init__
+        self.checks: list[str] = []
+        self.derivations: list[str] = []  # lines of `__init__`
+        self.top = self  # the body of the class that this is a method of
+        self._first_weight: str | None = None
+        self.attributes = Namer(MODULE_ATTRIBUTES | self.program.methods, "")
+        self.home: TorchBody | None = None
+        self._home_axes: dict[Axis, Axis] = {}
+        self._home_consts: dict[Const, Static] = {}
+        self._configuration = ""
+        within = plan.owner or plan.caller
+        if within is not None:
+            self._move_in(file, within)
+            return
+        self._reserve_weights(file, plan.graph)
+        self._attribute: dict[str, str] = {}
+        self._first_weight = self._find_weight()
+
+    def _reserve_weights(self, file: TorchFile, graph: Graph) -> None:
+        """Weight paths come first: they are what the spec says. Those of a model that is called stand here too."""
+        for node in graph.nodes:
+            if isinstance(node, Apply) and node.name is not None:
+                self.attributes.reserve(node.name)
+            elif isinstance(node, Parameter):
+                self.attributes.reserve(node.weight.name.split(".")[0])
+            elif isinstance(node, Call | Scan) and not node.name:
+                self._reserve_weights(file, node.graph)
+            elif isinstance(node, Call | Scan | Repeat) and self.program.homes.learns(node):
+                self.attributes.reserve(node.name)
+
+    def _move_in(self, file: TorchFile, within: Plan) -> None:
+        """A method besides `forward`: it uses what the class's `__init__` makes, and may add to it."""
+        home = file.bodies[within.key]
+        assert isinstance(home, TorchBody)
+        self.home, self.top = home, home.top
+        self.init, self.modules, self.stored, self.derivations = home.init, home.modules, home.stored, home.derivations
+        self.attributes, self._attribute = home.attributes, home._attribute
+        call = self.plan.call
+        if call is not None:
+            axes, consts = self.program.bindings[id(call.graph)]
+            sizes, numbers = dict(call.axes), dict(call.consts)
+            self._home_axes = {own: sizes[theirs] for own, theirs in axes.items() if theirs in sizes}
+            self._home_consts = {own: numbers[theirs] for own, theirs in consts.items() if theirs in numbers}
+            self._first_weight = self._find_weight()
+            return
+        self._first_weight = home._first_weight
+        axes, consts = self.program.bindings[id(self.program.origin(self.graph))]
+        mine, its = self.program.homes.twins(self.graph)
+        self._home_axes = {mine.get(theirs, theirs): own for own, theirs in axes.items()}
+        self._home_consts = {its.get(theirs, theirs): ConstOf(own) for own, theirs in consts.items()}
+
+    def _find_weight(self) -> str | None:
+        for node in self.plan.graph.nodes:
+            if isinstance(node, Parameter):
+                return attribute(node.weight.name)
+            if isinstance(node, Apply) and node.weights:
+                return self.weight(node.weights[0])
+        return None
+
+    def weight(self, weight: Weight) -> str:
+        head, *rest = weight.name.split(".")
+        return ".".join([attribute(head), *rest])
+
+    def parameter(self, weight: Weight) -> str:
+        text = attribute(weight.name)
+        if weight.name not in self.modules:
+            shape = ", ".join(self.dim_size(dim) for dim in weight.dims)
+            frozen = ", requires_grad=False" if weight.frozen else ""
+            init = weight.init
+            if init.kind in ("zeros", "ones"):
+                self.init.append(assigned(weight.name, f"nn.Parameter(torch.{init.kind}({shape or '()'}){frozen})"))
+            else:
+                self.init.append(assigned(weight.name, f"nn.Parameter(torch.empty({shape or '()'}){frozen})"))
+                self.init.append(self.initialiser(text, weight))
+            self.modules[weight.name] = ""
+        return text
+
+    # -- sizes and consts ---------------------------------------------------------------------------------------
+
+    def built_size(self, axis: Axis) -> str:
+        """The size of an axis inside `__init__`."""
+        if self.home is not None:
+            own = self._home_axes.get(axis)
+            return self.home.built_size(own) if own is not None else self._built_at_home(axis)
+        if axis in self.derived:
+            return self.derived[axis]
+        if axis not in self.plan.axes:
+            return str(axis.extent)
+        if axis.bound is not None and axis.extent is None:
+            self.plan.sizes_bound[axis] = None
+            return self.scope.bounds[axis]
+        name = self.scope.axes[axis]
+        formula = self.plan.formula(axis)
+        if formula is not None:
+            code = static_code(formula, self.built_size, self.built_const)
+            self.derived[axis] = name
+            self.derivations.append(f"{name} = {self.whole(formula, code)}")
+        else:
+            self.plan.sizes[axis] = None
+        return name
+
+    def _built_at_home(self, axis: Axis) -> str:
+        """The size of an axis that `forward` does not have: worked out from others in `__init__`, or a number."""
+        assert self.home is not None
+        size = axis.size if self.plan.call is None else self.plan.formula(axis)
+        known = size is not None and (self.plan.call is not None or set(axes_in(size)) <= set(self._home_axes))
+        if size is None or not known:
+            return str(axis.extent)
+        return self._derived(axis.name, self.home.whole(size, static_code(size, self.built_size, self.built_const)))
+
+    def _derived(self, wish: str, text: str) -> str:
+        """The name in `__init__` of what is worked out there."""
+        for line in self.derivations:
+            name, _, known = line.partition(" = ")
+            if known == text:
+                return name
+        name = self.top.namer.give(wish)
+        self.derivations.append(f"{name} = {text}")
+        return name
+
+    def built_const(self, const: Const) -> str:
+        if self.home is not None and const in self._home_consts:
+            given = self._home_consts[const]
+            text = static_code(given, self.home.built_size, self.home.built_const).text
+            return text if re.fullmatch(r"[\w.]+", text) else self._derived(const.name, text)
+        (self.plan.made_by if const in self.plan.late else self.plan.numbers)[const] = None
+        return self.scope.consts[const]
+
+    def is_built(self, static: Static) -> bool:
+        """Whether a number is known when the module is built: it hangs on no size of an input, nor on a pass."""
+        known = all(self.plan.static_size(axis) for axis in axes_in(static))
+        return known and not any(const in self.plan.late or const in self.counters for const in consts_in(static))
+
+    def built_static(self, static: Static) -> str:
+        return static_code(static, self.built_size, self.built_const).text
+
+    def _stored(self, name: str) -> str:
+        if name not in self._attribute:
+            self._attribute[name] = self.attributes.give(name)
+        found = self._attribute[name]
+        self.stored[found] = name
+        return f"self.{found}"
+
+    def size_code(self, axis: Axis) -> str:
+        name = self.built_size(axis)
+        return self._stored(name) if name.isidentifier() else name
+
+    def const_code(self, const: Const) -> str:
+        if const in self.counters:
+            return self.counters[const]
+        if const in self.plan.late:
+            self.plan.read.add(const)
+            return self.scope.consts[const]
+        name = self.built_const(const)
+        return self._stored(name) if name.isidentifier() and not keyword.iskeyword(name) else name
+
+    def bound_code(self, axis: Axis) -> str:
+        if self.home is not None:
+            return self.home.bound_code(self._home_axes[axis])
+        self.plan.sizes_bound[axis] = None
+        return self._stored(self.scope.bounds[axis])
+
+    def longest(self, axis: Axis) -> str:  # as the module is built
+        if axis.extent is not None:
+            return self.known_size(axis)
+        return "None" if axis.bound is None else self.bound_code(axis)
+
+    def known_size(self, axis: Axis) -> str:
+        return self.size_code(axis)
+
+    def dim_size(self, axes: Sequence[Axis]) -> str:
+        """The size of one stored dimension: the product of its axes."""
+        return " * ".join(self.built_size(axis) for axis in axes) or "1"
+
+    def initialiser(self, text: str, weight: Weight) -> str:
+        """The statement that gives a weight its first values."""
+        init = weight.init
+        given = ", ".join(repr(float(value)) for value in init.args)
+        match init.kind:
+            case "normal":
+                return f"nn.init.normal_({text}, std={given})"
+            case "uniform":
+                return f"nn.init.uniform_({text}, -{given}, {given})"
+            case "zeros" | "ones":
+                return f"nn.init.{init.kind}_({text})"
+            case "constant":
+                return f"nn.init.constant_({text}, {given})"
+            case "xavier":
+                fans = " + ".join(filter(None, [self.dim_size(init.fan_in), self.dim_size(init.fan_out)]))
+                bound = f"math.sqrt(6 / ({fans}))"
+                return f"nn.init.uniform_({text}, -{bound}, {bound})"
+        raise CannotEmit(f"initialisation {init.kind!r} of {weight.name}")
+
+    def module(self, node: Apply, made: str, natural: dict[str, Init]) -> str:
+        """A learned op's submodule; `natural` says what its constructor initialises by itself."""
+        assert node.name is not None
+        if node.name not in self.modules:
+            self.modules[node.name] = made
+            self.init.append(assigned(node.name, made))
+            for weight in node.weights:
+                usual = natural.get(weight.name.rsplit(".", 1)[1])
+                if usual is None or (usual.kind, usual.args) != (weight.init.kind, weight.init.args):
+                    self.init.append(self.initialiser(self.weight(weight), weight))
+        return attribute(node.name)
+
+    def linear_module(self, node: Apply) -> str:
+        """The `nn.Linear` of a map; or, with weights of their own for each group, its GroupedLinear."""
+        bias = "" if len(node.weights) > 1 else ", bias=False"
+        fan_in, fan_out = self.dim_size(node.axes), self.dim_size(node.made)
+        made = f"nn.Linear({fan_in}, {fan_out}{bias})"
+        if node.each:
+            self.helper("GroupedLinear")
+            groups = ", ".join(self.built_size(axis) for axis in node.each)
+            made = f"GroupedLinear(({groups},), {fan_in}, {fan_out}{bias})"
+        init = Init("default")
+        return self.module(node, made, {"weight": init, "bias": init})
+
+    def code(self) -> list[str]:
+        return [*(self.init if self.home is None else []), *super().code()]
+
+    def configuration(self) -> str:
+        self.top._configuration = self.top._configuration or self.attributes.give("configuration")
+        return f"self.{self.top._configuration}"
+
+    def learned(self, maps: list[Apply]) -> str:
+        for node in maps:
+            if node.name is not None:
+                self.linear_module(node)
+        return ", ".join(attribute(node.name) if node.name else self.parameter(node.weights[0]) for node in maps)
+
+    # -- spelling -----------------------------------------------------------------------------------------------
+
+    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> str:
+        return f"{x.atom}.movedim({source}, {target})"
+
+    def swapped(self, x: Val, a: int, b: int) -> str:
+        return f"{x.atom}.mT" if (a, b) == (-2, -1) else f"{x.atom}.transpose({a}, {b})"
+
+    def expanded(self, x: Val, shape: str) -> str:
+        if shape.startswith("*") and "," not in shape:  # there may be no dimension at all
+            return f"{x.atom}.expand({shape[1:]})"
+        return f"{x.atom}.expand({shape})"
+
+    def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> str:
+        sizes = ", ".join(self.extent(axis).text for axis in axes)
+        return f"{x.atom}.unflatten({dim}, ({sizes}{',' if len(axes) == 1 else ''}))"
+
+    def flatten(self, x: Val, first: int, last: int) -> str:
+        return f"{x.atom}.flatten({first}{'' if last == -1 else f', {last}'})"
+
+    def stacked(self, items: str, dim: int) -> str:
+        return f"torch.stack({items}, {dim})"
+
+    def lookup(self, x: Val, e: Val) -> str:
+        if len(x.axes) == 2 and x.kind == "real":
+            return f"F.embedding({e.text}, {x.text})"
+        return f"{x.atom}[{e.text}]"
+
+    def take_along(self, x: Val, e: Val, dim: int) -> str:
+        self.helper("take_along")
+        return f"take_along({x.text}, {e.text}, {dim})"
+
+    def arange(self, extent: str) -> str:
+        return f"torch.arange({extent}, device={self.device})"
+
+    def new_places(self) -> str:
+        return f"cache.places({self.device})"
+
+    def new_rows(self, x: Val, axis: Axis) -> str:
+        return f"cache.rows({x.text}, {x.dim(axis)})"
+
+    def last_taps(self, given: str) -> str:
+        return f"taps({given}, cache.place)"
+
+    def filled(self, shape: str, value: str, kind: str, dtype: str) -> str:
+        types = {"int": "torch.int64", "bool": "torch.bool"}
+        if kind == "bool":  # `torch.jit.trace` knows no `torch.full` of a truth value
+            if value in ("True", "False"):
+                return (
+                    f"torch.{'ones' if value == 'True' else 'zeros'}({shape}, dtype=torch.bool, device={self.device})"
+                )
+            value = f"int({value})"
+        if (
+            kind == "real"
+            and dtype != "torch.float64"
+            and re.fullmatch(r"-?[\d.e+]+", value)
+            and abs(float(value)) > HALF
+        ):
+            return f"torch.full({shape}, {value}, dtype=torch.float64, device={self.device}).to({dtype})"
+        return f"torch.full({shape}, {value}, dtype={types.get(kind, dtype)}, device={self.device})"
+
+    def cast(self, text: str, dtype: str) -> str:
+        return f"{text}.double()" if dtype == "torch.float64" else f"{text}.to({dtype})"
+
+    def float64(self) -> str:
+        return "torch.float64"
+
+    def helper(self, name: str) -> None:
+        self.file.helpers[name] = None
+
+    def check_index(self, code: str, extent: str, axis: Axis) -> None:
+        self.helper("check_index")
+        self.line(f'check_index({code}, {extent}, "{self.graph.name}: index into {axis.name}")')
+
+    def root_device(self) -> str:
+        return "next(self.parameters()).device" if self.file.owns(self.graph) else f"{self._anchor()}.device"
+
+    def root_dtype(self) -> str:
+        return "next(self.parameters()).dtype" if self.file.owns(self.graph) else f"{self._anchor()}.dtype"
+
+    def _anchor(self) -> str:
+        """A model without weights keeps an empty tensor that `.to(...)` moves, to know its device and type."""
+        self.attributes.reserve("anchor")
+        text = 'self.register_buffer("anchor", torch.empty(0), persistent=False)'
+        if text not in self.init:
+            self.init.append(text)
+        return "self.anchor"
+
+    def first_weight(self) -> str | None:
+        return self._first_weight
+
+    # -- ops ----------------------------------------------------------------------------------------------------
+
+    def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+        emit = self.file.ops.get(node.op)
+        return self.pointwise(node, vals) if emit is None else emit(self, node, vals, mask)
+
+    def point(self, op: str, vals: list[Val], out: Value) -> Code:
+        if not all(val.number for val in vals):  # `torch.jit.trace` knows no op of a tensor and a truth value
+            vals = [
+                replace(val, code=Code(f"torch.tensor({val.text})"), number=False)
+                if val.number and val.kind == "bool"
+                else val
+                for val in vals
+            ]
+        codes = [val.code for val in vals]
+        if op in OPERATORS:
+            return operator(op, codes)
+        if op in ("floor", "ceil"):
+            return codes[0] if vals[0].kind == "int" else Code(f"{codes[0].at(ATOM)}.{op}().long()")
+        if op in ("maximum", "minimum"):
+            return self._extreme(op, vals)
+        if op == "clamp":
+            if vals[1].number and vals[2].number:
+                return Code(f"{codes[0].at(ATOM)}.clamp({codes[1].text}, {codes[2].text})")
+            low = Val(self._extreme("maximum", vals[:2]), number=vals[0].number and vals[1].number)
+            return self._extreme("minimum", [low, vals[2]])
+        if op == "select" and vals[1].number and vals[2].number and kind_of(out) == "real":
+            dtype = self.float64() if is_table(out) else self.dtype
+            full = self.filled("()", codes[1].text, "real", dtype)
+            return Code(f"torch.where({codes[0].text}, {full}, {codes[2].text})")
+        return Code(OPS[op].torch.format(*(code.text for code in codes)))
+
+    def _extreme(self, op: str, vals: list[Val]) -> Code:
+        arrays = [val for val in vals if not val.number]
+        numbers = [val for val in vals if val.number]
+        if not arrays:
+            return Code(f"{op[:3]}({', '.join(number.text for number in numbers)})")
+        code = folded([array.code for array in arrays], f"torch.{op}")
+        for other in numbers:
+            side = "min" if op == "maximum" else "max"
+            code = Code(f"{code.at(ATOM)}.clamp({side}={other.text})")
+        return code
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def submodule(self, name: str, made: str, owner: bool) -> str:
+        """The attribute of a called block: one for a name; for blocks without weights, one for each way to make it."""
+        if owner:
+            known = self.modules.get(name)
+            if known is None:
+                self.modules[name] = made
+                self.init.append(assigned(name, made))
+            elif known.partition("(")[0] != made.partition("(")[0]:  # E0412, E0414
+                raise CannotEmit(
+                    f"{self.graph.name}: the calls of `{name}` share weights but differ: {known} and {made}"
+                )
+            return attribute(name)
+        number_ = 1
+        while True:
+            wish = name if number_ == 1 else f"{name}_{number_}"
+            found = self._attribute.get(f"call {wish}")
+            if found is None:
+                found = self._attribute[f"call {wish}"] = self.attributes.give(wish)
+                self.modules[found] = made
+                self.init.append(assigned(found, made))
+            if self.modules[found] == made:
+                return attribute(found)
+            number_ += 1
+
+    def _made(self, node: Call | Scan) -> str:
+        home, given = self._home_of(node)
+        return f"{home.name}({', '.join(given)})"
+
+    def _home_of(self, node: Call | Scan) -> tuple[Plan, list[str]]:
+        """The class that has the weights of a called block, and what it is built with."""
+        plan, graph = self.program.plan(node.graph), node.graph
+        to_caller, consts = dict(node.axes), dict(node.consts)
+        if plan.owner is not None and graph.stepped is not None and graph.stepped.origin is not None:
+            assert self.home is not None
+            return self.home._home_of(self._twin(node, graph.stepped.origin))
+        if plan.owner is not None:
+            axes, numbers = self.program.homes.twins(graph)
+            to_caller = {mine: to_caller[theirs] for mine, theirs in axes.items() if theirs in to_caller}
+            consts = {mine: consts[theirs] for mine, theirs in numbers.items()}
+            graph = self.program.homes.of(graph)
+            plan = self.program.plan(graph)
+        return plan, self.built(plan, graph, to_caller, consts, self.built_size, self.built_const)
+
+    def traced(self, plan: Plan, path: str) -> list[str]:
+        """What a class on the way to a captured value takes besides: where it stands, and where to put the value."""
+        if not plan.on_path:
+            return []
+        if self.plan.placed:
+            at = f'f"{{{AT}}}{path}."'
+        else:
+            at = f'"{path}."' if "{" not in path else f'f"{path}."'
+        return [f"{AT}={at}", f"{FOUND}={FOUND}"]
+
+    def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
+        if plan.graph.stepped is not None and plan.owner is not None:
+            return self._step(node, plan, args, keywords)
+        if node.name == "":
+            extra = [f"{FOUND}={FOUND}"] if plan.on_path else []
+            if plan.on_path and plan.placed:
+                extra = [f"{AT}={AT}" if self.plan.placed else f'{AT}=""', *extra]
+            return f"{self._of_model(node, plan)}({', '.join([*args, *keywords, *extra])})"
+        name = self.submodule(node.name, self._made(node), self.file.owns(node.graph))
+        name += "" if plan.owner is None else f".{plan.method}"
+        at = segment(self.graph, node) if isinstance(node, Call) else node.name
+        cache = [cache_at(node.graph)] if plan.cached and node.graph.stepped is not None else []
+        return f"{name}({', '.join([*args, *cache, *keywords, *self.traced(plan, at)])})"
+
+    def _of_model(self, node: Call | Scan, plan: Plan) -> str:
+        """The method of a called model: of this class if it has weights, else of a module that is like a block."""
+        if self.program.homes.learns(node):
+            return f"self.{plan.method}"
+        name = self.submodule(node.graph.name, self._made(node), False)
+        return name if plan.owner is None else f"{name}.{plan.method}"
+
+    def _step(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
+        """The call of another class's method of decoding."""
+        stepped = node.graph.stepped
+        assert stepped is not None and plan.owner is not None
+        cache = [cache_at(node.graph)] if plan.cached else []
+        given = ", ".join([*args, *cache, *keywords])
+        if node.name == "":
+            return f"{self._of_model(node, plan)}({given})"
+        origin = stepped.origin
+        assert self.home is not None and origin is not None
+        name = self.submodule(node.name, self.home._made(self._twin(node, origin)), self.file.owns(origin))
+        return f"{name}.{plan.method}({given})"
+
+    def _twin(self, node: Call | Scan, origin: Graph) -> Call | Scan:
+        """The call in `forward` of this class that a call of a step stands for."""
+        assert self.home is not None and self.graph.stepped is not None and self.graph.stepped.origin is not None
+        before = [n for n in self.graph.stepped.origin.nodes if isinstance(n, Call | Scan)]
+        place = next(i for i, n in enumerate(before) if n.graph is origin and n.name == node.name)
+        return [n for n in self.home.graph.nodes if isinstance(n, Call | Scan)][place]
+
+    def _make_passes(self, node: Repeat) -> None:
+        """Makes the list of a repeat's modules in `__init__`; a method besides `forward` finds it there."""
+        if node.name in self.modules:
+            return
+        index, asked = "i", False
+
+        def built_const(which: Const) -> str:
+            nonlocal asked
+            asked = asked or which == node.index
+            return index if which == node.index else self.built_const(which)
+
+        made = [self._pass_made(body, built_const) for body in node.bodies]
+        which = [[i for i, runs in enumerate(node.variant) if runs == kind] for kind in range(len(made) - 1)]
+        kinds = "".join(f"{each} if {is_one_of(index, i)} else " for each, i in zip(made, which, strict=False))
+        count = static_code(node.count, self.built_size, self.built_const).text
+        counter = index if asked or kinds else "_"
+        text = f"nn.ModuleList({kinds}{made[-1]} for {counter} in range({count}))"
+        self.modules[node.name] = text
+        self.init.append(assigned(node.name, text))
+
+    def _pass_made(self, body: Graph, const: Callable[[Const], str]) -> str:
+        """How the module of a pass is made: where two kinds of passes have one in another call, it is the first's."""
+        home = self.program.homes.of(body)
+        plan = self.program.plan(home)
+        return f"{plan.name}({', '.join(self.built(plan, home, {}, {}, self.built_size, const))})"
+
+    def _one_module(self, node: Repeat, body: Graph) -> str:
+        """The module that all passes of a kind are calls of."""
+        learns = self.program.homes.learns(node)
+        if learns and node.name in self.modules:
+            return attribute(node.name)
+        if body.stepped is not None and body.stepped.origin is not None:
+            body = body.stepped.origin
+        made = self._pass_made(body, self.built_const)
+        return self.submodule(node.name if learns else singular(node.name) or f"{node.name}_pass", made, learns)
+
+    def loop(
+        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
+    ) -> list[str]:
+        if not self.program.has_list(node):
+            return self._counted_loop(node, plans, targets, args, keywords)
+        self._make_passes(node)
+        if any(plan.owner is not None for plan in plans):
+            return self._method_loop(node, plans, targets, args, keywords)
+        each = self.namer.give(singular(node.name) or "layer")
+        traced = any(plan.on_path for plan in plans)
+        if traced:
+            counter = self.namer.give("i")
+            plan = next(plan for plan in plans if plan.on_path)
+            extra = self.traced(plan, f"{node.name}.{{{counter}}}")
+            lines = [f"for {counter}, {each} in enumerate({attribute(node.name)}):"]
+        else:
+            extra = []
+            lines = [f"for {each} in {attribute(node.name)}:"]
+        words = self._common(plans, keywords)
+        given = [*targets, *args, *words]
+        call = f"{each}({', '.join([*given, *extra])})"
+        if traced and not all(plan.on_path for plan in plans):
+            recording = [number for number, kind in enumerate(node.variant) if plans[kind].on_path]
+            call = f"{call} if {is_one_of(counter, recording)} else {each}({', '.join(given)})"
+        goal = f"{', '.join(targets)} = " if targets else ""
+        lines += wrap(f"    {goal}{call}", self.carried_axes(node) if targets else "")
+        self.namer.free(each)
+        return lines
+
+    def _common(self, plans: list[Plan], keywords: list[list[str]]) -> list[str]:
+        """The words with which a loop calls all kinds of passes, which take those of one another too."""
+        if len(plans) == 1:
+            return keywords[0]
+        words = sorted({word for own in keywords for word in own}, key=plain)
+        for plan, own in zip(plans, keywords, strict=True):
+            plan.wants_dtype = plan.wants_dtype or any(word.startswith(f"{DTYPE}=") for word in words)
+            lacking = [word.partition("=")[0] for word in words if word not in own]
+            plan.unused |= {name: None for name in lacking if name != DTYPE}
+        return words
+
+    def _method_loop(
+        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
+    ) -> list[str]:
+        """The passes of a repeat, of each its method besides `forward`."""
+        each = self.namer.give(singular(node.name) or "layer")
+        alike = len({(plan.method, plan.cached, plan.on_path) for plan in plans}) == 1
+        words = self._common(plans, keywords) if alike else []
+        counter = self.namer.give("i")
+        calls = []
+        for plan, body, own in zip(plans, node.bodies, keywords, strict=True):
+            cache = [cache_at(body, counter)] if plan.cached else []
+            extra = [*cache, *(words if alike else own), *self.traced(plan, f"{node.name}.{{{counter}}}")]
+            calls.append(f"{each}.{plan.method}({', '.join([*targets, *args, *extra])})")
+        self.namer.free(counter)
+        self.namer.free(each)
+        goal = f"{', '.join(targets)} = " if targets else ""
+        axes = self.carried_axes(node) if targets else ""
+        counted = plans[0].cached or plans[0].on_path or not alike
+        head = f"for {counter}, {each} in enumerate({attribute(node.name)}):" if counted else ""
+        lines = [head or f"for {each} in {attribute(node.name)}:"]
+        calls = [f"{goal}{call}" for call in (calls[:1] if alike else calls)]
+        return [*lines, *by_pass(counter, node.variant, calls, axes)]
+
+    def _counted_loop(
+        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
+    ) -> list[str]:
+        """The passes of a repeat that are calls of one module: they share its weights, or there are none."""
+        counter = self.counters.get(node.index) if node.index is not None else None
+        name = segment(self.graph, node)
+        named = any(plan.cached or (plan.on_path and not node.shared) for plan in plans) or len(plans) > 1
+        if counter is None and named:
+            counter = self.namer.give("i")
+            self.namer.free(counter)
+        goal = f"{', '.join(targets)} = " if targets else ""
+        calls = []
+        for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
+            module = self._one_module(node, body) + ("" if plan.owner is None else f".{plan.method}")
+            cache = [cache_at(body, counter or "")] if plan.cached else []
+            at = self.traced(plan, name if node.shared else f"{name}.{{{counter}}}")
+            calls.append(f"{goal}{module}({', '.join([*targets, *args, *cache, *words, *at])})")
+        count = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
+        used = counter if counter is not None and (named or any(plan.passed for plan in plans)) else "_"
+        axes = self.carried_axes(node) if targets else ""
+        return [f"for {used} in range({count}):", *by_pass(used, node.variant, calls, axes)]
+
+    def counts(self, node: Repeat) -> bool:
+        return not self.program.has_list(node)
+
+    def carried_axes(self, node: Repeat) -> str:
+        return ", ".join(self.shown(self.core(value.type.axes)) for value in node.outs)
+
+    # -- captures -----------------------------------------------------------------------------------------------
+
+    def found_at(self, label: str) -> str:
+        return f'f"{{{AT}}}{label}"' if self.plan.placed else f'"{label}"'
+
+    # -- a model's border ---------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        if self.plan.is_root and self.plan.owner is not None:
+            self.helper("Cache")
+            self.helper("Decoder")
+            self.lines += begin_decoding(self)
+        if self.graph.kind == "model" and self.graph.inputs:
+            if any(map(self.checks_input, self.inputs)):
+                self.helper("check_inputs")
+            if any(item.length_of is not None for item in self.graph.inputs):
+                self.helper("check_lengths")
+            self.checks = [*missing(self), *border(self)]
+            hold_derived(self)
+            self.lines += defaults(self)
