@@ -11,7 +11,7 @@ from ...compiler.graph.nodes import Call, Graph, Repeat, Scan, owns
 from ...compiler.sizes.axes import Axis
 from ..plan.capture import Captures
 from ..plan.plan import Plan, Program
-from ..text.helper_text import used_helpers
+from ..text.carried import used_helpers
 from ..text.names import FOUND
 from ..text.spelling import Spelling
 from ..text.values import FULL, SOME

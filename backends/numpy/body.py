@@ -20,7 +20,7 @@ from ..emit.layout import File
 from ..emit.ops import COMMON
 from ..plan.capture import segment
 from ..plan.plan import Plan
-from ..text.helper_text import helpers
+from ..text.carried import helpers
 from ..text.names import AT, FOUND
 from ..text.static_code import ATOM, OPERATORS, TERM, Code, folded, operator, static_code
 from ..text.values import NONE, Val, is_table, kind_of

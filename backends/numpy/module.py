@@ -17,7 +17,7 @@ from ..emit.file import Emitter
 from ..plan.capture import Captures
 from ..plan.lower import lower, stepping
 from ..plan.plan import Plan, Program
-from ..text.helper_text import NUMPY
+from ..text.carried import NUMPY
 from ..text.names import AT, DECODING, DTYPE, FILE, FOUND, Namer, plain
 from ..text.static_code import number
 from ..text.values import CannotEmit

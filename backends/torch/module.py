@@ -15,7 +15,7 @@ from ..emit.file import Emitter
 from ..plan.capture import Captures
 from ..plan.lower import lower, stepping
 from ..plan.plan import Plan, Program
-from ..text.helper_text import TORCH
+from ..text.carried import TORCH
 from ..text.names import AT, DEVICE, DTYPE, FOUND, LOCAL, plain
 from ..text.static_code import number
 from ..text.values import CannotEmit

@@ -17,7 +17,7 @@ import pytest
 import attnc
 from attnc.backends.loading.init import initial_weights
 from attnc.backends.text import spelling
-from attnc.backends.text.helper_text import NUMPY, TORCH, helpers
+from attnc.backends.text.carried import NUMPY, TORCH, helpers
 from attnc.backends.text.names import DECODING, camel
 from attnc.backends.text.scopes import names_of
 from attnc.compiler.base.names import is_reserved

@@ -10,7 +10,7 @@ import pytest
 
 import attnc
 from attnc.backends import numpy_source, torch_source
-from attnc.backends.text.helper_text import NUMPY, TORCH, helpers, used_helpers
+from attnc.backends.text.carried import NUMPY, TORCH, helpers, used_helpers
 from attnc.backends.text.scopes import names_of
 
 PROGRAMS = Path(__file__).with_name("reading.txt").read_text(encoding="utf-8").split("---\n")

@@ -101,9 +101,9 @@ def emits(name: str) -> bool:
 @cache
 def helpers() -> set[str]:
     """What generated code carries along: no test runs these lines, and a golden file of such code finds any change."""
-    tree = ast.parse((ROOT / "backends" / "helper_text.py").read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / "backends" / "text" / "carried.py").read_text(encoding="utf-8"))
     lists = [node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)]
-    return {f"backends/{ast.literal_eval(name)}.py" for names in lists for name in names.elts}
+    return {f"backends/runtime/{ast.literal_eval(name)}.py" for names in lists for name in names.elts}
 
 
 def one_line(text: str) -> str:
@@ -144,7 +144,7 @@ def tried(picked: list[Picked], workers: int, limit: float) -> list[dict[str, ob
 def prepared(reach: Reach, name: str, fault: Fault, limit: float) -> Trial:
     text = (ROOT / name).read_text(encoding="utf-8")
     carried = name in helpers()
-    tests = reach.of(["backends/text/helper_text.py", name]) if carried else reach.tests(name, fault.lines)
+    tests = reach.of(["backends/text/carried.py", name]) if carried else reach.tests(name, fault.lines)
     function = None if reach.imports(name, fault.lines) else function_at(text, fault.lines)
     sound, faulty = (with_fault(text, fault, emits(name), sound=sound) for sound in (True, False))
     return Trial(

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 import attnc
-from attnc.backends.text.helper_text import NUMPY, TORCH, helpers
+from attnc.backends.text.carried import NUMPY, TORCH, helpers
 from attnc.compiler.cost.report import Cost
 from attnc.compiler.cost.table import data
 from attnc.compiler.pipeline import NAMES

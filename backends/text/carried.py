@@ -1,4 +1,7 @@
-"""The text of helpers, for the generated file: read, not imported, so that emitting PyTorch code needs no PyTorch."""
+"""What generated code carries along: its text, read from `backends/runtime`, of which none is imported.
+
+So emitting PyTorch code needs no PyTorch.
+"""
 
 from __future__ import annotations
 
