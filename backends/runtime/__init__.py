@@ -1,1 +1,3 @@
-"""What generated code carries along: modules that import nothing of ours, and are read as text."""
+"""What generated code carries along, each definition where it is used: modules that import nothing of ours, and are
+read as text (backends/text/carried.py).
+"""

@@ -34,7 +34,9 @@ def helpers(module: str) -> dict[str, str]:
 
 TORCH = (
     "common/numbers",
-    "torch/helpers",
+    "torch/tracing",
+    "torch/border",
+    "torch/ops",
     "torch/losses",
     "common/spans",
     "torch/sights",
@@ -48,7 +50,9 @@ TORCH = (
 )
 NUMPY = (
     "common/numbers",
-    "numpy/helpers",
+    "numpy/arrays",
+    "numpy/border",
+    "numpy/ops",
     "numpy/pointwise",
     "common/spans",
     "numpy/masks",

@@ -11,23 +11,26 @@ import numpy as np
 import pytest
 import torch
 
-from attnc.backends.runtime.numpy import helpers as numpy_helpers
-from attnc.backends.runtime.torch import helpers as torch_helpers
+from attnc.backends.runtime.numpy import border as numpy_border
+from attnc.backends.runtime.numpy import ops as numpy_ops
+from attnc.backends.runtime.torch import border as torch_border
 from attnc.backends.runtime.torch import losses as torch_losses
+from attnc.backends.runtime.torch import ops as torch_ops
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DRAW = np.random.default_rng(0)
 LIBRARIES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
-    "numpy": (numpy_helpers, lambda x: x),
-    "torch": (torch_helpers, lambda x: torch.as_tensor(x) if isinstance(x, np.ndarray) else x),
+    "numpy": (numpy_ops, lambda x: x),
+    "torch": (torch_ops, lambda x: torch.as_tensor(x) if isinstance(x, np.ndarray) else x),
 }
+BORDERS: dict[str, Any] = {"numpy": numpy_border, "torch": torch_border}
 both = pytest.mark.parametrize("library", LIBRARIES)
 
 
 def call(library: str, name: str, *args: Any) -> Any:
-    module, wrap = LIBRARIES[library]
+    ops, wrap = LIBRARIES[library]
     given = [[wrap(x) for x in arg] if isinstance(arg, list) else wrap(arg) for arg in args]
-    found = getattr(module, name)(*given)
+    found = getattr(ops if hasattr(ops, name) else BORDERS[library], name)(*given)
     return found.numpy() if isinstance(found, torch.Tensor) else found
 
 
@@ -96,8 +99,8 @@ def test_taps_are_the_last_windows(library: str, places: int, size: int, left: i
 def test_taps_at_places() -> None:
     """Of an array with room for more: the items behind the last one at hand are no part of it."""
     x = torch.tensor(numbers(2, 8, 3))
-    found = torch_helpers.taps(x, -2, 2, 3, 2, torch.tensor([0, 4]))
-    wanted = torch_helpers.window(x, -2, 5, 3, 1, 2)[:, [0, 4]]
+    found = torch_ops.taps(x, -2, 2, 3, 2, torch.tensor([0, 4]))
+    wanted = torch_ops.window(x, -2, 5, 3, 1, 2)[:, [0, 4]]
     torch.testing.assert_close(found, wanted, rtol=0, atol=0)
 
 
@@ -140,13 +143,13 @@ def test_concat_broadcasts(library: str) -> None:
 
 def test_one_dimension_as_several_and_back() -> None:
     x = numbers(2, 12, 5)
-    found = numpy_helpers.unflatten(x, -2, 3, 4)
+    found = numpy_ops.unflatten(x, -2, 3, 4)
     np.testing.assert_array_equal(found, x.reshape(2, 3, 4, 5))
-    np.testing.assert_array_equal(numpy_helpers.flatten(found, -3, -2), x)
-    np.testing.assert_array_equal(numpy_helpers.flatten(found, -2, -1), x.reshape(2, 3, 20))
-    assert numpy_helpers.unflatten(numbers(0, 6), -1, 2, 3).shape == (0, 2, 3)
-    assert numpy_helpers.flatten(numbers(0, 2, 3), -2, -1).shape == (0, 6)
-    assert numpy_helpers.flatten(numbers(3, 0, 2), -3, -2).shape == (0, 2)
+    np.testing.assert_array_equal(numpy_ops.flatten(found, -3, -2), x)
+    np.testing.assert_array_equal(numpy_ops.flatten(found, -2, -1), x.reshape(2, 3, 20))
+    assert numpy_ops.unflatten(numbers(0, 6), -1, 2, 3).shape == (0, 2, 3)
+    assert numpy_ops.flatten(numbers(0, 2, 3), -2, -1).shape == (0, 6)
+    assert numpy_ops.flatten(numbers(3, 0, 2), -3, -2).shape == (0, 2)
 
 
 @both
@@ -176,8 +179,8 @@ def test_softmax_and_its_logarithm() -> None:
     mask[1] = False
     for axis, lines in ((-1, (3, 4)), ((-2, -1), (3,))):
         for kept in (None, mask):
-            found, logs = numpy_helpers.softmax(x, axis, kept), numpy_helpers.log_softmax(x, axis, kept)
-            summed = numpy_helpers.logsumexp(x, axis, kept)
+            found, logs = numpy_ops.softmax(x, axis, kept), numpy_ops.log_softmax(x, axis, kept)
+            summed = numpy_ops.logsumexp(x, axis, kept)
             assert summed.shape == lines
             for at in np.ndindex(lines):
                 line, some = x[at], None if kept is None else kept[at]
@@ -187,8 +190,8 @@ def test_softmax_and_its_logarithm() -> None:
                 assert (np.isneginf(logs[at]) == (wanted == 0)).all()
                 total = np.exp(line)[... if some is None else some].sum()
                 assert summed[at] == pytest.approx(math.log(total) if total else -math.inf)
-    there = (torch_helpers.masked_softmax, torch_helpers.masked_log_softmax)
-    here = (numpy_helpers.softmax, numpy_helpers.log_softmax)
+    there = (torch_ops.masked_softmax, torch_ops.masked_log_softmax)
+    here = (numpy_ops.softmax, numpy_ops.log_softmax)
     for one, other in zip(there, here, strict=True):
         np.testing.assert_allclose(one(torch.tensor(x), torch.tensor(mask), -1), other(x, -1, mask), atol=1e-12)
 
@@ -198,12 +201,12 @@ def test_neither_large_numbers_nor_infinities_overflow(dtype: Any) -> None:
     top = float(np.finfo(dtype).max)
     rows = np.array([[top, top / 2, -top], [-top, -top, -top], [0, -np.inf, -np.inf], [-np.inf, top, 0]], dtype)
     with np.errstate(over="ignore"):  # a difference may be minus infinity
-        found, sums = numpy_helpers.softmax(rows, -1), numpy_helpers.logsumexp(rows, -1)
+        found, sums = numpy_ops.softmax(rows, -1), numpy_ops.logsumexp(rows, -1)
     np.testing.assert_allclose(found, [[1, 0, 0], [1 / 3] * 3, [1, 0, 0], [0, 1, 0]], rtol=1e-3)
     np.testing.assert_array_equal(sums, rows.max(-1))
     assert found.dtype == sums.dtype == dtype
-    assert (numpy_helpers.softmax(np.zeros((2, 0), dtype), -1)).shape == (2, 0)
-    np.testing.assert_array_equal(numpy_helpers.logsumexp(np.zeros((2, 0), dtype), -1), [-np.inf] * 2)
+    assert (numpy_ops.softmax(np.zeros((2, 0), dtype), -1)).shape == (2, 0)
+    np.testing.assert_array_equal(numpy_ops.logsumexp(np.zeros((2, 0), dtype), -1), [-np.inf] * 2)
 
 
 @pytest.mark.parametrize("axes", [1, 2])
@@ -218,27 +221,27 @@ def test_norms(axes: int, dtype: Any) -> None:
     scaled = wide / np.sqrt((wide**2).mean(over, keepdims=True) + 0.5)
     given, near = x.copy(), 4 * float(np.finfo(dtype).eps)
     for found, wanted in (
-        (numpy_helpers.layernorm(x, axes, 0.5), centred),
-        (numpy_helpers.layernorm(x, axes, 0.5, weight), centred * weight),
-        (numpy_helpers.layernorm(x, axes, 0.5, bias=bias), centred + bias),
-        (numpy_helpers.layernorm(x, axes, 0.5, weight, bias), centred * weight + bias),
-        (numpy_helpers.rmsnorm(x, axes, 0.5), scaled),
-        (numpy_helpers.rmsnorm(x, axes, 0.5, weight), scaled * weight),
+        (numpy_ops.layernorm(x, axes, 0.5), centred),
+        (numpy_ops.layernorm(x, axes, 0.5, weight), centred * weight),
+        (numpy_ops.layernorm(x, axes, 0.5, bias=bias), centred + bias),
+        (numpy_ops.layernorm(x, axes, 0.5, weight, bias), centred * weight + bias),
+        (numpy_ops.rmsnorm(x, axes, 0.5), scaled),
+        (numpy_ops.rmsnorm(x, axes, 0.5, weight), scaled * weight),
     ):
         assert found.dtype == dtype
         np.testing.assert_allclose(found, wanted, rtol=0, atol=4 * near)
     np.testing.assert_array_equal(x, given)  # their operand stays as it is
     large = np.full((2, 600), 200, np.float16)
-    np.testing.assert_array_equal(numpy_helpers.sum_of(large, -1, 600), [200, 200])  # though their sum is none
+    np.testing.assert_array_equal(numpy_ops.sum_of(large, -1, 600), [200, 200])  # though their sum is none
 
 
 @pytest.mark.parametrize("axis", [-1, -2, (-2, -1)])
 def test_l2norm(axis: Any) -> None:
     x = numbers(3, 4, 5)
     length = np.sqrt((x**2).sum(axis, keepdims=True))
-    np.testing.assert_allclose(numpy_helpers.l2norm(x, axis, 1e-12), x / length)
-    np.testing.assert_allclose(numpy_helpers.l2norm(x, axis, 100.0), x / 100)  # its length is taken to be at least that
-    assert (numpy_helpers.l2norm(0 * x, axis, 1e-12) == 0).all()
+    np.testing.assert_allclose(numpy_ops.l2norm(x, axis, 1e-12), x / length)
+    np.testing.assert_allclose(numpy_ops.l2norm(x, axis, 100.0), x / 100)  # its length is taken to be at least that
+    assert (numpy_ops.l2norm(0 * x, axis, 1e-12) == 0).all()
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -251,13 +254,13 @@ def test_linear_maps(groups: tuple[int, ...], bias: bool) -> None:
         of = at[2:-1]
         wanted[at] = (x[at[:-1]] * w[(*of, at[-1])]).sum() + (0 if b is None else b[(*of, at[-1])])
     if not groups:
-        np.testing.assert_allclose(numpy_helpers.linear(x, w, b), wanted)
-        np.testing.assert_allclose(numpy_helpers.linear(x[0, 0], w, b), wanted[0, 0])
-        assert numpy_helpers.linear(x[:0], w, b).shape == (0, 7, 5)
+        np.testing.assert_allclose(numpy_ops.linear(x, w, b), wanted)
+        np.testing.assert_allclose(numpy_ops.linear(x[0, 0], w, b), wanted[0, 0])
+        assert numpy_ops.linear(x[:0], w, b).shape == (0, 7, 5)
         return
-    np.testing.assert_allclose(numpy_helpers.grouped_linear(x, w, b), wanted)
-    assert numpy_helpers.grouped_linear(x[:, :0], w, b).shape == (2, 0, *groups, 5)
-    module = torch_helpers.GroupedLinear(groups, 4, 5, bias=bias).double()
+    np.testing.assert_allclose(numpy_ops.grouped_linear(x, w, b), wanted)
+    assert numpy_ops.grouped_linear(x[:, :0], w, b).shape == (2, 0, *groups, 5)
+    module = torch_ops.GroupedLinear(groups, 4, 5, bias=bias).double()
     assert (module.bias is None) == (not bias)
     for weight in module.parameters():
         assert 0.25 < float(weight.detach().abs().max()) <= 0.5  # as nn.Linear: within 1 / sqrt(4)
@@ -270,8 +273,8 @@ def test_linear_maps(groups: tuple[int, ...], bias: bool) -> None:
 
 
 def test_grouped_maps_of_nothing_and_their_own_bias() -> None:
-    assert torch_helpers.GroupedLinear((2,), 0, 3).weight.shape == (2, 3, 0)  # and no division by it
-    assert torch_helpers.GroupedLinear((2,), 4, 3).bias is not None
+    assert torch_ops.GroupedLinear((2,), 0, 3).weight.shape == (2, 3, 0)  # and no division by it
+    assert torch_ops.GroupedLinear((2,), 4, 3).bias is not None
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
@@ -341,7 +344,7 @@ def given(library: str, inputs: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(("inputs", "known", "error", "message"), REFUSED, ids=[row[3] for row in REFUSED])
 def test_what_the_border_refuses(library: str, inputs: Any, known: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
-        LIBRARIES[library][0].check_inputs("m", given(library, inputs), **known)
+        BORDERS[library].check_inputs("m", given(library, inputs), **known)
     said = str(caught.value).replace("torch.", "").replace("bool_", "bool")
     assert said == f"m: {message}" or (message.endswith("a ") and said.startswith(f"m: {message}"))
 
@@ -361,7 +364,7 @@ PASSED: list[tuple[dict[str, Any], dict[str, Any], tuple[int, ...]]] = [
 @both
 @pytest.mark.parametrize(("inputs", "known", "batch"), PASSED)
 def test_what_the_border_lets_in(library: str, inputs: Any, known: Any, batch: tuple[int, ...]) -> None:
-    assert LIBRARIES[library][0].check_inputs("m", given(library, inputs), **known) == batch
+    assert BORDERS[library].check_inputs("m", given(library, inputs), **known) == batch
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "uint64"])
@@ -370,17 +373,17 @@ def test_integers_that_pytorch_hardly_knows(dtype: str) -> None:
     x = torch.zeros(3, dtype=getattr(torch, dtype))
     said = f"m: `x` is torch.{dtype}, with which PyTorch does not"
     with pytest.raises(TypeError, match=f"^{said} index: give it as torch.int64$"):
-        LIBRARIES["torch"][0].check_inputs("m", {"x": (x, "index v", "t")})
+        torch_border.check_inputs("m", {"x": (x, "index v", "t")})
     if dtype in ("int8", "uint8", "int16"):
-        LIBRARIES["torch"][0].check_inputs("m", {"x": (x, "int", "t")})
+        torch_border.check_inputs("m", {"x": (x, "int", "t")})
         return
     with pytest.raises(TypeError, match=f"^{said} compute: give it as torch.int64$"):
-        LIBRARIES["torch"][0].check_inputs("m", {"x": (x, "int", "t")})
+        torch_border.check_inputs("m", {"x": (x, "int", "t")})
 
 
 @both
 def test_indices_and_lengths(library: str) -> None:
-    module, wrap = LIBRARIES[library]
+    module, wrap = BORDERS[library], LIBRARIES[library][1]
     for index in (0, 2, np.array([0, 2]), np.zeros((0, 3), int)):
         module.check_index(wrap(index), 3, "m: index into t")
     for index, worst in ((3, 3), (-1, -1), (np.array([[0, 2], [7, -4]]), 7)):

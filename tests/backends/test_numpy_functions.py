@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from attnc.backends.runtime.numpy import helpers as numpy_helpers
 from attnc.backends.runtime.numpy import masks as numpy_masks
+from attnc.backends.runtime.numpy import ops as numpy_ops
 from attnc.backends.runtime.numpy import pointwise as helpers
 
 EXACT: dict[str, Callable[[float], float]] = {
@@ -56,7 +56,7 @@ def test_what_is_not_a_number_stays_so(name: str) -> None:
 def test_one_row_is_normed_as_many_are(name: str, dtype: type, near: float) -> None:
     rng = np.random.default_rng(0)
     rows, weight = (3 + rng.standard_normal(shape).astype(dtype) for shape in ((4, 1, 50), (50,)))
-    norm = getattr(numpy_helpers, name)
+    norm = getattr(numpy_ops, name)
     given, together = rows.copy(), norm(rows, 1, 1e-5, weight)
     alone = np.stack([norm(row, 1, 1e-5, weight) for row in rows])
     assert alone.dtype == together.dtype == dtype and alone.shape == rows.shape

@@ -1,4 +1,4 @@
-"""What generated code of both backends checks when it decodes. The text is copied: keep it free of us."""
+"""What generated code of both backends checks when it decodes."""
 
 from typing import Any, NamedTuple
 

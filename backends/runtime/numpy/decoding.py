@@ -1,4 +1,4 @@
-"""Decoding in generated NumPy code: the cache, and `generate`. The text is copied: keep it free of us."""
+"""Decoding in generated NumPy code: the cache, and `generate`."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -17,8 +17,9 @@ from ..common.decoding import (
     prompt_rows,
     reordered,
 )
-from .helpers import Array, linear
+from .arrays import Array
 from .maps import FEW, Joint, joint, map_rows
+from .ops import linear
 
 
 class History:

@@ -1,10 +1,11 @@
-"""Learned maps of few rows in generated NumPy code. The text is copied: keep it free of us."""
+"""Learned maps of few rows in generated NumPy code."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .helpers import Array, linear
+from .arrays import Array
+from .ops import linear
 
 FEW = 16  # rows up to which one product with weights side by side is faster than one with each
 

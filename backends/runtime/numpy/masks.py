@@ -1,4 +1,4 @@
-"""Attention: helpers that generated NumPy code carries along, as runtime/numpy/helpers.py has them.
+"""Attention in generated NumPy code.
 
 Rows of queries attend at once to all keys in their sight, few heads at a time, so that the scores of a block stay in
 the cache and are made in place; the whole matrix of scores is there only where it stays in the cache itself. Measured
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..common.spans import Span, Truth, in_sight
-from .helpers import Array, widened
+from .arrays import Array
+from .ops import widened
 
 
 def attention(

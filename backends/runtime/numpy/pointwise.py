@@ -1,4 +1,4 @@
-"""Pointwise functions: helpers that generated NumPy code carries along, as runtime/numpy/helpers.py has them.
+"""Pointwise functions of generated NumPy code.
 
 A function of many operations works through its array in blocks that stay in the cache, in place: each operation on a
 whole array would go through memory, into fresh pages.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .helpers import Array
+from .arrays import Array
 
 BLOCK = 2**15
 

@@ -1,4 +1,4 @@
-"""Attention by blocks of queries with a gradient of its own: helpers that generated PyTorch code carries along.
+"""Attention by blocks of queries with a gradient of its own in generated PyTorch code.
 
 Plain products, because PyTorch's fused kernel on the CPU computes the weights once more for the gradient, and because
 the gradients of keys that blocks share are added in place here, where autograd would make one of all keys for each.
@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from .helpers import is_traced, masked_softmax
+from .ops import masked_softmax
 from .sights import Runs, block_mask, cut, look_at, row_sights
+from .tracing import is_traced
 
 Share = tuple[int, int, int]  # which one of b, and from and to which of h
 KEPT = 2  # weights for a gradient take at most so many times the memory of Q, K, V and the result

@@ -1,4 +1,4 @@
-"""The cache of decoding in generated PyTorch code. The text is copied: keep it free of us.
+"""The cache of decoding in generated PyTorch code.
 
 ../numpy/decoding.py has its twins: generated code holds those of one backend alone, where a common base would stand
 for nothing.
@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..common.decoding import Configuration, reordered
-from .helpers import is_traced
 from .maps import FEW, Laid, laid_out, map_each
+from .tracing import is_traced
 
 
 class History:

@@ -1,4 +1,4 @@
-"""Decoding in generated PyTorch code: `generate` and `stream`. The text is copied: keep it free of us."""
+"""Decoding in generated PyTorch code: `generate` and `stream`."""
 
 import random
 import sys

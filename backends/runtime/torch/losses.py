@@ -1,4 +1,4 @@
-"""Losses: helpers that generated PyTorch code carries along, as runtime/torch/helpers.py has them.
+"""Losses of generated PyTorch code.
 
 Measured on a CPU, 1,024 rows of 50,304 classes, with the products around, against these alone: F.cross_entropy 1.4, in
 the memory of the logits 1.17, of which most is the fresh memory that the logits themselves take.
@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .helpers import is_traced
+from .tracing import is_traced
 
 
 def cross_entropy(logits: Tensor, ids: Tensor, smoothing: float = 0.0) -> Tensor:

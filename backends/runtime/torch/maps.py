@@ -1,4 +1,4 @@
-"""Learned maps of few rows in generated PyTorch code. The text is copied: keep it free of us."""
+"""Learned maps of few rows in generated PyTorch code."""
 
 import weakref
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Attention under masks of positions: helpers that generated PyTorch code carries along, as helpers.py has them.
+"""Attention under masks of positions in generated PyTorch code.
 
 What was measured of PyTorch's kernel, and led here (CPU, forward and backward): blocks of 64 queries are fastest for
 narrow masks, of 256 for wide ones; more than four dimensions keep PyTorch from its fused kernels (a factor of 3.6);
@@ -21,8 +21,9 @@ from torch.utils.checkpoint import checkpoint
 
 from ..common.spans import in_sight
 from .blocks import block_attention
-from .helpers import is_traced, masked_softmax
+from .ops import masked_softmax
 from .sights import Runs, block_mask, look, look_at, row_sights, unknown_data
+from .tracing import is_traced
 
 
 def fold(x: Tensor, lead: tuple[int, ...]) -> Tensor:

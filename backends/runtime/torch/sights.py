@@ -1,4 +1,4 @@
-"""What blocks of queries see under a mask of positions: helpers that generated PyTorch code carries along."""
+"""What blocks of queries see under a mask of positions in generated PyTorch code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..common.spans import Span, Truth, in_sight
-from .helpers import is_traced
+from .tracing import is_traced
 
 Runs = list[tuple[int, int, bool]]  # keys from .. to, and whether all queries of a block surely see all of them
 

@@ -1,0 +1,145 @@
+"""Ops of generated PyTorch code that are more than a call of PyTorch.
+
+PyTorch gives `broadcast_shapes` no types: hence the ignores.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def masked_softmax(scores: Tensor, mask: Tensor, dim: int) -> Tensor:
+    """Softmax over what the mask keeps; what it leaves out weighs exactly 0, so a row without any is all zeros."""
+    kept = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+    return torch.where(mask, kept.softmax(dim), 0.0)
+
+
+def masked_log_softmax(scores: Tensor, mask: Tensor, dim: int) -> Tensor:
+    """The logarithm of softmax over what the mask keeps; minus infinity for what it leaves out."""
+    kept = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+    return torch.where(mask, kept.log_softmax(dim), -math.inf)
+
+
+def wider(x: Tensor) -> torch.dtype:
+    """The type of x, float32 for half precision, which has no room for sums and for small numbers."""
+    return torch.promote_types(x.dtype, torch.float32)
+
+
+def mean_of(x: Tensor, dim: int | tuple[int, ...], count: int) -> Tensor:
+    """The sum along `dim` over the number of items."""
+    return (x.sum(dim, dtype=wider(x)) / count).to(x.dtype)
+
+
+def masked_mean(x: Tensor, mask: Tensor, dim: int | tuple[int, ...]) -> Tensor:
+    """The mean of what the mask keeps; 0 of nothing. The mask has the extents of x along `dim`."""
+    total = torch.where(mask, x, 0).sum(dim, dtype=wider(x))
+    return (total / mask.sum(dim).clamp(min=1)).to(x.dtype)
+
+
+def l2norm(x: Tensor, dim: int | tuple[int, ...], eps: float) -> Tensor:
+    """x over its Euclidean length, which is taken to be at least eps."""
+    length: Tensor = torch.linalg.vector_norm(x, dim=dim, keepdim=True, dtype=wider(x))
+    return (x / length.clamp_min(eps)).to(x.dtype)
+
+
+def amax(x: Tensor, dim: int | tuple[int, ...]) -> Tensor:
+    """The largest along `dim`; of no items less than any number."""
+    if has_items(x, dim):
+        return x.amax(dim)
+    return x.sum(dim, dtype=x.dtype) + (-math.inf if x.is_floating_point() else torch.iinfo(x.dtype).min)
+
+
+def amin(x: Tensor, dim: int | tuple[int, ...]) -> Tensor:
+    """The smallest along `dim`; of no items more than any number."""
+    if has_items(x, dim):
+        return x.amin(dim)
+    return x.sum(dim, dtype=x.dtype) + (math.inf if x.is_floating_point() else torch.iinfo(x.dtype).max)
+
+
+def argmax(x: Tensor, dim: int, where: str) -> Tensor:
+    """The index of the largest along `dim`; refuses to choose one of no items."""
+    found = x.argmax(dim) if has_items(x, dim) else x.sum(dim).long()
+    if found.numel() and not x.numel():
+        raise ValueError(f"{where}: there is no item to choose; give at least one")
+    return found
+
+
+def has_items(x: Tensor, dim: int | tuple[int, ...]) -> bool:
+    """Whether there is any item along `dim`."""
+    return 0 not in [x.shape[one] for one in (dim if isinstance(dim, tuple) else (dim,))]
+
+
+def concat(parts: list[Tensor], dim: int) -> Tensor:
+    """Joins along `dim`, counted from the right; all other dimensions broadcast."""
+    moved = [part.movedim(dim, -1) for part in parts]
+    shape = torch.broadcast_shapes(*(part.shape[:-1] for part in moved))  # type: ignore[no-untyped-call]
+    return torch.cat([part.expand(*shape, part.shape[-1]) for part in moved], -1).movedim(-1, dim)
+
+
+def pad(x: Tensor, dim: int, left: int, size: int, value: float = 0) -> Tensor:
+    """x lengthened along `dim`, counted from the right, to `size`: `left` items before it, the rest behind."""
+    right = size - left - x.shape[dim]
+    if right < 0:
+        raise ValueError(f"pad: {size} items have no room for {x.shape[dim]} and {left} more")
+    y = x.movedim(dim, -1)
+    before, after = y.new_full((*y.shape[:-1], left), value), y.new_full((*y.shape[:-1], right), value)
+    return torch.cat([before, y, after], -1).movedim(-1, dim)
+
+
+def window(x: Tensor, dim: int, places: int, size: int, stride: int, left: int) -> Tensor:
+    """y[s, t] = x[s * stride + t - left] along `dim`, counted from the right, and 0 outside of x."""
+    y = x.movedim(dim, -1)
+    need = max((places - 1) * stride + size, 0) if places else 0
+    right = max(need - left - y.shape[-1], 0)
+    y = torch.cat([y.new_zeros(*y.shape[:-1], left), y, y.new_zeros(*y.shape[:-1], right)], -1)
+    index = torch.arange(places, device=x.device)[:, None] * stride + torch.arange(size, device=x.device)
+    return y[..., index].movedim((-2, -1), (dim - 1, dim))
+
+
+def argsort(x: Tensor, dim: int, descending: bool = False) -> Tensor:
+    """The indices that put x into order along `dim`; equals keep theirs."""
+    if torch.onnx.is_in_onnx_export():  # ONNX has one sort, which keeps them, and no rule for ours
+        return x.sort(dim=dim, descending=descending).indices
+    return x.sort(dim=dim, descending=descending, stable=True).indices
+
+
+def take_along(x: Tensor, index: Tensor, dim: int) -> Tensor:
+    """The items of x at `index` along `dim`, counted from the right; all other dimensions broadcast."""
+    rank = max(x.dim(), index.dim())
+    x, index = x[(None,) * (rank - x.dim())], index[(None,) * (rank - index.dim())]
+    x, index = x.movedim(dim, -1), index.movedim(dim, -1)
+    shape = torch.broadcast_shapes(x.shape[:-1], index.shape[:-1])  # type: ignore[no-untyped-call]
+    return x.expand(*shape, x.shape[-1]).gather(-1, index.expand(*shape, index.shape[-1])).movedim(-1, dim)
+
+
+class GroupedLinear(nn.Module):
+    """A linear map for each group: [..., groups, in] -> [..., groups, out], initialised as nn.Linear is."""
+
+    def __init__(self, groups: tuple[int, ...], fan_in: int, fan_out: int, bias: bool = True) -> None:
+        super().__init__()
+        bound = fan_in**-0.5 if fan_in else 0.0
+        self.weight = nn.Parameter(torch.empty(*groups, fan_out, fan_in).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(*groups, fan_out).uniform_(-bound, bound)) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        g = "abcdefgh"[: self.weight.dim() - 2]
+        y = torch.einsum(f"...{g}i,{g}oi->...{g}o", x, self.weight)
+        return y if self.bias is None else y + self.bias
+
+
+def taps(x: Tensor, dim: int, places: int, size: int, left: int, at: Tensor | None = None) -> Tensor:
+    """`window` of the last `places` items of x, which begins before them: y[s, t] = x[s + t - left].
+
+    at: where these items stand in x, if they are not the last: x then has room for more.
+    """
+    if at is not None:
+        index = at[:, None] + torch.arange(size, device=x.device) - left
+        y = torch.where(index >= 0, x.movedim(dim, -1)[..., index.clamp(min=0)], 0)
+        return y.movedim((-2, -1), (dim - 1, dim))
+    behind = left - (x.shape[dim] - places)
+    if behind < 0:
+        x = x.narrow(dim, -behind, x.shape[dim] + behind)
+    return window(x, dim, places, size, 1, max(behind, 0))
