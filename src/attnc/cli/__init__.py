@@ -4,7 +4,6 @@ Diagnostics go to stderr, what was asked for to stdout. Exit status: 0 clean, 1 
 Nothing but the standard library is imported before a command needs it: `attnc check` loads lark, never NumPy or torch.
 """
 
-from ..__main__ import entry
 from .main import main
 
-__all__ = ["entry", "main"]
+__all__ = ["main"]
