@@ -143,6 +143,20 @@ def test_what_could_not_be_read_is_not_written(case: str, tmp_path: Path) -> Non
     assert weights.load(tmp_path / "w")["a"].shape == (2,) and os.listdir(tmp_path) == ["w"]
 
 
+@pytest.mark.parametrize("some", [[("a", 1)], np.zeros(2), None, "a", 3])
+def test_weights_without_names_are_not_saved(some: Any, tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"cannot save a \w+: give a dict of arrays, such as a `state_dict\(\)`$"):
+        weights.save(tmp_path / "w", some)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("metadata", ["abc", "", ["a"], [], [("a", "b")], 0, 3])
+def test_metadata_without_names_is_not_saved(metadata: Any, tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"cannot save a \w+ as metadata: give a dict of texts$"):
+        weights.save(tmp_path / "w", {"a": draw(2)}, metadata)
+    assert os.listdir(tmp_path) == []
+
+
 def test_tensors_that_are_no_arrays_are_not_saved(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     quarter = torch.zeros(3, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)

@@ -82,9 +82,13 @@ def save(path: str | os.PathLike[str], weights: Mapping[str, Any], metadata: Map
     weights:  {name: array or torch tensor}. What is in one piece is written from where it lies; the rest is copied.
     metadata: text about them.
 
-    Raises WeightsError for what the format does not hold (other kinds of arrays, names and metadata that are no text,
-    the name `__metadata__`); OSError if the file cannot be written.
+    Raises WeightsError for what is not given by name, and for what the format does not hold (other kinds of arrays,
+    names and metadata that are no text, the name `__metadata__`); OSError if the file cannot be written.
     """
+    if not isinstance(weights, Mapping):
+        raise WeightsError(f"cannot save a {type(weights).__name__}: give a dict of arrays, such as a `state_dict()`")
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise WeightsError(f"cannot save a {type(metadata).__name__} as metadata: give a dict of texts")
     for key, text in (metadata or {}).items():
         if not _is_text(key) or not _is_text(text):
             raise WeightsError(f"cannot save metadata {_shown(key)}: {_shown(text)}: both must be text")
