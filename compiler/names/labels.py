@@ -1,4 +1,4 @@
-"""Names for learned ops that have none: what the fix of E0218 writes."""
+"""Names for learned ops and repeats that have none: what the fix of E0218 writes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _BASES = {"linear": "map", "embed": "table", "layernorm": "norm", "rmsnorm": "no
 
 
 def labels(decl: s.BlockDecl) -> dict[Span, str]:
-    """For each learned op without a name, by the place of its callee, a label that nothing else in the block has.
+    """For each learned op and repeat without a name, a label that nothing else in the block has, by the place of the
+    op's callee or of the repeat's count.
 
     It is the name that the statement binds, where that is new there (`r = silu(linear[..](x))`: `r`); what is returned
-    is `out`; else it says what the op is, with a number from the second on.
+    is `out`; else it says what the op is, with a number from the second on. A repeat is `layers`.
     """
     calls = [node for node in walk(decl.body) if isinstance(node, s.Call)]
     taken = {call.label.text for call in calls if call.label is not None}
@@ -41,6 +42,11 @@ def labels(decl: s.BlockDecl) -> dict[Span, str]:
                 label = _first_free(_wishes(part, call), taken)
                 taken.add(label)
                 found[call.callee.span] = label
+    for node in walk(decl.body):
+        if isinstance(node, s.Repeat) and node.label is None and not isinstance(node.count, s.Name):
+            label = _first_free(_numbered("layers"), taken)
+            taken.add(label)
+            found[node.count.span] = label
     return found
 
 
@@ -63,7 +69,10 @@ def _wishes(part: object, call: s.Call) -> Iterator[str]:
     target = _name(part) if isinstance(part, s.Assign) else None
     if target is not None and not any(isinstance(x, s.Name) and x.text == target for x in walk(part)):
         yield target
-    base = _BASES.get(call.callee.text, call.callee.text)
+    yield from _numbered(_BASES.get(call.callee.text, call.callee.text))
+
+
+def _numbered(base: str) -> Iterator[str]:
     yield base
     number = 2
     while True:

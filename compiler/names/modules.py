@@ -49,7 +49,7 @@ class BlockDef:
 
     @cached_property
     def labels(self) -> dict[Span, str]:
-        """A label for each learned op that has no name."""
+        """A label for each learned op and repeat that has no name."""
         return labels(self.decl)
 
     @property

@@ -199,12 +199,14 @@ class Repeats(Expressions):
         count = statement.count.span.text
         each = f"{statement.index.text} in " if statement.index is not None else ""
         shared = " shared" if statement.shared else ""
+        label = self.frame.block.labels[statement.count.span]
+        end = statement.head.start + len("repeat")
         self.report(
             "E0218",
             "this repeat needs a label: weights and values in it are named by it",
             statement.count.span,
-            help=f"write `repeat.layers {each}{count}{shared} {{ ... }}`, or declare `const layers = {count}` "
-            f"and write `repeat {each}layers{shared} {{ ... }}`",
+            help=f"write `repeat.{label} {each}{count}{shared} {{ ... }}`, or count by a const, whose name it then has",
+            fix=[(Span(statement.head.source, end, end), f".{label}")],
         )
         return None
 

@@ -228,3 +228,13 @@ def written_calls(found: Diagnostic) -> list[str]:
 def test_what_is_seen_to_be_lost(text: str, help: str, gone: set[str]) -> None:
     found = error("E0999", "a mistake", Span(Source("t", text), len(text) - 1, len(text)), help=help)
     assert set().union(*(gone for _, gone in lost_by_help(found))) == gone
+
+
+def test_repeats_labelled_as_their_helps_say_are_right() -> None:
+    """All of them at once: each label is another, and none that the block has already."""
+    (case,) = [case for case in CASES if case.title == "repeats without a label beside names that are taken"]
+    found = build(Source("main.attn", case.text)).diagnostics
+    shown = [re.search(r"`repeat(\.\w+) ", each.help) for each in found]
+    labels = [Edit(each.fix.edits[0].span, label[1]) for each, label in zip(found, shown, strict=True)]  # type: ignore[union-attr, index]
+    mended = Source("main.attn", apply(case.text, labels))
+    assert len(labels) == 6 and not build(mended).diagnostics
