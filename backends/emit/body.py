@@ -211,11 +211,11 @@ class Body(Scans, Repeats):
                 and not node.axes
                 and not node.weights
                 and node.op != "dropout"
+                and (code := careful(node.op, [v.code for v in vals], self.helper)) is not None
             ):
                 names = frozenset[str]().union(*(v.names for v in vals))
                 needs = needed(v.needs for v in vals)
                 bounds = self.bounds.apply(node.op, [v.bounds for v in vals])
-                code = careful(node.op, [v.code for v in vals], self.helper)
                 val = Val(code, kind=kind_of(out), table=True, number=True, needs=needs, names=names, bounds=bounds)
             case _:
                 val = self.apply(node, vals, mask)

@@ -734,14 +734,19 @@ class Layout(ABC):
     def pointwise(self, node: Apply, vals: list[Val]) -> Val:
         """An op done for each index: operands are aligned, and made reals of one type where the result is real."""
         op, out = node.op, node.out
+        if all(val.number for val in vals):  # an op that is written of arrays alone
+            vals = [
+                self.array(val, (), kind_of(operand), is_table(operand))
+                for val, operand in zip(vals, node.operands, strict=True)
+            ]
         if op == "select" and vals[0].number:  # `where` wants an array to choose by
-            vals = [replace(vals[0], code=Code(self.filled("()", vals[0].text, "bool", "")), number=False), *vals[1:]]
+            chosen = Code(self.filled("()", vals[0].text, "bool", ""))
+            vals = [replace(vals[0], code=chosen, kind="bool", number=False), *vals[1:]]
         if op == "%" and vals[0].kind == vals[1].kind == "int" and not self._divides(*vals):
             vals = [vals[0], self._or_one(vals[1])]
         order = self.union_order(vals, out)
         if kind_of(out) == "real":
-            skip = 1 if op == "select" else 0
-            vals = [*vals[:skip], *(self.real(val, is_table(out), vals) for val in vals[skip:])]
+            vals = [val if val.kind == "bool" else self.real(val, is_table(out), vals) for val in vals]
         power = vals[1].text if op == "^" and vals[1].number else ""
         vals = [self.align(val, order, short=True) for val in vals]
         if power in ("2", "3"):  # far faster than `**` (SPEED.md), and the same number

@@ -23,7 +23,7 @@ from ..plan.plan import Plan
 from ..text.carried import helpers
 from ..text.names import AT, FOUND
 from ..text.static_code import ATOM, OPERATORS, TERM, Code, folded, operator, static_code
-from ..text.values import NONE, Val, is_table, kind_of
+from ..text.values import NONE, Val, is_table, kind_of, without_code
 from ..text.writing import by_pass
 
 Emit = Callable[["NumpyBody", Apply, list[Val], Val | None], Val]
@@ -205,7 +205,10 @@ class NumpyBody(Body):
         if op == "select" and vals[1].number and vals[2].number and kind_of(out) == "real":
             dtype = self.float64() if is_table(out) else self.dtype
             return Code(f"np.where({codes[0].text}, {codes[1].text}, {codes[2].text}).astype({dtype})")
-        template = OPS[op].numpy
+        row = OPS[op]
+        if row.group != "pointwise" or not row.numpy:
+            raise without_code(op, self.graph.name, "numpy")
+        template = row.numpy
         for name in re.findall(r"\b[a-z_]+\b(?=\()", template):
             if name in helpers("numpy/pointwise"):
                 self.helper(name)

@@ -91,8 +91,8 @@ def operator(op: str, codes: list[Code]) -> Code:
             return binary(op, *codes)
 
 
-def apply(op: str, codes: list[Code]) -> Code:
-    """An operation on Python numbers."""
+def apply(op: str, codes: list[Code]) -> Code | None:
+    """An operation on Python numbers; None for one that is written of arrays alone."""
     if op == "neg":
         return Code(f"-{codes[0].at(UNARY)}", UNARY)
     if op == "not":
@@ -120,7 +120,7 @@ def apply(op: str, codes: list[Code]) -> Code:
         return binary(op, *codes)
     if op in _CALLS:
         return Code(_CALLS[op].format(", ".join(code.text for code in codes)))
-    raise NotImplementedError(f"{op!r} of numbers known at build time")
+    return None
 
 
 # What Python refuses of some numbers, and the helper that does not.
@@ -131,8 +131,8 @@ _CAREFUL = {
 }  # fmt: skip
 
 
-def careful(op: str, codes: list[Code], helper: Callable[[str], None]) -> Code:
-    """An operation on numbers of which nothing is known; it asks for the helper that it needs."""
+def careful(op: str, codes: list[Code], helper: Callable[[str], None]) -> Code | None:
+    """An operation on numbers of which nothing is known; it asks for the helper that it needs. None as of `apply`."""
     name = "number_exp" if op in ("sigmoid", "silu") else _CAREFUL.get(op)
     if name is not None:
         helper(name)
@@ -213,7 +213,10 @@ def static_code(
         case Arith(op, args):
             codes = [static_code(arg, size, const, helper) for arg in args]
             if helper is not None and op in _CAREFUL and not _defined(op, args):
-                return careful(op, codes, helper)
-            return apply(op, codes)
+                code = careful(op, codes, helper)
+            else:
+                code = apply(op, codes)
+            assert code is not None, f"the arithmetic of sizes has no `{op}`"
+            return code
         case _:
             assert_never(static)

@@ -19,6 +19,14 @@ class CannotEmit(Exception):
     """A graph that this backend cannot turn into code; the message says what and in whose name."""
 
 
+def without_code(op: str, name: str, backend: str) -> CannotEmit:
+    """What is raised for an op of the table that a backend cannot write; `name` is that of the graph with the op."""
+    return CannotEmit(
+        f"{name}: `{op}` has no code for {backend}: its row in compiler/ops has no template for an op done item by "
+        f"item, and backends/{backend}/ops.py has no function"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Val:
     """A value in generated code.

@@ -23,7 +23,7 @@ from ..plan.capture import segment
 from ..plan.plan import Plan
 from ..text.names import AT, DTYPE, FOUND, MODULE_ATTRIBUTES, Namer, plain
 from ..text.static_code import ATOM, OPERATORS, Code, folded, operator, static_code
-from ..text.values import CannotEmit, Val, is_table, kind_of
+from ..text.values import CannotEmit, Val, is_table, kind_of, without_code
 from ..text.writing import by_pass, is_one_of, singular, wrap
 
 
@@ -415,7 +415,10 @@ class TorchBody(Body):
             dtype = self.float64() if is_table(out) else self.dtype
             full = self.filled("()", codes[1].text, "real", dtype)
             return Code(f"torch.where({codes[0].text}, {full}, {codes[2].text})")
-        return Code(OPS[op].torch.format(*(code.text for code in codes)))
+        row = OPS[op]
+        if row.group != "pointwise" or not row.torch:
+            raise without_code(op, self.graph.name, "torch")
+        return Code(row.torch.format(*(code.text for code in codes)))
 
     def _extreme(self, op: str, vals: list[Val]) -> Code:
         arrays = [val for val in vals if not val.number]

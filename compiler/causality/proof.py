@@ -427,9 +427,11 @@ class Step:
                 return Info(self._bounded(parts, set(node.axes), ALWAYS))
             case "embed" | "index" | "//":
                 return self._pointwise(parts)
-            case op:
-                assert OPS[op].group == "pointwise", f"what `{op}` reads is not known"
+            case op if op in OPS and OPS[op].group == "pointwise":
                 return self._pointwise(parts)
+            case op:
+                read = [part.reach for part in (*parts, *([mask] if mask else []))]
+                return Info(everything(f"what `{op}` reads is not known: it may read anything", node.span, *read))
 
     # -- reach ---------------------------------------------------------------------------------------------------
 

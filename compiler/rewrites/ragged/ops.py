@@ -106,6 +106,11 @@ def _ranked(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(replace(node, operands=(x,)))
 
 
+def _running(body: Lengths, node: Apply, acts: list[Axis]) -> None:
+    """Padding comes last, and no item reads what follows it."""
+    body.nodes.append(node)
+
+
 def _pad(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """What was padding in the shorter axis is `value` in the longer one, like all outside of it."""
     fill = node.options.get("value", Literal(0))
@@ -212,6 +217,7 @@ RULES: dict[str, _Rule] = {
     "rename": _renamed,
     "layernorm": _norm,
     "rmsnorm": _norm,
+    "cumsum": _running,
     "argsort": _ranked,
     "topk": _ranked,
     "pad": _pad,

@@ -256,6 +256,12 @@ class Body(Lengths):
         elif acts and OPS[node.op].masked:
             self._masked(node, acts)
         else:
+            if acts:
+                self.refuse(
+                    f"`{node.op}` acts on the ragged width `{acts[0].name}`, and how it reads padding is not known",
+                    node.span,
+                    f"declare `{acts[0].name}` without `ragged`",
+                )
             self.nodes.append(node)
         self.infinite.note(node, acts)
 

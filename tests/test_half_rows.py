@@ -1,0 +1,151 @@
+"""What each stage says of an op of which it knows its row alone: an answer that is clear, and never an internal error.
+
+Such a row is made of each row of the table: the same under a name that no stage has heard of.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+import attnc
+from attnc.backends import CannotEmit
+from attnc.cli import main
+from attnc.compiler.ops import OPS, Op
+from tests import test_op_table as table
+
+BACKENDS: tuple[Literal["torch", "numpy"], ...] = ("torch", "numpy")
+
+
+def renamed(op: Op) -> Op:
+    """The row under a new name, wherever its texts call it."""
+    name = f"{op.name}_anew"
+
+    def text(old: str) -> str:
+        return re.sub(rf"\b{op.name}(?=(\.\w+)?(\[[^\]]*\])?\()", name, old)
+
+    return replace(op, name=name, usage=text(op.usage), example=text(op.example), wrong=text(op.wrong))
+
+
+CALLED = [op for op in OPS.values() if op.name.isidentifier() and renamed(op).example != op.example]
+WRITTEN = [op for op in CALLED if op.torch and op.numpy]  # their rows say all that a backend writes
+
+
+@pytest.fixture
+def row(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Op:
+    """A row in the table for the time of a test."""
+    op: Op = request.param
+    monkeypatch.setitem(OPS, op.name, op)
+    return op
+
+
+def rows(ops: list[Op]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("row", ops, ids=lambda op: op.name, indirect=True)
+
+
+HALF = rows([replace(renamed(op), torch="", numpy="") for op in CALLED])
+
+
+def test_of_every_kind() -> None:
+    assert {op.group for op in CALLED} == {op.group for op in OPS.values()}
+    assert WRITTEN
+
+
+@HALF
+def test_what_the_row_says_is_all_that_these_need(row: Op) -> None:
+    table.test_the_example_uses_the_op(row)
+    table.test_the_op_is_drawn(row)
+    table.test_its_equations(row)
+    table.test_its_cost(row)
+
+
+@HALF
+def test_no_backend_writes_it(row: Op) -> None:
+    """It is said in whose name, and what is missing."""
+    model = table.example(row)
+    for backend in BACKENDS:
+        with pytest.raises(CannotEmit, match=f"^f: `{row.name}` has no code for {backend}: its row"):
+            model.source(backend)
+
+
+@HALF
+def test_the_table_refuses_it(row: Op) -> None:
+    with pytest.raises(CannotEmit):
+        table.test_both_backends_agree(row, ())
+
+
+@HALF
+def test_causality_and_decoding(row: Op) -> None:
+    """What is done item by item reads nothing else, whatever it is. Of any other op it is said that it may."""
+    known = row.group == "pointwise"
+    for program in table.claims(row):
+        try:
+            model = program.compiled(program.text)
+        except attnc.AttnError as refused:
+            assert not known and f"what `{row.name}` reads is not known: it may read anything" in str(refused)
+        else:
+            assert known or program.width != "time"
+            assert f"`{row.name}`" in model.decoding.reason, model.decoding.reason
+
+
+@HALF
+def test_ragged_widths(row: Op) -> None:
+    """An op that takes a mask gets one; of any other that acts on a ragged width it is said that it may not."""
+    for program in table.raggeds(row):
+        try:
+            model = program.compiled(program.text)
+        except attnc.AttnError as refused:
+            assert not row.masked
+            for found in refused.diagnostics:
+                said = f"`{row.name}` acts on the ragged width `{program.width}`, and how it reads padding is not known"
+                assert said in found.message and found.help
+        else:
+            with pytest.raises(CannotEmit, match=f"`{row.name}` has no code for torch"):
+                model.source("torch")
+
+
+def test_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, and no traceback."""
+    monkeypatch.setitem(OPS, "exp_anew", replace(renamed(OPS["exp"]), torch="", numpy=""))
+    file = tmp_path / "new.attn"
+    file.write_text("width seq\nmodel f(x: [seq]) -> [seq] {\n    return exp_anew(x)\n}\n")
+    assert main(["check", str(file)]) == 0
+    assert main(["compile", str(file), "--to", "torch"]) != 0
+    said = capsys.readouterr().err
+    assert "f: `exp_anew` has no code for torch" in said and "Traceback" not in said
+
+
+@rows([renamed(op) for op in WRITTEN])
+def test_a_row_with_templates_is_whole(row: Op) -> None:
+    """Of what is done item by item no other file has to know."""
+    for batch in [(), (2, 3)]:
+        table.test_both_backends_agree(row, batch)
+    table.test_float32_stays_float32(row)
+    table.test_the_gradient_is_that_of_the_numbers(row)
+    table.test_what_is_causal_reads_nothing_after_it(row)
+    table.test_its_steps_are_the_whole(row)
+    table.test_each_ragged_example_is_as_if_alone(row)
+
+
+@rows([renamed(op) for op in WRITTEN if len(op.operands) == 1])
+@pytest.mark.parametrize("number", ["0.5", "1 / |d|", "|seq|", "pass + 1"])
+def test_of_numbers_known_at_build_time(row: Op, number: str) -> None:
+    """Python's numbers do not have it, but arrays do."""
+    text = (
+        "width seq\ndepth d = 4\nmodel f(x: [seq, d]) -> [seq, d] {\n"
+        f"    repeat.r pass in 2 {{\n        x = x * {row.name}({number})\n    }}\n    return x\n}}\n"
+    )
+    old = text.replace(row.name, row.name.removesuffix("_anew"))
+    inputs = table.arguments(attnc.loads(old).model("f"), (2,))
+    right = attnc.loads(old).model("f").numpy(dtype="float64")(**inputs)
+    torch = pytest.importorskip("torch")
+    model = attnc.loads(text).model("f")
+    deep = model.torch(dtype=torch.float64)(torch.from_numpy(inputs["x"]))
+    for found in (model.numpy(dtype="float64")(**inputs), deep.numpy()):
+        assert abs(found - right).max() <= 1e-12 * abs(right).max()
