@@ -10,7 +10,7 @@ from ..base.text import Rich, Run, kern, plain, shifted, width
 from ..base.theme import Theme
 from ..layout.layout import Layout
 from ..layout.wires import Slot, Wire
-from ..scene.scene import Scene, Step
+from ..scene.steps import DrawStep, Scene
 from .labels import Ground
 
 HEAD = (9.0, 7.0)  # an arrowhead's height and length
@@ -50,12 +50,12 @@ class Canvas(Layout):
         self.ground = Ground()
         self.extent: Box = (1e9, 1e9, -1e9, -1e9)
         self.here = 0  # the column being drawn
-        self.step: Step = scene.steps[0]  # and the step
+        self.step: DrawStep = scene.steps[0]  # and the step
         self.starts: dict[int, Start] = {}
         self.ends: dict[int, End] = {}
         self.placed: set[str] = set()
         self.at: dict[str, Point] = {}  # of dots and points
-        self.glyphs: list[tuple[str, Box, Step]] = []
+        self.glyphs: list[tuple[str, Box, DrawStep]] = []
         self.later: list[tuple[float, tuple[float, ...], Rich, float, bool]] = []  # x, heights, text, size, optional
         self.notes: list[tuple[Rich, float, list[Point], float, float]] = []  # text, size, places, width, bar
         self.titles: list[tuple[Cluster, float, float, bool]] = []  # of regions: between which points; needed or not

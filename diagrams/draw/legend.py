@@ -10,7 +10,7 @@ from ..base import theme
 from ..base.text import Rich, axis_label, barred, bold, roman, width
 from ..glyphs.masks import GENERAL, draw_mask
 from ..layout.wires import Wire
-from ..scene.scene import Step
+from ..scene.steps import DrawStep
 
 if TYPE_CHECKING:
     from ..canvas.canvas import Canvas
@@ -35,7 +35,7 @@ def draw_legend(sheet: Canvas) -> None:
 
 def _entries(sheet: Canvas) -> list[Entry]:
     axes: dict[Axis, None] = {}
-    steps: dict[str, Step] = {}
+    steps: dict[str, DrawStep] = {}
     for column in sheet.columns:
         for slot in (*column.left, *column.right):
             if isinstance(slot, Wire) and slot.axis is not None:
@@ -94,7 +94,7 @@ _MEANING: dict[str, str] = {
 }
 
 
-def _glyph(mark: str, step: Step) -> Entry:
+def _glyph(mark: str, step: DrawStep) -> Entry:
     text = roman(_MEANING[mark])
     wide = width(text, theme.CAPTION)
 

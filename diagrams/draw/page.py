@@ -14,7 +14,7 @@ from ...compiler.graph.nodes import Graph
 from ...dsl.source import Source, Span
 from ..formats import dot, export
 from ..formats.template import PAGE
-from ..scene.scene import Step
+from ..scene.steps import DrawStep
 from .sheet import Sheet
 
 Redraw = Callable[[frozenset[str]], Sheet]
@@ -87,7 +87,7 @@ def _facts(sheet: Sheet, sources: dict[str, Source]) -> dict[str, object]:
     return {"axes": axes, "wires": wires, "ops": ops}
 
 
-def _origin(step: Step) -> str:
+def _origin(step: DrawStep) -> str:
     return step.tip or step.mark
 
 

@@ -10,7 +10,7 @@ from ..base.route import sampled, straight
 from ..base.text import axis_label, barred, italic, roman, spaced, width
 from ..canvas.canvas import HEAD, Canvas
 from ..layout.wires import Wire
-from ..scene.scene import Kind, Section, Step
+from ..scene.steps import DrawStep, Kind, Section
 
 
 def draw_sections(sheet: Canvas) -> None:
@@ -135,7 +135,7 @@ def _beside(sheet: Canvas, j: int, wires: Sequence[Wire]) -> bool:
     return False
 
 
-def _beneath(sheet: Canvas, step: Step, names: str) -> None:
+def _beneath(sheet: Canvas, step: DrawStep, names: str) -> None:
     """Say it within the brackets, along their feet, or beneath them."""
     text = (*italic(names), *roman((": " if names else "") + "same in every pass"))
     wide = width(text, theme.CAPTION)

@@ -9,7 +9,7 @@ from ..canvas.canvas import Canvas
 from ..canvas.lettering import write_labels, write_signs, write_titles
 from ..glyphs.glyphs import DRAW
 from ..layout.layout import PAD
-from ..scene.scene import Scene
+from ..scene.steps import Scene
 from .legend import draw_legend
 from .sections import draw_sections, write_outside
 from .wiring import draw_dashes, draw_links, draw_row

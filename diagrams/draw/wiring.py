@@ -9,7 +9,7 @@ from ..base.picture import Box, Edge, Point
 from ..base.route import bend, sampled, straight
 from ..canvas.canvas import HEAD, Canvas
 from ..layout.wires import Dash, Wire
-from ..scene.scene import Kind, Step
+from ..scene.steps import DrawStep, Kind
 
 _DASH = 24.0  # points that a dashed line needs to be one
 
@@ -187,7 +187,7 @@ def _apart(a: Box, b: Box) -> float:
     return abs(a[0] - b[0]) + abs(a[1] - b[1])
 
 
-def _link(sheet: Canvas, a: Box, b: Box, step: Step) -> bool:
+def _link(sheet: Canvas, a: Box, b: Box, step: DrawStep) -> bool:
     """Whether there was room."""
     xa, xb = (a[0] + a[2]) / 2, (b[0] + b[2]) / 2
     if abs(xa - xb) < 2:  # one under the other

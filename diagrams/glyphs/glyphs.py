@@ -9,7 +9,7 @@ from ..base import theme
 from ..base.text import italic, plain, roman, spaced, width
 from ..layout.rooms import DOT, INDEX, Spot, born, covered, gone, name_size, span, stacked, widest
 from ..layout.wires import Lane, Meeting
-from ..scene.scene import Kind, Step
+from ..scene.steps import DrawStep, Kind
 from .joins import gate, loop, meet, pick, sign
 from .masks import block, mask, predicate
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..canvas.canvas import Canvas
 
 
-def _learned(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _learned(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """A tinted box with a bold letter; the weight's label raised, `+` lowered if there is a bias."""
     ins, outs = gone(meeting), born(meeting)
     top, bottom = span([*ins, *outs], spot.column, 11)
@@ -48,7 +48,7 @@ def _learned(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         sheet.begin(wire, spot.id, spot.x1)
 
 
-def _ring(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _ring(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     top, bottom = span(covered(step, meeting), spot.column, 12)
     shape = "ellipse" if len(covered(step, meeting)) == 1 else "box"
     style = "filled" if shape == "ellipse" else "filled,rounded"
@@ -65,7 +65,7 @@ def _ring(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
     sheet.write(spot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
 
 
-def _triangle(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _triangle(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     wires = covered(step, meeting)
     top, bottom = span(wires, spot.column, 10)
     sheet.shape(
@@ -82,7 +82,7 @@ def _triangle(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
     sheet.later.append((spot.middle + 2, (top - 6.4, bottom + 7.0), step.text, theme.CAPTION, True))
 
 
-def _pill(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     touched = covered(step, meeting) if step.kind is Kind.ON else [*gone(meeting), *born(meeting)]
     ends = [w for w in touched if w.axis is not None] or touched
     top, bottom = span(ends, spot.column, 10)
@@ -108,7 +108,7 @@ def _pill(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         sheet.head(f"{spot.id}_a", spot.x1 + 5.5, y)
 
 
-def _bar(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _bar(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """A heavy bar: axes split, merge, or are set one after the other."""
     if step.kind is Kind.JOIN:
         spot = Spot(spot.id, spot.column, spot.x1 - 4, spot.x1)
@@ -123,7 +123,7 @@ def _bar(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         sheet.begin(wire, spot.id, spot.x1)
 
 
-def _birth(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _birth(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """broadcast: a wire begins out of nothing, at a short upright bar."""
     for k, wire in enumerate(born(meeting)):
         y = sheet.y(wire, spot.column)
@@ -134,7 +134,7 @@ def _birth(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         sheet.end(wire, f"{spot.id}_0", spot.x1 - 2)
 
 
-def _arrow(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _arrow(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """Arrowhead, name, arrowhead, in a lane of its own: it touches no wire."""
     lane = next(s for s in sheet.columns[spot.column].right if isinstance(s, Lane) and s.step is step)
     y = sheet.y(lane, spot.column)
@@ -147,7 +147,7 @@ def _arrow(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
     sheet.write(mid, y - 0.5, step.text, theme.BLOCK, cls=f"op elementwise {called}".strip())
 
 
-def _source(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _source(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """A name where wires are born."""
     wires = meeting.outs[0]
     ys = [sheet.y(w, spot.column) for w in wires]
@@ -164,7 +164,7 @@ def _source(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         sheet.begin(wire, id, spot.x1)
 
 
-def _copy(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _copy(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """Dots, from which copies bend away."""
     source = {w.axis: w for w in meeting.ins[0]}
     swaps = [dict(zip(t.axes, step.ins[0].axes, strict=True)) for t in step.outs]
@@ -188,7 +188,7 @@ def _copy(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
             sheet.end(old, f"{spot.id}_w{old.number}", spot.x1 - DOT / 2)
 
 
-def _bracket_x(sheet: Canvas, step: Step, y: float) -> float:
+def _bracket_x(sheet: Canvas, step: DrawStep, y: float) -> float:
     """Where the bracket that the step stands for is at height `y`."""
     opening = step.kind is Kind.ENTER
     spot = sheet.spots[id(step)]
@@ -203,7 +203,7 @@ def _bracket_x(sheet: Canvas, step: Step, y: float) -> float:
     return spot.middle + (4 - bulge if opening else bulge - 4)
 
 
-def _bracket(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _bracket(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """Brackets are drawn with their section; a scan's axis ends at the one and begins at the other."""
     for wire in gone(meeting):
         y = sheet.y(wire, spot.column)
@@ -217,11 +217,11 @@ def _bracket(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         sheet.begin(wire, id, x)
 
 
-def _nothing(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _nothing(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """Borders are drawn with their section."""
 
 
-def _sink(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def _sink(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     for own, tensor in zip(meeting.ins, step.outs, strict=True):
         name = roman(spaced(tensor.name)) if tensor.name else ()
         wide = max((width(roman(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
@@ -238,7 +238,7 @@ def _sink(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
             )
 
 
-Draw = Callable[["Canvas", Step, Meeting, Spot], None]
+Draw = Callable[["Canvas", DrawStep, Meeting, Spot], None]
 
 DRAW: dict[str, Draw] = {
     "learned": _learned,

@@ -9,13 +9,13 @@ from ..base.route import half_loop
 from ..base.text import bold, plain, width
 from ..layout.rooms import DOT, LOOP, TURN, Spot, born, gone, span
 from ..layout.wires import Meeting, Wire
-from ..scene.scene import Step
+from ..scene.steps import DrawStep
 
 if TYPE_CHECKING:
     from ..canvas.canvas import Canvas
 
 
-def loop(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def loop(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """Contracted axes join in half-loops; shared ones run into one dot, and one wire goes on."""
     column = spot.column
     pairs: dict[object, list[Wire]] = {}
@@ -60,7 +60,7 @@ def loop(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
                     sheet.end(wire, f"{spot.id}_n{wire.number}", spot.x0)
 
 
-def meet(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> float | None:
+def meet(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> float | None:
     """Shared axes of the other operands run into dots on the main one's wires; returns the highest dot's y."""
     main = {w.axis: w for w in meeting.ins[meeting.main]}
     for own in meeting.outs:  # an axis that the main operand lacks: the first of the others that has it goes on
@@ -90,7 +90,7 @@ def meet(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> float | Non
     return top
 
 
-def sign(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def sign(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """+ and its like above the highest dot."""
     top = meet(sheet, step, meeting, spot)
     if top is None:
@@ -101,7 +101,7 @@ def sign(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
     sheet.later.append((spot.x0 + DOT / 2, (top - 12.5, low + 12.5), text, size, False))
 
 
-def gate(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def gate(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """Element by element product: a dot in a ring."""
     top = meet(sheet, step, meeting, spot)
     if top is None:
@@ -129,7 +129,7 @@ def gate(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
     )
 
 
-def pick(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def pick(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """An axis ends where an index says which of its items: shared axes meet in dots, those of the index go on."""
     meet(sheet, step, meeting, spot)
     ended = [w for w in meeting.ins[0] if w.axis in step.contracted]

@@ -10,14 +10,14 @@ from ..base.text import plain, roman, width
 from ..layout.rooms import PADDED, SQUARE, Spot, at_foot, box_height, mask_lines, mask_width, masked_room, span, wrapped
 from ..layout.wires import Meeting, Wire
 from ..scene.patterns import Case, Pattern
-from ..scene.scene import Kind, Step
+from ..scene.steps import DrawStep, Kind
 from .joins import meet
 
 if TYPE_CHECKING:
     from ..canvas.canvas import Canvas
 
 
-def mask(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def mask(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """A square over the wires of its axes; grey where the predicate leaves items out. Where that differs from pass to
     pass of a repeat, a square for each case, side by side."""
     if step.kind is Kind.JOIN:
@@ -33,7 +33,9 @@ def mask(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         sheet.later.append((spot.middle, heights, step.note, theme.CAPTION, False))
 
 
-def squares(sheet: Canvas, step: Step, wires: Sequence[Wire], spot: Spot, seen: Sequence[Case]) -> tuple[float, float]:
+def squares(
+    sheet: Canvas, step: DrawStep, wires: Sequence[Wire], spot: Spot, seen: Sequence[Case]
+) -> tuple[float, float]:
     """One for each case, between x0 and x1; returns where they begin and end."""
     top, bottom = span(wires, spot.column, 8.5 if len(wires) > 1 else 11)
     each = (spot.x1 - spot.x0) / len(seen)
@@ -70,7 +72,7 @@ def draw_mask(
 GENERAL: Pattern = tuple(tuple(int((i * 3 + j * 5) % 7 > 2) for j in range(6)) for i in range(6))
 
 
-def predicate(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def predicate(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """A mask made of indices alone: its formula, and a square of which items it keeps."""
     wires = meeting.outs[0]
     x0 = spot.x1 - mask_width(step)
@@ -90,7 +92,7 @@ def predicate(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
         sheet.begin(wire, spot.id, spot.x1)
 
 
-def upright(step: Step, wires: Sequence[Wire], column: int) -> tuple[Case, ...]:
+def upright(step: DrawStep, wires: Sequence[Wire], column: int) -> tuple[Case, ...]:
     """The cases with the upper wire's items from top to bottom."""
     upper = min(wires, key=lambda w: w.y[column])
     if len(step.on) < 2 or upper.axis == step.on[0]:
@@ -98,7 +100,7 @@ def upright(step: Step, wires: Sequence[Wire], column: int) -> tuple[Case, ...]:
     return tuple(Case(c.when, c.pattern and tuple(zip(*c.pattern, strict=True))) for c in step.cases)
 
 
-def block(sheet: Canvas, step: Step, meeting: Meeting, spot: Spot) -> None:
+def block(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """A closed block: all wires of what it receives and gives touch it."""
     wires = [w for own in (*meeting.ins, *meeting.outs) for w in own]
     top, bottom = span(wires, spot.column, 12)

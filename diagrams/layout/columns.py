@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..scene.scene import Kind, Scene, Section, Step
+from ..scene.steps import DrawStep, Kind, Scene, Section
 
 
-def columns_of(scene: Scene) -> list[list[Step]]:
+def columns_of(scene: Scene) -> list[list[DrawStep]]:
     """The steps of each column, left to right; within a column in the scene's order."""
     steps = scene.steps
     n = len(steps)
@@ -54,7 +54,7 @@ def columns_of(scene: Scene) -> list[list[Step]]:
             column[i] = min((column[j] for j in after[i]), default=last) - 1
     _abreast(steps, order, before, after, column)
     low = min(column, default=0)
-    out: list[list[Step]] = [[] for _ in range(last - low + 1)]
+    out: list[list[DrawStep]] = [[] for _ in range(last - low + 1)]
     for i, step in enumerate(steps):
         out[column[i] - low].append(step)
     return [c for c in out if c]
@@ -85,7 +85,11 @@ def _closure(n: int, edges: Sequence[set[int]], order: Sequence[int]) -> list[in
 
 
 def _apart(
-    scene: Scene, steps: Sequence[Step], at: dict[int, int], before: list[set[int]], edge: Callable[[int, int], None]
+    scene: Scene,
+    steps: Sequence[DrawStep],
+    at: dict[int, int],
+    before: list[set[int]],
+    edge: Callable[[int, int], None],
 ) -> None:
     """Give each repeat columns of its own: every step of its scope comes before or after it."""
     n = len(steps)
@@ -134,7 +138,7 @@ def _chain(section: Section | None) -> list[Section]:
 
 
 def _abreast(
-    steps: Sequence[Step],
+    steps: Sequence[DrawStep],
     order: Sequence[int],
     before: Sequence[set[int]],
     after: Sequence[set[int]],

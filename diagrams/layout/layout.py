@@ -9,7 +9,7 @@ from itertools import pairwise
 from ...compiler.sizes.axes import Axis
 from ..base import theme
 from ..base.text import width
-from ..scene.scene import Kind, Scene, Section, Step
+from ..scene.steps import DrawStep, Kind, Scene, Section
 from . import lanes, rows
 from .columns import columns_of
 from .order import order_of
@@ -351,7 +351,7 @@ class Layout:
         return min(32.0, 7.0 + 0.17 * steepest)
 
 
-def _at_right(step: Step) -> bool:
+def _at_right(step: DrawStep) -> bool:
     """Whether its glyph stands at the right of its column: wires are born there."""
     return step.kind in (Kind.COPY, Kind.SOURCE)
 
@@ -383,7 +383,7 @@ def _gap(a: Slot, b: Slot, halo: dict[int, tuple[float, float]]) -> float:
     return max(theme.PITCH, above) if above > _NAMED else theme.PITCH
 
 
-def _together(step: Step, meeting: Meeting) -> list[list[Wire]]:
+def _together(step: DrawStep, meeting: Meeting) -> list[list[Wire]]:
     """Wires that a glyph covers side by side."""
     match step.kind:
         case Kind.ON:
@@ -398,7 +398,7 @@ def _together(step: Step, meeting: Meeting) -> list[list[Wire]]:
             return []
 
 
-def _alignments(step: Step, meeting: Meeting) -> list[tuple[Wire, Wire, float]]:
+def _alignments(step: DrawStep, meeting: Meeting) -> list[tuple[Wire, Wire, float]]:
     """Wires that would like one height on both sides of a glyph."""
     out: list[tuple[Wire, Wire, float]] = []
     ins = [w for own in meeting.ins for w in own]

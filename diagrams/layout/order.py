@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
-from ..scene.scene import Kind, Section, Step
+from ..scene.steps import DrawStep, Kind, Section
 from ..scene.tensors import Tensor
 
 _WORK = 25_000  # tensors moved by all trials together; beyond that the best so far stands
@@ -28,7 +28,7 @@ class Stack:
     left: list[Tensor] = field(default_factory=list)
 
 
-def order_of(columns: Sequence[Sequence[Step]]) -> list[Stack]:
+def order_of(columns: Sequence[Sequence[DrawStep]]) -> list[Stack]:
     """One stack for each column."""
     copies = [s for column in columns for s in column if s.kind is Kind.COPY and len(s.outs) > 1]
     reader = {id(t): s for column in columns for s in column for t in s.ins}
@@ -48,7 +48,7 @@ def order_of(columns: Sequence[Sequence[Step]]) -> list[Stack]:
     return search.best
 
 
-def _options(step: Step) -> list[Choice]:
+def _options(step: DrawStep) -> list[Choice]:
     """What may be chosen for a step: the order of copies, above or below for a source, whom the others come to."""
     if step.kind is Kind.SOURCE:
         return [(0,), (1,)]
@@ -64,7 +64,7 @@ class _Search:
     """Descends from some choices, one step's at a time, and keeps the best that was found."""
 
     def __init__(
-        self, columns: Sequence[Sequence[Step]], reader: Mapping[int, Step], options: Mapping[int, list[Choice]]
+        self, columns: Sequence[Sequence[DrawStep]], reader: Mapping[int, DrawStep], options: Mapping[int, list[Choice]]
     ) -> None:
         self.columns, self.reader, self.options = columns, reader, options
         self.best: list[Stack] = []
@@ -97,7 +97,7 @@ class _Search:
         return stacks, cost
 
 
-def _rank(tensor: Tensor, reader: Mapping[int, Step], place: Mapping[int, int]) -> tuple[int, int, int]:
+def _rank(tensor: Tensor, reader: Mapping[int, DrawStep], place: Mapping[int, int]) -> tuple[int, int, int]:
     step = reader[id(tensor)]
     at = next(i for i, t in enumerate(step.ins) if t is tensor)
     again = step.kind is Kind.COPY and len(step.outs) > 1  # what is copied again goes beneath
@@ -105,7 +105,7 @@ def _rank(tensor: Tensor, reader: Mapping[int, Step], place: Mapping[int, int]) 
 
 
 def _simulate(
-    columns: Sequence[Sequence[Step]], reader: Mapping[int, Step], choice: Mapping[int, Choice]
+    columns: Sequence[Sequence[DrawStep]], reader: Mapping[int, DrawStep], choice: Mapping[int, Choice]
 ) -> tuple[list[Stack], float]:
     """The stacks that follow from the choices, and what their crossings cost."""
     stack: list[Tensor] = []
@@ -160,7 +160,7 @@ def _weight(tensor: Tensor) -> int:
     return max(1, len(tensor.axes))
 
 
-def _gather(stack: list[Tensor], step: Step, choice: Choice | None) -> float:
+def _gather(stack: list[Tensor], step: DrawStep, choice: Choice | None) -> float:
     """Bring a step's operands side by side, where is chosen or by the cheapest move; returns the crossings' cost."""
     ids = {id(t) for t in step.ins}
     places = [i for i, t in enumerate(stack) if id(t) in ids]
@@ -192,8 +192,8 @@ def _crossings(old: Sequence[Tensor], new: Sequence[Tensor]) -> int:
 
 def _insert(
     stack: list[Tensor],
-    step: Step,
-    reader: Mapping[int, Step],
+    step: DrawStep,
+    reader: Mapping[int, DrawStep],
     scope: Mapping[int, Section | None],
     boxes: Sequence[set[int]],
     *,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..base import theme
 from ..base.text import Rich, axis_label, plain, roman, width
 from ..scene.patterns import Pattern
-from ..scene.scene import Kind, Step
+from ..scene.steps import DrawStep, Kind
 from .wires import Meeting, Wire
 
 DOT = 6.0  # diameter of a copy or merge dot
@@ -58,7 +58,7 @@ def gone(meeting: Meeting) -> list[Wire]:
     return [w for own in meeting.ins for w in own if w.number not in have]
 
 
-def covered(step: Step, meeting: Meeting) -> list[Wire]:
+def covered(step: DrawStep, meeting: Meeting) -> list[Wire]:
     """The wires that an ON glyph sits on."""
     return [w for w in meeting.ins[0] if w.axis in step.on]
 
@@ -90,7 +90,7 @@ def widest(text: str, size: float) -> float:
     return max(width(roman(line), size) for line in text.split("\n"))
 
 
-def measure(step: Step, meeting: Meeting) -> Room:
+def measure(step: DrawStep, meeting: Meeting) -> Room:
     after = _labels(born(meeting)) + 7 if born(meeting) else 6.0
     match step.kind:
         case Kind.SOURCE if step.mark == "learned":
@@ -154,7 +154,7 @@ def measure(step: Step, meeting: Meeting) -> Room:
             return Room(6, 20, 6)
 
 
-def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
+def reach(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
     """How far a glyph goes above and below each wire that it touches, by wire."""
     every = [w for own in (*meeting.ins, *meeting.outs) for w in own]
     match step.kind:
@@ -182,12 +182,12 @@ def reach(step: Step, meeting: Meeting) -> dict[int, tuple[float, float]]:
             return {}
 
 
-def at_foot(step: Step, meeting: Meeting) -> bool:
+def at_foot(step: DrawStep, meeting: Meeting) -> bool:
     """Whether a mask's name goes beneath it: it lies over the lowest of its tensor's wires."""
     return bool(meeting.ins[0]) and meeting.ins[0][-1].axis in step.on
 
 
-def _named(step: Step, meeting: Meeting, high: float) -> tuple[float, float]:
+def _named(step: DrawStep, meeting: Meeting, high: float) -> tuple[float, float]:
     """How far a mask with a name over or under it reaches up and down."""
     told = any(case.when for case in step.cases)
     if step.note and told:
@@ -197,14 +197,14 @@ def _named(step: Step, meeting: Meeting, high: float) -> tuple[float, float]:
     return (13.0, 25.0) if at_foot(step, meeting) else (27.0, 13.0)
 
 
-def name_size(step: Step) -> float:
+def name_size(step: DrawStep) -> float:
     """A letter is set large; a word is not."""
     if step.mark == "input":
         return theme.NAME if len(plain(step.text)) <= 2 else theme.WORD
     return theme.GLYPH
 
 
-def learned_width(step: Step) -> float:
+def learned_width(step: DrawStep) -> float:
     letters = width(step.text, theme.GLYPH) + max(width(step.raised, theme.RAISED), 11.0 if step.bias else 0.0)
     return max(26.0, letters + 9)
 
@@ -213,11 +213,11 @@ def mask_side(wires: int) -> float:
     return theme.PITCH * (min(wires, 3) - 1) + 17 if wires > 1 else 22.0
 
 
-def pill_width(step: Step) -> float:
+def pill_width(step: DrawStep) -> float:
     return max(22.0, width(step.text, theme.CAPTION) + 10)
 
 
-def mask_width(step: Step) -> float:
+def mask_width(step: DrawStep) -> float:
     """Of the squares for all cases, side by side."""
     label = max((width(case.when, theme.CAPTION) + 8 for case in step.cases), default=0.0)
     return max(1, len(step.cases)) * max(mask_side(len(step.on)), label)
@@ -227,7 +227,7 @@ SQUARE = 16.0  # a mask's side within a block's box
 PADDED: Pattern = ((1, 1, 0),)  # a mask along one axis that data decides
 
 
-def masked_room(step: Step) -> tuple[float, float]:
+def masked_room(step: DrawStep) -> tuple[float, float]:
     """Width and height that a box needs for the masks at its foot."""
     lines = mask_lines(step)
     if not lines:
@@ -235,7 +235,7 @@ def masked_room(step: Step) -> tuple[float, float]:
     return SQUARE + max(4 + width(text, theme.CAPTION) if text else 0.0 for text in lines), 22.0 * len(lines)
 
 
-def mask_lines(step: Step) -> list[Rich]:
+def mask_lines(step: DrawStep) -> list[Rich]:
     """What is said beside each mask of a box: in which passes, and which data it is."""
     if not step.cases:
         return [step.note] if step.note else []
@@ -243,7 +243,7 @@ def mask_lines(step: Step) -> list[Rich]:
             for case in step.cases]  # fmt: skip
 
 
-def box_height(step: Step) -> float:
+def box_height(step: DrawStep) -> float:
     """What a box needs for its title and mask."""
     return (wrapped(plain(step.text)).count("\n") + 1) * 14 + 10 + masked_room(step)[1]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..scene.scene import Kind, Section
+from ..scene.steps import Kind, Section
 from .wires import Column, Wire
 
 CUT = 60.0  # what a row more costs

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from ...compiler.sizes.axes import Axis
-from ..scene.scene import Kind, Section, Step
+from ..scene.steps import DrawStep, Kind, Section
 from ..scene.tensors import Tensor
 from .order import Stack
 
@@ -42,7 +42,7 @@ class Dash:
 class Lane:
     """A lane beneath a tensor for an elementwise op."""
 
-    step: Step
+    step: DrawStep
     y: dict[int, float] = field(default_factory=dict)
 
 
@@ -68,7 +68,7 @@ class Meeting:
 class Column:
     """One column: its steps, and its slots from top to bottom on its left and its right side."""
 
-    steps: list[Step]
+    steps: list[DrawStep]
     left: list[Slot] = field(default_factory=list)
     right: list[Slot] = field(default_factory=list)
     all: list[Slot] = field(default_factory=list)  # the right side with wires whose lanes begin after it
@@ -83,7 +83,7 @@ class Weave:
     meetings: dict[int, Meeting]  # by step
 
 
-def weave(columns: Sequence[Sequence[Step]], stacks: Sequence[Stack]) -> Weave:
+def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Weave:
     wishes = _wishes(columns, stacks)
     numbers, strands = count(), count()
     wires: dict[int, list[Wire]] = {}  # of live tensors
@@ -160,7 +160,7 @@ def weave(columns: Sequence[Sequence[Step]], stacks: Sequence[Stack]) -> Weave:
 
 
 def wires_of(
-    found: Sequence[Tensor], meetings: Mapping[int, Meeting], steps: Sequence[Step], wires: Mapping[int, list[Wire]]
+    found: Sequence[Tensor], meetings: Mapping[int, Meeting], steps: Sequence[DrawStep], wires: Mapping[int, list[Wire]]
 ) -> dict[int, list[Wire]]:
     """The wires of tensors as they were before the column's steps."""
     out = {id(t): wires[id(t)] for t in found if id(t) in wires}
@@ -191,7 +191,7 @@ def _slots(
     return out
 
 
-def _main(step: Step, stack: Sequence[Tensor]) -> int:
+def _main(step: DrawStep, stack: Sequence[Tensor]) -> int:
     """The operand whose wires go straight on: the widest, and of these the highest."""
     height = {id(t): i for i, t in enumerate(stack)}
     if step.mark in ("mask", "pick"):
@@ -199,7 +199,7 @@ def _main(step: Step, stack: Sequence[Tensor]) -> int:
     return min(range(len(step.ins)), key=lambda i: (-len(step.ins[i].axes), height[id(step.ins[i])]))
 
 
-def _straight(copy: Step) -> Tensor:
+def _straight(copy: DrawStep) -> Tensor:
     """The copy whose wires go straight on: one under the same names."""
     same = set(copy.ins[0].axes)
     return min(copy.outs, key=lambda t: (set(t.axes) != same, copy.outs.index(t)))
@@ -214,13 +214,17 @@ def _reorder(wires: list[Wire], axes: Sequence[Axis]) -> None:
     wires.sort(key=lambda w: place.get(w.axis, -1) if w.axis is not None else -1)
 
 
-def _vertical(step: Step, stack: Sequence[Tensor]) -> list[Tensor]:
+def _vertical(step: DrawStep, stack: Sequence[Tensor]) -> list[Tensor]:
     height = {id(t): i for i, t in enumerate(stack)}
     return sorted(step.ins, key=lambda t: height[id(t)])
 
 
 def _line_up(
-    step: Step, stack: Sequence[Tensor], wires: dict[int, list[Wire]], wishes: Mapping[int, list[Axis]], bending: bool
+    step: DrawStep,
+    stack: Sequence[Tensor],
+    wires: dict[int, list[Wire]],
+    wishes: Mapping[int, list[Axis]],
+    bending: bool,
 ) -> None:
     """Bring the operands' wires into the order that the step needs."""
     match step.kind:
@@ -300,7 +304,7 @@ def nested(
 
 
 def _make(
-    step: Step, meeting: Meeting, wires: dict[int, list[Wire]], strand: dict[int, int],
+    step: DrawStep, meeting: Meeting, wires: dict[int, list[Wire]], strand: dict[int, int],
     wishes: Mapping[int, list[Axis]], number: Callable[[], int], fresh: Fresh, stack: Stack,
 ) -> None:  # fmt: skip
     """The wires of a step's results."""
@@ -383,7 +387,7 @@ def _crossing(tensor: Tensor, out: Tensor, own: list[Wire], wish: Sequence[Axis]
 
 
 def _joined(
-    step: Step, meeting: Meeting, wires: Mapping[int, list[Wire]], strand: dict[int, int], fresh: Fresh,
+    step: DrawStep, meeting: Meeting, wires: Mapping[int, list[Wire]], strand: dict[int, int], fresh: Fresh,
     stack: Stack,
 ) -> list[Wire]:  # fmt: skip
     out = step.outs[0]
@@ -416,7 +420,7 @@ def _joined(
     return keep
 
 
-def _wishes(columns: Sequence[Sequence[Step]], stacks: Sequence[Stack]) -> dict[int, list[Axis]]:
+def _wishes(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> dict[int, list[Axis]]:
     """For each tensor the order in which its reader would like its axes, from the outputs back."""
     wish: dict[int, list[Axis]] = {}
     for column, stack in zip(reversed(columns), reversed(stacks), strict=True):
@@ -425,7 +429,7 @@ def _wishes(columns: Sequence[Sequence[Step]], stacks: Sequence[Stack]) -> dict[
     return wish
 
 
-def _wish(step: Step, stack: Sequence[Tensor], wish: dict[int, list[Axis]]) -> None:
+def _wish(step: DrawStep, stack: Sequence[Tensor], wish: dict[int, list[Axis]]) -> None:
     def of(tensor: Tensor) -> list[Axis]:
         return wish.get(id(tensor), list(tensor.axes))
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .scene import Kind, Scene, Section, Step
+from .steps import DrawStep, Kind, Scene, Section
 from .tensors import Tensor
 
 
 def prune(scene: Scene) -> None:
     """Drop what nothing reads: no wire ends in nothing."""
     read: set[int] = set()
-    kept: list[Step] = []
+    kept: list[DrawStep] = []
     for step in reversed(scene.steps):
         if step.kind is Kind.SINK:
             live = True
@@ -41,22 +41,22 @@ def prune(scene: Scene) -> None:
 
 def split_copies(scene: Scene) -> None:
     """One tensor, one reader: a value read n times is copied. A relabelling that reads a copy becomes one."""
-    readers: dict[int, list[tuple[Step, int]]] = {}
+    readers: dict[int, list[tuple[DrawStep, int]]] = {}
     for step in scene.steps:
         for at, tensor in enumerate(step.ins):
             readers.setdefault(id(tensor), []).append((step, at))
     depth = _depths(scene.steps, readers)
     gone: set[int] = set()
-    extra: dict[int, list[Step]] = {}
+    extra: dict[int, list[DrawStep]] = {}
 
-    def split(tensor: Tensor, among: list[tuple[Step, int]], section: Section | None) -> Step | None:
+    def split(tensor: Tensor, among: list[tuple[DrawStep, int]], section: Section | None) -> DrawStep | None:
         """A copy step for the first readers; the rest get one strand, copied again later."""
         if len(among) < 2:
             return None
         nearest = min(depth[id(s)] for s, _ in among)
         now = [r for r in among if depth[id(r[0])] <= nearest + 1]
         rest = among[len(now) :] if now == among[: len(now)] else [r for r in among if r not in now]
-        copy = Step(Kind.COPY, "copy", [tensor], [], section, tip="copy")
+        copy = DrawStep(Kind.COPY, "copy", [tensor], [], section, tip="copy")
         if len(rest) == 1:
             now, rest = among, []
         for step, at in now:
@@ -77,7 +77,7 @@ def split_copies(scene: Scene) -> None:
                 extra.setdefault(id(copy), []).append(again)
         return copy
 
-    out: list[Step] = []
+    out: list[DrawStep] = []
     for step in scene.steps:
         if id(step) in gone:
             continue
@@ -104,7 +104,7 @@ def _copies_again(scene: Scene) -> None:
         split_copies(scene)
 
 
-def _depths(steps: Sequence[Step], readers: Mapping[int, list[tuple[Step, int]]]) -> dict[int, int]:
+def _depths(steps: Sequence[DrawStep], readers: Mapping[int, list[tuple[DrawStep, int]]]) -> dict[int, int]:
     """How many steps lie before each."""
     depth: dict[int, int] = {}
     ready: dict[int, int] = {}

@@ -15,7 +15,7 @@ from ...compiler.sizes.axes import Axis
 from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
 from .formula import Formula, applied, number, of_static, renamed, written
 from .patterns import Case, cases, constant, telling
-from .scene import Kind, Scene, Section, Step
+from .steps import DrawStep, Kind, Scene, Section
 from .table import Glyph, Shape, glyph_of, name_of
 from .tensors import Learned, Tensor
 
@@ -50,12 +50,12 @@ class Steps:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self.maker: dict[int, Step] = {}  # of a tensor
+        self.maker: dict[int, DrawStep] = {}  # of a tensor
         self.tints: dict[str, int] = {}  # by the name of a block
         self.keys: dict[tuple[int, str], int] = {}  # of weights that glyphs may share
         self.span: Span | None = None  # of what is being drawn
 
-    def add(self, step: Step) -> Step:
+    def add(self, step: DrawStep) -> DrawStep:
         self.scene.steps.append(step)
         step.span = step.span or self.span
         for tensor in step.outs:
@@ -76,7 +76,7 @@ class Steps:
             case Learned(weight, axes, key):
                 tensor = Tensor(axes, weight)
                 self.add(
-                    Step(Kind.SOURCE, "learned", [], [tensor], frame.section, made=axes, text=bold(spaced(weight)),
+                    DrawStep(Kind.SOURCE, "learned", [], [tensor], frame.section, made=axes, text=bold(spaced(weight)),
                          learned=True, late=True, tip=f"learned {weight}", weights=key)
                 )  # fmt: skip
                 return tensor
@@ -87,7 +87,7 @@ class Steps:
                 label = italic(spaced(item.text or name)) if item.text or name else short
                 tensor = Tensor(item.axes, item.text or name)
                 tip = f"table {item.text or name}".strip()
-                step = Step(Kind.SOURCE, "table", [], [tensor], frame.section, text=label, late=True, tip=tip)
+                step = DrawStep(Kind.SOURCE, "table", [], [tensor], frame.section, text=label, late=True, tip=tip)
                 if item.boolean and 1 <= len(item.axes) <= 2:
                     rows = item.axes[0] if len(item.axes) > 1 else None
                     step.cases = cases(item, rows, item.axes[-1])
@@ -103,7 +103,9 @@ class Steps:
         """A given truth value as wires of their own, under its name."""
         again = Tensor(axes, item.name, item.index, frame.section is None)
         text = italic(spaced(item.name))
-        self.add(Step(Kind.SOURCE, "input", [], [again], frame.section, text=text, late=True, tip=f"input {item.name}"))
+        self.add(
+            DrawStep(Kind.SOURCE, "input", [], [again], frame.section, text=text, late=True, tip=f"input {item.name}")
+        )
         return again
 
     def computed(self, frame: Frame, item: Formula) -> Tensor:
@@ -119,7 +121,7 @@ class Steps:
             if not born:  # along axes that are not shown
                 return x
             mark = glyph_of(item.op).mark
-            self.add(Step(Kind.THROUGH, mark, [x], [out], frame.section, made=born, tip=item.op))
+            self.add(DrawStep(Kind.THROUGH, mark, [x], [out], frame.section, made=born, tip=item.op))
             return out
         return self.pointwise(frame, item.op, operands, item.axes, item.text)
 
@@ -167,7 +169,9 @@ class Steps:
             case Shape.CONCAT:
                 tensors = [self.tensor(frame, item) for item in items]
                 out = Tensor(axes, given)
-                self.add(Step(Kind.JOIN, "bar", tensors, [out], frame.section, made=made, contracted=eaten, tip=tip))
+                self.add(
+                    DrawStep(Kind.JOIN, "bar", tensors, [out], frame.section, made=made, contracted=eaten, tip=tip)
+                )
                 return out
             case Shape.LANE | Shape.JOIN:
                 if node.axes:
@@ -177,7 +181,9 @@ class Steps:
             case Shape.BOX:
                 tensors = [self.tensor(frame, item) for item in items]
                 out = Tensor(axes, given)
-                self.add(Step(Kind.BOX, "plain", tensors, [out], frame.section, text=roman(name_of(node.op)), tip=tip))
+                self.add(
+                    DrawStep(Kind.BOX, "plain", tensors, [out], frame.section, text=roman(name_of(node.op)), tip=tip)
+                )
                 return out
             case _:
                 return self.unary(frame, node, glyph, items, eaten, made, axes, tip)
@@ -193,10 +199,12 @@ class Steps:
         if len(tensors) != 1:
             kind = Kind.BOX if tensors else Kind.SOURCE
             mark = "plain" if tensors else "table"
-            self.add(Step(kind, mark, tensors, [out], frame.section, text=text, late=True, tip=tip))
+            self.add(DrawStep(kind, mark, tensors, [out], frame.section, text=text, late=True, tip=tip))
             return out
         x = tensors[0]
-        step = Step(Kind.THROUGH, glyph.mark, [x], [out], frame.section, text=text, tip=tip, learned=bool(node.weights))
+        step = DrawStep(
+            Kind.THROUGH, glyph.mark, [x], [out], frame.section, text=text, tip=tip, learned=bool(node.weights)
+        )
         if glyph.shape is Shape.ON:
             step.kind, step.on = Kind.ON, tuple(a for a in eaten if a in x.axes)
         else:
@@ -231,7 +239,7 @@ class Steps:
         if x.given:
             return self.named_again(frame, x, _in_order(axes, x.axes))
         out = Tensor(_in_order(axes, x.axes), x.name, x.index)
-        self.add(Step(Kind.COPY, "copy", [x], [out], frame.section, tip="the same values along a copy of the axis"))
+        self.add(DrawStep(Kind.COPY, "copy", [x], [out], frame.section, tip="the same values along a copy of the axis"))
         return out
 
     def lookup(
@@ -246,7 +254,7 @@ class Steps:
             text = bold("E") if label != "E" else bold(label)
             raised = italic(spaced(label)) if label != "E" else ()
             self.add(
-                Step(
+                DrawStep(
                     Kind.THROUGH,
                     "embed",
                     [x],
@@ -269,7 +277,7 @@ class Steps:
             born = tuple(a for a in axes if a not in index.axes)
             text = bold(spaced(table.name))
             self.add(
-                Step(
+                DrawStep(
                     Kind.THROUGH,
                     "embed",
                     [index],
@@ -286,7 +294,7 @@ class Steps:
         if isinstance(table, Learned) and isinstance(index, Formula) and not index.leaves:
             text = bold(spaced(table.name))
             self.add(
-                Step(
+                DrawStep(
                     Kind.SOURCE,
                     "learned",
                     [],
@@ -307,15 +315,15 @@ class Steps:
             born = tuple(a for a in axes if a not in x.axes or a in gone)
             kind = Kind.ON if gone == born else Kind.THROUGH
             on = gone if kind is Kind.ON else ()
-            self.add(Step(kind, "pill", [x], [out], frame.section, eaten=gone, made=born, on=on, text=at, tip=tip))
+            self.add(DrawStep(kind, "pill", [x], [out], frame.section, eaten=gone, made=born, on=on, text=at, tip=tip))
             return out
         by = self.tensor(frame, index)
         if len(eaten) == 1 and eaten[0] in x.axes and eaten[0] not in by.axes and by.axes:
             out.axes = tuple(dict.fromkeys((*(a for a in x.axes if a not in eaten), *by.axes)))
             at = (*roman("= "), *italic(spaced(by.name))) if by.name else roman("pick")
-            self.add(Step(Kind.JOIN, "pick", [x, by], [out], frame.section, contracted=eaten, text=at, tip=tip))
+            self.add(DrawStep(Kind.JOIN, "pick", [x, by], [out], frame.section, contracted=eaten, text=at, tip=tip))
             return out
-        self.add(Step(Kind.BOX, "plain", [x, by], [out], frame.section, text=roman("look up"), tip=tip))
+        self.add(DrawStep(Kind.BOX, "plain", [x, by], [out], frame.section, text=roman("look up"), tip=tip))
         return out
 
     def contract(
@@ -330,7 +338,7 @@ class Steps:
         if not rest:
             out = Tensor(axes, name)
             eaten = tuple(a for a in x.axes if a in over)
-            self.add(Step(Kind.THROUGH, "pill", [x], [out], frame.section, eaten=eaten, text=roman("sum"), tip=tip))
+            self.add(DrawStep(Kind.THROUGH, "pill", [x], [out], frame.section, eaten=eaten, text=roman("sum"), tip=tip))
             return out
         while rest:
             other = rest.pop(0)
@@ -342,11 +350,13 @@ class Steps:
             out = Tensor(tuple(dict.fromkeys(kept)), "" if rest else name)
             if isinstance(other, Learned) and not (set(other.axes) - set(eaten)) & set(x.axes):
                 born = tuple(a for a in other.axes if a not in eaten)
-                step = Step(Kind.THROUGH, "learned", [x], [out], frame.section, eaten=eaten, made=born, learned=True)
+                step = DrawStep(
+                    Kind.THROUGH, "learned", [x], [out], frame.section, eaten=eaten, made=born, learned=True
+                )
                 step.text, step.weights = bold(spaced(other.name)), other.key
             else:
                 y = self.tensor(frame, other)
-                step = Step(Kind.JOIN, "loop", [x, y], [out], frame.section, contracted=eaten)
+                step = DrawStep(Kind.JOIN, "loop", [x, y], [out], frame.section, contracted=eaten)
             step.tip = tip
             self.add(step)
             x = out
@@ -388,13 +398,13 @@ class Steps:
                 inner = ", ".join("".join(r.text for r in written(s)) for _, s in scalars)
                 text = roman(f"{name_of(op)}({inner})")
             if set(axes) == set(solid[0].axes):
-                self.add(Step(Kind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=op))
+                self.add(DrawStep(Kind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=op))
                 return out
         if not solid:
-            self.add(Step(Kind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=op))
+            self.add(DrawStep(Kind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=op))
             return out
         mark = glyph.mark if glyph.shape is Shape.JOIN else "sign"
-        self.add(Step(Kind.JOIN, mark, solid, [out], frame.section, text=text, tip=op))
+        self.add(DrawStep(Kind.JOIN, mark, solid, [out], frame.section, text=text, tip=op))
         return out
 
     def masked(self, frame: Frame, x: Tensor, mask: Item, over: tuple[Axis, ...]) -> Tensor:
@@ -427,7 +437,7 @@ class Steps:
         if not where or not fits:
             other = self.tensor(frame, mask)
             out = Tensor(tuple(dict.fromkeys((*x.axes, *other.axes))), x.name)
-            self.add(Step(Kind.JOIN, "sign", [x, other], [out], frame.section, text=roman("where"), tip="where"))
+            self.add(DrawStep(Kind.JOIN, "sign", [x, other], [out], frame.section, text=roman("where"), tip="where"))
             return out
         tip = "mask over " + ", ".join(a.name for a in dict.fromkeys((*where, *mask.axes)) if a in x.axes)
         drawn = [self.along(frame, leaf, where, x.axes) for leaf in leaves]
@@ -437,9 +447,9 @@ class Steps:
         axes = tuple(dict.fromkeys((*x.axes, *(a for leaf in drawn for a in leaf.axes))))
         out = Tensor(axes, x.name)
         if drawn:
-            step = Step(Kind.JOIN, "mask", [x, *drawn], [out], frame.section, on=where, cases=seen, tip=tip)
+            step = DrawStep(Kind.JOIN, "mask", [x, *drawn], [out], frame.section, on=where, cases=seen, tip=tip)
         else:
-            step = Step(Kind.ON, "mask", [x], [out], frame.section, on=where, cases=seen, tip=tip)
+            step = DrawStep(Kind.ON, "mask", [x], [out], frame.section, on=where, cases=seen, tip=tip)
         step.note = note
         self.add(step)
         return out

@@ -8,7 +8,7 @@ from attnc.diagrams.base.picture import Box
 from attnc.diagrams.base.route import sampled
 from attnc.diagrams.draw.sheet import Sheet
 from attnc.diagrams.layout.wires import Wire
-from attnc.diagrams.scene.scene import Kind
+from attnc.diagrams.scene.steps import Kind
 
 
 def overlap(a: Box, b: Box, slack: float = 0.5) -> bool:

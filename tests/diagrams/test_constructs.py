@@ -14,7 +14,7 @@ from attnc.diagrams import Diagram, UnknownBlock
 from attnc.diagrams.base.route import sampled
 from attnc.diagrams.base.text import Run
 from attnc.diagrams.layout.wires import Wire
-from attnc.diagrams.scene.scene import Kind
+from attnc.diagrams.scene.steps import Kind
 from attnc.diagrams.scene.table import GLYPHS
 
 from . import graphs

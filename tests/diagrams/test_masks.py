@@ -6,7 +6,7 @@ import pytest
 
 import attnc
 from attnc.diagrams.base.text import plain
-from attnc.diagrams.scene.scene import Step
+from attnc.diagrams.scene.steps import DrawStep
 
 SPEC = """
 width q
@@ -62,7 +62,7 @@ block f(x: [h, q, k]) -> [h, q, k] {
 """
 
 
-def masked(text: str) -> Step:
+def masked(text: str) -> DrawStep:
     sheet = attnc.loads(text).block("f").draw()._sheet
     return next(s for column in sheet.columns for s in column.steps if s.mark == "mask")
 

@@ -39,8 +39,8 @@ class Section:
     name: str = ""  # of the block that is open
     loops: tuple[str, ...] = ()  # of a scan: names of what goes round
     outside: int = 0  # a repeat's values from outside, the same in every pass
-    enter: Step | None = None
-    exit: Step | None = None
+    enter: DrawStep | None = None
+    exit: DrawStep | None = None
 
     def inside(self, other: Section | None) -> bool:
         """Whether it is `other` or lies in it."""
@@ -53,7 +53,7 @@ class Section:
 
 
 @dataclass(eq=False, slots=True)
-class Step:
+class DrawStep:
     """One glyph. `eaten`, `made` and `on` are axes of the first operand, or of the result; `joined` are the axes that
     a JOIN contracts (loop) or concatenates (bar); shared ones meet in dots without being named."""
 
@@ -86,5 +86,5 @@ class Step:
 @dataclass(slots=True)
 class Scene:
     title: str
-    steps: list[Step] = field(default_factory=list)
+    steps: list[DrawStep] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
