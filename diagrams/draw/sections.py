@@ -10,7 +10,7 @@ from ..base.route import sampled, straight
 from ..base.text import axis_label, barred, italic, roman, spaced, width
 from ..canvas.canvas import HEAD, Canvas
 from ..layout.wires import Wire
-from ..scene.steps import DrawStep, Kind, Section
+from ..scene.steps import DrawStep, Section, StepKind
 
 
 def draw_sections(sheet: Canvas) -> None:
@@ -109,7 +109,7 @@ def write_outside(sheet: Canvas) -> None:
     """What enters a repeat from outside is the same in every pass, and says so."""
     for j, column in enumerate(sheet.columns):
         for step in column.steps:
-            if step.kind is not Kind.ENTER or step.border is None or not step.border.outside:
+            if step.kind is not StepKind.ENTER or step.border is None or not step.border.outside:
                 continue
             first = len(step.ins) - step.border.outside
             if not _beside(sheet, j, [own[0] for own in sheet.meetings[id(step)].ins[first:]]):

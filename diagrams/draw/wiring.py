@@ -9,7 +9,7 @@ from ..base.picture import Box, Edge, Point
 from ..base.route import bend, sampled, straight
 from ..canvas.canvas import HEAD, Canvas
 from ..layout.wires import Dash, Wire
-from ..scene.steps import DrawStep, Kind
+from ..scene.steps import DrawStep, StepKind
 
 _DASH = 24.0  # points that a dashed line needs to be one
 
@@ -90,7 +90,7 @@ def _wire(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int],
     sheet.curves.append((wire, chain))
     x0, _, x1, y1 = sheet.extent
     sheet.include((x0, min(y for _, y in chain), x1, y1))  # above one without axes no label keeps the title off
-    out = ends_here and end is not None and any(s.kind is Kind.SINK for s in sheet.columns[end.column].steps)
+    out = ends_here and end is not None and any(s.kind is StepKind.SINK for s in sheet.columns[end.column].steps)
     runs = [run for run in runs if run[1] - run[0] > 1]
     for k, (a, b, y) in enumerate(runs):
         met = k == len(runs) - 1 and ends_here and end is not None and end.to is not None
@@ -148,7 +148,7 @@ def _dash(sheet: Canvas, dash: Dash, group: Sequence[int]) -> None:
             if len(step.ins) > 1 and any(
                 sheet.columns[last].strands.get(w.number) == dash.strand for own in meeting.ins for w in own
             ):
-                x1 = sheet.spots[id(step)].x0 - (0 if step.kind is Kind.BOX else 4)
+                x1 = sheet.spots[id(step)].x0 - (0 if step.kind is StepKind.BOX else 4)
     chain: list[Point] = [(x0, dash.y[first])]
     for a, b in pairwise(group):
         if abs(dash.y[a] - dash.y[b]) > 0.01:

@@ -9,7 +9,7 @@ from ..base import theme
 from ..base.text import italic, plain, roman, spaced, width
 from ..layout.rooms import DOT, INDEX, Spot, born, covered, gone, name_size, span, stacked, widest
 from ..layout.wires import Lane, Meeting
-from ..scene.steps import DrawStep, Kind
+from ..scene.steps import DrawStep, StepKind
 from .joins import gate, loop, meet, pick, sign
 from .masks import block, mask, predicate
 
@@ -83,7 +83,7 @@ def _triangle(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> No
 
 
 def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
-    touched = covered(step, meeting) if step.kind is Kind.ON else [*gone(meeting), *born(meeting)]
+    touched = covered(step, meeting) if step.kind is StepKind.ON else [*gone(meeting), *born(meeting)]
     ends = [w for w in touched if w.axis is not None] or touched
     top, bottom = span(ends, spot.column, 10)
     sheet.shape(
@@ -97,7 +97,7 @@ def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
         penwidth="1.1",
     )
     sheet.write(spot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
-    if step.kind is Kind.ON:
+    if step.kind is StepKind.ON:
         return
     for wire in gone(meeting):
         sheet.end(wire, spot.id, spot.x0)
@@ -110,10 +110,10 @@ def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
 
 def _bar(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """A heavy bar: axes split, merge, or are set one after the other."""
-    if step.kind is Kind.JOIN:
+    if step.kind is StepKind.JOIN:
         spot = Spot(spot.id, spot.column, spot.x1 - 4, spot.x1)
         meet(sheet, step, meeting, Spot(spot.id + "_m", spot.column, spot.x0 - 12, spot.x0))
-    ins = [w for w in gone(meeting) if step.kind is Kind.THROUGH or w.axis in step.contracted]
+    ins = [w for w in gone(meeting) if step.kind is StepKind.THROUGH or w.axis in step.contracted]
     outs = born(meeting)
     top, bottom = span([*ins, *outs], spot.column, 8)
     sheet.box(spot.id, (spot.x0, top, spot.x1, bottom), sheet.theme.ink, "op arrange", step.tip)
@@ -190,7 +190,7 @@ def _copy(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
 
 def _bracket_x(sheet: Canvas, step: DrawStep, y: float) -> float:
     """Where the bracket that the step stands for is at height `y`."""
-    opening = step.kind is Kind.ENTER
+    opening = step.kind is StepKind.ENTER
     spot = sheet.spots[id(step)]
     at = next(b for b in sheet.borders if b.section is step.border and spot.column in b.columns)
     share = min(1.0, max(0.0, (y - at.top) / max(1.0, at.bottom - at.top)))

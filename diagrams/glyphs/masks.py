@@ -10,7 +10,7 @@ from ..base.text import plain, roman, width
 from ..layout.rooms import PADDED, SQUARE, Spot, at_foot, box_height, mask_lines, mask_width, masked_room, span, wrapped
 from ..layout.wires import Meeting, Wire
 from ..scene.patterns import Case, Pattern
-from ..scene.steps import DrawStep, Kind
+from ..scene.steps import DrawStep, StepKind
 from .joins import meet
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 def mask(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     """A square over the wires of its axes; grey where the predicate leaves items out. Where that differs from pass to
     pass of a repeat, a square for each case, side by side."""
-    if step.kind is Kind.JOIN:
+    if step.kind is StepKind.JOIN:
         meet(sheet, step, meeting, spot)
         spot = Spot(spot.id, spot.column, spot.x0 + 10, spot.x1)
     wires = [w for w in meeting.ins[0] if w.axis in step.on]
     seen = upright(step, wires, spot.column)
-    by_data = step.kind is Kind.JOIN or bool(step.note)
+    by_data = step.kind is StepKind.JOIN or bool(step.note)
     other = PADDED if len(wires) == 1 and by_data else GENERAL
     top, bottom = squares(sheet, step, wires, spot, seen or (Case((), other),))
     heights = (bottom + 9.0, top - 8.0) if at_foot(step, meeting) else (top - 8.0, bottom + 9.0)

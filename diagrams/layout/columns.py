@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..scene.steps import DrawStep, Kind, Scene, Section
+from ..scene.steps import DrawStep, Scene, Section, StepKind
 
 
 def columns_of(scene: Scene) -> list[list[DrawStep]]:
@@ -43,14 +43,14 @@ def columns_of(scene: Scene) -> list[list[DrawStep]]:
         column[i] = max((column[j] + 1 for j in before[i]), default=0)
     last = max(column, default=0)
     for i, step in enumerate(steps):
-        if step.kind is Kind.SINK:
+        if step.kind is StepKind.SINK:
             column[i] = last
     latest = [last] * n
     for i in reversed(order):
         latest[i] = min((latest[j] - 1 for j in after[i]), default=last)
     for i in reversed(order):  # births as late as may be
         step = steps[i]
-        if step.kind is Kind.SOURCE and (step.late or before[i]):
+        if step.kind is StepKind.SOURCE and (step.late or before[i]):
             column[i] = min((column[j] for j in after[i]), default=last) - 1
     _abreast(steps, order, before, after, column)
     low = min(column, default=0)
@@ -114,7 +114,7 @@ def _apart(
             bit = 1 << i
             if inside & bit or up[enter] & bit or down[leave] & bit:
                 continue
-            if step.section is not repeat.parent or step.kind is Kind.SINK:
+            if step.section is not repeat.parent or step.kind is StepKind.SINK:
                 continue
             below = down[i] | bit
             needed_before = below & (up[enter] | (1 << enter))
@@ -147,7 +147,7 @@ def _abreast(
     """Where there is slack, learned maps stand under one another (the L of Q beside those of K and V)."""
     for i in reversed(order):
         step = steps[i]
-        if step.kind is not Kind.THROUGH or not step.learned:
+        if step.kind is not StepKind.THROUGH or not step.learned:
             continue
         end = min((column[j] for j in after[i]), default=column[i] + 1) - 1
         for c in range(column[i] + 1, end + 1):

@@ -9,7 +9,7 @@ from itertools import pairwise
 from ...compiler.sizes.axes import Axis
 from ..base import theme
 from ..base.text import width
-from ..scene.steps import DrawStep, Kind, Scene, Section
+from ..scene.steps import DrawStep, Scene, Section, StepKind
 from . import lanes, rows
 from .columns import columns_of
 from .order import order_of
@@ -197,7 +197,7 @@ class Layout:
             for group, side in ((meeting.ins, column.left), (meeting.outs, column.right)):
                 own = {id(w) for ws in group for w in ws}
                 sides.append([slot for slot in side if isinstance(slot, Wire) and id(slot) in own])
-            if sides[1] and step.kind not in (Kind.ENTER, Kind.EXIT):
+            if sides[1] and step.kind not in (StepKind.ENTER, StepKind.EXIT):
                 held.append((right[id(sides[1][0])], sides))
         held.sort(key=lambda pair: pair[0])
         out = []
@@ -295,7 +295,7 @@ class Layout:
                 if not column.steps and not place:  # the start of a folded row: room for labels
                     start = max((width(label_of(s), theme.AXIS) + 12 for s in column.left if isinstance(s, Wire)),
                                 default=4.0)  # fmt: skip
-                if place and any(s.kind is Kind.COPY for s in self.columns[row[place - 1]].steps):
+                if place and any(s.kind is StepKind.COPY for s in self.columns[row[place - 1]].steps):
                     earlier = {id(s) for s in self.columns[row[place - 1]].right}
                     going = {id(s) for s in column.right}
                     fresh = [s for s in column.left if isinstance(s, Wire) and id(s) not in earlier | going]
@@ -306,14 +306,14 @@ class Layout:
                             default=start)  # fmt: skip
                 spare = 0.0  # labels may stand over the bends of the gap
                 kinds = {s.kind for s in column.steps}
-                if kinds & {Kind.BOX, Kind.THROUGH} and Kind.SOURCE not in kinds:
+                if kinds & {StepKind.BOX, StepKind.THROUGH} and StepKind.SOURCE not in kinds:
                     spare, after = max(0.0, after - 6.0), min(after, 6.0)
                 self.left[j], self.right[j] = x, x + before + core + max(0.0, after)
                 for k, (step, r) in enumerate(zip(column.steps, rooms, strict=True)):
                     if _at_right(step):
                         x1 = x + before + core
                         spot = Spot(f"op{j}_{k}", j, x1 - r.core, x1)
-                    elif step.kind is Kind.JOIN and step.mark != "loop":
+                    elif step.kind is StepKind.JOIN and step.mark != "loop":
                         spot = Spot(f"op{j}_{k}", j, x + before, x + before + r.core)
                     else:
                         x0 = x + before + (core - r.core) / 2
@@ -330,7 +330,7 @@ class Layout:
             if isinstance(slot, Wire) and following in slot.y:
                 steepest = max(steepest, abs(slot.y[j] - slot.y[following]))
         for step in self.columns[j].steps:
-            if step.kind is Kind.COPY:
+            if step.kind is StepKind.COPY:
                 meeting = self.meetings[id(step)]
                 source = meeting.ins[0]
                 for own in meeting.outs:
@@ -339,7 +339,7 @@ class Layout:
                             steepest = max(steepest, abs(old.y[j] - wire.y[following]))
         for step in self.columns[following].steps:
             meeting = self.meetings[id(step)]
-            if step.kind is Kind.JOIN and step.mark != "loop" and not meeting.inner:
+            if step.kind is StepKind.JOIN and step.mark != "loop" and not meeting.inner:
                 main = {w.axis: w for w in meeting.ins[meeting.main]}
                 for own in meeting.ins:
                     for wire in own:
@@ -353,7 +353,7 @@ class Layout:
 
 def _at_right(step: DrawStep) -> bool:
     """Whether its glyph stands at the right of its column: wires are born there."""
-    return step.kind in (Kind.COPY, Kind.SOURCE)
+    return step.kind in (StepKind.COPY, StepKind.SOURCE)
 
 
 def _sized(columns: Sequence[Column]) -> None:
@@ -386,13 +386,13 @@ def _gap(a: Slot, b: Slot, halo: dict[int, tuple[float, float]]) -> float:
 def _together(step: DrawStep, meeting: Meeting) -> list[list[Wire]]:
     """Wires that a glyph covers side by side."""
     match step.kind:
-        case Kind.ON:
+        case StepKind.ON:
             return [covered(step, meeting)]
-        case Kind.JOIN if step.mark == "mask":
+        case StepKind.JOIN if step.mark == "mask":
             return [[w for w in meeting.ins[0] if w.axis in step.on]]
-        case Kind.THROUGH:
+        case StepKind.THROUGH:
             return [gone(meeting), born(meeting)]
-        case Kind.SOURCE if step.mark in ("predicate", "learned", "table"):
+        case StepKind.SOURCE if step.mark in ("predicate", "learned", "table"):
             return meeting.outs
         case _:
             return []
@@ -404,24 +404,24 @@ def _alignments(step: DrawStep, meeting: Meeting) -> list[tuple[Wire, Wire, floa
     ins = [w for own in meeting.ins for w in own]
     outs = [w for own in meeting.outs for w in own]
     match step.kind:
-        case Kind.THROUGH:
+        case StepKind.THROUGH:
             old, new = gone(meeting), [w for w in outs if w not in meeting.ins[0]]
             out += [(a, b, 2.0 - 0.1 * abs(i - k)) for i, a in enumerate(old) for k, b in enumerate(new)]
             if len(old) == len(new):
                 out += [(a, b, 6.0) for a, b in zip(old, new, strict=True)]
-        case Kind.BOX:
+        case StepKind.BOX:
             for own in meeting.outs:  # an operand with the result's axes goes on straight
                 axes = [w.axis for w in own]
                 like = next((ws for ws in meeting.ins if [w.axis for w in ws] == axes), None)
                 out += [(a, b, 4.0) for a, b in zip(like or (), own, strict=False)]
-        case Kind.JOIN:
+        case StepKind.JOIN:
             kept = {w.number for w in ins}
             for wire in outs:
                 if wire.number not in kept:
                     out += [(w, wire, 1.0) for w in ins if w.axis == wire.axis]
                     if step.mark == "bar":
                         out += [(w, wire, 1.0) for w in ins if w.axis in step.contracted]
-        case Kind.COPY:
+        case StepKind.COPY:
             main = meeting.outs[meeting.main]
             out += [(a, b, 8.0) for a, b in zip(meeting.ins[0], main, strict=True) if a is not b]
         case _:
@@ -436,11 +436,11 @@ def _estimates(columns: Sequence[Column], meetings: dict[int, Meeting]) -> list[
         rooms = [measure(step, meetings[id(step)]) for step in column.steps]
         wide = max(r.before for r in rooms) + max(r.core for r in rooms) + max(r.after for r in rooms)
         gap = 6.0
-        if any(s.kind is Kind.COPY and len(s.outs) > 1 for s in column.steps):
+        if any(s.kind is StepKind.COPY and len(s.outs) > 1 for s in column.steps):
             gap = 40.0
         elif j + 1 < len(columns):
             following = columns[j + 1]
-            if any(s.kind is Kind.JOIN and s.mark != "loop" for s in following.steps):
+            if any(s.kind is StepKind.JOIN and s.mark != "loop" for s in following.steps):
                 gap = 40.0
             elif [id(s) for s in column.right if isinstance(s, Wire) and s in following.left] != [
                 id(s) for s in following.left if isinstance(s, Wire) and s in column.right

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
-from ..scene.steps import DrawStep, Kind, Section
+from ..scene.steps import DrawStep, Section, StepKind
 from ..scene.tensors import Tensor
 
 _WORK = 25_000  # tensors moved by all trials together; beyond that the best so far stands
@@ -30,13 +30,13 @@ class Stack:
 
 def order_of(columns: Sequence[Sequence[DrawStep]]) -> list[Stack]:
     """One stack for each column."""
-    copies = [s for column in columns for s in column if s.kind is Kind.COPY and len(s.outs) > 1]
+    copies = [s for column in columns for s in column if s.kind is StepKind.COPY and len(s.outs) > 1]
     reader = {id(t): s for column in columns for s in column for t in s.ins}
     place = {id(s): j for j, column in enumerate(columns) for s in column}
     for copy in copies:  # read first on top; the same reader's operands in its own order
         copy.outs.sort(key=lambda t: _rank(t, reader, place))
-    meets = [s for column in columns for s in column if s.kind in (Kind.JOIN, Kind.BOX) and len(s.ins) > 1]
-    free = [s for column in columns for s in column if s.kind is Kind.SOURCE and place[id(s)] > 0]
+    meets = [s for column in columns for s in column if s.kind in (StepKind.JOIN, StepKind.BOX) and len(s.ins) > 1]
+    free = [s for column in columns for s in column if s.kind is StepKind.SOURCE and place[id(s)] > 0]
     options = {id(step): _options(step) for step in (*copies, *free, *meets)}
     search = _Search(columns, reader, options)
     search.descend({})
@@ -50,9 +50,9 @@ def order_of(columns: Sequence[Sequence[DrawStep]]) -> list[Stack]:
 
 def _options(step: DrawStep) -> list[Choice]:
     """What may be chosen for a step: the order of copies, above or below for a source, whom the others come to."""
-    if step.kind is Kind.SOURCE:
+    if step.kind is StepKind.SOURCE:
         return [(0,), (1,)]
-    if step.kind is not Kind.COPY:
+    if step.kind is not StepKind.COPY:
         return [(k,) for k in range(min(4, len(step.ins)))]
     plain = tuple(range(len(step.outs)))
     if len(plain) <= 3:
@@ -100,7 +100,7 @@ class _Search:
 def _rank(tensor: Tensor, reader: Mapping[int, DrawStep], place: Mapping[int, int]) -> tuple[int, int, int]:
     step = reader[id(tensor)]
     at = next(i for i, t in enumerate(step.ins) if t is tensor)
-    again = step.kind is Kind.COPY and len(step.outs) > 1  # what is copied again goes beneath
+    again = step.kind is StepKind.COPY and len(step.outs) > 1  # what is copied again goes beneath
     return (1 if again else 0, place[id(step)], at)
 
 
@@ -116,7 +116,7 @@ def _simulate(
         for step in column:
             if len(step.ins) > 1:
                 cost += _gather(stack, step, choice.get(id(step)))
-            if step.kind is Kind.SINK:
+            if step.kind is StepKind.SINK:
                 want = {id(t): i for i, t in enumerate(step.ins)}
                 target = sorted(stack, key=lambda t: want.get(id(t), -1))
                 cost += _crossings(stack, target)
@@ -124,28 +124,28 @@ def _simulate(
         here = Stack(list(stack))
         boxes: list[set[int]] = []  # what a box of this column gives: nothing else is born before it
         for step in column:
-            inside = step.border if step.kind is Kind.ENTER else step.section
+            inside = step.border if step.kind is StepKind.ENTER else step.section
             outs = list(step.outs)
-            if step.kind is Kind.COPY and len(outs) > 1:
+            if step.kind is StepKind.COPY and len(outs) > 1:
                 order = choice.get(id(step))
                 if order is not None:
                     cost += 0.3 * (order != tuple(range(len(outs))))
                     outs = [outs[k] for k in order]
             for tensor in outs:
                 scope[id(tensor)] = inside
-            if step.kind is Kind.SOURCE:
+            if step.kind is StepKind.SOURCE:
                 _insert(stack, step, reader, scope, boxes, above=choice.get(id(step), (0,))[0] == 1)
                 cost += 0.3 * choice.get(id(step), (0,))[0]
                 continue
             if not step.ins:
                 stack.extend(outs)
                 continue
-            if step.kind in (Kind.ENTER, Kind.EXIT):
+            if step.kind in (StepKind.ENTER, StepKind.EXIT):
                 swap = {id(a): b for a, b in zip(step.ins, step.outs, strict=False)}
                 ending = {id(a) for a in step.ins[len(step.outs) :]}
                 stack[:] = [swap.get(id(t), t) for t in stack if id(t) not in ending]
                 continue
-            if step.kind is Kind.BOX:
+            if step.kind is StepKind.BOX:
                 boxes.append({id(t) for t in outs})
             ids = {id(t) for t in step.ins}
             at = next(i for i, t in enumerate(stack) if id(t) in ids)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..base import theme
 from ..base.text import Rich, axis_label, plain, roman, width
 from ..scene.patterns import Pattern
-from ..scene.steps import DrawStep, Kind
+from ..scene.steps import DrawStep, StepKind
 from .wires import Meeting, Wire
 
 DOT = 6.0  # diameter of a copy or merge dot
@@ -93,60 +93,60 @@ def widest(text: str, size: float) -> float:
 def measure(step: DrawStep, meeting: Meeting) -> Room:
     after = _labels(born(meeting)) + 7 if born(meeting) else 6.0
     match step.kind:
-        case Kind.SOURCE if step.mark == "learned":
+        case StepKind.SOURCE if step.mark == "learned":
             return Room(2, learned_width(step), after)
-        case Kind.SOURCE if step.mark == "predicate":
+        case StepKind.SOURCE if step.mark == "predicate":
             return Room(2, width(step.text, theme.WORD) + 8 + mask_width(step), after)
-        case Kind.SOURCE if step.mark == "input":
+        case StepKind.SOURCE if step.mark == "input":
             return Room(0, widest(stacked(plain(step.text)), name_size(step)) + 7, after)
-        case Kind.SOURCE if step.mark == "block":
+        case StepKind.SOURCE if step.mark == "block":
             return Room(2, max(44.0, widest(wrapped(plain(step.text)), theme.BLOCK) + 12), after)
-        case Kind.SOURCE:
+        case StepKind.SOURCE:
             return Room(2, width(step.text, theme.GLYPH) + 6, after)
-        case Kind.THROUGH if step.mark == "learned":
+        case StepKind.THROUGH if step.mark == "learned":
             return Room(5, learned_width(step), after)
-        case Kind.THROUGH if step.mark == "embed":
+        case StepKind.THROUGH if step.mark == "embed":
             return Room(INDEX, learned_width(step), after)
-        case Kind.THROUGH if step.mark == "bar":
+        case StepKind.THROUGH if step.mark == "bar":
             return Room(8, 4, after)
-        case Kind.THROUGH if step.mark == "birth":
+        case StepKind.THROUGH if step.mark == "birth":
             return Room(2, 6, after)
-        case Kind.THROUGH | Kind.ON if step.mark == "pill":
+        case StepKind.THROUGH | StepKind.ON if step.mark == "pill":
             return Room(8, pill_width(step), after if step.made else 12)
-        case Kind.ON if step.mark == "ring":
+        case StepKind.ON if step.mark == "ring":
             return Room(4, max(24.0, width(step.text, theme.CAPTION) + 7), 4)
-        case Kind.ON if step.mark == "triangle":
+        case StepKind.ON if step.mark == "triangle":
             return Room(6, 21, 5)
-        case Kind.ON:
+        case StepKind.ON:
             return Room(7, mask_width(step), 6)
-        case Kind.LANE:
+        case StepKind.LANE:
             return Room(2, width(step.text, theme.BLOCK) + 27, 2)
-        case Kind.JOIN if step.mark == "loop":
+        case StepKind.JOIN if step.mark == "loop":
             note = width(step.note, theme.CAPTION) + 14 if step.note else 0.0
             shared = bool(born(meeting))
             return Room(
                 8 if step.contracted else 2, (LOOP if step.contracted else 0) + note + (TURN if shared else 0), after
             )
-        case Kind.JOIN if step.mark == "bar":
+        case StepKind.JOIN if step.mark == "bar":
             return Room(TURN if meeting.inner else 6, 14, after)
-        case Kind.JOIN if step.mark == "pick":
+        case StepKind.JOIN if step.mark == "pick":
             return Room(TURN if meeting.inner else 2, DOT + 8 + pill_width(step), after)
-        case Kind.JOIN if step.mark == "mask":
+        case StepKind.JOIN if step.mark == "mask":
             return Room(TURN if meeting.inner else 2, mask_width(step) + 10, 6)
-        case Kind.JOIN:
+        case StepKind.JOIN:
             return Room(TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
-        case Kind.BOX:
+        case StepKind.BOX:
             seen = masked_room(step)[0]
             return Room(8, max(44.0, widest(wrapped(plain(step.text)), theme.BLOCK) + 13, seen + 12), after)
-        case Kind.COPY if len(step.outs) == 1:
+        case StepKind.COPY if len(step.outs) == 1:
             return Room(0, 4, after)
-        case Kind.COPY:
+        case StepKind.COPY:
             return Room(3, 3, after if any(w in meeting.outs[meeting.main] for w in born(meeting)) else 0)
-        case Kind.ENTER | Kind.EXIT if step.mark == "bracket":
+        case StepKind.ENTER | StepKind.EXIT if step.mark == "bracket":
             return Room(3, 12, 3)
-        case Kind.ENTER | Kind.EXIT:
+        case StepKind.ENTER | StepKind.EXIT:
             return Room(1, 4, 1)
-        case Kind.SINK:
+        case StepKind.SINK:
             live = [w for own in meeting.ins for w in own]
             names = max((width(roman(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
             return Room(4, _labels(live) + 8 + names, 0)
@@ -158,24 +158,24 @@ def reach(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
     """How far a glyph goes above and below each wire that it touches, by wire."""
     every = [w for own in (*meeting.ins, *meeting.outs) for w in own]
     match step.kind:
-        case Kind.BOX:
+        case StepKind.BOX:
             most = max((len(own) for own in (*meeting.ins, *meeting.outs)), default=1)
             least = theme.PITCH * (most - 1) + 24 + 40 * (max(len(meeting.ins), len(meeting.outs)) - 1)
             extra = max(0.0, (box_height(step) - least) / 2)
             return {w.number: (15.0 + extra, 13.0 + extra) for w in every}
-        case Kind.THROUGH:
+        case StepKind.THROUGH:
             touched = [*gone(meeting), *born(meeting)]
             return {w.number: (12.0, 12.0) for w in touched}
-        case Kind.SOURCE if step.mark in ("learned", "block", "predicate"):
+        case StepKind.SOURCE if step.mark in ("learned", "block", "predicate"):
             return {w.number: (13.0, 13.0) for w in every}
-        case Kind.ON:
+        case StepKind.ON:
             high = 22.0 if step.mark == "triangle" else 13.0
             return {w.number: _named(step, meeting, high) for w in covered(step, meeting)}
-        case Kind.JOIN if step.mark == "mask":
+        case StepKind.JOIN if step.mark == "mask":
             return {w.number: _named(step, meeting, 13.0) for w in meeting.ins[0] if w.axis in step.on}
-        case Kind.JOIN if step.mark == "pick":
+        case StepKind.JOIN if step.mark == "pick":
             return {w.number: (12.0, 12.0) for w in meeting.ins[0] if w.axis in step.contracted}
-        case Kind.JOIN if step.mark in ("sign", "gate"):
+        case StepKind.JOIN if step.mark in ("sign", "gate"):
             main = meeting.ins[meeting.main]
             return {main[0].number: (22.0, 4.0)} if main else {}
         case _:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..scene.steps import Kind, Section
+from ..scene.steps import Section, StepKind
 from .wires import Column, Wire
 
 CUT = 60.0  # what a row more costs
@@ -74,22 +74,22 @@ def _price(columns: Sequence[Column], j: int) -> float:
         price += 12.0
     for near in (columns[j + 1 : j + 4], columns[max(0, j - 2) : j + 1]):  # no scrap of a repeat on a row
         for column in near:
-            ends = Kind.EXIT if near[0] is there else Kind.ENTER
+            ends = StepKind.EXIT if near[0] is there else StepKind.ENTER
             if any(s.kind is ends and s.mark == "bracket" for s in column.steps) and deepest and column is not here:
                 price += 25.0
     for step in here.steps:
-        if step.kind is Kind.COPY:
+        if step.kind is StepKind.COPY:
             price += 12.0
-        if step.kind is Kind.EXIT and step.mark == "bracket":
+        if step.kind is StepKind.EXIT and step.mark == "bracket":
             price -= 3.0
-        if step.kind is Kind.ENTER:
+        if step.kind is StepKind.ENTER:
             price += 15.0
     for step in there.steps:
-        if step.kind is Kind.JOIN:
+        if step.kind is StepKind.JOIN:
             price += 12.0
-        if step.kind in (Kind.EXIT, Kind.SINK):
+        if step.kind in (StepKind.EXIT, StepKind.SINK):
             price += 15.0
-        if step.kind is Kind.COPY:
+        if step.kind is StepKind.COPY:
             price -= 2.0
     return max(price, 0.0)
 

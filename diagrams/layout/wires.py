@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from ...compiler.sizes.axes import Axis
-from ..scene.steps import DrawStep, Kind, Section
+from ..scene.steps import DrawStep, Section, StepKind
 from ..scene.tensors import Tensor
 from .order import Stack
 
@@ -104,7 +104,7 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
         for step in steps:
             _line_up(step, stack.found, wires, wishes, any(copied.get(strand[id(t)]) == j - 1 for t in step.ins))
             meetings[id(step)] = meeting = Meeting([list(wires[id(t)]) for t in step.ins])
-            if step.kind is Kind.JOIN and step.mark != "loop":
+            if step.kind is StepKind.JOIN and step.mark != "loop":
                 meeting.main = _main(step, stack.found)
                 new = [t for i, t in enumerate(step.ins) if i != meeting.main and born.get(strand[id(t)]) == j - 1]
                 meeting.inner = bool(new)
@@ -121,25 +121,25 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
         late: set[int] = set()
         for step in steps:
             meeting = meetings[id(step)]
-            inside = step.border if step.kind is Kind.ENTER else step.section
-            if step.kind is Kind.ENTER:
+            inside = step.border if step.kind is StepKind.ENTER else step.section
+            if step.kind is StepKind.ENTER:
                 scope.update({strand[id(tensor)]: inside for tensor in step.ins})
             _make(step, meeting, wires, strand, wishes, lambda: next(strands), fresh, stack)
             for k, tensor in enumerate(step.outs):
                 scope.setdefault(strand[id(tensor)], inside)
-                if step.kind is not Kind.EXIT:
+                if step.kind is not StepKind.EXIT:
                     scope[strand[id(tensor)]] = inside
-                if step.kind is Kind.COPY:
+                if step.kind is StepKind.COPY:
                     copied[strand[id(tensor)]] = j
-                if step.kind is Kind.COPY and k != meeting.main:
+                if step.kind is StepKind.COPY and k != meeting.main:
                     born[strand[id(tensor)]] = j
                     late |= {w.number for w in wires[id(tensor)]}
-            if step.kind is Kind.LANE:
+            if step.kind is StepKind.LANE:
                 lanes[id(step.outs[0])] = Lane(step)
         column.right = _slots(stack.left, wires, strand, dashes, late, lanes)
         column.all = _slots(stack.left, wires, strand, dashes, set(), {})
         if lanes:  # the lane keeps its distance on both sides
-            below = {id(s.outs[0]): s.ins[0] for s in steps if s.kind is Kind.LANE}
+            below = {id(s.outs[0]): s.ins[0] for s in steps if s.kind is StepKind.LANE}
             found = {id(below[k]): lane for k, lane in lanes.items()}
             column.left = _slots(
                 stack.found, wires_of(stack.found, meetings, steps, wires), strand, dashes, hidden, found
@@ -151,7 +151,7 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
                     column.scopes[wire.number] = scope[strand[id(tensor)]]
                     column.strands[wire.number] = strand[id(tensor)]
         for step in steps:
-            if step.kind is Kind.EXIT:  # its own column still lies inside
+            if step.kind is StepKind.EXIT:  # its own column still lies inside
                 scope.update({strand[id(tensor)]: step.section for tensor in step.outs})
         for tensor in stack.left:
             column.after.update({wire.number: scope[strand[id(tensor)]] for wire in wires[id(tensor)]})
@@ -228,7 +228,7 @@ def _line_up(
 ) -> None:
     """Bring the operands' wires into the order that the step needs."""
     match step.kind:
-        case Kind.JOIN if step.mark in ("loop", "bar"):
+        case StepKind.JOIN if step.mark in ("loop", "bar"):
             upper, lower = _vertical(step, stack)[0], _vertical(step, stack)[-1]
             if step.mark == "bar":
                 for i, tensor in enumerate(_vertical(step, stack)):
@@ -243,30 +243,30 @@ def _line_up(
                 above = [*(x for x in a if x not in step.contracted), *(x for x in above if x in step.contracted)]
             _reorder(wires[id(upper)], above)
             _reorder(wires[id(lower)], below)
-        case Kind.THROUGH | Kind.ON:
+        case StepKind.THROUGH | StepKind.ON:
             held = wires[id(step.ins[0])]
             now = _axes(held)
             wish = [a for a in wishes.get(id(step.ins[0]), now) if a in now]
-            named = step.on if step.kind is Kind.ON else step.eaten
+            named = step.on if step.kind is StepKind.ON else step.eaten
             group = [a for a in now if a in named]
-            if step.kind is Kind.THROUGH and len(step.made) > len(group) and len(wish) == len(now) and not bending:
+            if step.kind is StepKind.THROUGH and len(step.made) > len(group) and len(wish) == len(now) and not bending:
                 group, now = [a for a in wish if a in named], wish  # fewer wires to cross now than later
             if step.mark == "mask":
                 group = [a for a in step.on if a in now]
             _reorder(held, together(now, group, wishes.get(id(step.outs[0]), ())) if len(group) > 1 else now)
-        case Kind.JOIN if step.mark == "mask":
+        case StepKind.JOIN if step.mark == "mask":
             held = wires[id(step.ins[0])]
             now = _axes(held)
             group = [a for a in step.on if a in now]
             _reorder(held, together(now, group, wishes.get(id(step.outs[0]), ())))
             for tensor in step.ins[1:]:
                 _reorder(wires[id(tensor)], _axes(held))
-        case Kind.JOIN:
+        case StepKind.JOIN:
             main = step.ins[_main(step, stack)]
             for tensor in step.ins:
                 if tensor is not main:
                     _reorder(wires[id(tensor)], _axes(wires[id(main)]))
-        case Kind.SINK:
+        case StepKind.SINK:
             for tensor, end in zip(step.ins, step.outs, strict=True):
                 _reorder(wires[id(tensor)], end.axes)
         case _:
@@ -310,12 +310,12 @@ def _make(
     """The wires of a step's results."""
     outs: list[list[Wire]] = []
     match step.kind:
-        case Kind.SOURCE:
+        case StepKind.SOURCE:
             for tensor in step.outs:
                 strand[id(tensor)] = number()
                 axes = list(tensor.axes) if step.mark == "input" else wishes.get(id(tensor), list(tensor.axes))
                 outs.append(fresh(axes))
-        case Kind.BOX:
+        case StepKind.BOX:
             height = {id(t): i for i, t in enumerate(stack.found)}
             for tensor in step.outs:
                 twins = sorted(
@@ -327,7 +327,7 @@ def _make(
                 strand[id(tensor)] = strand[id(_vertical(step, stack.found)[0])] if first else number()
                 axes = _axes(meeting.ins[like]) if twins else wishes.get(id(tensor), list(tensor.axes))
                 outs.append(fresh(axes))
-        case Kind.COPY:
+        case StepKind.COPY:
             source = step.ins[0]
             own = meeting.ins[0]
             top = _straight(step)
@@ -341,9 +341,9 @@ def _make(
                 else:
                     axes = [swap[w.axis] for w in own if w.axis is not None]
                     outs.append(fresh(axes))
-        case Kind.JOIN:
+        case StepKind.JOIN:
             outs.append(_joined(step, meeting, wires, strand, fresh, stack))
-        case Kind.THROUGH:
+        case StepKind.THROUGH:
             own, tensor = meeting.ins[0], step.outs[0]
             strand[id(tensor)] = strand[id(step.ins[0])]
             wish = wishes.get(id(tensor), list(tensor.axes))
@@ -358,7 +358,7 @@ def _make(
                     sum(w.axis in wish[: wish.index(made[0])] for w in rest) if made and made[0] in wish else len(rest)
                 )
             outs.append([*rest[:place], *new, *rest[place:]])
-        case Kind.ENTER | Kind.EXIT:
+        case StepKind.ENTER | StepKind.EXIT:
             for tensor, out, own in zip(step.ins, step.outs, meeting.ins, strict=False):
                 strand[id(out)] = strand[id(tensor)]
                 outs.append(_crossing(tensor, out, own, wishes.get(id(out), list(out.axes)), fresh))
@@ -369,7 +369,7 @@ def _make(
     meeting.outs = outs
     for tensor, own in zip(step.outs, outs, strict=True):
         wires[id(tensor)] = list(own)
-    if step.kind is Kind.SINK:
+    if step.kind is StepKind.SINK:
         for tensor, own in zip(step.ins, meeting.ins, strict=True):
             wires[id(tensor)] = list(own)
 
@@ -434,22 +434,22 @@ def _wish(step: DrawStep, stack: Sequence[Tensor], wish: dict[int, list[Axis]]) 
         return wish.get(id(tensor), list(tensor.axes))
 
     match step.kind:
-        case Kind.SINK:
+        case StepKind.SINK:
             for tensor, end in zip(step.ins, step.outs, strict=True):
                 wish[id(tensor)] = list(end.axes)
-        case Kind.ENTER | Kind.EXIT | Kind.LANE:
+        case StepKind.ENTER | StepKind.EXIT | StepKind.LANE:
             for tensor, out in zip(step.ins, step.outs, strict=False):
                 want = of(out)
                 wish[id(tensor)] = [*(a for a in tensor.axes if a not in want), *(a for a in want if a in tensor.axes)]
-        case Kind.ON:
+        case StepKind.ON:
             want = of(step.outs[0])
             group = [a for a in step.on if a in want]
             wish[id(step.ins[0])] = together(want, group) if len(group) > 1 else want
-        case Kind.COPY:
+        case StepKind.COPY:
             main = _straight(step)
             back = dict(zip(main.axes, step.ins[0].axes, strict=True))
             wish[id(step.ins[0])] = [back[a] for a in of(main)]
-        case Kind.THROUGH:
+        case StepKind.THROUGH:
             x, want = step.ins[0], of(step.outs[0])
             made = [a for a in want if a in step.made]
             eaten = [a for a in x.axes if a in step.eaten]
@@ -459,7 +459,7 @@ def _wish(step: DrawStep, stack: Sequence[Tensor], wish: dict[int, list[Axis]]) 
             else:
                 at = sum(a not in step.eaten for a in x.axes[: x.axes.index(eaten[0])]) if eaten else 0
             wish[id(x)] = [*rest[:at], *eaten, *rest[at:]]
-        case Kind.JOIN if step.mark == "loop":
+        case StepKind.JOIN if step.mark == "loop":
             want = of(step.outs[0])
             order = _vertical(step, stack)
             upper, lower = order[0], order[-1]
@@ -467,7 +467,7 @@ def _wish(step: DrawStep, stack: Sequence[Tensor], wish: dict[int, list[Axis]]) 
             a = sorted(upper.axes, key=lambda x: rank.get(x, 99))
             b = sorted(lower.axes, key=lambda x: rank.get(x, 99))
             wish[id(upper)], wish[id(lower)] = nested(a, b, step.contracted, a, b)
-        case Kind.JOIN:
+        case StepKind.JOIN:
             want = of(step.outs[0])
             for i, tensor in enumerate(_vertical(step, stack)):
                 own = [a for a in want if a in tensor.axes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .steps import DrawStep, Kind, Scene, Section
+from .steps import DrawStep, Scene, Section, StepKind
 from .tensors import Tensor
 
 
@@ -13,13 +13,13 @@ def prune(scene: Scene) -> None:
     read: set[int] = set()
     kept: list[DrawStep] = []
     for step in reversed(scene.steps):
-        if step.kind is Kind.SINK:
+        if step.kind is StepKind.SINK:
             live = True
-        elif step.kind in (Kind.ENTER, Kind.EXIT):
+        elif step.kind in (StepKind.ENTER, StepKind.EXIT):
             pairs = [(a, b) for a, b in zip(step.ins, step.outs, strict=True) if id(b) in read]
             ending = [a for a, b in zip(step.ins, step.outs, strict=True) if id(b) not in read and id(a) in step.kept]
             section = step.border
-            if section is not None and section.outside and step.kind is Kind.ENTER:
+            if section is not None and section.outside and step.kind is StepKind.ENTER:
                 section.outside = max(0, section.outside - (len(step.ins) - len(pairs)))
             step.ins, step.outs = [a for a, _ in pairs] + ending, [b for _, b in pairs]
             live = bool(pairs)
@@ -56,11 +56,11 @@ def split_copies(scene: Scene) -> None:
         nearest = min(depth[id(s)] for s, _ in among)
         now = [r for r in among if depth[id(r[0])] <= nearest + 1]
         rest = among[len(now) :] if now == among[: len(now)] else [r for r in among if r not in now]
-        copy = DrawStep(Kind.COPY, "copy", [tensor], [], section, tip="copy")
+        copy = DrawStep(StepKind.COPY, "copy", [tensor], [], section, tip="copy")
         if len(rest) == 1:
             now, rest = among, []
         for step, at in now:
-            if step.kind is Kind.COPY and step.mark == "copy" and len(step.outs) == 1 and step.section is section:
+            if step.kind is StepKind.COPY and step.mark == "copy" and len(step.outs) == 1 and step.section is section:
                 copy.outs.append(step.outs[0])
                 gone.add(id(step))
             else:
@@ -82,7 +82,7 @@ def split_copies(scene: Scene) -> None:
         if id(step) in gone:
             continue
         out.append(step)
-        inside = step.border if step.kind is Kind.ENTER else step.section
+        inside = step.border if step.kind is StepKind.ENTER else step.section
         for tensor in step.outs:
             among = [r for r in readers.get(id(tensor), ()) if id(r[0]) not in gone]
             copy = split(tensor, among, inside)
@@ -114,7 +114,7 @@ def _depths(steps: Sequence[DrawStep], readers: Mapping[int, list[tuple[DrawStep
         if step.section is not None:
             at = max(at, entered.get(id(step.section), 0))
         depth[id(step)] = at
-        if step.border is not None and step.kind is Kind.ENTER:
+        if step.border is not None and step.kind is StepKind.ENTER:
             entered[id(step.border)] = at + 1
         for tensor in step.outs:
             ready[id(tensor)] = at + 1

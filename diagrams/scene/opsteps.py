@@ -15,7 +15,7 @@ from ...compiler.sizes.axes import Axis
 from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
 from .formula import Formula, applied, number, of_static, renamed, written
 from .patterns import Case, cases, constant, telling
-from .steps import DrawStep, Kind, Scene, Section
+from .steps import DrawStep, Scene, Section, StepKind
 from .table import Glyph, Shape, glyph_of, name_of
 from .tensors import Learned, Tensor
 
@@ -76,8 +76,8 @@ class Steps:
             case Learned(weight, axes, key):
                 tensor = Tensor(axes, weight)
                 self.add(
-                    DrawStep(Kind.SOURCE, "learned", [], [tensor], frame.section, made=axes, text=bold(spaced(weight)),
-                         learned=True, late=True, tip=f"learned {weight}", weights=key)
+                    DrawStep(StepKind.SOURCE, "learned", [], [tensor], frame.section, made=axes,
+                             text=bold(spaced(weight)), learned=True, late=True, tip=f"learned {weight}", weights=key)
                 )  # fmt: skip
                 return tensor
             case Formula():
@@ -87,7 +87,7 @@ class Steps:
                 label = italic(spaced(item.text or name)) if item.text or name else short
                 tensor = Tensor(item.axes, item.text or name)
                 tip = f"table {item.text or name}".strip()
-                step = DrawStep(Kind.SOURCE, "table", [], [tensor], frame.section, text=label, late=True, tip=tip)
+                step = DrawStep(StepKind.SOURCE, "table", [], [tensor], frame.section, text=label, late=True, tip=tip)
                 if item.boolean and 1 <= len(item.axes) <= 2:
                     rows = item.axes[0] if len(item.axes) > 1 else None
                     step.cases = cases(item, rows, item.axes[-1])
@@ -104,7 +104,9 @@ class Steps:
         again = Tensor(axes, item.name, item.index, frame.section is None)
         text = italic(spaced(item.name))
         self.add(
-            DrawStep(Kind.SOURCE, "input", [], [again], frame.section, text=text, late=True, tip=f"input {item.name}")
+            DrawStep(
+                StepKind.SOURCE, "input", [], [again], frame.section, text=text, late=True, tip=f"input {item.name}"
+            )
         )
         return again
 
@@ -121,7 +123,7 @@ class Steps:
             if not born:  # along axes that are not shown
                 return x
             mark = glyph_of(item.op).mark
-            self.add(DrawStep(Kind.THROUGH, mark, [x], [out], frame.section, made=born, tip=item.op))
+            self.add(DrawStep(StepKind.THROUGH, mark, [x], [out], frame.section, made=born, tip=item.op))
             return out
         return self.pointwise(frame, item.op, operands, item.axes, item.text)
 
@@ -170,7 +172,7 @@ class Steps:
                 tensors = [self.tensor(frame, item) for item in items]
                 out = Tensor(axes, given)
                 self.add(
-                    DrawStep(Kind.JOIN, "bar", tensors, [out], frame.section, made=made, contracted=eaten, tip=tip)
+                    DrawStep(StepKind.JOIN, "bar", tensors, [out], frame.section, made=made, contracted=eaten, tip=tip)
                 )
                 return out
             case Shape.LANE | Shape.JOIN:
@@ -182,7 +184,9 @@ class Steps:
                 tensors = [self.tensor(frame, item) for item in items]
                 out = Tensor(axes, given)
                 self.add(
-                    DrawStep(Kind.BOX, "plain", tensors, [out], frame.section, text=roman(name_of(node.op)), tip=tip)
+                    DrawStep(
+                        StepKind.BOX, "plain", tensors, [out], frame.section, text=roman(name_of(node.op)), tip=tip
+                    )
                 )
                 return out
             case _:
@@ -197,16 +201,16 @@ class Steps:
         out = Tensor(axes, node.out.name or "", isinstance(node.out.type.element, IndexInto))
         text = self.window(frame, node) if node.op == "window" else roman(name_of(node.op))
         if len(tensors) != 1:
-            kind = Kind.BOX if tensors else Kind.SOURCE
+            kind = StepKind.BOX if tensors else StepKind.SOURCE
             mark = "plain" if tensors else "table"
             self.add(DrawStep(kind, mark, tensors, [out], frame.section, text=text, late=True, tip=tip))
             return out
         x = tensors[0]
         step = DrawStep(
-            Kind.THROUGH, glyph.mark, [x], [out], frame.section, text=text, tip=tip, learned=bool(node.weights)
+            StepKind.THROUGH, glyph.mark, [x], [out], frame.section, text=text, tip=tip, learned=bool(node.weights)
         )
         if glyph.shape is Shape.ON:
-            step.kind, step.on = Kind.ON, tuple(a for a in eaten if a in x.axes)
+            step.kind, step.on = StepKind.ON, tuple(a for a in eaten if a in x.axes)
         else:
             step.eaten = tuple(a for a in x.axes if a in eaten or a not in axes)
             step.made = tuple(a for a in axes if a in made or a not in x.axes)
@@ -214,7 +218,7 @@ class Steps:
             step.text, step.raised = bold(glyph.text), italic(spaced(tail(node.name or "")))
             step.bias = any(w.name.endswith("bias") for w in node.weights)
         if not step.on and not step.eaten and not step.made:
-            step.kind, step.mark = Kind.LANE, "arrow"
+            step.kind, step.mark = StepKind.LANE, "arrow"
         self.add(step)
         return out
 
@@ -239,7 +243,9 @@ class Steps:
         if x.given:
             return self.named_again(frame, x, _in_order(axes, x.axes))
         out = Tensor(_in_order(axes, x.axes), x.name, x.index)
-        self.add(DrawStep(Kind.COPY, "copy", [x], [out], frame.section, tip="the same values along a copy of the axis"))
+        self.add(
+            DrawStep(StepKind.COPY, "copy", [x], [out], frame.section, tip="the same values along a copy of the axis")
+        )
         return out
 
     def lookup(
@@ -255,7 +261,7 @@ class Steps:
             raised = italic(spaced(label)) if label != "E" else ()
             self.add(
                 DrawStep(
-                    Kind.THROUGH,
+                    StepKind.THROUGH,
                     "embed",
                     [x],
                     [out],
@@ -278,7 +284,7 @@ class Steps:
             text = bold(spaced(table.name))
             self.add(
                 DrawStep(
-                    Kind.THROUGH,
+                    StepKind.THROUGH,
                     "embed",
                     [index],
                     [out],
@@ -295,7 +301,7 @@ class Steps:
             text = bold(spaced(table.name))
             self.add(
                 DrawStep(
-                    Kind.SOURCE,
+                    StepKind.SOURCE,
                     "learned",
                     [],
                     [out],
@@ -313,17 +319,17 @@ class Steps:
             at = joined((*roman("= "), *self.told(index)))
             gone = tuple(a for a in x.axes if a in eaten)
             born = tuple(a for a in axes if a not in x.axes or a in gone)
-            kind = Kind.ON if gone == born else Kind.THROUGH
-            on = gone if kind is Kind.ON else ()
+            kind = StepKind.ON if gone == born else StepKind.THROUGH
+            on = gone if kind is StepKind.ON else ()
             self.add(DrawStep(kind, "pill", [x], [out], frame.section, eaten=gone, made=born, on=on, text=at, tip=tip))
             return out
         by = self.tensor(frame, index)
         if len(eaten) == 1 and eaten[0] in x.axes and eaten[0] not in by.axes and by.axes:
             out.axes = tuple(dict.fromkeys((*(a for a in x.axes if a not in eaten), *by.axes)))
             at = (*roman("= "), *italic(spaced(by.name))) if by.name else roman("pick")
-            self.add(DrawStep(Kind.JOIN, "pick", [x, by], [out], frame.section, contracted=eaten, text=at, tip=tip))
+            self.add(DrawStep(StepKind.JOIN, "pick", [x, by], [out], frame.section, contracted=eaten, text=at, tip=tip))
             return out
-        self.add(DrawStep(Kind.BOX, "plain", [x, by], [out], frame.section, text=roman("look up"), tip=tip))
+        self.add(DrawStep(StepKind.BOX, "plain", [x, by], [out], frame.section, text=roman("look up"), tip=tip))
         return out
 
     def contract(
@@ -338,7 +344,9 @@ class Steps:
         if not rest:
             out = Tensor(axes, name)
             eaten = tuple(a for a in x.axes if a in over)
-            self.add(DrawStep(Kind.THROUGH, "pill", [x], [out], frame.section, eaten=eaten, text=roman("sum"), tip=tip))
+            self.add(
+                DrawStep(StepKind.THROUGH, "pill", [x], [out], frame.section, eaten=eaten, text=roman("sum"), tip=tip)
+            )
             return out
         while rest:
             other = rest.pop(0)
@@ -351,12 +359,12 @@ class Steps:
             if isinstance(other, Learned) and not (set(other.axes) - set(eaten)) & set(x.axes):
                 born = tuple(a for a in other.axes if a not in eaten)
                 step = DrawStep(
-                    Kind.THROUGH, "learned", [x], [out], frame.section, eaten=eaten, made=born, learned=True
+                    StepKind.THROUGH, "learned", [x], [out], frame.section, eaten=eaten, made=born, learned=True
                 )
                 step.text, step.weights = bold(spaced(other.name)), other.key
             else:
                 y = self.tensor(frame, other)
-                step = DrawStep(Kind.JOIN, "loop", [x, y], [out], frame.section, contracted=eaten)
+                step = DrawStep(StepKind.JOIN, "loop", [x, y], [out], frame.section, contracted=eaten)
             step.tip = tip
             self.add(step)
             x = out
@@ -398,13 +406,13 @@ class Steps:
                 inner = ", ".join("".join(r.text for r in written(s)) for _, s in scalars)
                 text = roman(f"{name_of(op)}({inner})")
             if set(axes) == set(solid[0].axes):
-                self.add(DrawStep(Kind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=op))
+                self.add(DrawStep(StepKind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=op))
                 return out
         if not solid:
-            self.add(DrawStep(Kind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=op))
+            self.add(DrawStep(StepKind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=op))
             return out
         mark = glyph.mark if glyph.shape is Shape.JOIN else "sign"
-        self.add(DrawStep(Kind.JOIN, mark, solid, [out], frame.section, text=text, tip=op))
+        self.add(DrawStep(StepKind.JOIN, mark, solid, [out], frame.section, text=text, tip=op))
         return out
 
     def masked(self, frame: Frame, x: Tensor, mask: Item, over: tuple[Axis, ...]) -> Tensor:
@@ -437,7 +445,9 @@ class Steps:
         if not where or not fits:
             other = self.tensor(frame, mask)
             out = Tensor(tuple(dict.fromkeys((*x.axes, *other.axes))), x.name)
-            self.add(DrawStep(Kind.JOIN, "sign", [x, other], [out], frame.section, text=roman("where"), tip="where"))
+            self.add(
+                DrawStep(StepKind.JOIN, "sign", [x, other], [out], frame.section, text=roman("where"), tip="where")
+            )
             return out
         tip = "mask over " + ", ".join(a.name for a in dict.fromkeys((*where, *mask.axes)) if a in x.axes)
         drawn = [self.along(frame, leaf, where, x.axes) for leaf in leaves]
@@ -447,9 +457,9 @@ class Steps:
         axes = tuple(dict.fromkeys((*x.axes, *(a for leaf in drawn for a in leaf.axes))))
         out = Tensor(axes, x.name)
         if drawn:
-            step = DrawStep(Kind.JOIN, "mask", [x, *drawn], [out], frame.section, on=where, cases=seen, tip=tip)
+            step = DrawStep(StepKind.JOIN, "mask", [x, *drawn], [out], frame.section, on=where, cases=seen, tip=tip)
         else:
-            step = DrawStep(Kind.ON, "mask", [x], [out], frame.section, on=where, cases=seen, tip=tip)
+            step = DrawStep(StepKind.ON, "mask", [x], [out], frame.section, on=where, cases=seen, tip=tip)
         step.note = note
         self.add(step)
         return out

@@ -12,7 +12,7 @@ from .patterns import Case
 from .tensors import Tensor
 
 
-class Kind(Enum):
+class StepKind(Enum):
     """How a step meets its wires."""
 
     SOURCE = "an input, a parameter, a table: wires are born"
@@ -57,7 +57,7 @@ class DrawStep:
     """One glyph. `eaten`, `made` and `on` are axes of the first operand, or of the result; `joined` are the axes that
     a JOIN contracts (loop) or concatenates (bar); shared ones meet in dots without being named."""
 
-    kind: Kind
+    kind: StepKind
     mark: str
     ins: list[Tensor]
     outs: list[Tensor]

@@ -14,7 +14,7 @@ from .opening import How, Opening, pointwise, uses
 from .opsteps import Frame, Item, Steps, leaf_of, tail
 from .passes import Body, Part, plan, said
 from .patterns import cases, telling
-from .steps import DrawStep, Kind, Scene, Section
+from .steps import DrawStep, Scene, Section, StepKind
 from .tensors import Learned, Tensor
 
 _TINTS = 6  # colours of regions
@@ -49,7 +49,7 @@ class _Unfolding(Steps):
             items[entry.value.id] = tensor
             self.span = entry.value.span
             text, tip = italic(spaced(entry.name)), f"input {entry.name}"
-            self.add(DrawStep(Kind.SOURCE, "input", [], [tensor], None, text=text, tip=tip, first=rank))
+            self.add(DrawStep(StepKind.SOURCE, "input", [], [tensor], None, text=text, tip=tip, first=rank))
         self.body(frame)
         results = []
         self.span = graph.span
@@ -59,7 +59,9 @@ class _Unfolding(Steps):
             results.append((tensor, axes, output.name))
         ends = [Tensor((*axes, *(a for a in t.axes if a not in axes)), name or "") for t, axes, name in results]
         named = [name for _, _, name in results if name]
-        self.add(DrawStep(Kind.SINK, "output", [t for t, _, _ in results], ends, None, text=roman("\n".join(named))))
+        self.add(
+            DrawStep(StepKind.SINK, "output", [t for t, _, _ in results], ends, None, text=roman("\n".join(named)))
+        )
 
     def body(self, frame: Frame) -> None:
         if frame.graph.kind == "op":  # somebody else's code: nothing is known of its inside
@@ -93,7 +95,7 @@ class _Unfolding(Steps):
         for output, tensor in zip(graph.outputs, outs, strict=True):
             frame.items[output.value.id] = tensor
         text = roman(spaced(graph.name))
-        kind = Kind.BOX if ins else Kind.SOURCE
+        kind = StepKind.BOX if ins else StepKind.SOURCE
         self.add(DrawStep(kind, "plain", ins, outs, frame.section, text=text, tip=graph.target, late=True))
 
     # -- blocks, repeats, scans
@@ -219,7 +221,7 @@ class _Unfolding(Steps):
         inner = self.inside(frame, node, section, frame.level + (how is not How.CLOSED))
         states = dict(node.states)
         section.loops = tuple(node.graph.inputs[at].name for at in states)
-        step = DrawStep(Kind.ENTER, "bracket", [], [], frame.section, border=section)
+        step = DrawStep(StepKind.ENTER, "bracket", [], [], frame.section, border=section)
         args: list[Item] = []
         sources: dict[int, Tensor] = {}
         for at, (entry, value) in enumerate(zip(node.graph.inputs, node.args, strict=True)):
@@ -256,14 +258,14 @@ class _Unfolding(Steps):
                 inner.items[entry.value.id] = arg
             self.body(inner)
             results = [inner.items[output.value.id] for output in node.graph.outputs]
-        leave = DrawStep(Kind.EXIT, "bracket", [], [], frame.section, border=section)
+        leave = DrawStep(StepKind.EXIT, "bracket", [], [], frame.section, border=section)
         kept: set[int] = set()
         used: set[int] = set()
         for at, (value, result) in enumerate(zip(node.outs, results, strict=True)):
             tensor = self.tensor(inner, result)
             if id(tensor) in used:  # two results of one value
                 twin = Tensor(tensor.axes, tensor.name, tensor.index)
-                self.add(DrawStep(Kind.COPY, "copy", [tensor], [twin], section, tip="copy"))
+                self.add(DrawStep(StepKind.COPY, "copy", [tensor], [twin], section, tip="copy"))
                 tensor = twin
             used.add(id(tensor))
             leave.ins.append(tensor)
@@ -297,7 +299,9 @@ class _Unfolding(Steps):
         A copy of an axis of what comes in as well is made inside: one stream enters.
         """
         ports: dict[int, Tensor] = {}
-        step = DrawStep(Kind.ENTER, "bracket" if section.repeat else "border", [], [], frame.section, border=section)
+        step = DrawStep(
+            StepKind.ENTER, "bracket" if section.repeat else "border", [], [], frame.section, border=section
+        )
         out: list[Item] = []
         inside: list[tuple[int, Tensor, Tensor]] = []  # (argument, what it is a copy of, itself)
         entering = {id(item) for item in args if isinstance(item, Tensor)}
@@ -324,18 +328,18 @@ class _Unfolding(Steps):
         section.enter = self.add(step)
         for i, source, copy in inside:
             again = Tensor(copy.axes, copy.name, copy.index)
-            self.add(DrawStep(Kind.COPY, "copy", [ports[id(source)]], [again], section, tip=_RELABEL))
+            self.add(DrawStep(StepKind.COPY, "copy", [ports[id(source)]], [again], section, tip=_RELABEL))
             out[i] = again
         return out
 
     def copied_from(self, tensor: Tensor) -> Tensor | None:
         """What it is the same as, but for the name of an axis."""
         step = self.maker.get(id(tensor))
-        return step.ins[0] if step is not None and step.kind is Kind.COPY and len(step.outs) == 1 else None
+        return step.ins[0] if step is not None and step.kind is StepKind.COPY and len(step.outs) == 1 else None
 
     def leave(self, inner: Frame, frame: Frame, section: Section, results: Sequence[Item]) -> list[Item]:
         ports: dict[int, Tensor] = {}
-        step = DrawStep(Kind.EXIT, "bracket" if section.repeat else "border", [], [], frame.section, border=section)
+        step = DrawStep(StepKind.EXIT, "bracket" if section.repeat else "border", [], [], frame.section, border=section)
         out: list[Item] = []
         for item in results:
             if isinstance(item, Formula) and section.name and not item.leaves:
@@ -355,7 +359,7 @@ class _Unfolding(Steps):
     def box(self, frame: Frame, node: Call | Scan, args: Sequence[Item], outs: list[Tensor]) -> None:
         """A block kept closed: touched by all wires of what it receives. What it gets twice comes once."""
         ins: list[Tensor] = []
-        step = DrawStep(Kind.BOX, "block", ins, outs, frame.section, tip=f"{node.graph.name} {node.name}".strip())
+        step = DrawStep(StepKind.BOX, "block", ins, outs, frame.section, tip=f"{node.graph.name} {node.name}".strip())
         read = uses(node.graph)
         names: dict[str, None] = {}
         swap = dict(node.axes)
@@ -387,9 +391,9 @@ class _Unfolding(Steps):
         if node.graph.kind == "op":
             step.mark, step.block = "plain", ""
         if not step.ins:
-            step.kind, step.late = Kind.SOURCE, True
+            step.kind, step.late = StepKind.SOURCE, True
         elif pointwise(node.graph) and [set(t.axes) for t in step.ins] == [set(t.axes) for t in outs]:
-            step.kind, step.mark = Kind.LANE, "arrow"  # it touches no wire
+            step.kind, step.mark = StepKind.LANE, "arrow"  # it touches no wire
         self.add(step)
 
     def once(self, ins: Sequence[Tensor]) -> list[Tensor]:

@@ -8,7 +8,7 @@ from attnc.diagrams.base.picture import Box
 from attnc.diagrams.base.route import sampled
 from attnc.diagrams.draw.sheet import Sheet
 from attnc.diagrams.layout.wires import Wire
-from attnc.diagrams.scene.steps import Kind
+from attnc.diagrams.scene.steps import StepKind
 
 
 def overlap(a: Box, b: Box, slack: float = 0.5) -> bool:
@@ -43,11 +43,11 @@ def faults(sheet: Sheet) -> list[str]:
     for id, (x0, y0, x1, y1), step in sheet.glyphs:
         meeting = sheet.meetings[id_of(step)]
         own = {w.number for ws in (*meeting.ins, *meeting.outs) for w in ws}
-        if step.kind in (Kind.THROUGH, Kind.ON):
+        if step.kind in (StepKind.THROUGH, StepKind.ON):
             had, has = {w.number for w in meeting.ins[0]}, {w.number for w in meeting.outs[0]}
             through = (
                 (had & has)
-                if step.kind is Kind.THROUGH
+                if step.kind is StepKind.THROUGH
                 else {w.number for w in meeting.ins[0] if w.axis not in step.on}
             )
             own -= through
@@ -84,7 +84,7 @@ def faults(sheet: Sheet) -> list[str]:
     # 6. Every result is labelled at its end.
     for column in sheet.columns:
         for step in column.steps:
-            if step.kind is Kind.SINK:
+            if step.kind is StepKind.SINK:
                 ends = [w for ws in sheet.meetings[id_of(step)].ins for w in ws]
                 out += [f"no label at output {w.axis.name}" for w in ends if w.axis and not _labelled(sheet, w)]
     # 7. The brackets of a scan lie around every glyph inside.

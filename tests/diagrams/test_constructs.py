@@ -14,7 +14,7 @@ from attnc.diagrams import Diagram, UnknownBlock
 from attnc.diagrams.base.route import sampled
 from attnc.diagrams.base.text import Run
 from attnc.diagrams.layout.wires import Wire
-from attnc.diagrams.scene.steps import Kind
+from attnc.diagrams.scene.steps import StepKind
 from attnc.diagrams.scene.table import GLYPHS
 
 from . import graphs
@@ -102,8 +102,8 @@ def test_every_glyph_has_a_meaning() -> None:
 @pytest.mark.parametrize("depth", [0, 9])
 def test_a_scan_stands_in_brackets_that_its_axis_ends_and_begins_at(depth: int) -> None:
     diagram = figure(SCAN, depth=depth)
-    enter = next(s for s in steps(diagram) if s.kind is Kind.ENTER and s.border.along is not None)
-    leave = next(s for s in steps(diagram) if s.kind is Kind.EXIT and s.border.along is not None)
+    enter = next(s for s in steps(diagram) if s.kind is StepKind.ENTER and s.border.along is not None)
+    leave = next(s for s in steps(diagram) if s.kind is StepKind.EXIT and s.border.along is not None)
     along = enter.border.along
     assert along.name == "t"
     assert any(along in a.axes and along not in b.axes for a, b in zip(enter.ins, enter.outs, strict=True))
@@ -131,7 +131,7 @@ def test_what_a_scan_holds_lies_between_the_ends_of_its_brackets(how: dict[str, 
 def test_an_op_of_ones_own_is_a_plain_box() -> None:
     for depth in (None, 0, 9):
         diagram = figure(OWN, depth=depth)
-        assert [s.mark for s in steps(diagram) if s.kind is Kind.BOX] == ["plain"]
+        assert [s.mark for s in steps(diagram) if s.kind is StepKind.BOX] == ["plain"]
         assert "theirs" in diagram.dot
     with pytest.raises(UnknownBlock):
         figure(OWN, open=["theirs"])
@@ -139,19 +139,19 @@ def test_an_op_of_ones_own_is_a_plain_box() -> None:
 
 def test_self_attention_takes_one_stream() -> None:
     diagram = figure(PADDED, "layer", close=["multihead"])
-    box = next(s for s in steps(diagram) if s.kind is Kind.BOX)
+    box = next(s for s in steps(diagram) if s.kind is StepKind.BOX)
     assert len(box.ins) == 1
     opened = figure(PADDED, "layer", open=["multihead"])
-    enter = next(s for s in steps(opened) if s.kind is Kind.ENTER)
+    enter = next(s for s in steps(opened) if s.kind is StepKind.ENTER)
     assert len(enter.ins) == 1
 
 
 def test_a_mask_that_is_an_input_is_named_where_it_masks() -> None:
     diagram = figure(PADDED, "layer", close=["multihead"])
-    box = next(s for s in steps(diagram) if s.kind is Kind.BOX)
+    box = next(s for s in steps(diagram) if s.kind is StepKind.BOX)
     assert [run.text for run in box.note] == ["real"]
     assert box.cases[0].pattern[0] == (1, *(0,) * 7)  # causal
-    assert not any(s.kind is Kind.SOURCE and s.tip == "input real" for s in steps(diagram))
+    assert not any(s.kind is StepKind.SOURCE and s.tip == "input real" for s in steps(diagram))
     opened = figure(PADDED, "layer", open=["multihead", "attend"])
     mask = next(s for s in steps(opened) if s.mark == "mask")
     assert [run.text for run in mask.note] == ["real"]
@@ -175,7 +175,7 @@ model f(x: [q, d]) -> [q, d] {
 }
 """
     diagram = figure(text)
-    uses = [s for s in steps(diagram) if s.kind is Kind.SOURCE and s.learned]
+    uses = [s for s in steps(diagram) if s.kind is StepKind.SOURCE and s.learned]
     assert len(uses) == 6
     assert diagram.dot.count('class="shared"') == 5
 
@@ -241,7 +241,7 @@ def test_the_transformer_of_the_examples_is_calm() -> None:
     assert len(wide.rows) == 2
     for sheet in (narrow, wide):
         first = {step.kind for j in sheet.rows[0] for step in sheet.columns[j].steps}
-        assert {Kind.ENTER, Kind.EXIT} <= first
+        assert {StepKind.ENTER, StepKind.EXIT} <= first
         assert faults(sheet) == []
 
 
@@ -286,7 +286,7 @@ def test_a_table_that_a_block_makes_is_a_closed_block_and_no_input() -> None:
     text = "use std.positions: sinusoid\nwidth t\ndepth m = 4\n"
     text += "model f(x: [t, m]) -> [t, m] {\n    return x + sinusoid[t, m]()\n}\n"
     for depth in (None, 0, 9):
-        sources = [(s.mark, s.text) for s in steps(figure(text, depth=depth)) if s.kind is Kind.SOURCE]
+        sources = [(s.mark, s.text) for s in steps(figure(text, depth=depth)) if s.kind is StepKind.SOURCE]
         assert sources == [("input", (Run("x", "i"),)), ("block", (Run("sinusoid"),))]
 
 
