@@ -13,7 +13,7 @@ _LONG = 48  # passes up to which every way is tried; more are told run by run
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PassGroup:
     """`times` times the parts, one after the other. `passes`: the numbers of all passes in it."""
 
     parts: tuple[Part, ...]
@@ -22,14 +22,14 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class BodyPasses:
     """One body, and in which passes it runs here."""
 
     number: int
     passes: tuple[int, ...]
 
 
-Part = Run | Body
+Part = PassGroup | BodyPasses
 
 
 def plan(variant: Sequence[int]) -> tuple[Part, ...]:
@@ -56,7 +56,7 @@ def _cost(shapes: tuple[_Shape, ...]) -> float:
 def _placed(shape: _Shape, starts: tuple[int, ...]) -> Part:
     """The shape, which begins at these passes."""
     if isinstance(shape, int):
-        return Body(shape, starts)
+        return BodyPasses(shape, starts)
     parts, times = shape
     inner = sum(map(_length, parts))
     out = []
@@ -65,7 +65,7 @@ def _placed(shape: _Shape, starts: tuple[int, ...]) -> Part:
         out.append(_placed(part, tuple(at)))
         at = [a + _length(part) for a in at]
     every = sorted(start + k for start in starts for k in range(times * inner))
-    return Run(tuple(out), times, tuple(every))
+    return PassGroup(tuple(out), times, tuple(every))
 
 
 def _shapes(word: tuple[int, ...]) -> tuple[_Shape, ...]:

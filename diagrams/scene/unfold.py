@@ -12,7 +12,7 @@ from .copies import prune, split_copies
 from .formula import Formula, index, of_static, titled, written
 from .opening import How, Opening, pointwise, uses
 from .opsteps import Frame, Item, Steps, leaf_of, tail
-from .passes import Body, Part, plan, said
+from .passes import BodyPasses, Part, plan, said
 from .patterns import cases, telling
 from .steps import DrawStep, Scene, Section, StepKind
 from .tensors import Learned, Tensor
@@ -150,7 +150,7 @@ class _Unfolding(Steps):
             if node.shared:
                 shown += ", shared weights"
             args = self.between(frame, node, shown, args, lambda inner, own: self.once_through(
-                inner, node, Body(0, passes), own))  # fmt: skip
+                inner, node, BodyPasses(0, passes), own))  # fmt: skip
         else:
             for part in plan(node.variant):
                 args[: node.carried] = self.part(frame, node, part, args, alone=True)
@@ -161,7 +161,7 @@ class _Unfolding(Steps):
         """Some passes of a repeat whose bodies differ, one after the other; returns what is carried on."""
         name = node.index.name if node.index is not None else "pass"
         when = said(name, part.passes, range(len(node.variant)))
-        if isinstance(part, Body):
+        if isinstance(part, BodyPasses):
             if alone and len(part.passes) == 1:  # brackets say that it is of a repeat
                 title = f"1, {when}" + (", shared weights" if node.shared else "")
                 return self.between(frame, node, title, args, lambda inner, own: self.once_through(
@@ -171,7 +171,7 @@ class _Unfolding(Steps):
 
         def inside(inner: Frame, own: list[Item]) -> list[Item]:
             for each in part.parts:
-                if len(part.parts) == 1 and isinstance(each, Body):
+                if len(part.parts) == 1 and isinstance(each, BodyPasses):
                     own[: node.carried] = self.once_through(inner, node, each, own)
                 else:
                     own[: node.carried] = self.part(inner, node, each, own, alone=False)
@@ -198,12 +198,12 @@ class _Unfolding(Steps):
         own = self.enter(frame, section, args, inner, node.carried)
         return self.leave(inner, frame, section, inside(inner, own))
 
-    def once_through(self, frame: Frame, node: Repeat, run: Body, args: Sequence[Item]) -> list[Item]:
+    def once_through(self, frame: Frame, node: Repeat, passes: BodyPasses, args: Sequence[Item]) -> list[Item]:
         """One body, as it runs in these passes."""
-        body = node.bodies[run.number]
+        body = node.bodies[passes.number]
         consts = dict(frame.consts)
-        if node.index is not None and run.passes:
-            consts[node.index.id] = index(node.index.name, run.passes)
+        if node.index is not None and passes.passes:
+            consts[node.index.id] = index(node.index.name, passes.passes)
         inner = Frame(body, frame.axes, consts, frame.section, frame.level, {}, uses(body))
         self.frames.append(inner)
         for entry, item in zip(body.inputs, args, strict=True):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import attnc
 from attnc.diagrams import Diagram
-from attnc.diagrams.scene.passes import Body, Part, Run, plan, said
+from attnc.diagrams.scene.passes import BodyPasses, Part, PassGroup, plan, said
 
 from .geometry import faults
 
@@ -92,7 +92,7 @@ def test_what_hangs_on_the_pass_elsewhere_names_it() -> None:
 def run(parts: tuple[Part, ...]) -> list[int]:
     out: list[int] = []
     for part in parts:
-        out += [part.number] if isinstance(part, Body) else run(part.parts) * part.times
+        out += [part.number] if isinstance(part, BodyPasses) else run(part.parts) * part.times
     return out
 
 
@@ -100,7 +100,7 @@ def numbers(parts: tuple[Part, ...]) -> dict[int, int]:
     """The body that each pass is said to run."""
     out: dict[int, int] = {}
     for part in parts:
-        if isinstance(part, Run):
+        if isinstance(part, PassGroup):
             out |= numbers(part.parts)
         else:
             out |= dict.fromkeys(part.passes, part.number)
