@@ -8,7 +8,7 @@ from ..base.picture import Box, Cluster, Edge, Node, Picture, Point
 from ..base.route import sampled, straight
 from ..base.text import Rich, Run, kern, plain, shifted, width
 from ..base.theme import Theme
-from ..layout.layout import Layout
+from ..layout.figure import FigureLayout
 from ..layout.wires import Slot, Wire
 from ..scene.steps import DrawStep, Scene
 from .labels import Ground
@@ -34,7 +34,7 @@ class End:
     gap: bool
 
 
-class Canvas(Layout):
+class Canvas(FigureLayout):
     """A layout, and the picture that is drawn of it.
 
     extent: of all that is drawn.

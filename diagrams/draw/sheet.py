@@ -8,7 +8,7 @@ from ..base.theme import Theme
 from ..canvas.canvas import Canvas
 from ..canvas.lettering import write_labels, write_signs, write_titles
 from ..glyphs.glyphs import DRAW
-from ..layout.layout import PAD
+from ..layout.figure import PAD
 from ..scene.steps import Scene
 from .legend import draw_legend
 from .sections import draw_sections, write_outside

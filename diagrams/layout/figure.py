@@ -41,7 +41,7 @@ class Border:
     x1: float = 0.0
 
 
-class Layout:
+class FigureLayout:
     """The scene on a page of `page` points.
 
     rows:     the columns (by number) of each row.
