@@ -9,7 +9,7 @@ from ..base.route import sampled, straight
 from ..base.text import Rich, Run, kern, plain, shifted, width
 from ..base.theme import Theme
 from ..layout.figure import FigureLayout
-from ..layout.wires import Slot, Wire
+from ..layout.wires import Track, Wire
 from ..scene.steps import DrawStep, Scene
 from .labels import Ground
 
@@ -63,8 +63,8 @@ class Canvas(FigureLayout):
         self.curves: list[tuple[Wire, list[Point]]] = []
         self.runs: list[tuple[Wire, float, float, float, bool, bool, bool]] = []
 
-    def y(self, slot: Slot, column: int) -> float:
-        return slot.y[column]
+    def y(self, track: Track, column: int) -> float:
+        return track.y[column]
 
     def begin(self, wire: Wire, node: str, x: float, *, gap: bool = False) -> None:
         """The wire starts at a glyph. `gap`: it has no lane in this column, and bends to its first."""

@@ -37,9 +37,9 @@ def _entries(sheet: Canvas) -> list[Entry]:
     axes: dict[Axis, None] = {}
     steps: dict[str, DrawStep] = {}
     for column in sheet.columns:
-        for slot in (*column.left, *column.right):
-            if isinstance(slot, Wire) and slot.axis is not None:
-                axes.setdefault(slot.axis)
+        for track in (*column.left, *column.right):
+            if isinstance(track, Wire) and track.axis is not None:
+                axes.setdefault(track.axis)
         for step in column.steps:
             key = step.mark if step.mark != "bracket" or step.border is None or step.border.along is None else "scan"
             if key == "mask" and not step.cases and len(step.on) > 1:

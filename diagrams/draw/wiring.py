@@ -18,9 +18,9 @@ def draw_row(sheet: Canvas, row: Sequence[int]) -> None:
     """The wires of one row."""
     wires: dict[int, Wire] = {}
     for j in row:
-        for slot in (*sheet.columns[j].left, *sheet.columns[j].right):
-            if isinstance(slot, Wire):
-                wires[slot.number] = slot
+        for track in (*sheet.columns[j].left, *sheet.columns[j].right):
+            if isinstance(track, Wire):
+                wires[track.number] = track
     span = set(row)
     for wire in wires.values():
         _wire(sheet, wire, [j for j in row if j in wire.y], row, span)
@@ -102,9 +102,9 @@ def draw_dashes(sheet: Canvas) -> None:
     for row in sheet.rows:
         seen: dict[int, Dash] = {}
         for j in row:
-            for slot in (*sheet.columns[j].left, *sheet.columns[j].right):
-                if isinstance(slot, Dash):
-                    seen[id(slot)] = slot
+            for track in (*sheet.columns[j].left, *sheet.columns[j].right):
+                if isinstance(track, Dash):
+                    seen[id(track)] = track
         for dash in seen.values():
             columns = [j for j in row if j in dash.y]
             groups: list[list[int]] = []

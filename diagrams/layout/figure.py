@@ -14,7 +14,7 @@ from . import lanes, rows
 from .columns import columns_of
 from .order import order_of
 from .rooms import Spot, born, covered, gone, label_of, measure, reach
-from .wires import Column, Dash, Lane, Meeting, Slot, Wire, weave
+from .wires import Column, Dash, Lane, Meeting, Track, Wire, weave
 
 PAD = 3.6  # left free around the figure (DOT's `pad`)
 _APART = 27.0  # between rows
@@ -99,8 +99,8 @@ class FigureLayout:
             self.rows.append(list(range(at, at + len(part))))
             at += len(part)
         for column in self.columns:
-            for slot in (*column.left, *column.right):
-                slot.y.clear()
+            for track in (*column.left, *column.right):
+                track.y.clear()
         self.borders = []
         top = 0.0
         for row in self.rows:
@@ -108,26 +108,26 @@ class FigureLayout:
         return cost
 
     def _lanes(self, row: Sequence[int], top: float, starts: int) -> float:
-        """Heights of one row's slots, beginning at `top`; returns where the row ends."""
-        index: dict[tuple[int, int], int] = {}  # (column, slot) -> variable
-        slots: list[tuple[int, Slot]] = []
+        """Heights of one row's tracks, beginning at `top`; returns where the row ends."""
+        index: dict[tuple[int, int], int] = {}  # (column, track) -> variable
+        tracks: list[tuple[int, Track]] = []
         gaps: list[lanes.Gap] = []
         fences: list[lanes.Gap] = []
         stacked: list[lanes.Gap] = []
         pulls: list[lanes.Pull] = []
         ties: list[lanes.Tie] = []
         for j in row:
-            for slot in (*self.columns[j].left, *self.columns[j].right):
-                if (j, id(slot)) not in index:
-                    index[j, id(slot)] = len(slots)
-                    slots.append((j, slot))
-        n = len(slots)
+            for track in (*self.columns[j].left, *self.columns[j].right):
+                if (j, id(track)) not in index:
+                    index[j, id(track)] = len(tracks)
+                    tracks.append((j, track))
+        n = len(tracks)
         held: dict[int, list[int]] = {}  # section -> its columns in this row
         sections = list(self.scene.sections)
         for j in row:
             inside = set()
-            for slot in (*self.columns[j].left, *self.columns[j].right):
-                for section in self._around(slot, j):
+            for track in (*self.columns[j].left, *self.columns[j].right):
+                for section in self._around(track, j):
                     inside.add(id(section))
             for section in sections:
                 if id(section) in inside:
@@ -163,19 +163,19 @@ class FigureLayout:
                         if (j, id(a_wire)) in index and (j, id(b_wire)) in index:
                             ties.append((index[j, id(a_wire)], index[j, id(b_wire)], theme.PITCH))
         last: dict[int, int] = {}
-        for v, (_, slot) in enumerate(slots):
-            if isinstance(slot, Lane):
+        for v, (_, track) in enumerate(tracks):
+            if isinstance(track, Lane):
                 continue
-            if id(slot) in last:
-                pulls.append((last[id(slot)], v, 2.0 if isinstance(slot, Dash) else _STRAIGHT))
-            last[id(slot)] = v
+            if id(track) in last:
+                pulls.append((last[id(track)], v, 2.0 if isinstance(track, Dash) else _STRAIGHT))
+            last[id(track)] = v
         for wanted in (stacked, fences):  # borders give way where something foreign changes sides
             if lanes.sound(n, gaps + wanted):
                 gaps += wanted
         y = lanes.place(n, gaps, pulls, ties, starts)
-        for v, (j, slot) in enumerate(slots):
-            slot.y[j] = top + y[v]
-        low = max((slot.y[j] for j, slot in slots), default=top)
+        for v, (j, track) in enumerate(tracks):
+            track.y[j] = top + y[v]
+        low = max((track.y[j] for j, track in tracks), default=top)
         for section in sections:
             if id(section) not in held:
                 continue
@@ -190,13 +190,13 @@ class FigureLayout:
         """Glyphs of one column lie under one another, whichever side their wires are on."""
         column = self.columns[j]
         held: list[tuple[int, list[list[Wire]]]] = []
-        right = {id(slot): k for k, slot in enumerate(column.right)}
+        right = {id(track): k for k, track in enumerate(column.right)}
         for step in column.steps:
             meeting = self.meetings[id(step)]
             sides = []  # each from above to below
             for group, side in ((meeting.ins, column.left), (meeting.outs, column.right)):
                 own = {id(w) for ws in group for w in ws}
-                sides.append([slot for slot in side if isinstance(slot, Wire) and id(slot) in own])
+                sides.append([track for track in side if isinstance(track, Wire) and id(track) in own])
             if sides[1] and step.kind not in (StepKind.ENTER, StepKind.EXIT):
                 held.append((right[id(sides[1][0])], sides))
         held.sort(key=lambda pair: pair[0])
@@ -211,12 +211,12 @@ class FigureLayout:
                     out.append((index[j, id(a)], index[j, id(b)], max(theme.PITCH, room)))
         return out
 
-    def _around(self, slot: Slot, j: int) -> list[Section]:
-        """The sections that a slot lies in at a column, innermost first."""
-        if isinstance(slot, Dash):
+    def _around(self, track: Track, j: int) -> list[Section]:
+        """The sections that a track lies in at a column, innermost first."""
+        if isinstance(track, Dash):
             return []
         scopes = self.columns[j].scopes
-        section = slot.step.section if isinstance(slot, Lane) else scopes.get(slot.number)
+        section = track.step.section if isinstance(track, Lane) else scopes.get(track.number)
         out = []
         while section is not None:
             out.append(section)
@@ -228,18 +228,18 @@ class FigureLayout:
         out: set[tuple[int, int]] = set()
         for side in (self.columns[j].left, self.columns[j].right):
             members: dict[int, list[int]] = {}
-            for k, slot in enumerate(side):
-                for section in self._around(slot, j):
+            for k, track in enumerate(side):
+                for section in self._around(track, j):
                     members.setdefault(id(section), []).append(k)
             for key, places in members.items():
                 inside = side[places[0] : places[-1]]
-                out |= {(id(slot), key) for slot in inside if isinstance(slot, Dash)}
+                out |= {(id(track), key) for track in inside if isinstance(track, Dash)}
         return out
 
     def _fences(
         self,
         j: int,
-        side: Sequence[Slot],
+        side: Sequence[Track],
         enclosed: set[tuple[int, int]],
         index: dict[tuple[int, int], int],
         edges: dict[int, tuple[int, int]],
@@ -250,8 +250,8 @@ class FigureLayout:
         """Borders lie between what is inside and what is not."""
         inside: dict[int, list[int]] = {}
         order: dict[int, Section] = {}
-        for k, slot in enumerate(side):
-            for section in self._around(slot, j):
+        for k, track in enumerate(side):
+            for section in self._around(track, j):
                 inside.setdefault(id(section), []).append(k)
                 order[id(section)] = section
         for key, members in inside.items():
@@ -326,9 +326,9 @@ class FigureLayout:
     def _gap_after(self, j: int, following: int) -> float:
         """Room for the bends between two columns."""
         steepest = 0.0
-        for slot in self.columns[j].right:
-            if isinstance(slot, Wire) and following in slot.y:
-                steepest = max(steepest, abs(slot.y[j] - slot.y[following]))
+        for track in self.columns[j].right:
+            if isinstance(track, Wire) and following in track.y:
+                steepest = max(steepest, abs(track.y[j] - track.y[following]))
         for step in self.columns[j].steps:
             if step.kind is StepKind.COPY:
                 meeting = self.meetings[id(step)]
@@ -360,14 +360,14 @@ def _sized(columns: Sequence[Column]) -> None:
     """The first wire of each axis says how many items it has, if that is known."""
     seen: set[Axis] = set()
     for column in columns:
-        for slot in column.right:
-            if isinstance(slot, Wire) and slot.axis is not None and slot.axis not in seen:
-                seen.add(slot.axis)
-                if slot.axis.extent is not None:
-                    slot.size = f"={slot.axis.extent}"
+        for track in column.right:
+            if isinstance(track, Wire) and track.axis is not None and track.axis not in seen:
+                seen.add(track.axis)
+                if track.axis.extent is not None:
+                    track.size = f"={track.axis.extent}"
 
 
-def _gap(a: Slot, b: Slot, halo: dict[int, tuple[float, float]]) -> float:
+def _gap(a: Track, b: Track, halo: dict[int, tuple[float, float]]) -> float:
     below = halo.get(a.number, (0.0, 0.0))[1] if isinstance(a, Wire) else 0.0
     above = halo.get(b.number, (0.0, 0.0))[0] if isinstance(b, Wire) else 0.0
     if isinstance(a, Lane) or isinstance(b, Lane):

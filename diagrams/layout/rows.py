@@ -58,15 +58,15 @@ def fold(columns: Sequence[Column], widths: Sequence[float], page: float) -> tup
 
 
 def _empty(column: Column) -> Column:
-    slots = list(column.all)
-    return Column([], slots, slots, slots, dict(column.after), dict(column.after), dict(column.strands))
+    tracks = list(column.all)
+    return Column([], tracks, tracks, tracks, dict(column.after), dict(column.after), dict(column.strands))
 
 
 def _price(columns: Sequence[Column], j: int) -> float:
     """What a fold after column j costs."""
     here, there = columns[j], columns[j + 1]
-    price = 0.4 * sum(isinstance(slot, Wire) for slot in here.all)
-    live = [here.after.get(slot.number) for slot in here.all if isinstance(slot, Wire)]
+    price = 0.4 * sum(isinstance(track, Wire) for track in here.all)
+    live = [here.after.get(track.number) for track in here.all if isinstance(track, Wire)]
     scopes = [section for section in live if section is not None]
     deepest = max((_depth(s) for s in scopes), default=0)
     price += 6.0 * deepest

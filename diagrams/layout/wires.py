@@ -46,7 +46,7 @@ class Lane:
     y: dict[int, float] = field(default_factory=dict)
 
 
-Slot = Wire | Dash | Lane
+Track = Wire | Dash | Lane
 Fresh = Callable[[Sequence[Axis | None]], list[Wire]]
 
 
@@ -66,12 +66,12 @@ class Meeting:
 
 @dataclass(slots=True)
 class Column:
-    """One column: its steps, and its slots from top to bottom on its left and its right side."""
+    """One column: its steps, and its tracks from top to bottom on its left and its right side."""
 
     steps: list[DrawStep]
-    left: list[Slot] = field(default_factory=list)
-    right: list[Slot] = field(default_factory=list)
-    all: list[Slot] = field(default_factory=list)  # the right side with wires whose lanes begin after it
+    left: list[Track] = field(default_factory=list)
+    right: list[Track] = field(default_factory=list)
+    all: list[Track] = field(default_factory=list)  # the right side with wires whose lanes begin after it
     scopes: dict[int, Section | None] = field(default_factory=dict)  # the section of each wire
     after: dict[int, Section | None] = field(default_factory=dict)  # the same, right of this column
     strands: dict[int, int] = field(default_factory=dict)  # the strand of each wire, on the left if it is there
@@ -116,7 +116,7 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
                             held = wires[id(tensor)]
                             hidden |= {w.number for w in held if w.axis in met}
                             met |= {w.axis for w in held} - set(step.contracted)
-        column.left = _slots(stack.found, wires, strand, dashes, hidden, {})
+        column.left = _tracks(stack.found, wires, strand, dashes, hidden, {})
         lanes: dict[int, Lane] = {}
         late: set[int] = set()
         for step in steps:
@@ -136,12 +136,12 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
                     late |= {w.number for w in wires[id(tensor)]}
             if step.kind is StepKind.LANE:
                 lanes[id(step.outs[0])] = Lane(step)
-        column.right = _slots(stack.left, wires, strand, dashes, late, lanes)
-        column.all = _slots(stack.left, wires, strand, dashes, set(), {})
+        column.right = _tracks(stack.left, wires, strand, dashes, late, lanes)
+        column.all = _tracks(stack.left, wires, strand, dashes, set(), {})
         if lanes:  # the lane keeps its distance on both sides
             below = {id(s.outs[0]): s.ins[0] for s in steps if s.kind is StepKind.LANE}
             found = {id(below[k]): lane for k, lane in lanes.items()}
-            column.left = _slots(
+            column.left = _tracks(
                 stack.found, wires_of(stack.found, meetings, steps, wires), strand, dashes, hidden, found
             )
         before = wires_of(stack.found, meetings, steps, wires)
@@ -170,17 +170,17 @@ def wires_of(
     return out
 
 
-def _slots(
+def _tracks(
     stack: Sequence[Tensor],
     wires: Mapping[int, list[Wire]],
     strand: Mapping[int, int],
     dashes: dict[int, Dash],
     hidden: set[int],
     lanes: Mapping[int, Lane],
-) -> list[Slot]:
-    out: list[Slot] = []
+) -> list[Track]:
+    out: list[Track] = []
     for tensor in stack:
-        own: list[Slot] = [w for w in wires[id(tensor)] if w.number not in hidden]
+        own: list[Track] = [w for w in wires[id(tensor)] if w.number not in hidden]
         if not own:
             continue
         if out:

@@ -69,7 +69,7 @@ def faults(sheet: Sheet) -> list[str]:
     # 4. In each column order and least distances hold; a tensor's wires are neighbours where it is born.
     for j, column in enumerate(sheet.columns):
         for side in (column.left, column.right):
-            ys = [slot.y[j] for slot in side]
+            ys = [track.y[j] for track in side]
             if any(b - a < 5 for a, b in itertools.pairwise(ys)):
                 out.append(f"lanes too close in column {j}")
         for step in column.steps:
