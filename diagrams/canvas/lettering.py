@@ -17,8 +17,8 @@ def write_titles(sheet: Canvas) -> None:
         room = max(0.0, (x1 - x0) / 2 - half - 3)
         heights = (y, cluster.box[3] - 9, cluster.box[1] - 9) if needed else (y,)
         steps = [side * step for step in range(0, int(room) + 1, 4) for side in (1, -1)]
-        spots = ((x + dx, h) for h in heights for dx in steps)
-        free = (s for s in spots if sheet.ground.free((s[0] - half - 1, s[1] - 7, s[0] + half + 1, s[1] + 7)))
+        places = ((x + dx, h) for h in heights for dx in steps)
+        free = (s for s in places if sheet.ground.free((s[0] - half - 1, s[1] - 7, s[0] + half + 1, s[1] + 7)))
         at = next(free, (x, y) if needed else None)
         if at is None:
             cluster.label = ()
@@ -43,10 +43,12 @@ def write_signs(sheet: Canvas) -> None:
         near = (0.0, half - 2, 2 - half)
         aside = (*near, half + 6, -half - 6)
         further = () if optional else (*aside, half + 14, -half - 14, half + 24, -half - 24)
-        spots = [(x + dx, y) for dx in near for y in heights] + [(x + dx, y) for y in heights for dx in aside]
-        spots += [(x + dx, y + dy) for dy in (0, -5, 5, -11, 11, -18, 18) for y in heights for dx in further]
-        free = (p for p in spots if sheet.ground.free((p[0] - half, p[1] - size * 0.5, p[0] + half, p[1] + size * 0.4)))
-        at = next(free, None if optional else spots[0])
+        places = [(x + dx, y) for dx in near for y in heights] + [(x + dx, y) for y in heights for dx in aside]
+        places += [(x + dx, y + dy) for dy in (0, -5, 5, -11, 11, -18, 18) for y in heights for dx in further]
+        free = (
+            p for p in places if sheet.ground.free((p[0] - half, p[1] - size * 0.5, p[0] + half, p[1] + size * 0.4))
+        )
+        at = next(free, None if optional else places[0])
         if at is None:
             continue
         sheet.write(at[0], at[1], text, size, cls="op sign")
@@ -81,7 +83,7 @@ def _label(sheet: Canvas, wire: Wire, text: Rich, wide: float, a: float, b: floa
     low, high = a + wide / 2 + 1, b - wide / 2 - 0.5
     if high < low:
         low = high = (a + b) / 2
-    spots = sorted(
+    places = sorted(
         {min(max(want + 3 * k, low), high) for k in range(-steps, steps + 1)}, key=lambda x: (abs(x - want), x)
     )
     axis = wire.axis
@@ -91,7 +93,7 @@ def _label(sheet: Canvas, wire: Wire, text: Rich, wide: float, a: float, b: floa
         base = axis.label.partition("_")[0]
         bar = 5.5 if all(c in LOW for c in base) else 8.6 if base in "ij" else 7.6
     for up in (True, False):
-        for x in spots:
+        for x in places:
             if abs(x - want) > 70:
                 break
             middle = y - 8.5 if up else y + 9.5

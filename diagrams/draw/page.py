@@ -68,7 +68,7 @@ def _facts(sheet: Sheet, sources: dict[str, Source]) -> dict[str, object]:
         for step in column.steps:
             meeting = sheet.meetings[id(step)]
             line = _line(step.span, sources)
-            ops[sheet.spots[id(step)].id] = {"tip": step.tip or step.mark, "line": line}
+            ops[sheet.slots[id(step)].id] = {"tip": step.tip or step.mark, "line": line}
             for own in meeting.outs:
                 for wire in own:
                     if wire.axis is None:

@@ -20,8 +20,8 @@ def draw_sections(sheet: Canvas) -> None:
         first, last = border.columns[0], border.columns[-1]
         opens = section.enter is not None and sheet.column_of.get(id(section.enter)) in border.columns
         closes = section.exit is not None and sheet.column_of.get(id(section.exit)) in border.columns
-        x0 = sheet.spots[id(section.enter)].middle if opens else sheet.left[first]
-        x1 = sheet.spots[id(section.exit)].middle if closes else sheet.right[last]
+        x0 = sheet.slots[id(section.enter)].middle if opens else sheet.left[first]
+        x1 = sheet.slots[id(section.exit)].middle if closes else sheet.right[last]
         border.x0, border.x1 = x0, x1
         top, bottom = border.top, border.bottom
         if not section.repeat:
@@ -41,10 +41,10 @@ def draw_sections(sheet: Canvas) -> None:
             if not there:
                 continue
             step = section.enter if opening else section.exit
-            spot = sheet.spots[id(step)]
-            x = spot.middle + (4 if opening else -4)
+            slot = sheet.slots[id(step)]
+            x = slot.middle + (4 if opening else -4)
             bulge = -9 if opening else 9
-            a, b = f"{spot.id}_t", f"{spot.id}_b"
+            a, b = f"{slot.id}_t", f"{slot.id}_b"
             sheet.point(a, (x, top))
             sheet.point(b, (x, bottom))
             high = bottom - top
@@ -70,21 +70,21 @@ def draw_sections(sheet: Canvas) -> None:
                     text = (*roman("each "), *axis_label(section.along.label, is_width=section.along.is_width))
                 wide = width(text, theme.COUNT)
                 half = wide / 2
-                spots = [(x + 5 + half, top + 1), (x + 5 + half, top - 8), (x + 3, top - 9), (x - half, top - 9)]
-                spots += [(x + 5 + half, bottom), (x + 5 + half, bottom + 8), (x, bottom + 10)]
+                places = [(x + 5 + half, top + 1), (x + 5 + half, top - 8), (x + 3, top - 9), (x - half, top - 9)]
+                places += [(x + 5 + half, bottom), (x + 5 + half, bottom + 8), (x, bottom + 10)]
                 # Where another bracket opens at once behind: over or under this one, else inside.
-                spots += [(x + k * half, y) for y in (top - 17, bottom + 19) for k in (1, 0, -1)]
-                spots += [(x - 12 - half, y) for y in (top + 7, bottom - 7)]
+                places += [(x + k * half, y) for y in (top - 17, bottom + 19) for k in (1, 0, -1)]
+                places += [(x - 12 - half, y) for y in (top + 7, bottom - 7)]
                 over = text[-1:] if section.along is not None and barred(section.along.label) else ()
-                sheet.notes.append((text, theme.COUNT, spots, wide, width(over, theme.COUNT)))
+                sheet.notes.append((text, theme.COUNT, places, wide, width(over, theme.COUNT)))
         if section.loops and opens and closes:
             _loops(sheet, section, x0 + 4, x1 - 4, bottom - 4)
         elif section.loops and (opens or closes):  # in another row: in words
             own = italic(", ".join(map(spaced, section.loops)))
             text = (*own, *roman(" go round")) if opens else (*roman("next "), *own)
             x, wide = x0 if opens else x1, width(text, theme.CAPTION)
-            spots = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
-            sheet.notes.append((text, theme.CAPTION, [*spots, (x, bottom + 9)], wide, 0.0))
+            places = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
+            sheet.notes.append((text, theme.CAPTION, [*places, (x, bottom + 9)], wide, 0.0))
 
 
 def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> None:
@@ -93,7 +93,7 @@ def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> Non
     wide = width(text, theme.CAPTION)
     step = section.exit
     assert step is not None
-    tail, head = f"{sheet.spots[id(step)].id}_lt", f"{sheet.spots[id(step)].id}_lh"
+    tail, head = f"{sheet.slots[id(step)].id}_lt", f"{sheet.slots[id(step)].id}_lh"
     sheet.point(tail, (b, y))
     sheet.head(head, a + HEAD[1] / 2, y, leftwards=True)
     chain = [(b, y), *straight((b, y), (a + HEAD[1] / 2, y))]
@@ -101,8 +101,8 @@ def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> Non
     sheet.picture.edges.append(Edge(tail, head, chain, given))
     sheet.ground.trace(sampled(chain))
     middle = (a + b) / 2
-    spots = [(middle + k * dx, y + dy) for dy in (-8.0, 9.0) for dx in range(0, int((b - a) / 2), 4) for k in (1, -1)]
-    sheet.notes.append((text, theme.CAPTION, spots, wide, 0.0))
+    places = [(middle + k * dx, y + dy) for dy in (-8.0, 9.0) for dx in range(0, int((b - a) / 2), 4) for k in (1, -1)]
+    sheet.notes.append((text, theme.CAPTION, places, wide, 0.0))
 
 
 def write_outside(sheet: Canvas) -> None:
@@ -139,8 +139,8 @@ def _beneath(sheet: Canvas, step: DrawStep, names: str) -> None:
     """Say it within the brackets, along their feet, or beneath them."""
     text = (*italic(names), *roman((": " if names else "") + "same in every pass"))
     wide = width(text, theme.CAPTION)
-    spot = sheet.spots[id(step)]
-    border = next(b for b in sheet.borders if b.section is step.border and spot.column in b.columns)
+    slot = sheet.slots[id(step)]
+    border = next(b for b in sheet.borders if b.section is step.border and slot.column in b.columns)
     for y in (border.bottom - 7, border.bottom + 7):
         for k in range(12):
             x = border.x0 + 14 + wide / 2 + 8 * k

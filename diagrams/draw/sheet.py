@@ -28,7 +28,7 @@ class Sheet(Canvas):
             self.here = j
             for step in column.steps:
                 self.step = step
-                DRAW[step.mark](self, step, self.meetings[id(step)], self.spots[id(step)])
+                DRAW[step.mark](self, step, self.meetings[id(step)], self.slots[id(step)])
         for row in self.rows:
             draw_row(self, row)
         draw_dashes(self)

@@ -148,7 +148,7 @@ def _dash(sheet: Canvas, dash: Dash, group: Sequence[int]) -> None:
             if len(step.ins) > 1 and any(
                 sheet.columns[last].strands.get(w.number) == dash.strand for own in meeting.ins for w in own
             ):
-                x1 = sheet.spots[id(step)].x0 - (0 if step.kind is StepKind.BOX else 4)
+                x1 = sheet.slots[id(step)].x0 - (0 if step.kind is StepKind.BOX else 4)
     chain: list[Point] = [(x0, dash.y[first])]
     for a, b in pairwise(group):
         if abs(dash.y[a] - dash.y[b]) > 0.01:
@@ -200,7 +200,7 @@ def _link(sheet: Canvas, a: Box, b: Box, step: DrawStep) -> bool:
             chains.append([(xa, a[1]), (xa, min(a[1], b[1]) - deep), (xb, min(a[1], b[1]) - deep), (xb, b[1])])
     for chain in chains:
         if all(sheet.ground.clear(p) for p in sampled(chain)[2:-2]):
-            sheet.stroke(f"{sheet.spots[id(step)].id}_share", chain, sheet.theme.ink, "1", "shared")
+            sheet.stroke(f"{sheet.slots[id(step)].id}_share", chain, sheet.theme.ink, "1", "shared")
             sheet.picture.edges[-1].attributes.update(style="dotted", tooltip="the same weights")
             return True
     return False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..base import theme
 from ..base.text import italic, plain, roman, spaced, width
-from ..layout.rooms import DOT, INDEX, Spot, born, covered, gone, name_size, span, stacked, widest
+from ..layout.rooms import DOT, INDEX, Slot, born, covered, gone, name_size, span, stacked, widest
 from ..layout.wires import Lane, Meeting
 from ..scene.steps import DrawStep, StepKind
 from .joins import gate, loop, meet, pick, sign
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ..canvas.canvas import Canvas
 
 
-def _learned(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def _learned(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """A tinted box with a bold letter; the weight's label raised, `+` lowered if there is a bias."""
     ins, outs = gone(meeting), born(meeting)
-    top, bottom = span([*ins, *outs], spot.column, 11)
+    top, bottom = span([*ins, *outs], slot.column, 11)
     sheet.shape(
-        spot.id,
-        (spot.x0, top, spot.x1, bottom),
+        slot.id,
+        (slot.x0, top, slot.x1, bottom),
         f"op {step.mark}" if step.mark == "learned" else f"op {step.mark} learned",
         step.tip,
         shape="cut",
@@ -33,28 +33,28 @@ def _learned(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> Non
     )
     y = (top + bottom) / 2
     inner, raised = width(step.text, theme.GLYPH), width(step.raised, theme.RAISED)
-    x = spot.middle - (inner + raised) / 2
+    x = slot.middle - (inner + raised) / 2
     sheet.write(x + inner / 2, y, step.text, theme.GLYPH)
     if step.raised:
         sheet.write(x + inner + raised / 2 + 1, y - 3.8, step.raised, theme.RAISED)
     if step.bias:
         sheet.write(x + inner + 5.2, y + 5.5, roman("+"), theme.CAPTION)
     if step.mark == "embed":
-        start = f"{spot.id}_i"
-        sheet.arrow(start, spot.id, (spot.x0 - INDEX + 2, y), (spot.x0, y), "an index, not an axis", at_start=True)
+        start = f"{slot.id}_i"
+        sheet.arrow(start, slot.id, (slot.x0 - INDEX + 2, y), (slot.x0, y), "an index, not an axis", at_start=True)
     for wire in ins:
-        sheet.end(wire, spot.id, spot.x0)
+        sheet.end(wire, slot.id, slot.x0)
     for wire in outs:
-        sheet.begin(wire, spot.id, spot.x1)
+        sheet.begin(wire, slot.id, slot.x1)
 
 
-def _ring(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
-    top, bottom = span(covered(step, meeting), spot.column, 12)
+def _ring(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
+    top, bottom = span(covered(step, meeting), slot.column, 12)
     shape = "ellipse" if len(covered(step, meeting)) == 1 else "box"
     style = "filled" if shape == "ellipse" else "filled,rounded"
     sheet.shape(
-        spot.id,
-        (spot.x0, top, spot.x1, bottom),
+        slot.id,
+        (slot.x0, top, slot.x1, bottom),
         f"op norm {'learned' if step.learned else ''}".strip(),
         step.tip,
         shape=shape,
@@ -62,15 +62,15 @@ def _ring(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
         fillcolor=sheet.theme.norm,
         penwidth="1.8",
     )
-    sheet.write(spot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
+    sheet.write(slot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
 
 
-def _triangle(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def _triangle(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     wires = covered(step, meeting)
-    top, bottom = span(wires, spot.column, 10)
+    top, bottom = span(wires, slot.column, 10)
     sheet.shape(
-        spot.id,
-        (spot.x0, top, spot.x1, bottom),
+        slot.id,
+        (slot.x0, top, slot.x1, bottom),
         "op softmax",
         step.tip,
         shape="triangle",
@@ -79,16 +79,16 @@ def _triangle(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> No
         fillcolor="white",
         penwidth="1.3",
     )
-    sheet.later.append((spot.middle + 2, (top - 6.4, bottom + 7.0), step.text, theme.CAPTION, True))
+    sheet.later.append((slot.middle + 2, (top - 6.4, bottom + 7.0), step.text, theme.CAPTION, True))
 
 
-def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     touched = covered(step, meeting) if step.kind is StepKind.ON else [*gone(meeting), *born(meeting)]
     ends = [w for w in touched if w.axis is not None] or touched
-    top, bottom = span(ends, spot.column, 10)
+    top, bottom = span(ends, slot.column, 10)
     sheet.shape(
-        spot.id,
-        (spot.x0, top, spot.x1, bottom),
+        slot.id,
+        (slot.x0, top, slot.x1, bottom),
         "op reduce",
         step.tip,
         shape="box",
@@ -96,75 +96,75 @@ def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
         fillcolor=sheet.theme.reduce,
         penwidth="1.1",
     )
-    sheet.write(spot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
+    sheet.write(slot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
     if step.kind is StepKind.ON:
         return
     for wire in gone(meeting):
-        sheet.end(wire, spot.id, spot.x0)
+        sheet.end(wire, slot.id, slot.x0)
     for wire in born(meeting):
-        sheet.begin(wire, spot.id, spot.x1)
+        sheet.begin(wire, slot.id, slot.x1)
     if not born(meeting):
         y = (top + bottom) / 2
-        sheet.head(f"{spot.id}_a", spot.x1 + 5.5, y)
+        sheet.head(f"{slot.id}_a", slot.x1 + 5.5, y)
 
 
-def _bar(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def _bar(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """A heavy bar: axes split, merge, or are set one after the other."""
     if step.kind is StepKind.JOIN:
-        spot = Spot(spot.id, spot.column, spot.x1 - 4, spot.x1)
-        meet(sheet, step, meeting, Spot(spot.id + "_m", spot.column, spot.x0 - 12, spot.x0))
+        slot = Slot(slot.id, slot.column, slot.x1 - 4, slot.x1)
+        meet(sheet, step, meeting, Slot(slot.id + "_m", slot.column, slot.x0 - 12, slot.x0))
     ins = [w for w in gone(meeting) if step.kind is StepKind.THROUGH or w.axis in step.contracted]
     outs = born(meeting)
-    top, bottom = span([*ins, *outs], spot.column, 8)
-    sheet.box(spot.id, (spot.x0, top, spot.x1, bottom), sheet.theme.ink, "op arrange", step.tip)
+    top, bottom = span([*ins, *outs], slot.column, 8)
+    sheet.box(slot.id, (slot.x0, top, slot.x1, bottom), sheet.theme.ink, "op arrange", step.tip)
     for wire in ins:
-        sheet.end(wire, spot.id, spot.x0)
+        sheet.end(wire, slot.id, slot.x0)
     for wire in outs:
-        sheet.begin(wire, spot.id, spot.x1)
+        sheet.begin(wire, slot.id, slot.x1)
 
 
-def _birth(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def _birth(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """broadcast: a wire begins out of nothing, at a short upright bar."""
     for k, wire in enumerate(born(meeting)):
-        y = sheet.y(wire, spot.column)
-        id = f"{spot.id}_{k}"
-        sheet.box(id, (spot.x1 - 2, y - 5, spot.x1, y + 5), sheet.theme.ink, "op broadcast", step.tip)
-        sheet.begin(wire, id, spot.x1)
+        y = sheet.y(wire, slot.column)
+        id = f"{slot.id}_{k}"
+        sheet.box(id, (slot.x1 - 2, y - 5, slot.x1, y + 5), sheet.theme.ink, "op broadcast", step.tip)
+        sheet.begin(wire, id, slot.x1)
     for wire in gone(meeting):
-        sheet.end(wire, f"{spot.id}_0", spot.x1 - 2)
+        sheet.end(wire, f"{slot.id}_0", slot.x1 - 2)
 
 
-def _arrow(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def _arrow(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """Arrowhead, name, arrowhead, in a lane of its own: it touches no wire."""
-    lane = next(s for s in sheet.columns[spot.column].right if isinstance(s, Lane) and s.step is step)
-    y = sheet.y(lane, spot.column)
+    lane = next(s for s in sheet.columns[slot.column].right if isinstance(s, Lane) and s.step is step)
+    y = sheet.y(lane, slot.column)
     half = width(step.text, theme.BLOCK) / 2 + 2
     called = f"block-{step.block}" if step.block else ""
-    mid = spot.middle
-    sheet.point(spot.id, (mid, y))
-    sheet.arrow(f"{spot.id}_a", spot.id, (spot.x0 + 3, y), (mid - half, y), step.tip, at_start=True)
-    sheet.arrow(spot.id, f"{spot.id}_b", (mid + half, y), (spot.x1 - 3, y), step.tip)
+    mid = slot.middle
+    sheet.point(slot.id, (mid, y))
+    sheet.arrow(f"{slot.id}_a", slot.id, (slot.x0 + 3, y), (mid - half, y), step.tip, at_start=True)
+    sheet.arrow(slot.id, f"{slot.id}_b", (mid + half, y), (slot.x1 - 3, y), step.tip)
     sheet.write(mid, y - 0.5, step.text, theme.BLOCK, cls=f"op elementwise {called}".strip())
 
 
-def _source(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def _source(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """A name where wires are born."""
     wires = meeting.outs[0]
-    ys = [sheet.y(w, spot.column) for w in wires]
+    ys = [sheet.y(w, slot.column) for w in wires]
     size = name_size(step)
     y = (min(ys) + max(ys)) / 2
     text = step.text
     if step.mark == "input":
         text = italic(stacked(plain(text)))
-    x = spot.x1 - 5 - widest(plain(text), size) / 2 if step.mark == "input" else spot.x1 - 5 - width(text, size) / 2
+    x = slot.x1 - 5 - widest(plain(text), size) / 2 if step.mark == "input" else slot.x1 - 5 - width(text, size) / 2
     sheet.write(x, y, text, size, cls=f"op {step.mark}")
     for k, wire in enumerate(wires):
-        id = f"{spot.id}_{k}"
-        sheet.point(id, (spot.x1, sheet.y(wire, spot.column)), f"op {step.mark}", step.tip)
-        sheet.begin(wire, id, spot.x1)
+        id = f"{slot.id}_{k}"
+        sheet.point(id, (slot.x1, sheet.y(wire, slot.column)), f"op {step.mark}", step.tip)
+        sheet.begin(wire, id, slot.x1)
 
 
-def _copy(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def _copy(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """Dots, from which copies bend away."""
     source = {w.axis: w for w in meeting.ins[0]}
     swaps = [dict(zip(t.axes, step.ins[0].axes, strict=True)) for t in step.outs]
@@ -172,27 +172,27 @@ def _copy(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     for k, (own, swap) in enumerate(zip(meeting.outs, swaps, strict=True)):
         for wire in own:
             old = source[swap[wire.axis] if wire.axis is not None else None]
-            y = sheet.y(old, spot.column)
-            id = f"{spot.id}_w{old.number}"
+            y = sheet.y(old, slot.column)
+            id = f"{slot.id}_w{old.number}"
             if len(step.outs) > 1:
-                sheet.dot(id, spot.x1 - DOT / 2, y, old, "op copy", step.tip)
+                sheet.dot(id, slot.x1 - DOT / 2, y, old, "op copy", step.tip)
             else:
-                sheet.point(id, (spot.x1 - DOT / 2, y), "op rename", step.tip)
+                sheet.point(id, (slot.x1 - DOT / 2, y), "op rename", step.tip)
             if wire is old:
                 continue
-            sheet.begin(wire, id, spot.x1 - DOT / 2, gap=k != meeting.main)
+            sheet.begin(wire, id, slot.x1 - DOT / 2, gap=k != meeting.main)
             if k == meeting.main:
-                sheet.end(old, id, spot.x1 - DOT / 2)
+                sheet.end(old, id, slot.x1 - DOT / 2)
     for old in meeting.ins[0]:
         if old not in main and not sheet.has_end(old):
-            sheet.end(old, f"{spot.id}_w{old.number}", spot.x1 - DOT / 2)
+            sheet.end(old, f"{slot.id}_w{old.number}", slot.x1 - DOT / 2)
 
 
 def _bracket_x(sheet: Canvas, step: DrawStep, y: float) -> float:
     """Where the bracket that the step stands for is at height `y`."""
     opening = step.kind is StepKind.ENTER
-    spot = sheet.spots[id(step)]
-    at = next(b for b in sheet.borders if b.section is step.border and spot.column in b.columns)
+    slot = sheet.slots[id(step)]
+    at = next(b for b in sheet.borders if b.section is step.border and slot.column in b.columns)
     share = min(1.0, max(0.0, (y - at.top) / max(1.0, at.bottom - at.top)))
     low, high = 0.0, 1.0
     for _ in range(30):  # the curve's parameter at this height
@@ -200,45 +200,45 @@ def _bracket_x(sheet: Canvas, step: DrawStep, y: float) -> float:
         u = 1 - t
         low, high = (t, high) if 3 * u * u * t * 0.18 + 3 * u * t * t * 0.82 + t * t * t < share else (low, t)
     bulge = 3 * low * (1 - low) * 9
-    return spot.middle + (4 - bulge if opening else bulge - 4)
+    return slot.middle + (4 - bulge if opening else bulge - 4)
 
 
-def _bracket(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def _bracket(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """Brackets are drawn with their section; a scan's axis ends at the one and begins at the other."""
     for wire in gone(meeting):
-        y = sheet.y(wire, spot.column)
-        x, id = _bracket_x(sheet, step, y), f"{spot.id}_e{wire.number}"
+        y = sheet.y(wire, slot.column)
+        x, id = _bracket_x(sheet, step, y), f"{slot.id}_e{wire.number}"
         sheet.point(id, (x, y), "op scan", f"{step.tip}: ends")
         sheet.end(wire, id, x)
     for wire in born(meeting):
-        y = sheet.y(wire, spot.column)
-        x, id = _bracket_x(sheet, step, y), f"{spot.id}_s{wire.number}"
+        y = sheet.y(wire, slot.column)
+        x, id = _bracket_x(sheet, step, y), f"{slot.id}_s{wire.number}"
         sheet.point(id, (x, y), "op scan", f"{step.tip}: begins")
         sheet.begin(wire, id, x)
 
 
-def _nothing(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def _nothing(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """Borders are drawn with their section."""
 
 
-def _sink(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def _sink(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     for own, tensor in zip(meeting.ins, step.outs, strict=True):
         name = roman(spaced(tensor.name)) if tensor.name else ()
         wide = max((width(roman(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
-        x = spot.x1 - wide
+        x = slot.x1 - wide
         for wire in own:
-            id = f"{spot.id}_w{wire.number}"
-            sheet.point(id, (x, sheet.y(wire, spot.column)), "op output", "output")
+            id = f"{slot.id}_w{wire.number}"
+            sheet.point(id, (x, sheet.y(wire, slot.column)), "op output", "output")
             sheet.end(wire, id, x)
         if name:
-            ys = [sheet.y(w, spot.column) for w in own]
+            ys = [sheet.y(w, slot.column) for w in own]
             text = tuple(type(r)(r.text, "i") for r in name)
             sheet.write(
                 x + 6 + width(text, theme.GLYPH) / 2, (min(ys) + max(ys)) / 2, text, theme.GLYPH, cls="op output"
             )
 
 
-Draw = Callable[["Canvas", DrawStep, Meeting, Spot], None]
+Draw = Callable[["Canvas", DrawStep, Meeting, Slot], None]
 
 DRAW: dict[str, Draw] = {
     "learned": _learned,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..base import theme
 from ..base.route import half_loop
 from ..base.text import bold, plain, width
-from ..layout.rooms import DOT, LOOP, TURN, Spot, born, gone, span
+from ..layout.rooms import DOT, LOOP, TURN, Slot, born, gone, span
 from ..layout.wires import Meeting, Wire
 from ..scene.steps import DrawStep
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ..canvas.canvas import Canvas
 
 
-def loop(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def loop(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """Contracted axes join in half-loops; shared ones run into one dot, and one wire goes on."""
-    column = spot.column
+    column = slot.column
     pairs: dict[object, list[Wire]] = {}
     for own in meeting.ins:
         for wire in own:
@@ -28,45 +28,45 @@ def loop(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
         ya, yb = sheet.y(a, column), sheet.y(b, column)
         high = (yb - ya) / 2
         deep = min(high, LOOP + 3 * k)
-        at = (spot.x0 + deep, (ya + yb) / 2)
-        id = f"{spot.id}_{k}"
+        at = (slot.x0 + deep, (ya + yb) / 2)
+        id = f"{slot.id}_{k}"
         sheet.point(id, at, "op contract", f"{step.tip}: contracts {a.axis.name if a.axis else ''}")
-        sheet.end(a, id, spot.x0, half_loop((spot.x0, ya), at))
-        sheet.end(b, id, spot.x0, half_loop((spot.x0, yb), at))
+        sheet.end(a, id, slot.x0, half_loop((slot.x0, ya), at))
+        sheet.end(b, id, slot.x0, half_loop((slot.x0, yb), at))
         if tip is None or at[0] > tip[0]:
             tip = at
-    x = spot.x0 + (LOOP if step.contracted else 0)
+    x = slot.x0 + (LOOP if step.contracted else 0)
     if step.note and tip is not None:
         wide = width(step.note, theme.CAPTION)
         end = tip[0] + wide + 12
-        sheet.arrow(f"{spot.id}_0", f"{spot.id}_s", tip, (end, tip[1]), "scale")
+        sheet.arrow(f"{slot.id}_0", f"{slot.id}_s", tip, (end, tip[1]), "scale")
         sheet.write((tip[0] + end) / 2 - 2, tip[1] - 8.5, step.note, theme.CAPTION, cls="scale")
         x = end + 4
     for wire in born(meeting):
         if wire.axis is None:
-            sheet.begin(wire, f"{spot.id}_0" if step.contracted else spot.id, tip[0] if tip else x)
+            sheet.begin(wire, f"{slot.id}_0" if step.contracted else slot.id, tip[0] if tip else x)
             continue
         y = sheet.y(wire, column)
-        id = f"{spot.id}_{wire.axis.name}"
-        sheet.dot(id, spot.x1, y, wire, "op shared", f"shared axis {wire.axis.name}")
+        id = f"{slot.id}_{wire.axis.name}"
+        sheet.dot(id, slot.x1, y, wire, "op shared", f"shared axis {wire.axis.name}")
         for old in pairs[wire.axis]:
-            sheet.end(old, id, max(x, spot.x1 - TURN), to=(spot.x1, y))
-        sheet.begin(wire, id, spot.x1)
+            sheet.end(old, id, max(x, slot.x1 - TURN), to=(slot.x1, y))
+        sheet.begin(wire, id, slot.x1)
     for own in meeting.ins:
         if not any(w.axis for w in own):
             for wire in own:
                 if wire in gone(meeting):
-                    sheet.point(f"{spot.id}_n{wire.number}", (spot.x0, sheet.y(wire, column)))
-                    sheet.end(wire, f"{spot.id}_n{wire.number}", spot.x0)
+                    sheet.point(f"{slot.id}_n{wire.number}", (slot.x0, sheet.y(wire, column)))
+                    sheet.end(wire, f"{slot.id}_n{wire.number}", slot.x0)
 
 
-def meet(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> float | None:
+def meet(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> float | None:
     """Shared axes of the other operands run into dots on the main one's wires; returns the highest dot's y."""
     main = {w.axis: w for w in meeting.ins[meeting.main]}
     for own in meeting.outs:  # an axis that the main operand lacks: the first of the others that has it goes on
         for wire in own:
             main.setdefault(wire.axis, wire)
-    x = spot.x0 + DOT / 2
+    x = slot.x0 + DOT / 2
     top: float | None = None
     for i, own in enumerate(meeting.ins):
         if i == meeting.main:
@@ -75,40 +75,40 @@ def meet(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> float |
             if wire.axis not in main or wire.axis in step.contracted:
                 if wire in gone(meeting) and wire.axis not in step.contracted:
                     anchor = next(iter(main.values()))
-                    id = f"{spot.id}_n{wire.number}"
-                    sheet.point(id, (x, sheet.y(anchor, spot.column)))
-                    sheet.end(wire, id, x - 20, to=(x, sheet.y(anchor, spot.column)), gap=not meeting.inner)
+                    id = f"{slot.id}_n{wire.number}"
+                    sheet.point(id, (x, sheet.y(anchor, slot.column)))
+                    sheet.end(wire, id, x - 20, to=(x, sheet.y(anchor, slot.column)), gap=not meeting.inner)
                 continue
             target = main[wire.axis]
             if target is wire:
                 continue
-            y = sheet.y(target, spot.column)
-            id = f"{spot.id}_w{target.number}"
+            y = sheet.y(target, slot.column)
+            id = f"{slot.id}_w{target.number}"
             sheet.dot(id, x, y, wire, f"op {step.mark}", step.tip)
-            sheet.end(wire, id, spot.x0 - TURN + 2, to=(x, y), gap=not meeting.inner)
+            sheet.end(wire, id, slot.x0 - TURN + 2, to=(x, y), gap=not meeting.inner)
             top = y if top is None else min(top, y)
     return top
 
 
-def sign(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def sign(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """+ and its like above the highest dot."""
-    top = meet(sheet, step, meeting, spot)
+    top = meet(sheet, step, meeting, slot)
     if top is None:
-        top = sheet.y(meeting.ins[meeting.main][0], spot.column)
+        top = sheet.y(meeting.ins[meeting.main][0], slot.column)
     text = bold("+") if plain(step.text) == "+" else step.text
     size = 17.0 if len(plain(text)) == 1 else theme.CAPTION
-    low = max(sheet.y(w, spot.column) for w in meeting.ins[meeting.main])
-    sheet.later.append((spot.x0 + DOT / 2, (top - 12.5, low + 12.5), text, size, False))
+    low = max(sheet.y(w, slot.column) for w in meeting.ins[meeting.main])
+    sheet.later.append((slot.x0 + DOT / 2, (top - 12.5, low + 12.5), text, size, False))
 
 
-def gate(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def gate(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """Element by element product: a dot in a ring."""
-    top = meet(sheet, step, meeting, spot)
+    top = meet(sheet, step, meeting, slot)
     if top is None:
-        top = sheet.y(meeting.ins[meeting.main][0], spot.column)
-    x, y = spot.x0 + DOT / 2, top - 12.5
+        top = sheet.y(meeting.ins[meeting.main][0], slot.column)
+    x, y = slot.x0 + DOT / 2, top - 12.5
     sheet.shape(
-        spot.id,
+        slot.id,
         (x - 5.5, y - 5.5, x + 5.5, y + 5.5),
         "op gate",
         step.tip,
@@ -118,7 +118,7 @@ def gate(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
         penwidth="1.3",
     )
     sheet.shape(
-        spot.id + "_d",
+        slot.id + "_d",
         (x - 1.5, y - 1.5, x + 1.5, y + 1.5),
         "op gate",
         step.tip,
@@ -129,14 +129,14 @@ def gate(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     )
 
 
-def pick(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def pick(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """An axis ends where an index says which of its items: shared axes meet in dots, those of the index go on."""
-    meet(sheet, step, meeting, spot)
+    meet(sheet, step, meeting, slot)
     ended = [w for w in meeting.ins[0] if w.axis in step.contracted]
-    top, bottom = span(ended, spot.column, 10)
-    box = (spot.x0 + DOT + 8, top, spot.x1, bottom)
+    top, bottom = span(ended, slot.column, 10)
+    box = (slot.x0 + DOT + 8, top, slot.x1, bottom)
     fill = sheet.theme.reduce
-    sheet.shape(spot.id, box, "op pick", step.tip, shape="box", style="filled,rounded", fillcolor=fill, penwidth="1.1")
+    sheet.shape(slot.id, box, "op pick", step.tip, shape="box", style="filled,rounded", fillcolor=fill, penwidth="1.1")
     sheet.write((box[0] + box[2]) / 2, (top + bottom) / 2, step.text, theme.CAPTION)
     for wire in ended:
-        sheet.end(wire, spot.id, box[0])
+        sheet.end(wire, slot.id, box[0])

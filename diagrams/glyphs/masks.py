@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..base import theme
 from ..base.text import plain, roman, width
-from ..layout.rooms import PADDED, SQUARE, Spot, at_foot, box_height, mask_lines, mask_width, masked_room, span, wrapped
+from ..layout.rooms import PADDED, SQUARE, Slot, at_foot, box_height, mask_lines, mask_width, masked_room, span, wrapped
 from ..layout.wires import Meeting, Wire
 from ..scene.patterns import Case, Pattern
 from ..scene.steps import DrawStep, StepKind
@@ -17,37 +17,37 @@ if TYPE_CHECKING:
     from ..canvas.canvas import Canvas
 
 
-def mask(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def mask(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """A square over the wires of its axes; grey where the predicate leaves items out. Where that differs from pass to
     pass of a repeat, a square for each case, side by side."""
     if step.kind is StepKind.JOIN:
-        meet(sheet, step, meeting, spot)
-        spot = Spot(spot.id, spot.column, spot.x0 + 10, spot.x1)
+        meet(sheet, step, meeting, slot)
+        slot = Slot(slot.id, slot.column, slot.x0 + 10, slot.x1)
     wires = [w for w in meeting.ins[0] if w.axis in step.on]
-    seen = upright(step, wires, spot.column)
+    seen = upright(step, wires, slot.column)
     by_data = step.kind is StepKind.JOIN or bool(step.note)
     other = PADDED if len(wires) == 1 and by_data else GENERAL
-    top, bottom = squares(sheet, step, wires, spot, seen or (Case((), other),))
+    top, bottom = squares(sheet, step, wires, slot, seen or (Case((), other),))
     heights = (bottom + 9.0, top - 8.0) if at_foot(step, meeting) else (top - 8.0, bottom + 9.0)
     if step.note:  # data that is named and not drawn
-        sheet.later.append((spot.middle, heights, step.note, theme.CAPTION, False))
+        sheet.later.append((slot.middle, heights, step.note, theme.CAPTION, False))
 
 
 def squares(
-    sheet: Canvas, step: DrawStep, wires: Sequence[Wire], spot: Spot, seen: Sequence[Case]
+    sheet: Canvas, step: DrawStep, wires: Sequence[Wire], slot: Slot, seen: Sequence[Case]
 ) -> tuple[float, float]:
     """One for each case, between x0 and x1; returns where they begin and end."""
-    top, bottom = span(wires, spot.column, 8.5 if len(wires) > 1 else 11)
-    each = (spot.x1 - spot.x0) / len(seen)
+    top, bottom = span(wires, slot.column, 8.5 if len(wires) > 1 else 11)
+    each = (slot.x1 - slot.x0) / len(seen)
     if len(seen) > 1:  # one glyph: no wire between the squares
-        whole = (spot.x0, top, spot.x1, bottom)
+        whole = (slot.x0, top, slot.x1, bottom)
         sheet.shape(
-            f"{spot.id}_b", whole, "op mask", step.tip, shape="box", style="filled", fillcolor="white", penwidth="1"
+            f"{slot.id}_b", whole, "op mask", step.tip, shape="box", style="filled", fillcolor="white", penwidth="1"
         )
     for k, case in enumerate(seen):
-        x0 = spot.x0 + k * each
+        x0 = slot.x0 + k * each
         box = (x0, top, x0 + each, bottom)
-        id = spot.id if k == 0 else f"{spot.id}_k{k}"
+        id = slot.id if k == 0 else f"{slot.id}_k{k}"
         draw_mask(sheet, id, box, case.pattern, step.tip)
         if case.when and case.pattern is None:
             sheet.write(x0 + each / 2, (top + bottom) / 2, case.when, theme.CAPTION, cls="op mask")
@@ -72,12 +72,12 @@ def draw_mask(
 GENERAL: Pattern = tuple(tuple(int((i * 3 + j * 5) % 7 > 2) for j in range(6)) for i in range(6))
 
 
-def predicate(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def predicate(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """A mask made of indices alone: its formula, and a square of which items it keeps."""
     wires = meeting.outs[0]
-    x0 = spot.x1 - mask_width(step)
-    right = Spot(spot.id, spot.column, x0, spot.x1)
-    top, bottom = squares(sheet, step, wires, right, upright(step, wires, spot.column))
+    x0 = slot.x1 - mask_width(step)
+    right = Slot(slot.id, slot.column, x0, slot.x1)
+    top, bottom = squares(sheet, step, wires, right, upright(step, wires, slot.column))
     wide, high = width(step.text, theme.WORD), theme.WORD
     ends = (max(top, bottom), 1), (min(top, bottom), -1)
     # A box in this column may reach past the place beside it: then over or under it, as near as may be.
@@ -85,11 +85,11 @@ def predicate(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> No
         (x, end + way * far * high)
         for far in (0.8, 1.4, 2.0, 2.6, 3.2)
         for end, way in ends
-        for x in ((x0 + spot.x1) / 2, x0 + wide / 2)
+        for x in ((x0 + slot.x1) / 2, x0 + wide / 2)
     ]
     sheet.notes.append((step.text, theme.WORD, places, wide, 0.0))
     for wire in wires:
-        sheet.begin(wire, spot.id, spot.x1)
+        sheet.begin(wire, slot.id, slot.x1)
 
 
 def upright(step: DrawStep, wires: Sequence[Wire], column: int) -> tuple[Case, ...]:
@@ -100,10 +100,10 @@ def upright(step: DrawStep, wires: Sequence[Wire], column: int) -> tuple[Case, .
     return tuple(Case(c.when, c.pattern and tuple(zip(*c.pattern, strict=True))) for c in step.cases)
 
 
-def block(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
+def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """A closed block: all wires of what it receives and gives touch it."""
     wires = [w for own in (*meeting.ins, *meeting.outs) for w in own]
-    top, bottom = span(wires, spot.column, 12)
+    top, bottom = span(wires, slot.column, 12)
     text = wrapped(plain(step.text))
     lines = text.count("\n") + 1
     need = box_height(step)
@@ -114,8 +114,8 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     shape = "box3d" if step.mark == "block" else "box"
     fill = fills[step.tint % len(fills)] if step.mark == "block" else sheet.theme.norm
     sheet.shape(
-        spot.id,
-        (spot.x0, top, spot.x1, bottom),
+        slot.id,
+        (slot.x0, top, slot.x1, bottom),
         f"op block block-{step.block}" if step.block else "op block",
         step.tip,
         shape=shape,
@@ -124,7 +124,7 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
         penwidth="1.1",
     )
     side = theme.BOX_SIDE if shape == "box3d" else 0.0
-    x, y = spot.middle - side / 2, (top + bottom) / 2 + side / 2  # of the front
+    x, y = slot.middle - side / 2, (top + bottom) / 2 + side / 2  # of the front
     named = mask_lines(step)
     seen = [case.pattern for case in step.cases] or [PADDED]
     left = x - masked_room(step)[0] / 2
@@ -132,14 +132,14 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, spot: Spot) -> None:
     for k, (told, grid) in enumerate(zip(named, seen, strict=False)):
         m = y + lines * 7 + 11.5 + 21 * k
         square = (left, m - SQUARE / 2, left + SQUARE, m + SQUARE / 2)
-        draw_mask(sheet, f"{spot.id}_k{k}", square, grid, "masked")
+        draw_mask(sheet, f"{slot.id}_k{k}", square, grid, "masked")
         if told:
             wide = width(told, theme.CAPTION)
             sheet.write(square[2] + 4 + wide / 2, m, told, theme.CAPTION, cls="op mask")
     sheet.write(x, y, roman(text), theme.BLOCK)
     for own in meeting.ins:
         for wire in own:
-            sheet.end(wire, spot.id, spot.x0)
+            sheet.end(wire, slot.id, slot.x0)
     for own in meeting.outs:
         for wire in own:
-            sheet.begin(wire, spot.id, spot.x1)
+            sheet.begin(wire, slot.id, slot.x1)

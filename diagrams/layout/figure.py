@@ -13,7 +13,7 @@ from ..scene.steps import DrawStep, Scene, Section, StepKind
 from . import lanes, rows
 from .columns import columns_of
 from .order import order_of
-from .rooms import Spot, born, covered, gone, label_of, measure, reach
+from .rooms import Slot, born, covered, gone, label_of, measure, reach
 from .wires import Column, Dash, Lane, Meeting, Track, Wire, weave
 
 PAD = 3.6  # left free around the figure (DOT's `pad`)
@@ -46,7 +46,7 @@ class FigureLayout:
 
     rows:     the columns (by number) of each row.
     left, right: sides of each column.
-    spots:    of each step, where its glyph goes.
+    slots:    of each step, where its glyph goes.
     borders:  the extents of sections, row by row.
     """
 
@@ -283,7 +283,7 @@ class FigureLayout:
         """Left and right of every column, and of the glyphs in it."""
         self.left: list[float] = [0.0] * len(self.columns)
         self.right: list[float] = [0.0] * len(self.columns)
-        self.spots: dict[int, Spot] = {}
+        self.slots: dict[int, Slot] = {}
         self.column_of: dict[int, int] = {}
         for row in self.rows:
             x = 0.0
@@ -312,13 +312,13 @@ class FigureLayout:
                 for k, (step, r) in enumerate(zip(column.steps, rooms, strict=True)):
                     if _at_right(step):
                         x1 = x + before + core
-                        spot = Spot(f"op{j}_{k}", j, x1 - r.core, x1)
+                        slot = Slot(f"op{j}_{k}", j, x1 - r.core, x1)
                     elif step.kind is StepKind.JOIN and step.mark != "loop":
-                        spot = Spot(f"op{j}_{k}", j, x + before, x + before + r.core)
+                        slot = Slot(f"op{j}_{k}", j, x + before, x + before + r.core)
                     else:
                         x0 = x + before + (core - r.core) / 2
-                        spot = Spot(f"op{j}_{k}", j, x0, x0 + r.core)
-                    self.spots[id(step)] = spot
+                        slot = Slot(f"op{j}_{k}", j, x0, x0 + r.core)
+                    self.slots[id(step)] = slot
                     self.column_of[id(step)] = j
                 if place + 1 < len(row):
                     x = self.right[j] + max(spare, self._gap_after(j, row[place + 1]))

@@ -202,11 +202,11 @@ def _insert(
     """New tensors, one above the other: next to what they will meet; else at the bottom of their section."""
     own = {id(tensor) for tensor in step.outs}
     seen = {id(t) for tensor in step.outs for t in reader[id(tensor)].ins} - own
-    spots = [i for i, t in enumerate(stack) if id(t) in seen]
+    beside = [i for i, t in enumerate(stack) if id(t) in seen]
     section = scope[id(step.outs[0])]
-    if not spots and section is not None:
-        spots = [i for i, t in enumerate(stack) if (s := scope[id(t)]) is not None and s.inside(section)]
-    at = (spots[0] if above else spots[-1] + 1) if spots else (0 if above else len(stack))
+    if not beside and section is not None:
+        beside = [i for i, t in enumerate(stack) if (s := scope[id(t)]) is not None and s.inside(section)]
+    at = (beside[0] if above else beside[-1] + 1) if beside else (0 if above else len(stack))
     for box in boxes:
         places = [i for i, t in enumerate(stack) if id(t) in box]
         if places[0] < at <= places[-1]:

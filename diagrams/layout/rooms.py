@@ -27,7 +27,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Slot:
     """Where a step is drawn: its column and the left and right side of its glyph."""
 
     id: str
