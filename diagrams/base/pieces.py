@@ -60,10 +60,10 @@ def _cut(node: Node, scale: float) -> list[Node]:
     return out.nodes
 
 
-def _cell(room: float, count: int) -> int:
-    """Whole points for each of so many cells, and hardly more than the room for all."""
-    cell = max(1, round(room / count))
-    return cell - 1 if cell > 1 and cell * count > room + 1 else cell
+def _cell(length: float, count: int) -> int:
+    """Whole points for each of so many cells, and hardly more than `length` for all."""
+    cell = max(1, round(length / count))
+    return cell - 1 if cell > 1 and cell * count > length + 1 else cell
 
 
 def _grid(node: Node, scale: float) -> list[Node]:

@@ -19,8 +19,8 @@ def bend(a: Point, b: Point) -> list[Point]:
     """From `a` to `b`, level at both ends, without its first point; straight where they are level."""
     if abs(a[1] - b[1]) < 0.01:
         return straight(a, b)
-    room = b[0] - a[0]
-    middle = (a[0] + b[0]) / 2 + (-EARLY if b[1] > a[1] else EARLY) * min(1.0, room / 40)
+    dx = b[0] - a[0]
+    middle = (a[0] + b[0]) / 2 + (-EARLY if b[1] > a[1] else EARLY) * min(1.0, dx / 40)
     return [(middle, a[1]), (middle, b[1]), b]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..base import theme
 from ..base.text import LOW, Rich, barred, plain, roman, width
-from ..layout.rooms import label_of
+from ..layout.glyph_sizes import label_of
 from ..layout.wires import Wire
 from .canvas import Canvas
 
@@ -14,9 +14,9 @@ def write_titles(sheet: Canvas) -> None:
     row, only if there is room."""
     for cluster, x0, x1, needed in sheet.titles:
         half, (x, y) = width(cluster.label, cluster.size) / 2, cluster.label_at
-        room = max(0.0, (x1 - x0) / 2 - half - 3)
+        slack = max(0.0, (x1 - x0) / 2 - half - 3)
         heights = (y, cluster.box[3] - 9, cluster.box[1] - 9) if needed else (y,)
-        steps = [side * step for step in range(0, int(room) + 1, 4) for side in (1, -1)]
+        steps = [side * step for step in range(0, int(slack) + 1, 4) for side in (1, -1)]
         places = ((x + dx, h) for h in heights for dx in steps)
         free = (s for s in places if sheet.ground.free((s[0] - half - 1, s[1] - 7, s[0] + half + 1, s[1] + 7)))
         at = next(free, (x, y) if needed else None)

@@ -142,7 +142,7 @@ def draw(
     if title is not None and re.search("[\ud800-\udfff\ufffe\uffff]", title):
         raise ValueError(f"`title` is no text that could be written: {title!r} holds what is no character")
     opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))
-    room = _page() if width is None else width * 72
+    page_width = _page() if width is None else width * 72
 
     ends = len(graph.inputs) + len(graph.outputs)
 
@@ -153,16 +153,16 @@ def draw(
 
     def fitted(make: Callable[[float], Sheet]) -> Sheet:
         """Rows are cut by what columns take; where letters beside them make it wider, they are cut shorter."""
-        sheet, page = make(room), room
+        sheet, page = make(page_width), page_width
         for _ in range(4):
-            over = sheet.width * LEAST / CAPTION - room
-            if over <= 0.05 or page < room / 2:
+            over = sheet.width * LEAST / CAPTION - page_width
+            if over <= 0.05 or page < page_width / 2:
                 break
-            page -= max(over + 1, 0.03 * room)
+            page -= max(over + 1, 0.03 * page_width)
             shorter = make(page)
             if shorter.width < sheet.width:
                 sheet = shorter
-        sheet.fit(room)
+        sheet.fit(page_width)
         return sheet
 
     opening = Opening(graph, opened, depth, closed)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..base import theme
 from ..base.text import italic, plain, roman, spaced, width
-from ..layout.rooms import DOT, INDEX, Slot, born, covered, gone, name_size, span, stacked, widest
+from ..layout.glyph_sizes import DOT, INDEX, Slot, born, covered, gone, name_size, span, stacked, widest
 from ..layout.wires import Lane, Meeting
 from ..scene.steps import DrawStep, StepKind
 from .joins import gate, loop, meet, pick, sign

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..base import theme
 from ..base.route import half_loop
 from ..base.text import bold, plain, width
-from ..layout.rooms import DOT, LOOP, TURN, Slot, born, gone, span
+from ..layout.glyph_sizes import DOT, LOOP, TURN, Slot, born, gone, span
 from ..layout.wires import Meeting, Wire
 from ..scene.steps import DrawStep
 

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 from ..base import theme
 from ..base.text import plain, roman, width
-from ..layout.rooms import PADDED, SQUARE, Slot, at_foot, box_height, mask_lines, mask_width, masked_room, span, wrapped
+from ..layout.glyph_sizes import (
+    PADDED,
+    SQUARE,
+    Slot,
+    at_foot,
+    box_height,
+    mask_lines,
+    mask_width,
+    masks_size,
+    span,
+    wrapped,
+)
 from ..layout.wires import Meeting, Wire
 from ..scene.patterns import Case, Pattern
 from ..scene.steps import DrawStep, StepKind
@@ -127,7 +138,7 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     x, y = slot.middle - side / 2, (top + bottom) / 2 + side / 2  # of the front
     named = mask_lines(step)
     seen = [case.pattern for case in step.cases] or [PADDED]
-    left = x - masked_room(step)[0] / 2
+    left = x - masks_size(step)[0] / 2
     y -= 11 * len(named) - 1.5 * bool(named)
     for k, (told, grid) in enumerate(zip(named, seen, strict=False)):
         m = y + lines * 7 + 11.5 + 21 * k

@@ -12,8 +12,8 @@ from ..base.text import width
 from ..scene.steps import DrawStep, Scene, Section, StepKind
 from . import lanes, rows
 from .columns import columns_of
+from .glyph_sizes import Slot, born, covered, gone, label_of, measure, reach
 from .order import order_of
-from .rooms import Slot, born, covered, gone, label_of, measure, reach
 from .wires import Column, Dash, Lane, Meeting, Track, Wire, weave
 
 PAD = 3.6  # left free around the figure (DOT's `pad`)
@@ -61,14 +61,14 @@ class FigureLayout:
         self.meetings: dict[int, Meeting] = woven.meetings
         if sizes:
             _sized(woven.columns)
-        room = page * theme.CAPTION / theme.LEAST
+        length = page * theme.CAPTION / theme.LEAST
         widths = _estimates(woven.columns, self.meetings)
         best: tuple[float, list[float]] | None = None
         seen: list[list[list[int]]] = []
         for _ in range(_TRIES):  # a fold is chosen by widths that are known once it is made
-            cost = self._fold(woven.columns, widths, room, starts=1)
+            cost = self._fold(woven.columns, widths, length, starts=1)
             self._widths()
-            cost += sum(max(0.0, self.right[row[-1]] - self.left[row[0]] - room) for row in self.rows)
+            cost += sum(max(0.0, self.right[row[-1]] - self.left[row[0]] - length) for row in self.rows)
             if best is None or cost < best[0]:
                 best = cost, widths
             if self.rows in seen:
@@ -76,7 +76,7 @@ class FigureLayout:
             seen.append(self.rows)
             widths = self._measured(woven.columns)
         assert best is not None
-        self._fold(woven.columns, best[1], room, starts=10 if len(self.rows) < 12 else 3)
+        self._fold(woven.columns, best[1], length, starts=10 if len(self.rows) < 12 else 3)
         self._widths()
 
     # -- folding, lanes, columns
@@ -90,8 +90,8 @@ class FigureLayout:
                 wide[id(self.columns[j])] = end - self.left[j]
         return [wide[id(column)] for column in columns]
 
-    def _fold(self, columns: Sequence[Column], widths: Sequence[float], room: float, starts: int) -> float:
-        folded, cost = rows.fold(columns, widths, room)
+    def _fold(self, columns: Sequence[Column], widths: Sequence[float], length: float, starts: int) -> float:
+        folded, cost = rows.fold(columns, widths, length)
         self.columns = [column for row in folded for column in row]
         self.rows = []
         at = 0
@@ -207,8 +207,8 @@ class FigureLayout:
                     if not a_side or not b_side:
                         continue
                     a, b = a_side[-1], b_side[0]
-                    room = halo.get(a.number, (0.0, 0.0))[1] + halo.get(b.number, (0.0, 0.0))[0] + 6
-                    out.append((index[j, id(a)], index[j, id(b)], max(theme.PITCH, room)))
+                    gap = halo.get(a.number, (0.0, 0.0))[1] + halo.get(b.number, (0.0, 0.0))[0] + 6
+                    out.append((index[j, id(a)], index[j, id(b)], max(theme.PITCH, gap)))
         return out
 
     def _around(self, track: Track, j: int) -> list[Section]:
@@ -289,8 +289,8 @@ class FigureLayout:
             x = 0.0
             for place, j in enumerate(row):
                 column = self.columns[j]
-                rooms = [measure(step, self.meetings[id(step)]) for step in column.steps]
-                before = max((r.before for r in rooms), default=4.0)
+                sizes = [measure(step, self.meetings[id(step)]) for step in column.steps]
+                before = max((size.before for size in sizes), default=4.0)
                 start = 4.0
                 if not column.steps and not place:  # the start of a folded row: room for labels
                     start = max((width(label_of(s), theme.AXIS) + 12 for s in column.left if isinstance(s, Wire)),
@@ -300,31 +300,33 @@ class FigureLayout:
                     going = {id(s) for s in column.right}
                     fresh = [s for s in column.left if isinstance(s, Wire) and id(s) not in earlier | going]
                     before = max(before, max((width(label_of(w), theme.AXIS) + 8 for w in fresh), default=0.0))
-                core = max((r.core for r in rooms), default=6.0)
-                pairs = list(zip(column.steps, rooms, strict=True))
-                after = max((r.after - (0.0 if _at_right(s) else max(0.0, (core - r.core) / 2)) for s, r in pairs),
-                            default=start)  # fmt: skip
+                core = max((size.core for size in sizes), default=6.0)
+                pairs = list(zip(column.steps, sizes, strict=True))
+                after = max(
+                    (size.after - (0.0 if _at_right(s) else max(0.0, (core - size.core) / 2)) for s, size in pairs),
+                    default=start,
+                )
                 spare = 0.0  # labels may stand over the bends of the gap
                 kinds = {s.kind for s in column.steps}
                 if kinds & {StepKind.BOX, StepKind.THROUGH} and StepKind.SOURCE not in kinds:
                     spare, after = max(0.0, after - 6.0), min(after, 6.0)
                 self.left[j], self.right[j] = x, x + before + core + max(0.0, after)
-                for k, (step, r) in enumerate(zip(column.steps, rooms, strict=True)):
+                for k, (step, size) in enumerate(zip(column.steps, sizes, strict=True)):
                     if _at_right(step):
                         x1 = x + before + core
-                        slot = Slot(f"op{j}_{k}", j, x1 - r.core, x1)
+                        slot = Slot(f"op{j}_{k}", j, x1 - size.core, x1)
                     elif step.kind is StepKind.JOIN and step.mark != "loop":
-                        slot = Slot(f"op{j}_{k}", j, x + before, x + before + r.core)
+                        slot = Slot(f"op{j}_{k}", j, x + before, x + before + size.core)
                     else:
-                        x0 = x + before + (core - r.core) / 2
-                        slot = Slot(f"op{j}_{k}", j, x0, x0 + r.core)
+                        x0 = x + before + (core - size.core) / 2
+                        slot = Slot(f"op{j}_{k}", j, x0, x0 + size.core)
                     self.slots[id(step)] = slot
                     self.column_of[id(step)] = j
                 if place + 1 < len(row):
                     x = self.right[j] + max(spare, self._gap_after(j, row[place + 1]))
 
     def _gap_after(self, j: int, following: int) -> float:
-        """Room for the bends between two columns."""
+        """How wide the gap after column j is: wires bend in it, and the steeper they do, the wider it must be."""
         steepest = 0.0
         for track in self.columns[j].right:
             if isinstance(track, Wire) and following in track.y:
@@ -433,8 +435,8 @@ def _estimates(columns: Sequence[Column], meetings: dict[int, Meeting]) -> list[
     """About how wide each column is with the gap after it."""
     out = []
     for j, column in enumerate(columns):
-        rooms = [measure(step, meetings[id(step)]) for step in column.steps]
-        wide = max(r.before for r in rooms) + max(r.core for r in rooms) + max(r.after for r in rooms)
+        sizes = [measure(step, meetings[id(step)]) for step in column.steps]
+        wide = max(size.before for size in sizes) + max(size.core for size in sizes) + max(size.after for size in sizes)
         gap = 6.0
         if any(s.kind is StepKind.COPY and len(s.outs) > 1 for s in column.steps):
             gap = 40.0

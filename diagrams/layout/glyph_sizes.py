@@ -18,7 +18,7 @@ TURN = 20.0  # room for wires that run into one dot within a column
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class GlyphSize:
     """Along x: level wire before the glyph, the glyph, level wire after it."""
 
     before: float
@@ -90,68 +90,68 @@ def widest(text: str, size: float) -> float:
     return max(width(roman(line), size) for line in text.split("\n"))
 
 
-def measure(step: DrawStep, meeting: Meeting) -> Room:
+def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
     after = _labels(born(meeting)) + 7 if born(meeting) else 6.0
     match step.kind:
         case StepKind.SOURCE if step.mark == "learned":
-            return Room(2, learned_width(step), after)
+            return GlyphSize(2, learned_width(step), after)
         case StepKind.SOURCE if step.mark == "predicate":
-            return Room(2, width(step.text, theme.WORD) + 8 + mask_width(step), after)
+            return GlyphSize(2, width(step.text, theme.WORD) + 8 + mask_width(step), after)
         case StepKind.SOURCE if step.mark == "input":
-            return Room(0, widest(stacked(plain(step.text)), name_size(step)) + 7, after)
+            return GlyphSize(0, widest(stacked(plain(step.text)), name_size(step)) + 7, after)
         case StepKind.SOURCE if step.mark == "block":
-            return Room(2, max(44.0, widest(wrapped(plain(step.text)), theme.BLOCK) + 12), after)
+            return GlyphSize(2, max(44.0, widest(wrapped(plain(step.text)), theme.BLOCK) + 12), after)
         case StepKind.SOURCE:
-            return Room(2, width(step.text, theme.GLYPH) + 6, after)
+            return GlyphSize(2, width(step.text, theme.GLYPH) + 6, after)
         case StepKind.THROUGH if step.mark == "learned":
-            return Room(5, learned_width(step), after)
+            return GlyphSize(5, learned_width(step), after)
         case StepKind.THROUGH if step.mark == "embed":
-            return Room(INDEX, learned_width(step), after)
+            return GlyphSize(INDEX, learned_width(step), after)
         case StepKind.THROUGH if step.mark == "bar":
-            return Room(8, 4, after)
+            return GlyphSize(8, 4, after)
         case StepKind.THROUGH if step.mark == "birth":
-            return Room(2, 6, after)
+            return GlyphSize(2, 6, after)
         case StepKind.THROUGH | StepKind.ON if step.mark == "pill":
-            return Room(8, pill_width(step), after if step.made else 12)
+            return GlyphSize(8, pill_width(step), after if step.made else 12)
         case StepKind.ON if step.mark == "ring":
-            return Room(4, max(24.0, width(step.text, theme.CAPTION) + 7), 4)
+            return GlyphSize(4, max(24.0, width(step.text, theme.CAPTION) + 7), 4)
         case StepKind.ON if step.mark == "triangle":
-            return Room(6, 21, 5)
+            return GlyphSize(6, 21, 5)
         case StepKind.ON:
-            return Room(7, mask_width(step), 6)
+            return GlyphSize(7, mask_width(step), 6)
         case StepKind.LANE:
-            return Room(2, width(step.text, theme.BLOCK) + 27, 2)
+            return GlyphSize(2, width(step.text, theme.BLOCK) + 27, 2)
         case StepKind.JOIN if step.mark == "loop":
             note = width(step.note, theme.CAPTION) + 14 if step.note else 0.0
             shared = bool(born(meeting))
-            return Room(
+            return GlyphSize(
                 8 if step.contracted else 2, (LOOP if step.contracted else 0) + note + (TURN if shared else 0), after
             )
         case StepKind.JOIN if step.mark == "bar":
-            return Room(TURN if meeting.inner else 6, 14, after)
+            return GlyphSize(TURN if meeting.inner else 6, 14, after)
         case StepKind.JOIN if step.mark == "pick":
-            return Room(TURN if meeting.inner else 2, DOT + 8 + pill_width(step), after)
+            return GlyphSize(TURN if meeting.inner else 2, DOT + 8 + pill_width(step), after)
         case StepKind.JOIN if step.mark == "mask":
-            return Room(TURN if meeting.inner else 2, mask_width(step) + 10, 6)
+            return GlyphSize(TURN if meeting.inner else 2, mask_width(step) + 10, 6)
         case StepKind.JOIN:
-            return Room(TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
+            return GlyphSize(TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
         case StepKind.BOX:
-            seen = masked_room(step)[0]
-            return Room(8, max(44.0, widest(wrapped(plain(step.text)), theme.BLOCK) + 13, seen + 12), after)
+            seen = masks_size(step)[0]
+            return GlyphSize(8, max(44.0, widest(wrapped(plain(step.text)), theme.BLOCK) + 13, seen + 12), after)
         case StepKind.COPY if len(step.outs) == 1:
-            return Room(0, 4, after)
+            return GlyphSize(0, 4, after)
         case StepKind.COPY:
-            return Room(3, 3, after if any(w in meeting.outs[meeting.main] for w in born(meeting)) else 0)
+            return GlyphSize(3, 3, after if any(w in meeting.outs[meeting.main] for w in born(meeting)) else 0)
         case StepKind.ENTER | StepKind.EXIT if step.mark == "bracket":
-            return Room(3, 12, 3)
+            return GlyphSize(3, 12, 3)
         case StepKind.ENTER | StepKind.EXIT:
-            return Room(1, 4, 1)
+            return GlyphSize(1, 4, 1)
         case StepKind.SINK:
             live = [w for own in meeting.ins for w in own]
             names = max((width(roman(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
-            return Room(4, _labels(live) + 8 + names, 0)
+            return GlyphSize(4, _labels(live) + 8 + names, 0)
         case _:
-            return Room(6, 20, 6)
+            return GlyphSize(6, 20, 6)
 
 
 def reach(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
@@ -227,7 +227,7 @@ SQUARE = 16.0  # a mask's side within a block's box
 PADDED: Pattern = ((1, 1, 0),)  # a mask along one axis that data decides
 
 
-def masked_room(step: DrawStep) -> tuple[float, float]:
+def masks_size(step: DrawStep) -> tuple[float, float]:
     """Width and height that a box needs for the masks at its foot."""
     lines = mask_lines(step)
     if not lines:
@@ -245,7 +245,7 @@ def mask_lines(step: DrawStep) -> list[Rich]:
 
 def box_height(step: DrawStep) -> float:
     """What a box needs for its title and mask."""
-    return (wrapped(plain(step.text)).count("\n") + 1) * 14 + 10 + masked_room(step)[1]
+    return (wrapped(plain(step.text)).count("\n") + 1) * 14 + 10 + masks_size(step)[1]
 
 
 def span(wires: Sequence[Wire], column: int, beyond: float) -> tuple[float, float]:
