@@ -12,7 +12,7 @@ from ..base.text import width
 from ..scene.steps import DrawStep, Scene, Section, StepKind
 from . import lanes, rows
 from .columns import columns_of
-from .glyph_sizes import Slot, born, covered, gone, label_of, measure, reach
+from .glyph_sizes import Slot, born, covered, extents, gone, label_of, measure
 from .order import order_of
 from .wires import Column, Dash, Lane, Meeting, Track, Wire, weave
 
@@ -141,7 +141,7 @@ class FigureLayout:
             column = self.columns[j]
             halo: dict[int, tuple[float, float]] = {}
             for step in column.steps:
-                for k, (above, below) in reach(step, self.meetings[id(step)]).items():
+                for k, (above, below) in extents(step, self.meetings[id(step)]).items():
                     had = halo.get(k, (0.0, 0.0))
                     halo[k] = max(above, had[0]), max(below, had[1])
             enclosed = self._enclosed(j)

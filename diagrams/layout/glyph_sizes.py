@@ -154,7 +154,7 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
             return GlyphSize(6, 20, 6)
 
 
-def reach(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
+def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
     """How far a glyph goes above and below each wire that it touches, by wire."""
     every = [w for own in (*meeting.ins, *meeting.outs) for w in own]
     match step.kind:
