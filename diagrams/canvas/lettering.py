@@ -6,7 +6,7 @@ from ..base import theme
 from ..base.text import LOW, Rich, barred, plain, roman, width
 from ..layout.glyph_sizes import label_of
 from ..layout.wires import Wire
-from .canvas import Canvas
+from .drawing import Canvas
 
 
 def write_titles(sheet: Canvas) -> None:

@@ -13,7 +13,7 @@ from ..layout.wires import Wire
 from ..scene.steps import DrawStep
 
 if TYPE_CHECKING:
-    from ..canvas.canvas import Canvas
+    from ..canvas.drawing import Canvas
 
 _LINE = 24.0  # from line to line
 _ICON = 24.0

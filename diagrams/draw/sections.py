@@ -8,7 +8,7 @@ from ..base import theme
 from ..base.picture import Cluster, Edge
 from ..base.route import sampled, straight
 from ..base.text import axis_label, barred, italic, roman, spaced, width
-from ..canvas.canvas import HEAD, Canvas
+from ..canvas.drawing import HEAD, Canvas
 from ..layout.wires import Wire
 from ..scene.steps import DrawStep, Section, StepKind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..base import theme
 from ..base.text import roman
 from ..base.theme import Theme
-from ..canvas.canvas import Canvas
+from ..canvas.drawing import Canvas
 from ..canvas.lettering import write_labels, write_signs, write_titles
 from ..glyphs.glyphs import DRAW
 from ..layout.figure import PAD

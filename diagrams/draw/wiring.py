@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from ..base.picture import Box, Edge, Point
 from ..base.route import bend, sampled, straight
-from ..canvas.canvas import HEAD, Canvas
+from ..canvas.drawing import HEAD, Canvas
 from ..layout.wires import Dash, Wire
 from ..scene.steps import DrawStep, StepKind
 

@@ -14,7 +14,7 @@ from .joins import gate, loop, meet, pick, sign
 from .masks import block, mask, predicate
 
 if TYPE_CHECKING:
-    from ..canvas.canvas import Canvas
+    from ..canvas.drawing import Canvas
 
 
 def _learned(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:

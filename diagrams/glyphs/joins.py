@@ -12,7 +12,7 @@ from ..layout.wires import Meeting, Wire
 from ..scene.steps import DrawStep
 
 if TYPE_CHECKING:
-    from ..canvas.canvas import Canvas
+    from ..canvas.drawing import Canvas
 
 
 def loop(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:

@@ -25,7 +25,7 @@ from ..scene.steps import DrawStep, StepKind
 from .joins import meet
 
 if TYPE_CHECKING:
-    from ..canvas.canvas import Canvas
+    from ..canvas.drawing import Canvas
 
 
 def mask(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
