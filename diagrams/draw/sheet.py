@@ -7,7 +7,7 @@ from ..base.text import roman
 from ..base.theme import Theme
 from ..canvas.drawing import Canvas
 from ..canvas.lettering import write_labels, write_signs, write_titles
-from ..glyphs.glyphs import DRAW
+from ..glyphs.marks import DRAW
 from ..layout.figure import PAD
 from ..scene.steps import Scene
 from .legend import draw_legend

@@ -28,7 +28,7 @@ class Shape(Enum):
 @dataclass(frozen=True, slots=True)
 class Glyph:
     shape: Shape
-    mark: str  # a function of glyphs.py
+    mark: str  # what draws it: a key of DRAW in glyphs/marks.py
     text: str = ""  # "": the op's name
 
 

@@ -94,7 +94,7 @@ def test_every_kind_of_node_is_unfolded() -> None:
 
 
 def test_every_glyph_has_a_meaning() -> None:
-    from attnc.diagrams.glyphs.glyphs import DRAW
+    from attnc.diagrams.glyphs.marks import DRAW
 
     assert {glyph.mark for glyph in GLYPHS.values() if glyph.mark} <= set(DRAW)
 
