@@ -12,7 +12,7 @@ from enum import Enum
 
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children
 from ...compiler.graph.values import Role, Scalar, Value
-from .table import is_silent
+from .op_glyphs import is_silent
 
 GLUE = 4  # glyphs at most, and
 LEARNED = 1  # learned ones at most

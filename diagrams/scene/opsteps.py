@@ -14,9 +14,9 @@ from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
 from .formula import Formula, applied, number, of_static, renamed, written
+from .op_glyphs import Glyph, Shape, glyph_of, name_of
 from .patterns import Case, cases, constant, telling
 from .steps import DrawStep, Scene, Section, StepKind
-from .table import Glyph, Shape, glyph_of, name_of
 from .tensors import Learned, Tensor
 
 if TYPE_CHECKING:

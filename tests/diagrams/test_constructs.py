@@ -14,8 +14,8 @@ from attnc.diagrams import Diagram, UnknownBlock
 from attnc.diagrams.base.route import sampled
 from attnc.diagrams.base.text import Run
 from attnc.diagrams.layout.wires import Wire
+from attnc.diagrams.scene.op_glyphs import GLYPHS
 from attnc.diagrams.scene.steps import StepKind
-from attnc.diagrams.scene.table import GLYPHS
 
 from . import graphs
 from .geometry import bends, crossings, faults, overlap

@@ -21,7 +21,7 @@ from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.ops import OPS
 from attnc.diagrams import Diagram, ExportError, UnknownBlock, draw
 from attnc.diagrams.formats.export import render, save
-from attnc.diagrams.scene.table import GLYPHS, Shape, glyph_of
+from attnc.diagrams.scene.op_glyphs import GLYPHS, Shape, glyph_of
 from attnc.dsl.source import Source
 
 from . import graphs
