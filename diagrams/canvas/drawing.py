@@ -11,7 +11,7 @@ from ..base.theme import Theme
 from ..layout.figure import FigureLayout
 from ..layout.wires import Track, Wire
 from ..scene.steps import DrawStep, Scene
-from .labels import Ground
+from .occupied import Occupied
 
 HEAD = (9.0, 7.0)  # an arrowhead's height and length
 
@@ -38,7 +38,7 @@ class Canvas(FigureLayout):
     """A layout, and the picture that is drawn of it.
 
     extent: of all that is drawn.
-    ground: what is taken already.
+    occupied: what is drawn on already.
     texts, glyphs, curves: what was written and drawn, and where: labels find a free place, tests find faults.
     later, notes, titles: what is written when everything else is in its place.
     """
@@ -47,7 +47,7 @@ class Canvas(FigureLayout):
         super().__init__(scene, page, sizes=sizes)
         self.theme = colors
         self.picture = Picture()
-        self.ground = Ground()
+        self.occupied = Occupied()
         self.extent: Box = (1e9, 1e9, -1e9, -1e9)
         self.here = 0  # the column being drawn
         self.step: DrawStep = scene.steps[0]  # and the step
@@ -121,7 +121,7 @@ class Canvas(FigureLayout):
                 },
             )
         )
-        self.ground.take((x - 4, y - 4, x + 4, y + 4))
+        self.occupied.take((x - 4, y - 4, x + 4, y + 4))
         self.include((x - 3, y - 3, x + 3, y + 3))
 
     def box(self, id: str, box: Box, fill: str, cls: str, tip: str) -> None:
@@ -140,7 +140,7 @@ class Canvas(FigureLayout):
         }
         self.picture.nodes.append(Node(id, ((x0 + x1) / 2, (y0 + y1) / 2), given))
         if covers:
-            self.ground.take((x0 - 1.5, y0 - 1.5, x1 + 1.5, y1 + 1.5))
+            self.occupied.take((x0 - 1.5, y0 - 1.5, x1 + 1.5, y1 + 1.5))
             self.glyphs.append((id, box, self.step))
         self.include(box)
 
@@ -151,7 +151,7 @@ class Canvas(FigureLayout):
         if lines > 1:
             total = max(width((Run(line, text[0].style),), size) for line in plain(text).split("\n"))
         box = (x - total / 2, y - size * 0.55 * lines, x + total / 2, y + size * 0.45 * lines)
-        self.ground.take(box)
+        self.occupied.take(box)
         self.include((box[0] - 0.02 * total, box[1], box[2] + 0.02 * total, box[3]))  # fonts differ
         self.texts.append((plain(text), box))
         parts: list[list[Run]] = []
@@ -207,7 +207,7 @@ class Canvas(FigureLayout):
                 },
             )
         )
-        self.ground.take((x - long / 2, y - high / 2, x + long / 2, y + high / 2))
+        self.occupied.take((x - long / 2, y - high / 2, x + long / 2, y + high / 2))
         self.include((x - long / 2, y - high / 2, x + long / 2, y + high / 2))
 
     def arrow(self, tail: str, head: str, a: Point, b: Point, tip: str, *, at_start: bool = False) -> None:
@@ -223,7 +223,7 @@ class Canvas(FigureLayout):
         self.picture.edges.append(
             Edge(tail, head, chain, {"color": self.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": tip})
         )
-        self.ground.trace(sampled(chain))
+        self.occupied.trace(sampled(chain))
 
     def stroke(self, id: str, chain: list[Point], color: str, pen: str = "1.35", cls: str = "legend") -> None:
         """A curve that is no wire."""
@@ -231,7 +231,7 @@ class Canvas(FigureLayout):
         self.point(f"{id}_2", chain[-1])
         given = {"color": color, "penwidth": pen, "class": cls}
         self.picture.edges.append(Edge(f"{id}_1", f"{id}_2", chain, given))
-        self.ground.trace(sampled(chain))
+        self.occupied.trace(sampled(chain))
 
     def line(self, a: float, b: float, y: float, color: str, pen: str) -> None:
         self.stroke(f"l{len(self.picture.edges)}", [(a, y), *straight((a, y), (b, y))], color, pen)
@@ -257,5 +257,5 @@ class Canvas(FigureLayout):
             "class": "label width",
         }
         self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (x, y), given))
-        self.ground.take((x - wide / 2, y - 1, x + wide / 2, y + 1))
+        self.occupied.take((x - wide / 2, y - 1, x + wide / 2, y + 1))
         self.include((x - wide / 2, y - 0.4, x + wide / 2, y + 0.4))

@@ -18,14 +18,14 @@ def write_titles(sheet: Canvas) -> None:
         heights = (y, cluster.box[3] - 9, cluster.box[1] - 9) if needed else (y,)
         steps = [side * step for step in range(0, int(slack) + 1, 4) for side in (1, -1)]
         places = ((x + dx, h) for h in heights for dx in steps)
-        free = (s for s in places if sheet.ground.free((s[0] - half - 1, s[1] - 7, s[0] + half + 1, s[1] + 7)))
+        free = (s for s in places if sheet.occupied.free((s[0] - half - 1, s[1] - 7, s[0] + half + 1, s[1] + 7)))
         at = next(free, (x, y) if needed else None)
         if at is None:
             cluster.label = ()
             continue
         cluster.label_at = at
         box = (at[0] - half, at[1] - 7, at[0] + half, at[1] + 7)
-        sheet.ground.take(box)
+        sheet.occupied.take(box)
         sheet.texts.append((plain(cluster.label), box))
 
 
@@ -33,7 +33,7 @@ def write_signs(sheet: Canvas) -> None:
     """Signs and words at dots: above the highest or below the lowest, where nothing runs."""
     for text, size, places, wide, bar in sheet.notes:
         high, low = (0.7 * size, 0.4 * size) if bar else (0.55 * size, 0.45 * size)
-        fits = (p for p in places if sheet.ground.free((p[0] - wide / 2, p[1] - high, p[0] + wide / 2, p[1] + low)))
+        fits = (p for p in places if sheet.occupied.free((p[0] - wide / 2, p[1] - high, p[0] + wide / 2, p[1] + low)))
         x, y = next(fits, places[0])
         sheet.write(x, y, text, size, cls="note")
         if bar:
@@ -46,7 +46,7 @@ def write_signs(sheet: Canvas) -> None:
         places = [(x + dx, y) for dx in near for y in heights] + [(x + dx, y) for y in heights for dx in aside]
         places += [(x + dx, y + dy) for dy in (0, -5, 5, -11, 11, -18, 18) for y in heights for dx in further]
         free = (
-            p for p in places if sheet.ground.free((p[0] - half, p[1] - size * 0.5, p[0] + half, p[1] + size * 0.4))
+            p for p in places if sheet.occupied.free((p[0] - half, p[1] - size * 0.5, p[0] + half, p[1] + size * 0.4))
         )
         at = next(free, None if optional else places[0])
         if at is None:
@@ -98,7 +98,7 @@ def _label(sheet: Canvas, wire: Wire, text: Rich, wide: float, a: float, b: floa
                 break
             middle = y - 8.5 if up else y + 9.5
             box = (x - wide / 2 - 1, middle - max(6.0, bar + 0.8), x + wide / 2 + 1, middle + 5.0)
-            if sheet.ground.free(box):
+            if sheet.occupied.free(box):
                 kind = "width" if axis.is_width else "depth"
                 sheet.write(x, middle, text, theme.AXIS, color=sheet.color(wire), cls=f"label {kind}")
                 if bar:

@@ -62,7 +62,7 @@ def draw_sections(sheet: Canvas) -> None:
                     },
                 )
             )
-            sheet.ground.trace(sampled(chain))
+            sheet.occupied.trace(sampled(chain))
             sheet.include((x - 9, top, x + 9, bottom))
             if not opening:
                 text = roman(f"×{section.title}")
@@ -99,7 +99,7 @@ def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> Non
     chain = [(b, y), *straight((b, y), (a + HEAD[1] / 2, y))]
     given = {"color": sheet.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": "the next step's"}
     sheet.picture.edges.append(Edge(tail, head, chain, given))
-    sheet.ground.trace(sampled(chain))
+    sheet.occupied.trace(sampled(chain))
     middle = (a + b) / 2
     places = [(middle + k * dx, y + dy) for dy in (-8.0, 9.0) for dx in range(0, int((b - a) / 2), 4) for k in (1, -1)]
     sheet.notes.append((text, theme.CAPTION, places, wide, 0.0))
@@ -128,7 +128,7 @@ def _beside(sheet: Canvas, j: int, wires: Sequence[Wire]) -> bool:
             continue
         x, end = sheet.right[j] + 3 + wide / 2, run[2] - wide / 2
         while x < end:
-            if sheet.ground.free((x - wide / 2 - 2, wire.y[j] - 13.5, x + wide / 2 + 2, wire.y[j] - 2.5)):
+            if sheet.occupied.free((x - wide / 2 - 2, wire.y[j] - 13.5, x + wide / 2 + 2, wire.y[j] - 2.5)):
                 sheet.write(x, wire.y[j] - 8, text, theme.CAPTION, cls="note")
                 return True
             x += 4
@@ -144,6 +144,6 @@ def _beneath(sheet: Canvas, step: DrawStep, names: str) -> None:
     for y in (border.bottom - 7, border.bottom + 7):
         for k in range(12):
             x = border.x0 + 14 + wide / 2 + 8 * k
-            if sheet.ground.free((x - wide / 2 - 2, y - 6.5, x + wide / 2 + 2, y + 6)):
+            if sheet.occupied.free((x - wide / 2 - 2, y - 6.5, x + wide / 2 + 2, y + 6)):
                 sheet.write(x, y, text, theme.CAPTION, cls="note")
                 return

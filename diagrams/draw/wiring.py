@@ -86,7 +86,7 @@ def _wire(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int],
         "tooltip": f"{axis.name} ({kind})" if axis is not None else "no axes",
     }
     sheet.picture.edges.append(Edge(tail, head, chain, given))
-    sheet.ground.trace(sampled(chain))
+    sheet.occupied.trace(sampled(chain))
     sheet.curves.append((wire, chain))
     x0, _, x1, y1 = sheet.extent
     sheet.include((x0, min(y for _, y in chain), x1, y1))  # above one without axes no label keeps the title off
@@ -123,7 +123,7 @@ def _falls_free(sheet: Canvas, dash: Dash, a: int, b: int) -> bool:
     if abs(start[1] - end[1]) <= 0.01:
         return True
     bent = sampled([start, *bend(start, end)])
-    return all(sheet.ground.free((x - 2, y - 2, x + 2, y + 2)) for x, y in bent)
+    return all(sheet.occupied.free((x - 2, y - 2, x + 2, y + 2)) for x, y in bent)
 
 
 def _dash(sheet: Canvas, dash: Dash, group: Sequence[int]) -> None:
@@ -164,7 +164,7 @@ def _dash(sheet: Canvas, dash: Dash, group: Sequence[int]) -> None:
     sheet.point(b_id, chain[-1])
     given = {"color": sheet.theme.ink, "penwidth": "1.4", "style": "dashed", "class": "dash", "tooltip": "and"}
     sheet.picture.edges.append(Edge(a_id, b_id, chain, given))
-    sheet.ground.trace(sampled(chain))
+    sheet.occupied.trace(sampled(chain))
 
 
 def draw_links(sheet: Canvas) -> None:
@@ -199,7 +199,7 @@ def _link(sheet: Canvas, a: Box, b: Box, step: DrawStep) -> bool:
             chains.append([(xa, a[3]), (xa, max(a[3], b[3]) + deep), (xb, max(a[3], b[3]) + deep), (xb, b[3])])
             chains.append([(xa, a[1]), (xa, min(a[1], b[1]) - deep), (xb, min(a[1], b[1]) - deep), (xb, b[1])])
     for chain in chains:
-        if all(sheet.ground.clear(p) for p in sampled(chain)[2:-2]):
+        if all(sheet.occupied.clear(p) for p in sampled(chain)[2:-2]):
             sheet.stroke(f"{sheet.slots[id(step)].id}_share", chain, sheet.theme.ink, "1", "shared")
             sheet.picture.edges[-1].attributes.update(style="dotted", tooltip="the same weights")
             return True

@@ -9,7 +9,7 @@ from ..base.picture import Box, Point
 _CELL = 24.0
 
 
-class Ground:
+class Occupied:
     """Boxes and points taken, in a grid of cells."""
 
     def __init__(self) -> None:
