@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..base.curves import sampled, straight
 from ..base.picture import Box, Cluster, Edge, Node, Picture, Point
-from ..base.route import sampled, straight
 from ..base.text import Rich, Run, kern, plain, shifted, width
 from ..base.theme import Theme
 from ..layout.figure import FigureLayout

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..base import theme
+from ..base.curves import sampled, straight
 from ..base.picture import Cluster, Edge
-from ..base.route import sampled, straight
 from ..base.text import axis_label, barred, italic, roman, spaced, width
 from ..canvas.drawing import HEAD, Canvas
 from ..layout.wires import Wire

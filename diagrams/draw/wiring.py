@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from ..base.curves import bend, sampled, straight
 from ..base.picture import Box, Edge, Point
-from ..base.route import bend, sampled, straight
 from ..canvas.drawing import HEAD, Canvas
 from ..layout.wires import Dash, Wire
 from ..scene.steps import DrawStep, StepKind

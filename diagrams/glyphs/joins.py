@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base import theme
-from ..base.route import half_loop
+from ..base.curves import half_loop
 from ..base.text import bold, plain, width
 from ..layout.glyph_sizes import DOT, LOOP, TURN, Slot, born, gone, span
 from ..layout.wires import Meeting, Wire

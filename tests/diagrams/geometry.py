@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
+from attnc.diagrams.base.curves import sampled
 from attnc.diagrams.base.picture import Box
-from attnc.diagrams.base.route import sampled
 from attnc.diagrams.draw.sheet import Sheet
 from attnc.diagrams.layout.wires import Wire
 from attnc.diagrams.scene.steps import StepKind

@@ -11,8 +11,8 @@ import subprocess
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 
+from attnc.diagrams.base.curves import sampled
 from attnc.diagrams.base.picture import Box
-from attnc.diagrams.base.route import sampled
 
 SVG = "{http://www.w3.org/2000/svg}"
 

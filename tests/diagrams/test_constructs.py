@@ -11,7 +11,7 @@ import pytest
 import attnc
 from attnc.compiler.graph import nodes as ir
 from attnc.diagrams import Diagram, UnknownBlock
-from attnc.diagrams.base.route import sampled
+from attnc.diagrams.base.curves import sampled
 from attnc.diagrams.base.text import Run
 from attnc.diagrams.layout.wires import Wire
 from attnc.diagrams.scene.op_glyphs import GLYPHS
