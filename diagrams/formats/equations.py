@@ -40,7 +40,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Term:
+class _Tex:
     """sign: the operator between its parts."""
 
     tex: str
@@ -65,7 +65,7 @@ class _Rows:
     indent: str = ""
     rows: list[str] = field(default_factory=list)
     spare: list[str] = field(default_factory=list)
-    terms: dict[int, _Term] = field(default_factory=dict)
+    terms: dict[int, _Tex] = field(default_factory=dict)
     consts: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # what calls of a block give its consts
 
     def add(self, left: str, sign: str, right: str) -> None:
@@ -86,7 +86,7 @@ def latex(graph: Graph) -> str:
         rf"{_upright(graph.name)} &\colon {_product(shapes) or _NOTHING} \to {_product(results) or _NOTHING}"
     )
     for entry in graph.inputs:
-        rows.terms[entry.value.id] = _Term(_fresh(rows, entry.name))
+        rows.terms[entry.value.id] = _Tex(_fresh(rows, entry.name))
     if graph.kind == "op":
         rows.rows.append(rf"& \text{{computed by }} \texttt{{{escaped(graph.target)}}}")
     else:
@@ -168,80 +168,80 @@ def _beneath(operator: str, text: str) -> str:
 
 def _function(
     word: str, args: Sequence[str], axes: Sequence[Axis] = (), made: Sequence[Axis] = (), label: str = ""
-) -> _Term:
-    return _Term(rf"{_under(_upright(word) + label, axes, made)}\left({', '.join(args)}\right)")
+) -> _Tex:
+    return _Tex(rf"{_under(_upright(word) + label, axes, made)}\left({', '.join(args)}\right)")
 
 
 def _given(name: str, value: Static) -> str:
     return f"{_named(name)} = {_static(value).tex}"
 
 
-def _static(value: Static) -> _Term:
+def _static(value: Static) -> _Tex:
     match value:
         case Literal(bool() as truth):
-            return _Term(r"\mathrm{true}" if truth else r"\mathrm{false}")
+            return _Tex(r"\mathrm{true}" if truth else r"\mathrm{false}")
         case Literal(float() as number):
             return _number(number)
         case Literal(number):
-            return _Term(str(number), _ATOM if number >= 0 else _PLUS)
+            return _Tex(str(number), _ATOM if number >= 0 else _PLUS)
         case SizeOf(axis):
-            return _Term(rf"|{axis_tex(axis)}|")
+            return _Tex(rf"|{axis_tex(axis)}|")
         case ConstOf(const):
-            return _static(Literal(const.value)) if const.value is not None else _Term(_named(const.name))
+            return _static(Literal(const.value)) if const.value is not None else _Tex(_named(const.name))
         case Arith(op, args):
             return _op(op, [_static(arg) for arg in args])
 
 
-def _number(value: float) -> _Term:
+def _number(value: float) -> _Tex:
     if value == math.pi:
-        return _Term(r"\pi")
+        return _Tex(r"\pi")
     text = f"{value:.6g}"
     if "e" not in text:
-        return _Term(text, _ATOM if value >= 0 else _PLUS)
+        return _Tex(text, _ATOM if value >= 0 else _PLUS)
     digits, _, power = text.partition("e")
     ten = f"10^{{{int(power)}}}"
     if digits in ("1", "-1"):
-        return _Term(f"{digits[:-1]}{ten}", _POWER if digits == "1" else _PLUS)
-    return _Term(rf"{digits} \cdot {ten}", _TIMES if value >= 0 else _PLUS)
+        return _Tex(f"{digits[:-1]}{ten}", _POWER if digits == "1" else _PLUS)
+    return _Tex(rf"{digits} \cdot {ten}", _TIMES if value >= 0 else _PLUS)
 
 
-def _op(op: str, args: Sequence[_Term]) -> _Term:
+def _op(op: str, args: Sequence[_Tex]) -> _Tex:
     """What a reader writes for arithmetic."""
     match op:
         case "/" if len(args) == 2:
-            return _Term(rf"\frac{{{args[0].tex}}}{{{args[1].tex}}}", _FRACTION)
+            return _Tex(rf"\frac{{{args[0].tex}}}{{{args[1].tex}}}", _FRACTION)
         case "//" if len(args) == 2:
-            return _Term(rf"\left\lfloor \frac{{{args[0].tex}}}{{{args[1].tex}}} \right\rfloor")
+            return _Tex(rf"\left\lfloor \frac{{{args[0].tex}}}{{{args[1].tex}}} \right\rfloor")
         case "^" if len(args) == 2:
-            return _Term(rf"{{{args[0].within(_ATOM)}}}^{{{args[1].tex}}}", _POWER)
+            return _Tex(rf"{{{args[0].within(_ATOM)}}}^{{{args[1].tex}}}", _POWER)
         case "sqrt":
-            return _Term(rf"\sqrt{{{args[0].tex}}}")
+            return _Tex(rf"\sqrt{{{args[0].tex}}}")
         case "rsqrt":
-            return _Term(rf"\frac{{1}}{{\sqrt{{{args[0].tex}}}}}", _FRACTION)
+            return _Tex(rf"\frac{{1}}{{\sqrt{{{args[0].tex}}}}}", _FRACTION)
         case "neg":
-            return _Term(rf"-{args[0].within(_ODOT)}", _PLUS)
+            return _Tex(rf"-{args[0].within(_ODOT)}", _PLUS)
         case "not":
-            return _Term(rf"\neg {args[0].within(_FRACTION)}", _FRACTION)
+            return _Tex(rf"\neg {args[0].within(_FRACTION)}", _FRACTION)
         case "abs":
-            return _Term(rf"\left|{args[0].tex}\right|")
+            return _Tex(rf"\left|{args[0].tex}\right|")
         case "floor":
-            return _Term(rf"\left\lfloor {args[0].tex} \right\rfloor")
+            return _Tex(rf"\left\lfloor {args[0].tex} \right\rfloor")
         case "ceil":
-            return _Term(rf"\left\lceil {args[0].tex} \right\rceil")
+            return _Tex(rf"\left\lceil {args[0].tex} \right\rceil")
         case "sigmoid":
-            return _Term(rf"\sigma\left({args[0].tex}\right)")
+            return _Tex(rf"\sigma\left({args[0].tex}\right)")
         case "dropout":
             return args[0]
         case "select" if len(args) == 3:
             cases = rf"{args[1].tex} & \text{{if }} {args[0].tex} \\ {args[2].tex} & \text{{otherwise}}"
-            return _Term(rf"\begin{{cases}} {cases} \end{{cases}}", _ANY)
+            return _Tex(rf"\begin{{cases}} {cases} \end{{cases}}", _ANY)
         case op if op in _INFIX and len(args) == 2:
             sign, level = _INFIX[op]
             left = {_COMPARE: _MOD, _MOD: _TIMES}.get(level, level)
             right = left + 1 if op == "-" or args[1].tex.startswith("-") else left
-            return _Term(f"{args[0].beside(sign, left)} {sign} {args[1].beside(sign, right)}", level, sign)
+            return _Tex(f"{args[0].beside(sign, left)} {sign} {args[1].beside(sign, right)}", level, sign)
         case op if op in ("sin", "cos", "tanh", "exp", "log", "min", "max"):
-            return _Term(rf"\{op}\left({', '.join(a.tex for a in args)}\right)")
+            return _Tex(rf"\{op}\left({', '.join(a.tex for a in args)}\right)")
         case op:
             return _function(_WORDS.get(op, op), [a.tex for a in args])
 
@@ -256,60 +256,60 @@ def _body(rows: _Rows) -> None:
             case Constant(value, out):
                 rows.terms[out.id] = _static(value)
             case Positions(axis, out):
-                rows.terms[out.id] = _Term(axis_tex(axis))
+                rows.terms[out.id] = _Tex(axis_tex(axis))
             case Parameter(weight, out):
-                rows.terms[out.id] = _Term(_named(weight.name))
+                rows.terms[out.id] = _Tex(_named(weight.name))
             case Apply():
                 _keep(rows, node.out, _apply(rows, node), read.get(node.out.id, 0))
             case Call() | Scan() | Repeat():
                 _several(rows, node)
 
 
-def _keep(rows: _Rows, value: Value, term: _Term, read: int) -> None:
+def _keep(rows: _Rows, value: Value, term: _Tex, read: int) -> None:
     """A row of its own for what has a name, is read twice or is long; otherwise it goes where it is read."""
     if value.name is None and (read < 2 or len(term.tex) < 12) and len(term.tex) < _LONG:
         rows.terms[value.id] = term
         return
     name = _fresh(rows, value.name or _spare(rows))
     rows.add(name, "=", term.tex)
-    rows.terms[value.id] = _Term(name)
+    rows.terms[value.id] = _Tex(name)
 
 
-def _apply(rows: _Rows, node: Apply) -> _Term:
+def _apply(rows: _Rows, node: Apply) -> _Tex:
     args = [rows.terms[v.id] for v in node.operands]
     if node.mask is not None:
         mask = rows.terms[node.mask.id]
-        args[0] = _Term(rf"{args[0].within(_PLUS)} \text{{ where }} {mask.within(_PLUS)}", _ANY)
+        args[0] = _Tex(rf"{args[0].within(_PLUS)} \text{{ where }} {mask.within(_PLUS)}", _ANY)
     match node.op:
         case "dot":
             over = _under(_DOT, node.axes)
-            return _Term(rf" \mathbin{{{over}}} ".join(a.within(_TIMES + 1) for a in args), _ODOT)
+            return _Tex(rf" \mathbin{{{over}}} ".join(a.within(_TIMES + 1) for a in args), _ODOT)
         case "linear":
             power = _label(node.name)
             term = rf"W{power} \mathbin{{{_under(_DOT, node.axes)}}} {args[0].within(_TIMES + 1)}"
             if any(w.name.endswith("bias") for w in node.weights):
-                return _Term(f"{term} + b{power}", _PLUS)
-            return _Term(term, _ODOT)
+                return _Tex(f"{term} + b{power}", _PLUS)
+            return _Tex(term, _ODOT)
         case "embed":
             label = node.name.split(".")[-1] if node.name else "E"
-            return _Term(rf"{{{_named(label)}}}_{{{_into(node, args[0])}}}")
+            return _Tex(rf"{{{_named(label)}}}_{{{_into(node, args[0])}}}")
         case "gather":
-            return _Term(rf"{{{args[0].within(_ATOM)}}}_{{{axis_tex(node.axes[0])}({args[1].tex})}}")
+            return _Tex(rf"{{{args[0].within(_ATOM)}}}_{{{axis_tex(node.axes[0])}({args[1].tex})}}")
         case "rename" | "split" | "merge":
             old, new = (", ".join(map(axis_tex, axes)) for axes in (node.axes, node.made))
             if len(node.axes) > 1:
                 old = f"({old})"
             if len(node.made) > 1:
                 new = f"({new})"
-            return _Term(rf"{{{args[0].within(_ATOM)}}}_{{{old} \to {new}}}")
+            return _Tex(rf"{{{args[0].within(_ATOM)}}}_{{{old} \to {new}}}")
         case "broadcast":
             return args[0]
         case "sum":
-            return _Term(rf"{_under(_SUM, node.axes)} {args[0].within(_TIMES)}", _ODOT)
+            return _Tex(rf"{_under(_SUM, node.axes)} {args[0].within(_TIMES)}", _ODOT)
         case "concat":
             axis = ", ".join(map(axis_tex, node.made))
             joined = r";\ ".join(a.tex for a in args)
-            return _Term(rf"\left[{joined}\right]_{{{axis}}}")
+            return _Tex(rf"\left[{joined}\right]_{{{axis}}}")
         case _ if node.axes:
             usual = {option.name: option.default for option in OPS[node.op].options}
             chosen = [_given(n, v) for n, v in node.options.items() if evaluate(v) != usual[n]]
@@ -325,7 +325,7 @@ def _label(name: str | None) -> str:
     return rf"^{{\mathit{{{escaped(name.split('.')[-1])}}}}}" if name else ""
 
 
-def _into(node: Apply, index: _Term) -> str:
+def _into(node: Apply, index: _Tex) -> str:
     return f"{axis_tex(node.axes[0])}({index.tex})" if node.axes else index.tex
 
 
@@ -344,11 +344,11 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
     outs = node.outs
     if len(outs) == 1:
         read = uses(rows.graph).get(outs[0].id, 0)
-        _keep(rows, outs[0], _Term(call), read)
+        _keep(rows, outs[0], _Tex(call), read)
         return
     made = [_fresh(rows, v.name or _spare(rows)) for v in outs]
     rows.add(", ".join(made), "=", call)
-    rows.terms.update((v.id, _Term(name)) for v, name in zip(outs, made, strict=True))
+    rows.terms.update((v.id, _Tex(name)) for v, name in zip(outs, made, strict=True))
 
 
 def _tells(rows: _Rows, node: Call | Scan, const: Const, value: Static) -> bool:
@@ -389,12 +389,12 @@ def _repeat(rows: _Rows, node: Repeat) -> None:
         inner.terms = {
             entry.value.id: rows.terms[value.id] for entry, value in zip(body.inputs, node.args, strict=True)
         }
-        inner.terms |= {entry.value.id: _Term(name) for entry, name in zip(body.inputs, carried, strict=False)}
+        inner.terms |= {entry.value.id: _Tex(name) for entry, name in zip(body.inputs, carried, strict=False)}
         _body(inner)
         if carried:  # all at once: they may change places
             ends = [inner.terms[output.value.id].tex for output in body.outputs]
             inner.add(", ".join(carried), r"\leftarrow", ", ".join(ends))
-    rows.terms.update((value.id, _Term(name)) for value, name in zip(node.outs, carried, strict=True))
+    rows.terms.update((value.id, _Tex(name)) for value, name in zip(node.outs, carried, strict=True))
 
 
 def _times(node: Repeat) -> str:
@@ -403,7 +403,7 @@ def _times(node: Repeat) -> str:
     note = r" \text{ (shared weights)}" if node.shared else ""
     if node.index is None or count == 0:
         return rf"{shown.tex} \text{{ {'time' if count == 1 else 'times'}}}{note}"
-    last = _op("-", [shown, _Term("1")]).tex if count is None else str(int(count) - 1)
+    last = _op("-", [shown, _Tex("1")]).tex if count is None else str(int(count) - 1)
     numbers = {"0": "0", "1": "0, 1"}.get(last, rf"0, \ldots, {last}")
     return rf"\text{{for }} {_named(node.index.name)} = {numbers}{note}"
 

@@ -13,16 +13,16 @@ from ...compiler.graph.nodes import Apply, Graph
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
-from .formula import Formula, applied, number, of_static, renamed, written
 from .op_glyphs import Glyph, Shape, glyph_of, name_of
 from .patterns import Case, cases, constant, telling
 from .steps import DrawStep, Scene, Section, StepKind
+from .symbolic import Symbolic, applied, number, of_static, renamed, written
 from .tensors import Learned, Tensor
 
 if TYPE_CHECKING:
     from ...dsl.source import Span
 
-Item = Tensor | Formula | Learned
+Item = Tensor | Symbolic | Learned
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Frame:
 
     graph: Graph
     axes: Mapping[Axis, Axis]
-    consts: dict[int, Formula]
+    consts: dict[int, Symbolic]
     section: Section | None
     level: int
     items: dict[int, Item]
@@ -80,7 +80,7 @@ class Steps:
                              text=bold(spaced(weight)), learned=True, late=True, tip=f"learned {weight}", weights=key)
                 )  # fmt: skip
                 return tensor
-            case Formula():
+            case Symbolic():
                 if item.leaves:
                     return self.computed(frame, item)
                 short = written(item, 40)
@@ -110,7 +110,7 @@ class Steps:
         )
         return again
 
-    def computed(self, frame: Frame, item: Formula) -> Tensor:
+    def computed(self, frame: Frame, item: Symbolic) -> Tensor:
         """A formula over data that was put off, drawn after all."""
         if item.data is not None:
             return self.tensor(frame, item.data)
@@ -140,18 +140,18 @@ class Steps:
         given = node.out.name or ""
         if glyph.shape is Shape.SILENT and items:
             return items[0]
-        if all(isinstance(item, Formula) for item in items) and node.mask is None and node.out.role is not Role.WEIGHT:
-            args = tuple(item for item in items if isinstance(item, Formula))
+        if all(isinstance(item, Symbolic) for item in items) and node.mask is None and node.out.role is not Role.WEIGHT:
+            args = tuple(item for item in items if isinstance(item, Symbolic))
             over = node.axes and glyph.shape is not Shape.RENAME  # it ends axes: a step, whose wires say so
             lazy = boolean and any(arg.leaves for arg in args) and not over
             if lazy or not any(arg.leaves for arg in args):
                 if glyph.shape is Shape.RENAME:
                     return renamed(args[0], dict(zip(eaten, made, strict=False)))
-                return Formula(node.op, args, text=given, axes=axes, boolean=boolean)
+                return Symbolic(node.op, args, text=given, axes=axes, boolean=boolean)
         if boolean and node.op in ("and", "or", "not", "rename") and not any(isinstance(i, Learned) for i in items):
-            args = tuple(i if isinstance(i, Formula) else leaf_of(i) for i in items if not isinstance(i, Learned))
-            return Formula(node.op, args, text=given, axes=axes, boolean=True)
-        if node.mask is not None and isinstance(items[0], Formula) and not items[0].axes and not items[0].leaves:
+            args = tuple(i if isinstance(i, Symbolic) else leaf_of(i) for i in items if not isinstance(i, Learned))
+            return Symbolic(node.op, args, text=given, axes=axes, boolean=True)
+        if node.mask is not None and isinstance(items[0], Symbolic) and not items[0].axes and not items[0].leaves:
             items[0] = self.tensor(frame, frame.items[node.mask.id])  # `sum(1 where m)` counts m
         elif node.mask is not None:
             items[0] = self.masked(frame, self.tensor(frame, items[0]), frame.items[node.mask.id], eaten)
@@ -197,7 +197,7 @@ class Steps:
         eaten: tuple[Axis, ...], made: tuple[Axis, ...], axes: tuple[Axis, ...], tip: str,
     ) -> Tensor:  # fmt: skip
         """One tensor in, one out; further operands make it a box."""
-        tensors = [self.tensor(frame, item) for item in items if not (isinstance(item, Formula) and not item.axes)]
+        tensors = [self.tensor(frame, item) for item in items if not (isinstance(item, Symbolic) and not item.axes)]
         out = Tensor(axes, node.out.name or "", isinstance(node.out.type.element, IndexInto))
         text = self.window(frame, node) if node.op == "window" else roman(name_of(node.op))
         if len(tensors) != 1:
@@ -222,7 +222,7 @@ class Steps:
         self.add(step)
         return out
 
-    def told(self, index: Formula) -> Rich:
+    def told(self, index: Symbolic) -> Rich:
         """An index that is known, by its formula; by its name where that is too long."""
         short = written(index, 40)
         return italic(spaced(index.text)) if index.text and plain(short) == "…" else short
@@ -275,8 +275,8 @@ class Steps:
             )
             return out
         table, index = items[0], items[1] if len(items) > 1 else number(0)
-        if isinstance(table, Formula) and isinstance(index, Formula) and not table.leaves and not index.leaves:
-            return Formula("?", text=node.out.name or "", axes=axes, boolean=node.out.type.element is Scalar.BOOL)
+        if isinstance(table, Symbolic) and isinstance(index, Symbolic) and not table.leaves and not index.leaves:
+            return Symbolic("?", text=node.out.name or "", axes=axes, boolean=node.out.type.element is Scalar.BOOL)
         rest = set(table.axes) - set(eaten) if not isinstance(table, Tensor) else set()
         fits = isinstance(index, Tensor) and bool(rest or not index.axes) and not rest & set(index.axes)
         if isinstance(table, Learned) and isinstance(index, Tensor) and fits:
@@ -297,7 +297,7 @@ class Steps:
                 )
             )
             return out
-        if isinstance(table, Learned) and isinstance(index, Formula) and not index.leaves:
+        if isinstance(table, Learned) and isinstance(index, Symbolic) and not index.leaves:
             text = bold(spaced(table.name))
             self.add(
                 DrawStep(
@@ -315,7 +315,7 @@ class Steps:
             )
             return out
         x = self.tensor(frame, table)
-        if isinstance(index, Formula) and not index.leaves:
+        if isinstance(index, Symbolic) and not index.leaves:
             at = joined((*roman("= "), *self.told(index)))
             gone = tuple(a for a in x.axes if a in eaten)
             born = tuple(a for a in axes if a not in x.axes or a in gone)
@@ -375,7 +375,13 @@ class Steps:
         if node.op not in ("*", "/") or len(items) != 2:
             return None
         for at, (x, c) in enumerate(((items[0], items[1]), (items[1], items[0]))):
-            if not isinstance(x, Tensor) or not isinstance(c, Formula) or c.axes or c.leaves or (at and node.op == "/"):
+            if (
+                not isinstance(x, Tensor)
+                or not isinstance(c, Symbolic)
+                or c.axes
+                or c.leaves
+                or (at and node.op == "/")
+            ):
                 continue
             step = self.maker.get(id(x))
             if step is None or step.mark != "loop" or step.note or step.section is not frame.section:
@@ -390,9 +396,9 @@ class Steps:
     def pointwise(self, frame: Frame, op: str, items: Sequence[Item], axes: tuple[Axis, ...], name: str) -> Tensor:
         """Element by element: beside the wires for one tensor, dots where several meet."""
         solid: list[Tensor] = []
-        scalars: list[tuple[int, Formula]] = []
+        scalars: list[tuple[int, Symbolic]] = []
         for i, item in enumerate(items):
-            if isinstance(item, Formula) and not item.axes and not item.leaves:
+            if isinstance(item, Symbolic) and not item.axes and not item.leaves:
                 scalars.append((i, item))
             else:
                 solid.append(self.tensor(frame, item))
@@ -417,12 +423,12 @@ class Steps:
 
     def masked(self, frame: Frame, x: Tensor, mask: Item, over: tuple[Axis, ...]) -> Tensor:
         """`x where mask`: a square over the wires of the mask's axes; what data decides comes in as wires."""
-        if isinstance(mask, Formula) and mask.truth is True:
+        if isinstance(mask, Symbolic) and mask.truth is True:
             return x
         if isinstance(mask, Tensor) and mask.given:
             mask = leaf_of(mask)
         named: tuple[Tensor, ...] = ()
-        if isinstance(mask, Formula):
+        if isinstance(mask, Symbolic):
             where = tuple(a for a in mask.axes if a in x.axes)
             fits = set(mask.axes) <= set(x.axes)
             if where and fits:
@@ -432,7 +438,7 @@ class Steps:
             mask = self.tensor(frame, mask)
             where, leaves, fits = tuple(a for a in mask.axes if a in x.axes), (mask,), True
         seen: tuple[Case, ...] = ()
-        if isinstance(mask, Formula) and where:
+        if isinstance(mask, Symbolic) and where:
             columns = next((a for a in reversed(where) if a in over), where[-1])
             rest = sorted(
                 (a for a in where if a is not columns), key=lambda a: (a.family != columns.family, not a.is_width)
@@ -481,8 +487,8 @@ def tail(name: str) -> str:
     return parts[-1] if parts else name
 
 
-def leaf_of(tensor: Tensor) -> Formula:
-    return Formula("data", data=tensor, axes=tensor.axes, text=tensor.name, boolean=tensor.given)
+def leaf_of(tensor: Tensor) -> Symbolic:
+    return Symbolic("data", data=tensor, axes=tensor.axes, text=tensor.name, boolean=tensor.given)
 
 
 def _in_order(axes: tuple[Axis, ...], like: tuple[Axis, ...]) -> tuple[Axis, ...]:

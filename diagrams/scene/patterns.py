@@ -11,8 +11,8 @@ from itertools import product
 
 from ...compiler.sizes.axes import OPERATIONS, Arith, Axis, SizeOf, known
 from ..base.text import Rich, axis_label, joined, roman
-from .formula import Formula, index, number
 from .passes import said
+from .symbolic import Symbolic, index, number
 
 GRID = 8  # a pattern is drawn as GRID x GRID cells
 LEFT_OUT, KEPT, BY_DATA = 0, 1, 2  # what a cell can be: data may keep an item that the indices alone would not
@@ -32,7 +32,7 @@ class Case:
     pattern: Pattern | None
 
 
-def cases(formula: Formula, rows: Axis | None, columns: Axis) -> tuple[Case, ...]:
+def cases(formula: Symbolic, rows: Axis | None, columns: Axis) -> tuple[Case, ...]:
     """What the predicate keeps, case by case; nothing where it cannot be said."""
     others = {a: None for p in _parts(formula) if p.op == "position" and (a := p.axis) not in (rows, columns, None)}
     if math.prod(a.extent or _MOST for a in others) > _ITEMS:
@@ -42,7 +42,7 @@ def cases(formula: Formula, rows: Axis | None, columns: Axis) -> tuple[Case, ...
     symbols = {s.text: s.values for s in _parts(formula) if s.op == "symbol" and s.values}
     if math.prod(map(len, symbols.values())) > _MOST:
         return ()
-    told: dict[str, tuple[Formula, list[tuple[int, ...]]]] = {}  # by what is left of it
+    told: dict[str, tuple[Symbolic, list[tuple[int, ...]]]] = {}  # by what is left of it
     for values in product(*symbols.values()):
         folded = fold(formula, dict(zip(symbols, values, strict=True)))
         told.setdefault(_key(folded), (folded, []))[1].append(values)
@@ -68,7 +68,7 @@ def telling(found: tuple[Case, ...]) -> tuple[Case, ...]:
     return found if any(case.pattern is None or not all(map(all, case.pattern)) for case in found) else ()
 
 
-def itemised(formula: Formula, others: Mapping[Axis, str]) -> Formula:
+def itemised(formula: Symbolic, others: Mapping[Axis, str]) -> Symbolic:
     """The position along each of these axes as a symbol of this name, with one value for each item."""
     axis = formula.axis
     if formula.op in ("position", "size") and axis in others and axis is not None and axis.extent is not None:
@@ -76,7 +76,7 @@ def itemised(formula: Formula, others: Mapping[Axis, str]) -> Formula:
     return replace(formula, args=tuple(itemised(arg, others) for arg in formula.args)) if others else formula
 
 
-def constant(formula: Formula) -> int | None:
+def constant(formula: Symbolic) -> int | None:
     """Its number, where the sizes in it are known."""
     sizes = {p.axis: "" for p in _parts(formula) if p.op == "size" and p.axis is not None}
     folded = fold(itemised(formula, sizes), {})
@@ -97,7 +97,7 @@ def _when(symbols: Mapping[str, Sequence[int]], chosen: Sequence[tuple[int, ...]
     return (*first, *roman(", …"))
 
 
-def _parts(formula: Formula) -> list[Formula]:
+def _parts(formula: Symbolic) -> list[Symbolic]:
     out, stack = [], [formula]
     while stack:
         top = stack.pop()
@@ -106,13 +106,13 @@ def _parts(formula: Formula) -> list[Formula]:
     return out
 
 
-def _key(formula: Formula) -> str:
+def _key(formula: Symbolic) -> str:
     """The same for formulas that say the same."""
     own = (formula.op, formula.number, formula.axis.id if formula.axis else None, formula.text, id(formula.data))
     return f"{own}({','.join(map(_key, formula.args))})"
 
 
-def fold(formula: Formula, values: Mapping[str, int], depth: int = 0) -> Formula:
+def fold(formula: Symbolic, values: Mapping[str, int], depth: int = 0) -> Symbolic:
     """With the symbols' values put in, and what then is a number worked out."""
     if formula.op == "symbol" and formula.text in values:
         return number(values[formula.text])
@@ -137,7 +137,7 @@ def fold(formula: Formula, values: Mapping[str, int], depth: int = 0) -> Formula
 
 
 def pattern(
-    formula: Formula, rows: Axis | None, columns: Axis, scale: float, items: Mapping[Axis, int]
+    formula: Symbolic, rows: Axis | None, columns: Axis, scale: float, items: Mapping[Axis, int]
 ) -> Pattern | None:
     """The predicate on a small grid, its constants scaled so that they can be seen; None where it cannot be said.
 
@@ -184,12 +184,12 @@ def _items(rows: Axis | None, columns: Axis) -> dict[Axis, int]:
     return found
 
 
-def _largest(formula: Formula) -> float:
+def _largest(formula: Symbolic) -> float:
     numbers = [part.number for part in _parts(formula) if part.op == "number" and not isinstance(part.number, bool)]
     return max((abs(float(n)) for n in numbers), default=0.0)
 
 
-def _scale(formulas: Sequence[Formula]) -> float:
+def _scale(formulas: Sequence[Symbolic]) -> float:
     """For the numbers that indices are compared with."""
     largest = max(map(_largest, formulas), default=0.0)
     return 1.0 if largest <= GRID / 2 or (len(formulas) > 1 and largest < GRID) else GRID / (3 * largest)
@@ -207,7 +207,7 @@ _FUNCTIONS: dict[str, Callable[..., float | bool]] = {
 
 
 def _at(
-    formula: Formula, at: Mapping[Axis, int], scale: float, by_data: bool, items: Mapping[Axis, int]
+    formula: Symbolic, at: Mapping[Axis, int], scale: float, by_data: bool, items: Mapping[Axis, int]
 ) -> float | bool:
     match formula.op:
         case "number":

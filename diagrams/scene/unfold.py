@@ -9,12 +9,12 @@ from ...compiler.graph.values import IndexInto, Scalar, Type
 from ...compiler.sizes.axes import Static, evaluate
 from ..base.text import italic, plain, roman, spaced
 from .copies import prune, split_copies
-from .formula import Formula, index, of_static, titled, written
 from .opening import How, Opening, pointwise, uses
 from .opsteps import Frame, Item, Steps, leaf_of, tail
 from .passes import BodyPasses, Part, plan, said
 from .patterns import cases, telling
 from .steps import DrawStep, Scene, Section, StepKind
+from .symbolic import Symbolic, index, of_static, titled, written
 from .tensors import Learned, Tensor
 
 _TINTS = 6  # colours of regions
@@ -72,7 +72,7 @@ class _Unfolding(Steps):
                     frame.items[out.id] = self.static(frame, value)
                 case Positions(axis, out):
                     at = frame.axis(axis)
-                    frame.items[out.id] = Formula("position", axis=at, axes=(at,))
+                    frame.items[out.id] = Symbolic("position", axis=at, axes=(at,))
                 case Parameter(weight, out):
                     frame.items[out.id] = Learned(tail(weight.name), frame.shown(out), self.key(frame, weight.name))
                 case Apply():
@@ -84,7 +84,7 @@ class _Unfolding(Steps):
                 case Scan():
                     self.scan(frame, node)
 
-    def static(self, frame: Frame, value: Static) -> Formula:
+    def static(self, frame: Frame, value: Static) -> Symbolic:
         return of_static(value, frame.axis, frame.consts)
 
     def foreign(self, frame: Frame) -> None:
@@ -125,7 +125,7 @@ class _Unfolding(Steps):
         if section is not None:
             results = self.leave(inner, frame, section, results)
         for value, result in zip(node.outs, results, strict=True):
-            frame.items[value.id] = titled(result, node.graph.name) if isinstance(result, Formula) else result
+            frame.items[value.id] = titled(result, node.graph.name) if isinstance(result, Symbolic) else result
 
     def inside(self, frame: Frame, node: Call | Scan, section: Section | None, level: int) -> Frame:
         axes = {inner: frame.axis(outer) for inner, outer in node.axes}
@@ -231,7 +231,7 @@ class _Unfolding(Steps):
                 args.append(item)
                 continue
             if not isinstance(item, Tensor) or item.given:
-                number = isinstance(item, Formula) and not item.axes
+                number = isinstance(item, Symbolic) and not item.axes
                 item = sources.setdefault(id(item) if not number else -at, self.tensor(frame, item))
                 if number and at in states:  # `h = 0`
                     made = self.maker[id(item)]
@@ -308,7 +308,7 @@ class _Unfolding(Steps):
         for i, (entry, item) in enumerate(zip(inner.graph.inputs, args, strict=True)):
             swapped = item
             fresh = carried is not None and i < carried  # goes round by itself even if two begin as one
-            solid = isinstance(item, Formula) and any(not leaf.given for leaf in item.leaves)
+            solid = isinstance(item, Symbolic) and any(not leaf.given for leaf in item.leaves)
             if solid and inner.reads.get(entry.value.id):
                 swapped = self.tensor(frame, item)
             if isinstance(swapped, Tensor) and not (swapped.given and not fresh):
@@ -342,7 +342,7 @@ class _Unfolding(Steps):
         step = DrawStep(StepKind.EXIT, "bracket" if section.repeat else "border", [], [], frame.section, border=section)
         out: list[Item] = []
         for item in results:
-            if isinstance(item, Formula) and section.name and not item.leaves:
+            if isinstance(item, Symbolic) and section.name and not item.leaves:
                 item = titled(item, section.name)
                 if item.block:  # a table past writing down: nothing of its inside is drawn
                     out.append(item)
@@ -366,11 +366,11 @@ class _Unfolding(Steps):
         for entry, item in zip(node.graph.inputs, args, strict=True):
             if node.graph.kind != "op" and not read.get(entry.value.id):
                 continue
-            if isinstance(item, Formula) and not item.axes and not item.leaves:
+            if isinstance(item, Symbolic) and not item.axes and not item.leaves:
                 continue
             if isinstance(item, Tensor) and item.given:
                 item = leaf_of(item)
-            if isinstance(item, Formula) and item.boolean:
+            if isinstance(item, Symbolic) and item.boolean:
                 columns = item.axes[-1] if item.axes else None
                 rows = item.axes[0] if len(item.axes) > 1 else None
                 axes = [frame.axis(swap.get(a, a)) for a in entry.value.type.axes]

@@ -14,7 +14,7 @@ from .tensors import Tensor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Formula:
+class Symbolic:
     """`op` is `number`, `symbol`, `size`, `position`, `data`, `?` (past writing down) or an op of `args`.
 
     values: those that a symbol has, one after the other: the index of a repeat.
@@ -22,7 +22,7 @@ class Formula:
     """
 
     op: str
-    args: tuple[Formula, ...] = ()
+    args: tuple[Symbolic, ...] = ()
     number: Number = 0
     axis: Axis | None = None
     text: str = ""
@@ -50,35 +50,35 @@ class Formula:
         return bool(self.number) if self.op == "number" and (self.boolean or isinstance(self.number, bool)) else None
 
 
-def number(value: Number) -> Formula:
-    return Formula("number", number=value, boolean=isinstance(value, bool))
+def number(value: Number) -> Symbolic:
+    return Symbolic("number", number=value, boolean=isinstance(value, bool))
 
 
-def index(name: str, values: Sequence[int]) -> Formula:
+def index(name: str, values: Sequence[int]) -> Symbolic:
     """The index of a repeat, in the passes that it has these values in."""
-    return number(values[0]) if len(values) == 1 else Formula("symbol", text=name, values=tuple(values))
+    return number(values[0]) if len(values) == 1 else Symbolic("symbol", text=name, values=tuple(values))
 
 
-def of_static(static: Static, axes: Callable[[Axis], Axis], consts: Mapping[int, Formula]) -> Formula:
+def of_static(static: Static, axes: Callable[[Axis], Axis], consts: Mapping[int, Symbolic]) -> Symbolic:
     match static:
         case Literal(value):
             return number(value)
         case SizeOf(axis):
-            return Formula("size", axis=axes(axis))
+            return Symbolic("size", axis=axes(axis))
         case ConstOf(const):
             return consts.get(const.id) or of_const(const)
         case Arith(op, args):
-            return Formula(op, tuple(of_static(arg, axes, consts) for arg in args))
+            return Symbolic(op, tuple(of_static(arg, axes, consts) for arg in args))
 
 
-def of_const(const: Const) -> Formula:
-    return number(const.value) if const.value is not None else Formula("symbol", text=const.name)
+def of_const(const: Const) -> Symbolic:
+    return number(const.value) if const.value is not None else Symbolic("symbol", text=const.name)
 
 
-def renamed(formula: Formula, axes: Mapping[Axis, Axis], depth: int = 0) -> Formula:
+def renamed(formula: Symbolic, axes: Mapping[Axis, Axis], depth: int = 0) -> Symbolic:
     """The formula along other copies of its axes."""
     if depth > 60:
-        return Formula("?", axes=tuple(axes.get(a, a) for a in formula.axes), boolean=formula.boolean)
+        return Symbolic("?", axes=tuple(axes.get(a, a) for a in formula.axes), boolean=formula.boolean)
     return replace(
         formula,
         args=tuple(renamed(arg, axes, depth + 1) for arg in formula.args),
@@ -109,20 +109,20 @@ _SIGN = {"<=": " ≤ ", ">=": " ≥ ", "==": " = ", "!=": " ≠ ", "*": " ", "-"
 _ATOM = 9
 
 
-def written(formula: Formula, most: int = 24) -> Rich:
+def written(formula: Symbolic, most: int = 24) -> Rich:
     """The formula as a reader would write it; `…` where it is too long to be read on an arrow."""
     rich = joined(_write(formula, 0)[0])
     return rich if len(plain(rich)) <= most else roman("…")
 
 
-def titled(formula: Formula, name: str) -> Formula:
+def titled(formula: Symbolic, name: str) -> Symbolic:
     """A formula that a block made: by the block's name, where it has none and is too long to be read."""
     return (
         replace(formula, text=name, block=True) if not formula.text and plain(written(formula, 40)) == "…" else formula
     )
 
 
-def _write(formula: Formula, depth: int) -> tuple[Rich, int]:
+def _write(formula: Symbolic, depth: int) -> tuple[Rich, int]:
     """(text, how tightly it binds)."""
     if depth > 8:
         return roman("…"), _ATOM
@@ -177,7 +177,7 @@ def _decimal(value: Number) -> str:
     return text.replace("-", "−")
 
 
-def applied(op: str, formula: Formula, *, flipped: bool = False) -> Rich:
+def applied(op: str, formula: Symbolic, *, flipped: bool = False) -> Rich:
     """`x op formula` as it is written on an arrow: `× k^(-1/2)`, `+ 1`, `= 0`. `flipped`: the formula comes first."""
     if op == "/" and not flipped:
         if formula.op == "sqrt":
@@ -192,7 +192,7 @@ def applied(op: str, formula: Formula, *, flipped: bool = False) -> Rich:
     return (*roman(sign), *_tight(formula))
 
 
-def _tight(formula: Formula) -> Rich:
+def _tight(formula: Symbolic) -> Rich:
     rich, binds = _write(formula, 0)
     rich = joined(_closed(rich, binds, 6))
     return rich if len(plain(rich)) <= 24 else roman("…")
