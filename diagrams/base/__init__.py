@@ -1,1 +1,1 @@
-"""Lengths, colours, letters, curves: what a figure is made of, before anyone writes it down."""
+"""Lengths, colours, letters, curves: what a figure is made of, in no file format yet."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .picture import Point
 
-EARLY = 7.0  # falling wires bend this much early, rising ones late, so that crossings come apart
-MOST = 500  # points of one curve: hundreds of curves that are metres long would fill the memory
+EARLY = 7.0  # a falling wire bends this much earlier and a rising one later: two that cross do not bend at one x
+MOST = 500  # samples of one curve at most: hundreds of curves that are metres long would fill the memory
 _CIRCLE = 0.5523  # handle of a quarter circle of radius 1
 
 
@@ -31,7 +31,7 @@ def half_loop(a: Point, tip: Point) -> list[Point]:
 
 
 def sampled(points: list[Point], step: float = 3.0) -> list[Point]:
-    """Points on the chain, no further apart than about `step`, but for very long curves."""
+    """Points on the chain, at most about `step` apart (further on very long curves, see MOST)."""
     out = [points[0]]
     for i in range(0, len(points) - 1, 3):
         p, q, r, s = points[i : i + 4]

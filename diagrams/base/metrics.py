@@ -1,6 +1,6 @@
 """Advance widths of Computer Modern (the CMU Serif fonts), in thousandths of an em.
 
-ASCII from the space on, then `MORE`. Times and its like are a little narrower: nothing outgrows its room.
+ASCII from the space on, then `MORE`. Times and similar fonts are a little narrower, so text in them fits too.
 """
 
 MORE = "×−≤≥≠÷σℓ²·…→∞√∈"

@@ -1,4 +1,4 @@
-"""A figure as shapes, curves and letters, before anyone writes it down."""
+"""A finished figure as shapes, curves and text: what `formats` writes as DOT or TikZ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom; y downwards
 
 @dataclass(slots=True)
 class Node:
-    """Of a shape of Graphviz, or one of `pieces`."""
+    """A shape or a piece of text. Its shape is one of Graphviz's, or `cut` or `grid` (pieces.py)."""
 
     id: str
     at: Point

@@ -1,6 +1,7 @@
 """Shapes that Graphviz does not have, made of boxes and diamonds: the box with a cut corner, the grid of a mask.
 
-Graphviz rounds the sizes of nodes to whole points, so all pieces have whole points on paper, and no seam shows.
+Graphviz rounds the sizes of nodes to whole points. So every piece is a whole number of points wide and high on paper:
+then no gap shows between neighbours.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ def expanded(node: Node, scale: float) -> list[Node]:
 
 
 class _Pieces:
-    """Collects boxes and diamonds given in points on paper, against the middle of a node."""
+    """Collects boxes and diamonds. Their positions are points on paper, counted from the middle of the node."""
 
     def __init__(self, node: Node, scale: float) -> None:
         self.node, self.scale = node, scale
         self.nodes: list[Node] = []
 
     def add(self, shape: str, x: float, y: float, wide: float, high: float, fill: str, **more: str) -> None:
-        """`x`, `y`: of its middle."""
+        """A piece whose middle is at (`x`, `y`)."""
         given = {k: v for k, v in self.node.attributes.items() if k not in _OWN}
         if self.nodes:
             given["id"] = f"{self.node.id}_{len(self.nodes)}"
@@ -45,8 +46,8 @@ _OWN = ("shape", "width", "height", "cut", "cells", "tones", "fillcolor", "color
 
 
 def _cut(node: Node, scale: float) -> list[Node]:
-    """A box without its lower left corner: in ink, and on it a little smaller in its tint. Two boxes make all but the
-    triangle between them, a diamond makes that: its lower left side is the cut."""
+    """A box without its lower left corner, drawn in ink and once more, a little smaller, in its tint. Two overlapping
+    boxes cover all of it but a triangle at the corner; a diamond covers that, and its lower left side is the cut."""
     a = node.attributes
     wide, high = (max(6, ceil(float(a[k]) * scale - 0.1)) for k in ("width", "height"))
     cut = max(2, round(float(a["cut"]) * scale))
@@ -55,19 +56,19 @@ def _cut(node: Node, scale: float) -> list[Node]:
         x0, x1, y0, y1 = -wide / 2 + inset, wide / 2 - inset, -high / 2 + inset, high / 2 - inset
         out.add("box", 0, (y0 + y1 - cut) / 2, x1 - x0, y1 - y0 - cut, fill)
         out.add("box", (x0 + cut + x1) / 2, (y0 + y1) / 2, x1 - x0 - cut, y1 - y0, fill)
-        back = cut - 0.293 * inset  # the cut's line is as thick as the others
+        back = cut - 0.293 * inset  # so that the outline along the cut is as thick as elsewhere
         out.add("diamond", x0 + back, y1 - back, 2 * cut, 2 * cut, fill)
     return out.nodes
 
 
 def _cell(length: float, count: int) -> int:
-    """Whole points for each of so many cells, and hardly more than `length` for all."""
+    """How many whole points each of `count` cells gets, so that together they take about `length`."""
     cell = max(1, round(length / count))
     return cell - 1 if cell > 1 and cell * count > length + 1 else cell
 
 
 def _grid(node: Node, scale: float) -> list[Node]:
-    """Rows of cells: `0` in the first of its tones, `1` in that of the ground, `2` half and half."""
+    """Rows of cells: `0` has the first of the two tones, `1` the second (the ground), `2` a chequered mix of both."""
     a = node.attributes
     rows = a["cells"].split("/")
     masked, ground = a["tones"].split()

@@ -1,6 +1,6 @@
 """Rich text: runs of roman, italic or bold characters on, above or below the line.
 
-Widths are estimates: boxes and superscripts are placed by them, and nothing else hangs on a font.
+Widths are estimates. Boxes and superscripts are placed by them; nothing else depends on the font.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def bold(text: str) -> Rich:
 
 
 def raised(rich: Rich) -> Rich:
-    """The same runs as a superscript; what was raised stays so."""
+    """The same runs as a superscript."""
     return tuple(Run(run.text, run.style, 1) for run in rich)
 
 
@@ -80,7 +80,7 @@ def width(rich: Rich, size: float) -> float:
 
 
 def kern(run: Run, size: float) -> float:
-    """What is left free between a slanted run and the next one, of another height or style."""
+    """The gap between a run and a following one of another height or style; wider after slanted text."""
     return 0.09 * size if run.style == "i" else 0.05 * size
 
 
@@ -92,7 +92,7 @@ def shifted(run: Run, size: float) -> tuple[float, float]:
 
 
 def spaced(name: str) -> str:
-    """A name as words. An underscore at an end joins no words: it stays, and `k_` is not `k`."""
+    """A name with spaces for the underscores between words. One at an end stays, so that `k_` differs from `k`."""
     words = name.strip("_")
     return name.replace(words, words.replace("_", " ")) if words else name
 
@@ -104,10 +104,10 @@ def _parts(label: str) -> tuple[str, str]:
 
 
 def axis_label(label: str, *, is_width: bool) -> Rich:
-    """An axis' name as its wire bears it: italic, what follows an underscore below the line.
+    """The label of an axis: italic, with what follows an underscore as a subscript.
 
-    A width of one low letter has a macron; over any other name the sheet draws a line (`barred`), since fonts set
-    accents on tall letters badly.
+    A width has a bar over its name. Over one low letter that is a macron, part of the text; over any other name the
+    sheet draws a line (`barred`), since fonts place accents on tall letters badly.
     """
     base, sub = _parts(label)
     if is_width and not barred(label):
@@ -116,6 +116,6 @@ def axis_label(label: str, *, is_width: bool) -> Rich:
 
 
 def barred(label: str) -> bool:
-    """Whether a width's name needs a line of its own over it."""
+    """Whether the bar over a width's name is a line that the sheet draws, and not a macron in the text."""
     base, _ = _parts(label)
     return len(base) != 1 or base not in LOW

@@ -1,6 +1,6 @@
-"""Colours, pens and sizes. Lengths and font sizes are in points of the unscaled drawing.
+"""Colours and sizes. Lengths and font sizes are in points of the unscaled drawing.
 
-A row is scaled to fit the page, down to where the smallest text is `LEAST` points on paper.
+A figure is scaled down to fit the page, but not further than where its smallest text is `LEAST` points on paper.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PAGE = 5.5 * 72
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """What colours the kinds of wires and the tints of glyphs get. Colour never says anything alone."""
+    """The colours of wires and glyphs. Whatever a colour says, a shape or a label says too."""
 
     ink: str
     width: str

@@ -1,1 +1,1 @@
-"""What glyphs draw with, and where letters find a free place."""
+"""What glyphs draw with, and where labels find a free place."""

@@ -37,10 +37,11 @@ class End:
 class Canvas(FigureLayout):
     """A layout, and the picture that is drawn of it.
 
-    extent: of all that is drawn.
-    occupied: what is drawn on already.
-    texts, glyphs, curves: what was written and drawn, and where: labels find a free place, tests find faults.
-    later, notes, titles: what is written when everything else is in its place.
+    extent: the box around all that is drawn.
+    occupied: the places that are drawn on already.
+    texts, glyphs, curves: what was written and drawn, and where; tests look there for faults.
+    runs:     the level stretches of each wire, over which labels can be written.
+    later, notes, titles: text that is written last, where it finds a free place.
     """
 
     def __init__(self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False) -> None:
@@ -67,7 +68,7 @@ class Canvas(FigureLayout):
         return track.y[column]
 
     def begin(self, wire: Wire, node: str, x: float, *, gap: bool = False) -> None:
-        """The wire starts at a glyph. `gap`: it has no lane in this column, and bends to its first."""
+        """The wire starts at a glyph. `gap`: it has no height in this column, and bends to that of the next."""
         self.starts[wire.number] = Start(node, self.here, x, gap)
 
     def end(
@@ -80,14 +81,14 @@ class Canvas(FigureLayout):
         to: Point | None = None,
         gap: bool = False,
     ) -> None:
-        """The wire ends at a glyph: level to `x`, then along `tail` or in a bend `to` a point."""
+        """The wire ends at a glyph: level up to `x`, then along the curve `tail` or in a bend to the point `to`."""
         self.ends[wire.number] = End(node, self.here, x, tail, to, gap)
 
     def has_end(self, wire: Wire) -> bool:
         return wire.number in self.ends
 
     def point(self, id: str, at: Point, cls: str = "", tip: str = "") -> None:
-        """An invisible node for wires to hang on."""
+        """An invisible node at which curves begin and end."""
         if id in self.placed:
             return
         self.placed.add(id)
@@ -211,7 +212,7 @@ class Canvas(FigureLayout):
         self.include((x - long / 2, y - high / 2, x + long / 2, y + high / 2))
 
     def arrow(self, tail: str, head: str, a: Point, b: Point, tip: str, *, at_start: bool = False) -> None:
-        """An ink line with an arrowhead at one end: beside no axis."""
+        """A line with an arrowhead, for what is no axis: a scale, an index, a function of each element."""
         half = HEAD[1] / 2
         if at_start:
             self.head(tail, a[0] + half, a[1])
@@ -246,7 +247,7 @@ class Canvas(FigureLayout):
         self.extent = (min(x0, box[0]), min(y0, box[1]), max(x1, box[2]), max(y1, box[3]))
 
     def bar(self, x: float, y: float, wide: float, color: str) -> None:
-        """The macron of a long name: a line of our own, since accents do not join."""
+        """The bar over a width's name, drawn as a line: macrons over several letters would not join."""
         given = {
             "shape": "box",
             "style": "filled",

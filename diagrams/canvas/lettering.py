@@ -1,4 +1,4 @@
-"""Labels and signs, set where they are free: nothing is written over anything."""
+"""Labels, signs and titles, each written at the first of its possible places that nothing is drawn on."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .drawing import Canvas
 
 
 def write_titles(sheet: Canvas) -> None:
-    """Of regions: in the middle above the wires, or as near to it as nothing runs; where a region goes on in another
-    row, only if there is room."""
+    """The titles of regions: above the wires in the middle of the region, or as near to it as there is a free place.
+    Where a region goes on in another row, its title is left out if there is no free place."""
     for cluster, x0, x1, needed in sheet.titles:
         half, (x, y) = width(cluster.label, cluster.size) / 2, cluster.label_at
         slack = max(0.0, (x1 - x0) / 2 - half - 3)
@@ -30,7 +30,7 @@ def write_titles(sheet: Canvas) -> None:
 
 
 def write_signs(sheet: Canvas) -> None:
-    """Signs and words at dots: above the highest or below the lowest, where nothing runs."""
+    """Signs and words that belong to dots: above the highest dot or below the lowest, where there is a free place."""
     for text, size, places, wide, bar in sheet.notes:
         high, low = (0.7 * size, 0.4 * size) if bar else (0.55 * size, 0.45 * size)
         fits = (p for p in places if sheet.occupied.free((p[0] - wide / 2, p[1] - high, p[0] + wide / 2, p[1] + low)))
@@ -55,7 +55,7 @@ def write_signs(sheet: Canvas) -> None:
 
 
 def write_labels(sheet: Canvas) -> None:
-    """Axis labels: where a wire is born, after a bend, at the end of what is long, at outputs."""
+    """Labels of axes: where a wire begins, after a bend, at the end of a long level stretch, and at outputs."""
     said: dict[int, bool] = {}  # wires whose size is written
     for wire, a, b, y, first, out, met in sheet.runs:
         if wire.axis is None:

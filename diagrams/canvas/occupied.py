@@ -1,4 +1,4 @@
-"""What lies where on the sheet, so that labels find a free place."""
+"""Which parts of the sheet are drawn on, so that labels find a free place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CELL = 24.0
 
 
 class Occupied:
-    """Boxes and points taken, in a grid of cells."""
+    """Boxes and points of curves, sorted into a grid of cells so that a look-up is quick."""
 
     def __init__(self) -> None:
         self.boxes: dict[tuple[int, int], list[Box]] = {}

@@ -1,1 +1,1 @@
-"""The sheet: every glyph, wire and label of a figure; and its public face."""
+"""The API (`draw`, `Diagram`) and the sheet, on which every glyph, wire and label of a figure is drawn."""

@@ -1,4 +1,4 @@
-"""The public face: a graph drawn as a neural-circuit diagram."""
+"""The API: `draw` makes a `Diagram` of a graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .sheet import Sheet
 __all__ = ["Diagram", "TooLarge", "UnknownBlock", "draw"]
 
 MOST = 2000
-"""Steps, inputs and results of a figure: nobody reads more, and laying them out would take minutes."""
+"""Steps, inputs and results of a figure, at most: more are not readable, and would take minutes to lay out."""
 
 
 class TooLarge(ValueError):
@@ -36,7 +36,7 @@ FORMATS = ("svg", "pdf", "png", "dot", "tex", "html")
 
 
 class Diagram:
-    """A figure, laid out. `dot` is all of it as text; Graphviz draws that as it stands."""
+    """A figure, laid out. `dot` is the whole figure as text; Graphviz draws it without changing any position."""
 
     def __init__(self, sheet: Sheet, graph: Graph, redraw: page.Redraw, openable: tuple[str, ...]) -> None:
         self._sheet = sheet
@@ -128,9 +128,8 @@ def draw(
     sizes:  whether the first label of an axis gives its size.
     legend: whether a strip beneath says what the axes and glyphs are.
 
-    Raises UnknownBlock for a name in `open` or `close` that nothing in the figure has, and ValueError for an unknown
-    theme, a width that no page has, a title that is no text, or a depth below 0; TooLarge for more than anybody would
-    look at.
+    Raises UnknownBlock for a name in `open` or `close` that no call in the figure has; ValueError for an unknown theme,
+    a width that no page has, a title that is not text, or a depth below 0; TooLarge for more than 2000 steps.
     """
     colors = _themes().get(theme)
     if colors is None:
@@ -152,7 +151,8 @@ def draw(
         return fitted(lambda page: Sheet(scene_of(graph, opening, title), colors, page, sizes=sizes, legend=legend))
 
     def fitted(make: Callable[[float], Sheet]) -> Sheet:
-        """Rows are cut by what columns take; where letters beside them make it wider, they are cut shorter."""
+        """Rows are folded by the widths of columns. If text beside them makes a figure wider than its page, it is drawn
+        again with shorter rows."""
         sheet, page = make(page_width), page_width
         for _ in range(4):
             over = sheet.width * LEAST / CAPTION - page_width
@@ -167,7 +167,7 @@ def draw(
 
     opening = Opening(graph, opened, depth, closed)
     sheet = sheet_of(opening)
-    if opening.growth:  # open what needs no row more
+    if opening.growth:  # open as many of these blocks as need no further row
         for count in range(len(opening.growth), 0, -1):
             opening.grown = set(opening.growth[:count])
             larger = sheet_of(opening)
@@ -176,7 +176,7 @@ def draw(
                 break
 
     def redraw(toggled: frozenset[str]) -> Sheet:
-        """The figure with some blocks the other way round."""
+        """The figure with these blocks closed if they were open, and open if they were closed."""
         other = Opening(graph, opened, depth, closed)
         other.grown = opening.grown
         other.toggled = toggled

@@ -15,7 +15,7 @@ from ..scene.steps import DrawStep
 if TYPE_CHECKING:
     from ..canvas.drawing import Canvas
 
-_LINE = 24.0  # from line to line
+_LINE = 24.0  # from one line of the legend to the next
 _ICON = 24.0
 _SPACE = 16.0  # between entries
 

@@ -1,6 +1,7 @@
 """The figure as one HTML page without network: hover, click, keyboard, and the spec's source beside it.
 
-The levels are drawn beforehand: the default, each block the other way round, and their combinations while they are few.
+Every level that a reader can choose is drawn beforehand: the default, each block toggled (open if it was closed, closed
+if it was open), and combinations of the first few blocks.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def _bare(svg: str) -> str:
 
 
 def _facts(sheet: Sheet, sources: dict[str, Source]) -> dict[str, object]:
-    """What hovering tells: of each wire its axis and where it comes from, of each glyph its op; and their lines."""
+    """What hovering shows: of a wire its axis and where it comes from, of a glyph its op; and the lines of the spec."""
     axes: dict[str, object] = {}
     wires: dict[str, object] = {}
     ops: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Tinted regions, the brackets of repeats and scans, and what is said at them."""
+"""Tinted regions, the brackets of repeats and scans, and the text beside brackets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..scene.steps import DrawStep, Section, StepKind
 
 
 def draw_sections(sheet: Canvas) -> None:
-    """Tints behind and brackets around."""
+    """Draw every region's tint and every repeat's and scan's brackets."""
     for n, border in enumerate(sheet.borders):
         section = border.section
         first, last = border.columns[0], border.columns[-1]
@@ -72,14 +72,14 @@ def draw_sections(sheet: Canvas) -> None:
                 half = wide / 2
                 places = [(x + 5 + half, top + 1), (x + 5 + half, top - 8), (x + 3, top - 9), (x - half, top - 9)]
                 places += [(x + 5 + half, bottom), (x + 5 + half, bottom + 8), (x, bottom + 10)]
-                # Where another bracket opens at once behind: over or under this one, else inside.
+                # If another bracket opens right behind this one: above or below it, or inside the brackets.
                 places += [(x + k * half, y) for y in (top - 17, bottom + 19) for k in (1, 0, -1)]
                 places += [(x - 12 - half, y) for y in (top + 7, bottom - 7)]
                 over = text[-1:] if section.along is not None and barred(section.along.label) else ()
                 sheet.notes.append((text, theme.COUNT, places, wide, width(over, theme.COUNT)))
         if section.loops and opens and closes:
             _loops(sheet, section, x0 + 4, x1 - 4, bottom - 4)
-        elif section.loops and (opens or closes):  # in another row: in words
+        elif section.loops and (opens or closes):  # the other bracket is in another row: say it in words
             own = italic(", ".join(map(spaced, section.loops)))
             text = (*own, *roman(" go round")) if opens else (*roman("next "), *own)
             x, wide = x0 if opens else x1, width(text, theme.CAPTION)
@@ -88,7 +88,7 @@ def draw_sections(sheet: Canvas) -> None:
 
 
 def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> None:
-    """What goes round a scan, fed back beneath from the closing bracket to the opening one."""
+    """The state of a scan: a line beneath leads it back from the closing bracket to the opening one."""
     text = italic(", ".join(map(spaced, section.loops)))
     wide = width(text, theme.CAPTION)
     step = section.exit
@@ -106,7 +106,7 @@ def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> Non
 
 
 def write_outside(sheet: Canvas) -> None:
-    """What enters a repeat from outside is the same in every pass, and says so."""
+    """Write "same in every pass" at values that enter a repeat from outside."""
     for j, column in enumerate(sheet.columns):
         for step in column.steps:
             if step.kind is not StepKind.ENTER or step.border is None or not step.border.outside:
@@ -118,7 +118,7 @@ def write_outside(sheet: Canvas) -> None:
 
 
 def _beside(sheet: Canvas, j: int, wires: Sequence[Wire]) -> bool:
-    """Say it over a wire, behind the bracket; whether there was room."""
+    """Write it over one of the wires, behind the bracket. Returns whether there was room."""
     text = roman("same in every pass")
     wide = width(text, theme.CAPTION)
     for wire in wires:
@@ -136,7 +136,7 @@ def _beside(sheet: Canvas, j: int, wires: Sequence[Wire]) -> bool:
 
 
 def _beneath(sheet: Canvas, step: DrawStep, names: str) -> None:
-    """Say it within the brackets, along their feet, or beneath them."""
+    """Write it near the lower end of the brackets, inside them or beneath them."""
     text = (*italic(names), *roman((": " if names else "") + "same in every pass"))
     wide = width(text, theme.CAPTION)
     slot = sheet.slots[id(step)]

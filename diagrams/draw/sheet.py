@@ -1,4 +1,4 @@
-"""The sheet: every glyph and wire of a layout drawn, labels set where they are free. Points, y downwards."""
+"""The sheet: draws every glyph and wire of a layout, then labels where there is room. Points, y downwards."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Sheet(Canvas):
         if legend:
             draw_legend(self)
         x0, y0, x1, y1 = self.extent
-        self.point("page_1", (x0, y0))  # what Graphviz takes for the page
+        self.point("page_1", (x0, y0))  # two invisible points, so that Graphviz makes its page as large
         self.point("page_2", (x1, y1))
         self.fit(page)
 

@@ -1,4 +1,4 @@
-"""The wires themselves, the dashed lines between tensors, and the dotted ones between shared weights."""
+"""Wires, dashed lines between tensors, and dotted lines between glyphs that share weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..canvas.drawing import HEAD, Canvas
 from ..layout.wires import Dash, Wire
 from ..scene.steps import DrawStep, StepKind
 
-_DASH = 24.0  # points that a dashed line needs to be one
+_DASH = 24.0  # a dashed line shorter than this many points is not drawn
 
 
 def draw_row(sheet: Canvas, row: Sequence[int]) -> None:
@@ -44,7 +44,7 @@ def _wire(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int],
     runs: list[tuple[float, float, float]] = []
 
     def level(to: float) -> None:
-        """Level on to x; neighbours in one piece."""
+        """Go on level to this x."""
         if to > chain[-1][0] + 0.01:
             chain.extend(straight(chain[-1], (to, chain[-1][1])))
 
@@ -89,7 +89,9 @@ def _wire(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int],
     sheet.occupied.trace(sampled(chain))
     sheet.curves.append((wire, chain))
     x0, _, x1, y1 = sheet.extent
-    sheet.include((x0, min(y for _, y in chain), x1, y1))  # above one without axes no label keeps the title off
+    sheet.include(
+        (x0, min(y for _, y in chain), x1, y1)
+    )  # a wire without axes has no label above it that would keep the title away
     out = ends_here and end is not None and any(s.kind is StepKind.SINK for s in sheet.columns[end.column].steps)
     runs = [run for run in runs if run[1] - run[0] > 1]
     for k, (a, b, y) in enumerate(runs):
@@ -118,7 +120,7 @@ def draw_dashes(sheet: Canvas) -> None:
 
 
 def _falls_free(sheet: Canvas, dash: Dash, a: int, b: int) -> bool:
-    """Whether a dashed line may go on from one column to the next: level, or in a bend that meets nothing."""
+    """Whether a dashed line may go on to the next column: if it stays level, or bends where nothing else is drawn."""
     start, end = (sheet.right[a], dash.y[a]), (sheet.left[b], dash.y[b])
     if abs(start[1] - end[1]) <= 0.01:
         return True
@@ -168,8 +170,8 @@ def _dash(sheet: Canvas, dash: Dash, group: Sequence[int]) -> None:
 
 
 def draw_links(sheet: Canvas) -> None:
-    """A dotted line from each glyph to one before it in the row that has the same weights: to the nearest from which
-    it meets no other glyph."""
+    """A dotted line between two glyphs of a row that share their weights: from each glyph to the nearest earlier one
+    that can be reached without touching other glyphs."""
     boxes = {id(step): box for _, box, step in reversed(sheet.glyphs)}
     for row in sheet.rows:
         earlier: dict[int, list[Box]] = {}
@@ -188,7 +190,7 @@ def _apart(a: Box, b: Box) -> float:
 
 
 def _link(sheet: Canvas, a: Box, b: Box, step: DrawStep) -> bool:
-    """Whether there was room."""
+    """Draw the dotted line between two glyphs, if there is room for it; returns whether there was."""
     xa, xb = (a[0] + a[2]) / 2, (b[0] + b[2]) / 2
     if abs(xa - xb) < 2:  # one under the other
         upper, lower = (a, b) if a[1] < b[1] else (b, a)

@@ -1,6 +1,6 @@
-"""DOT text with every position in it. Needs no Graphviz to write; `dot -Tsvg` draws it as it stands.
+"""A picture as DOT with every position in it. Writing it needs no Graphviz, and `dot -Tsvg` moves nothing.
 
-All user text passes through `quoted` or `html`; nothing else builds attribute values.
+All text of the user passes through `quoted` or `html`, so that it cannot break out of its attribute.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ def quoted(text: str) -> str:
 
 
 def html(rich: Rich) -> str:
-    """Runs as a Graphviz HTML label; line ends become breaks. Shifted runs are for the caller to set apart."""
+    """Runs as a Graphviz HTML label; line ends become breaks.
+
+    Sub- and superscripts are not handled here: the canvas writes each as a node of its own.
+    """
     out = []
     for run in rich:
         text = "".join(c for c in run.text if c >= " " or c == "\n")

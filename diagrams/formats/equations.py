@@ -23,9 +23,9 @@ _SAID = {
     " even": r" \text{ even}", " odd": r" \text{ odd}", "mod": r"\bmod", "…": r", \ldots, ",
     "≤": r"\le", "≥": r"\ge", "≠": r"\ne",
 }  # fmt: skip
-_LONG = 150  # characters of LaTeX, from which on an expression gets a row of its own
-# How tightly what is written holds together. A reader brackets by habit, and the habits differ from the language's: to
-# them "mod" ends a sum, and the product of named tensors is weaker than the dot between numbers.
+_LONG = 150  # an expression of so many characters of LaTeX gets a row of its own
+# How tightly each operator binds, as readers of mathematics expect it. That differs from attnc's own rules: "mod" binds
+# less than a sum, and the product of named tensors less than the dot between numbers.
 _ANY, _LOGIC, _COMPARE, _MOD, _PLUS, _ODOT, _TIMES, _POWER, _FRACTION, _ATOM = range(10)
 _INFIX = {
     "+": ("+", _PLUS), "-": ("-", _PLUS), "*": (r"\cdot", _TIMES), "%": (r"\bmod", _MOD),
@@ -51,7 +51,7 @@ class _Tex:
         return self.tex if self.binds >= binds else rf"\left({self.tex}\right)"
 
     def beside(self, sign: str, binds: int) -> str:
-        """As a part of a chain of one sign: `and` and `or` in one chain would be read either way."""
+        """The term as an operand of `sign`, in parentheses where it would mix `and` with `or`."""
         mixed = self.binds == _LOGIC and self.sign != sign
         return rf"\left({self.tex}\right)" if mixed else self.within(binds)
 
@@ -61,7 +61,7 @@ class _Rows:
     """The equations of one body."""
 
     graph: Graph
-    names: dict[str, int]  # how often a name was given away
+    names: dict[str, int]  # how many values have each name so far
     indent: str = ""
     rows: list[str] = field(default_factory=list)
     spare: list[str] = field(default_factory=list)
@@ -69,11 +69,11 @@ class _Rows:
     consts: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # what calls of a block give its consts
 
     def add(self, left: str, sign: str, right: str) -> None:
-        """A row of the body. What is indented begins at one edge: columns of equations would hide how deep it is."""
+        """A row of the body. Indented rows are aligned at their left edge, so that one sees how deep they are."""
         self.rows.append(rf"&{self.indent}{left} {sign} {right}" if self.indent else f"{left} &{sign} {right}")
 
     def head(self, text: str) -> None:
-        """What is said of the rows that follow, which stand further in."""
+        """A heading, such as `for i = 0, 1:`, over the rows that follow."""
         self.rows.append(rf"&{self.indent}{text}\colon")
 
 
@@ -134,7 +134,7 @@ def _named(name: str) -> str:
 
 
 def _fresh(rows: _Rows, name: str) -> str:
-    """A name not used before: a variable that is given anew gets primes."""
+    """A name not used before: a variable that is assigned again gets primes."""
     again = rows.names.get(name, 0)
     rows.names[name] = again + 1
     mark = "'" * again if again < 3 else rf"^{{({again})}}"
@@ -142,7 +142,7 @@ def _fresh(rows: _Rows, name: str) -> str:
 
 
 def _spare(rows: _Rows) -> str:
-    """A name for what has none: that of no value, for primes would say that it is that value given anew."""
+    """A name for a value without one, which no other value has: primes would say that one is assigned again."""
     if not rows.spare:
         given = {value.name for value in _all_values(rows.graph)}
         rows.spare.append(next((name for name in "tuvwsrz" if name not in given), "t"))
@@ -150,7 +150,7 @@ def _spare(rows: _Rows) -> str:
 
 
 def _all_values(graph: Graph) -> Iterator[Value]:
-    """Those of the bodies of its repeats too, which are rows among its own."""
+    """The values of a graph, and of the bodies of its repeats, whose rows stand among its own."""
     yield from values_of(graph)
     for node in graph.nodes:
         for body in node.bodies if isinstance(node, Repeat) else ():
@@ -206,7 +206,7 @@ def _number(value: float) -> _Tex:
 
 
 def _op(op: str, args: Sequence[_Tex]) -> _Tex:
-    """What a reader writes for arithmetic."""
+    """Arithmetic and functions as mathematicians write them."""
     match op:
         case "/" if len(args) == 2:
             return _Tex(rf"\frac{{{args[0].tex}}}{{{args[1].tex}}}", _FRACTION)
@@ -321,7 +321,7 @@ def _apply(rows: _Rows, node: Apply) -> _Tex:
 
 
 def _label(name: str | None) -> str:
-    """What tells weights from others of their kind."""
+    """The name of the weights as a superscript, which tells them from other weights."""
     return rf"^{{\mathit{{{escaped(name.split('.')[-1])}}}}}" if name else ""
 
 
@@ -352,13 +352,13 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
 
 
 def _tells(rows: _Rows, node: Call | Scan, const: Const, value: Static) -> bool:
-    """Whether a const is worth its room: it hangs on a pass, or tells this call from another of the block."""
+    """Whether to write a const at a call: if it depends on the pass, or differs between the calls of the block."""
     told = rows.consts.get((node.graph.name, const.name), set())
     return len(told) > 1 or any(const.is_index for const in consts_in(value))
 
 
 def _consts(graph: Graph) -> dict[tuple[str, str], set[str]]:
-    """By block and const, what calls give."""
+    """By block and const, the values that the calls pass."""
     found: dict[tuple[str, str], set[str]] = {}
     for node in graph.nodes:
         match node:
@@ -391,14 +391,14 @@ def _repeat(rows: _Rows, node: Repeat) -> None:
         }
         inner.terms |= {entry.value.id: _Tex(name) for entry, name in zip(body.inputs, carried, strict=False)}
         _body(inner)
-        if carried:  # all at once: they may change places
+        if carried:  # all assigned at once, since the body may exchange two of them
             ends = [inner.terms[output.value.id].tex for output in body.outputs]
             inner.add(", ".join(carried), r"\leftarrow", ", ".join(ends))
     rows.terms.update((value.id, _Tex(name)) for value, name in zip(node.outs, carried, strict=True))
 
 
 def _times(node: Repeat) -> str:
-    """How often, or which numbers its index has: from 0 on, as in the language."""
+    """The heading of a repeat: how often it runs, or which values its index has."""
     count, shown = evaluate(node.count), _static(node.count)
     note = r" \text{ (shared weights)}" if node.shared else ""
     if node.index is None or count == 0:

@@ -1,4 +1,5 @@
-"""DOT -> SVG, PDF, PNG by the `dot` program, under a time limit, leaving nothing half-written or running behind."""
+"""SVG, PDF and PNG from DOT, made by the program `dot`. There is a time limit; after it no process and no half-written
+file is left."""
 
 from __future__ import annotations
 
@@ -26,14 +27,14 @@ class ExportError(RuntimeError):
 
 
 class NoGraphviz(ExportError, graphviz.ExecutableNotFound):
-    """There is no `dot`: also what the package `graphviz` raises then."""
+    """There is no `dot`. Also an instance of what the package `graphviz` raises in that case."""
 
     def __init__(self, message: str) -> None:
         RuntimeError.__init__(self, message)
 
 
 class GraphvizRefused(ExportError, graphviz.CalledProcessError):
-    """`dot` ended with an error: also what the package `graphviz` raises then."""
+    """`dot` ended with an error. Also an instance of what the package `graphviz` raises in that case."""
 
     def __init__(self, message: str, returncode: int, cmd: Sequence[str], output: bytes, stderr: bytes) -> None:
         graphviz.CalledProcessError.__init__(self, returncode, cmd, output, stderr)
@@ -75,7 +76,7 @@ def render(dot: str, format: str, *, seconds: float = TIME_LIMIT) -> bytes:
 
 
 def _run(command: Sequence[str], given: bytes, seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """`subprocess.run`, but what the program started is ended with it. Raises as that does."""
+    """Like `subprocess.run`; but when the time is up, the processes that the program started are ended too."""
     pipe = subprocess.PIPE
     # In a session of its own, it and all that it starts are one group, which can be ended as one.
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:

@@ -1,4 +1,4 @@
-"""The HTML page around a figure: style and script, nothing from elsewhere."""
+"""The HTML page around a figure: its style and script. It loads nothing from the network."""
 
 PAGE = """<!doctype html>
 <html lang="en">

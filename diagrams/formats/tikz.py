@@ -1,4 +1,4 @@
-r"""The picture as TikZ: the same geometry, its letters set in the fonts of the paper around it.
+r"""The picture as TikZ: the same positions, with text in the fonts of the paper around it.
 
 The file compiles as it stands, and can be `\input` where TikZ is loaded.
 """
@@ -127,9 +127,8 @@ class _Colors:
     def text(self, rich: Rich, at: Point, size: float, color: str) -> list[str]:
         lines = _lines(rich)
         out = []
-        font = (
-            f"\\fontsize{{{_n(size)}}}{{{_n(size * 1.2)}}}\\selectfont{{}}"  # scaled after: letters keep their shapes
-        )
+        # The node is scaled, and not the font: so letters keep their shapes.
+        font = f"\\fontsize{{{_n(size)}}}{{{_n(size * 1.2)}}}\\selectfont{{}}"
         for k, line in enumerate(lines):
             y = at[1] + size * 1.12 * (k - (len(lines) - 1) / 2) + 0.28 * size
             style = f"anchor=base, inner sep=0pt, scale={_n4(self.scale)}, text={self.color(color)}"
@@ -212,5 +211,5 @@ def _run(run: Run) -> str:
 
 
 def escaped(text: str) -> str:
-    """User text as TeX that prints just it; what TeX's fonts lack becomes a question mark."""
+    """Text of the user as TeX that prints exactly it; a character that TeX's fonts lack becomes a question mark."""
     return "".join(_ESCAPED.get(c, c if " " <= c < "\x7f" else "?") for c in text)

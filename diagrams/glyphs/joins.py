@@ -1,4 +1,7 @@
-"""Where tensors meet: half-loops, dots, signs."""
+"""Glyphs at which tensors meet: half-loops of a contraction, dots on shared axes, signs.
+
+A residual add is `sign`: `+` above the dots at which the wires of one operand run into those of the other.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,7 @@ def meet(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> float |
 
 
 def sign(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
-    """+ and its like above the highest dot."""
+    """An operation element by element, such as the `+` of a residual add: dots, and the sign above the highest."""
     top = meet(sheet, step, meeting, slot)
     if top is None:
         top = sheet.y(meeting.ins[meeting.main][0], slot.column)
@@ -130,7 +133,7 @@ def gate(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
 
 
 def pick(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
-    """An axis ends where an index says which of its items: shared axes meet in dots, those of the index go on."""
+    """`x[axis = index]`: the axis ends at a pill that names the index. Shared axes meet in dots."""
     meet(sheet, step, meeting, slot)
     ended = [w for w in meeting.ins[0] if w.axis in step.contracted]
     top, bottom = span(ended, slot.column, 10)

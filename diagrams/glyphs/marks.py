@@ -1,4 +1,8 @@
-"""Each mark drawn. A glyph covers exactly the wires of the axes it names."""
+"""The functions that draw marks; `DRAW` has them by the mark's name. A glyph covers exactly the wires of its axes.
+
+Glyphs at which several tensors meet are in joins.py (also the `+` of a residual add), masks and closed blocks in
+masks.py.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +128,7 @@ def _bar(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
 
 
 def _birth(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
-    """broadcast: a wire begins out of nothing, at a short upright bar."""
+    """broadcast: a wire begins at a short upright bar."""
     for k, wire in enumerate(born(meeting)):
         y = sheet.y(wire, slot.column)
         id = f"{slot.id}_{k}"
@@ -135,7 +139,7 @@ def _birth(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
 
 
 def _arrow(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
-    """Arrowhead, name, arrowhead, in a lane of its own: it touches no wire."""
+    """A function of each element: its name between two arrowheads, in a lane of its own that touches no wire."""
     lane = next(s for s in sheet.columns[slot.column].right if isinstance(s, Lane) and s.step is step)
     y = sheet.y(lane, slot.column)
     half = width(step.text, theme.BLOCK) / 2 + 2
@@ -148,7 +152,7 @@ def _arrow(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
 
 
 def _source(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
-    """A name where wires are born."""
+    """An input, parameter or table: its name, at which its wires begin."""
     wires = meeting.outs[0]
     ys = [sheet.y(w, slot.column) for w in wires]
     size = name_size(step)
@@ -165,7 +169,7 @@ def _source(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None
 
 
 def _copy(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
-    """Dots, from which copies bend away."""
+    """A dot on each wire of the copied tensor, from which the wires of the copies bend away."""
     source = {w.axis: w for w in meeting.ins[0]}
     swaps = [dict(zip(t.axes, step.ins[0].axes, strict=True)) for t in step.outs]
     main = meeting.outs[meeting.main]
@@ -189,7 +193,7 @@ def _copy(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
 
 
 def _bracket_x(sheet: Canvas, step: DrawStep, y: float) -> float:
-    """Where the bracket that the step stands for is at height `y`."""
+    """The x at height `y` of the bracket that the step stands for: brackets are curved."""
     opening = step.kind is StepKind.ENTER
     slot = sheet.slots[id(step)]
     at = next(b for b in sheet.borders if b.section is step.border and slot.column in b.columns)
@@ -204,7 +208,7 @@ def _bracket_x(sheet: Canvas, step: DrawStep, y: float) -> float:
 
 
 def _bracket(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
-    """Brackets are drawn with their section; a scan's axis ends at the one and begins at the other."""
+    """Only wires: a scan's axis ends at one bracket and begins at the other. draw/sections.py draws the brackets."""
     for wire in gone(meeting):
         y = sheet.y(wire, slot.column)
         x, id = _bracket_x(sheet, step, y), f"{slot.id}_e{wire.number}"
@@ -218,7 +222,7 @@ def _bracket(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> Non
 
 
 def _nothing(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
-    """Borders are drawn with their section."""
+    """Nothing: draw/sections.py draws the region."""
 
 
 def _sink(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:

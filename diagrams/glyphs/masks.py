@@ -1,4 +1,4 @@
-"""Masks, and the blocks that are closed around them."""
+"""Masks, and closed blocks, which may show masks within."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def mask(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
 def squares(
     sheet: Canvas, step: DrawStep, wires: Sequence[Wire], slot: Slot, seen: Sequence[Case]
 ) -> tuple[float, float]:
-    """One for each case, between x0 and x1; returns where they begin and end."""
+    """A square for each case, between the slot's x0 and x1; returns the y of their tops and of their bottoms."""
     top, bottom = span(wires, slot.column, 8.5 if len(wires) > 1 else 11)
     each = (slot.x1 - slot.x0) / len(seen)
     if len(seen) > 1:  # one glyph: no wire between the squares
@@ -79,7 +79,7 @@ def draw_mask(
     sheet.shape(id, box, "op mask", tip, shape="grid", cells=cells, tones=tones, color=sheet.theme.ink, penwidth="1.3")
 
 
-# Of data, or of more axes than a square has sides: nothing but that some items are left out.
+# For a mask that data decides, or that has more than two axes: it says only that some items are left out.
 GENERAL: Pattern = tuple(tuple(int((i * 3 + j * 5) % 7 > 2) for j in range(6)) for i in range(6))
 
 
@@ -104,7 +104,7 @@ def predicate(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> No
 
 
 def upright(step: DrawStep, wires: Sequence[Wire], column: int) -> tuple[Case, ...]:
-    """The cases with the upper wire's items from top to bottom."""
+    """The cases, transposed if need be: the items of the upper wire run from top to bottom."""
     upper = min(wires, key=lambda w: w.y[column])
     if len(step.on) < 2 or upper.axis == step.on[0]:
         return step.cases

@@ -1,1 +1,1 @@
-"""Where everything lies: columns, lanes, rows."""
+"""Where every step, wire and glyph of a scene lies on the page: columns, rows, heights; and how large glyphs are."""

@@ -1,8 +1,9 @@
-"""When each step is drawn: its column.
+"""The column of each step.
 
-As soon as possible, so that independent steps share a column; what is inside a border lies between its two columns;
-a repeat has its columns to itself, and what is not needed until after it comes after it. Inputs stand at the left
-unless a repeat lies before their first reader; parameters and tables are born just before they are read.
+A step stands in the first column after those of its operands, so that independent steps share a column. What is inside
+a region or repeat lies between the two columns of its border. A repeat shares its columns with nothing outside it, and
+what is first needed after the repeat stands after it. Inputs stand at the left unless a repeat lies before their first
+reader; parameters and tables stand just before that reader.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def columns_of(scene: Scene) -> list[list[DrawStep]]:
     latest = [last] * n
     for i in reversed(order):
         latest[i] = min((latest[j] - 1 for j in after[i]), default=last)
-    for i in reversed(order):  # births as late as may be
+    for i in reversed(order):  # parameters and tables stand as late as may be
         step = steps[i]
         if step.kind is StepKind.SOURCE and (step.late or before[i]):
             column[i] = min((column[j] for j in after[i]), default=last) - 1
@@ -74,7 +75,7 @@ def _sorted(before: Sequence[set[int]], after: Sequence[set[int]]) -> list[int]:
 
 
 def _closure(n: int, edges: Sequence[set[int]], order: Sequence[int]) -> list[int]:
-    """As bit sets: what is reached from each against `edges`."""
+    """For each step the steps reached from it along `edges`, as a bit set."""
     out = [0] * n
     for i in order:
         bits = 0
@@ -120,7 +121,7 @@ def _apart(
             needed_before = below & (up[enter] | (1 << enter))
             if needed_before:
                 continue
-            if below & inside:  # what is inside takes it as it is, not through the border
+            if below & inside:  # something inside reads it without the border between
                 edge(i, enter)
             elif below & (down[leave] | later_repeats) or i > leave:
                 edge(leave, i)

@@ -1,4 +1,4 @@
-"""Where everything lies: rows, lanes (y) and columns (x). Points, y downwards."""
+"""Where everything in a figure lies: rows, the height (y) of each wire, the x of each column. Points, y downwards."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .wires import Column, Dash, Lane, Meeting, Track, Wire, weave
 
 PAD = 3.6  # left free around the figure (DOT's `pad`)
 _APART = 27.0  # between rows
-_TRIES = 4  # folds
-_STRAIGHT = 20.0  # what a point of a wire's bending costs, against a dashed line's 2
-_KIN = 0.6  # what a point more between two wires of a tensor costs, in each column
+_TRIES = 4  # ways to fold the figure into rows
+_STRAIGHT = 20.0  # what each point costs by which a wire changes its height; for a dashed line it is 2
+_KIN = 0.6  # what each point more between two wires of one tensor costs, in each column
 _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
 _REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
-_LOOP = 17.0  # for what goes round a scan, beneath
+_LOOP = 17.0  # room beneath a scan for the line that feeds its state back
 _NAMED = 24.0  # a glyph that reaches further up than this has a name over it
-_INSIDE = 8.0  # between a border and one around it
-_OUTSIDE = 9.0  # between a border and a foreign wire or dash
+_INSIDE = 8.0  # between a border and the next one around it
+_OUTSIDE = 9.0  # between a border and a wire or dashed line that is not inside it
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class FigureLayout:
         widths = _estimates(woven.columns, self.meetings)
         best: tuple[float, list[float]] | None = None
         seen: list[list[list[int]]] = []
-        for _ in range(_TRIES):  # a fold is chosen by widths that are known once it is made
+        for _ in range(_TRIES):  # a fold is chosen by the widths of columns, which hang on the fold
             cost = self._fold(woven.columns, widths, length, starts=1)
             self._widths()
             cost += sum(max(0.0, self.right[row[-1]] - self.left[row[0]] - length) for row in self.rows)
@@ -169,7 +169,10 @@ class FigureLayout:
             if id(track) in last:
                 pulls.append((last[id(track)], v, 2.0 if isinstance(track, Dash) else _STRAIGHT))
             last[id(track)] = v
-        for wanted in (stacked, fences):  # borders give way where something foreign changes sides
+        for wanted in (
+            stacked,
+            fences,
+        ):  # left out where they cannot all be kept: a wire crosses a border from above to below
             if lanes.sound(n, gaps + wanted):
                 gaps += wanted
         y = lanes.place(n, gaps, pulls, ties, starts)
@@ -187,7 +190,7 @@ class FigureLayout:
     def _stacked(
         self, j: int, index: dict[tuple[int, int], int], halo: dict[int, tuple[float, float]]
     ) -> list[lanes.Gap]:
-        """Glyphs of one column lie under one another, whichever side their wires are on."""
+        """Gaps that keep the glyphs of one column apart: all wires of one lie above all wires of the next."""
         column = self.columns[j]
         held: list[tuple[int, list[list[Wire]]]] = []
         right = {id(track): k for k, track in enumerate(column.right)}
@@ -224,7 +227,7 @@ class FigureLayout:
         return out
 
     def _enclosed(self, j: int) -> set[tuple[int, int]]:
-        """Dashed lines that lie within a section on one side of a column: on the other they are not outside of it."""
+        """Dashed lines that lie within a section on one side of a column: on the other they may touch its border."""
         out: set[tuple[int, int]] = set()
         for side in (self.columns[j].left, self.columns[j].right):
             members: dict[int, list[int]] = {}
@@ -247,7 +250,7 @@ class FigureLayout:
         pulls: list[lanes.Pull],
         halo: dict[int, tuple[float, float]],
     ) -> None:
-        """Borders lie between what is inside and what is not."""
+        """Gaps that keep the borders of sections between what is inside and what is outside."""
         inside: dict[int, list[int]] = {}
         order: dict[int, Section] = {}
         for k, track in enumerate(side):
@@ -268,7 +271,7 @@ class FigureLayout:
             if members[-1] - members[0] + 1 - len(members) > sum(
                 isinstance(side[k], Dash) for k in range(members[0], members[-1] + 1)
             ):
-                continue  # something foreign runs through: no fence can be kept
+                continue  # something from outside runs through the section: no border can keep it out
             if members[0] > 0 and (id(side[members[0] - 1]), key) not in enclosed:
                 gaps.append((index[j, id(side[members[0] - 1])], above, _OUTSIDE))
             if members[-1] + 1 < len(side) and (id(side[members[-1] + 1]), key) not in enclosed:
@@ -280,7 +283,7 @@ class FigureLayout:
                 gaps.append((below, outer_bottom, _INSIDE))
 
     def _widths(self) -> None:
-        """Left and right of every column, and of the glyphs in it."""
+        """The x at which every column begins and ends, and every glyph in it."""
         self.left: list[float] = [0.0] * len(self.columns)
         self.right: list[float] = [0.0] * len(self.columns)
         self.slots: dict[int, Slot] = {}
@@ -354,7 +357,7 @@ class FigureLayout:
 
 
 def _at_right(step: DrawStep) -> bool:
-    """Whether its glyph stands at the right of its column: wires are born there."""
+    """Whether its glyph stands at the right of its column, because wires begin there."""
     return step.kind in (StepKind.COPY, StepKind.SOURCE)
 
 
@@ -386,7 +389,7 @@ def _gap(a: Track, b: Track, halo: dict[int, tuple[float, float]]) -> float:
 
 
 def _together(step: DrawStep, meeting: Meeting) -> list[list[Wire]]:
-    """Wires that a glyph covers side by side."""
+    """Groups of wires that a glyph covers, and that so must lie side by side."""
     match step.kind:
         case StepKind.ON:
             return [covered(step, meeting)]
@@ -401,7 +404,7 @@ def _together(step: DrawStep, meeting: Meeting) -> list[list[Wire]]:
 
 
 def _alignments(step: DrawStep, meeting: Meeting) -> list[tuple[Wire, Wire, float]]:
-    """Wires that would like one height on both sides of a glyph."""
+    """Pairs of wires, before and after a glyph, that should have one height; and how much that matters."""
     out: list[tuple[Wire, Wire, float]] = []
     ins = [w for own in meeting.ins for w in own]
     outs = [w for own in meeting.outs for w in own]

@@ -1,4 +1,4 @@
-"""How much room each mark takes: along x, and beyond the wires that it touches. All points."""
+"""How large each glyph is: along x, and how far it goes above and below the wires that it touches. All in points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TURN = 20.0  # room for wires that run into one dot within a column
 
 @dataclass(frozen=True, slots=True)
 class GlyphSize:
-    """Along x: level wire before the glyph, the glyph, level wire after it."""
+    """Lengths along x: of level wire before the glyph, of the glyph, and of level wire after it."""
 
     before: float
     core: float
@@ -28,7 +28,7 @@ class GlyphSize:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where a step is drawn: its column and the left and right side of its glyph."""
+    """Where a glyph is drawn: its column, and the x of its left and right side."""
 
     id: str
     column: int
@@ -183,7 +183,7 @@ def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
 
 
 def at_foot(step: DrawStep, meeting: Meeting) -> bool:
-    """Whether a mask's name goes beneath it: it lies over the lowest of its tensor's wires."""
+    """Whether a mask lies over the lowest wire of its tensor, so that its name can stand beneath it."""
     return bool(meeting.ins[0]) and meeting.ins[0][-1].axis in step.on
 
 
@@ -198,7 +198,7 @@ def _named(step: DrawStep, meeting: Meeting, high: float) -> tuple[float, float]
 
 
 def name_size(step: DrawStep) -> float:
-    """A letter is set large; a word is not."""
+    """The font size of a name: an input of one or two letters is set larger than a word."""
     if step.mark == "input":
         return theme.NAME if len(plain(step.text)) <= 2 else theme.WORD
     return theme.GLYPH
@@ -218,13 +218,13 @@ def pill_width(step: DrawStep) -> float:
 
 
 def mask_width(step: DrawStep) -> float:
-    """Of the squares for all cases, side by side."""
+    """The width of the squares for all cases, side by side."""
     label = max((width(case.when, theme.CAPTION) + 8 for case in step.cases), default=0.0)
     return max(1, len(step.cases)) * max(mask_side(len(step.on)), label)
 
 
 SQUARE = 16.0  # a mask's side within a block's box
-PADDED: Pattern = ((1, 1, 0),)  # a mask along one axis that data decides
+PADDED: Pattern = ((1, 1, 0),)  # stands for a mask along one axis that data decides, such as padding
 
 
 def masks_size(step: DrawStep) -> tuple[float, float]:
@@ -236,7 +236,7 @@ def masks_size(step: DrawStep) -> tuple[float, float]:
 
 
 def mask_lines(step: DrawStep) -> list[Rich]:
-    """What is said beside each mask of a box: in which passes, and which data it is."""
+    """The text beside each mask in a box: in which passes it holds, and the name of the data that decides it."""
     if not step.cases:
         return [step.note] if step.note else []
     return [(*case.when, *roman(": "), *step.note) if case.when and step.note else case.when or step.note
@@ -244,7 +244,7 @@ def mask_lines(step: DrawStep) -> list[Rich]:
 
 
 def box_height(step: DrawStep) -> float:
-    """What a box needs for its title and mask."""
+    """The height that a box needs for its title and masks."""
     return (wrapped(plain(step.text)).count("\n") + 1) * 14 + 10 + masks_size(step)[1]
 
 

@@ -1,10 +1,11 @@
-"""A y for every wire in every column: order and gaps hold, and wires bend as little as can be.
+"""A height (y) for every wire in every column: the order and the gaps are kept, and wires bend as little as possible.
 
-The sum of |dy| over neighbouring columns is what is made small: with it a wire bends once or not at all, where squares
-would smear a bend over all columns. A greedy does it: join variables that want one height, heaviest first, while the
-order among joined groups stays free of circles; place groups as high as they go; then sweep, each group to the
-weighted median of its neighbours. Some starts with shaken weights; the best counts. On attention and Transformer
-figures this reached what linear programming did.
+What is minimised is the weighted sum of |dy| between neighbouring columns. With absolute values a wire bends once or
+not at all; squares would spread one bend over all columns. The search is greedy. Variables that should have one height
+are joined, the heaviest pull first, as long as the order among the groups stays free of circles. Each group is put as
+high as it can go. Then, again and again, each group moves to the weighted median of its neighbours. This is done from
+several starts, with weights changed at random, and the best result is kept. On figures of attention and of the
+Transformer it came out as good as linear programming.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ Tie = tuple[int, int, float]  # y[b] - y[a] == offset
 
 _STARTS = 10
 _SWEEPS = 16
-_BEND = 14.0  # points of bending that a bend more is worth, among starts
-_STIFF = 10.0  # weights from here on are wires'
-_EFFORT = 3000  # variables times starts, about
+_BEND = 14.0  # what one more bend costs, in points of bending, when starts are compared
+_STIFF = 10.0  # pulls at least this heavy are along a wire
+_EFFORT = 3000  # at most about so many variables times starts
 
 
 def place(

@@ -1,7 +1,8 @@
 """Which tensor lies above which, column by column.
 
-Steps want their operands side by side. What is free is where copies, parameters and late inputs go: a copy lies under
-what it was copied from, the one read first on top; swaps that save crossings are then tried one by one.
+A step needs its operands side by side. Free to choose are the order of copies, and where parameters and late inputs
+go. At first, copies lie one under the other, the one that is read first on top; then other choices are tried one by
+one, and kept where they save crossings.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from itertools import permutations
 from ..scene.steps import DrawStep, Section, StepKind
 from ..scene.tensors import Tensor
 
-_WORK = 25_000  # tensors moved by all trials together; beyond that the best so far stands
-_STARTS = 12  # descents from shaken choices
+_WORK = 25_000  # tensors that all trials together may place; after that the best order so far is taken
+_STARTS = 12  # searches that begin at random choices
 
 Choice = tuple[int, ...]
 
 
 @dataclass(slots=True)
 class Stack:
-    """Tensors from top to bottom in one column: as its steps find them, and as they leave them."""
+    """The tensors in one column from top to bottom: before its steps (`found`) and after them (`left`)."""
 
     found: list[Tensor] = field(default_factory=list)
     left: list[Tensor] = field(default_factory=list)
@@ -33,7 +34,7 @@ def order_of(columns: Sequence[Sequence[DrawStep]]) -> list[Stack]:
     copies = [s for column in columns for s in column if s.kind is StepKind.COPY and len(s.outs) > 1]
     reader = {id(t): s for column in columns for s in column for t in s.ins}
     place = {id(s): j for j, column in enumerate(columns) for s in column}
-    for copy in copies:  # read first on top; the same reader's operands in its own order
+    for copy in copies:  # the copy read first on top; copies for one reader in the order of its operands
         copy.outs.sort(key=lambda t: _rank(t, reader, place))
     meets = [s for column in columns for s in column if s.kind in (StepKind.JOIN, StepKind.BOX) and len(s.ins) > 1]
     free = [s for column in columns for s in column if s.kind is StepKind.SOURCE and place[id(s)] > 0]
@@ -49,7 +50,7 @@ def order_of(columns: Sequence[Sequence[DrawStep]]) -> list[Stack]:
 
 
 def _options(step: DrawStep) -> list[Choice]:
-    """What may be chosen for a step: the order of copies, above or below for a source, whom the others come to."""
+    """What may be chosen for a step: the order of copies; for a source, above or below; else which operand stays."""
     if step.kind is StepKind.SOURCE:
         return [(0,), (1,)]
     if step.kind is not StepKind.COPY:
@@ -61,7 +62,7 @@ def _options(step: DrawStep) -> list[Choice]:
 
 
 class _Search:
-    """Descends from some choices, one step's at a time, and keeps the best that was found."""
+    """Local search: changes the choice for one step at a time, and keeps the best order that was found."""
 
     def __init__(
         self, columns: Sequence[Sequence[DrawStep]], reader: Mapping[int, DrawStep], options: Mapping[int, list[Choice]]
@@ -100,7 +101,7 @@ class _Search:
 def _rank(tensor: Tensor, reader: Mapping[int, DrawStep], place: Mapping[int, int]) -> tuple[int, int, int]:
     step = reader[id(tensor)]
     at = next(i for i, t in enumerate(step.ins) if t is tensor)
-    again = step.kind is StepKind.COPY and len(step.outs) > 1  # what is copied again goes beneath
+    again = step.kind is StepKind.COPY and len(step.outs) > 1  # a copy that is copied again goes beneath the others
     return (1 if again else 0, place[id(step)], at)
 
 
@@ -122,7 +123,7 @@ def _simulate(
                 cost += _crossings(stack, target)
                 stack[:] = target
         here = Stack(list(stack))
-        boxes: list[set[int]] = []  # what a box of this column gives: nothing else is born before it
+        boxes: list[set[int]] = []  # the results of each box in this column: nothing new is put between them
         for step in column:
             inside = step.border if step.kind is StepKind.ENTER else step.section
             outs = list(step.outs)
@@ -161,7 +162,7 @@ def _weight(tensor: Tensor) -> int:
 
 
 def _gather(stack: list[Tensor], step: DrawStep, choice: Choice | None) -> float:
-    """Bring a step's operands side by side, where is chosen or by the cheapest move; returns the crossings' cost."""
+    """Bring a step's operands side by side: to the chosen one, or in the cheapest way. Returns how many wires cross."""
     ids = {id(t) for t in step.ins}
     places = [i for i, t in enumerate(stack) if id(t) in ids]
     if places[-1] - places[0] == len(places) - 1:
@@ -199,7 +200,7 @@ def _insert(
     *,
     above: bool,
 ) -> None:
-    """New tensors, one above the other: next to what they will meet; else at the bottom of their section."""
+    """Put new tensors next to those that they will meet; if none is there, at the bottom (or top) of their section."""
     own = {id(tensor) for tensor in step.outs}
     seen = {id(t) for tensor in step.outs for t in reader[id(tensor)].ins} - own
     beside = [i for i, t in enumerate(stack) if id(t) in seen]

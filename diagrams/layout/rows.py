@@ -1,6 +1,6 @@
 """Folding: where a figure too wide for the page goes on in a row beneath.
 
-Best at the borders of repeats, then between anything, last within a region; rows of about equal length.
+The best places are the borders of repeats; a fold within a region is the last resort. Rows get about equal lengths.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ..scene.steps import Section, StepKind
 from .wires import Column, Wire
 
-CUT = 60.0  # what a row more costs
+CUT = 60.0  # what one more row costs
 EMPTY = 30.0  # points that the start and the end of a row take
 
 
@@ -72,7 +72,10 @@ def _price(columns: Sequence[Column], j: int) -> float:
     price += 6.0 * deepest
     if any(not s.repeat for s in scopes):
         price += 12.0
-    for near in (columns[j + 1 : j + 4], columns[max(0, j - 2) : j + 1]):  # no scrap of a repeat on a row
+    for near in (
+        columns[j + 1 : j + 4],
+        columns[max(0, j - 2) : j + 1],
+    ):  # not so near a bracket that a row has only a column or two of the repeat
         for column in near:
             ends = StepKind.EXIT if near[0] is there else StepKind.ENTER
             if any(s.kind is ends and s.mark == "bracket" for s in column.steps) and deepest and column is not here:

@@ -1,8 +1,9 @@
 """From tensors to wires: the order of axes within each tensor, and each wire's life.
 
-Axes have no order, so one is chosen: at a contraction the upper tensor's wires stand free, shared, contracted, and the
-lower one's contracted, shared, free, so that loops and dots nest like brackets. Wishes run backwards from the outputs;
-births grant them, and what must change changes once, just before the step that needs it.
+Axes have no order, so one is chosen. At a contraction the wires of the upper tensor stand in the order free, shared,
+contracted, and those of the lower one contracted, shared, free, so that loops and dots nest like brackets. Going back
+from the outputs, each step says in which order it would like the axes of its operands (`wishes`). A wire that begins is
+put where that order wants it; an order that still does not fit is changed once, just before the step that needs it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Wire:
 
 @dataclass(eq=False, slots=True)
 class Dash:
-    """The dashed line above a strand."""
+    """The dashed line above a tensor. A strand is a tensor and what becomes of it as steps act on it."""
 
     strand: int
     y: dict[int, float] = field(default_factory=dict)
@@ -55,7 +56,7 @@ class Meeting:
     """A step's wires: `ins[i]` of operand i, `outs[i]` of result i, top to bottom.
 
     main:  the operand of a JOIN whose wires go straight on.
-    inner: whether the others' wires have lanes in the step's own column, and bend within it.
+    inner: whether the wires of the other operands have heights in the step's own column, and bend within it.
     """
 
     ins: list[list[Wire]]
@@ -71,7 +72,9 @@ class Column:
     steps: list[DrawStep]
     left: list[Track] = field(default_factory=list)
     right: list[Track] = field(default_factory=list)
-    all: list[Track] = field(default_factory=list)  # the right side with wires whose lanes begin after it
+    all: list[Track] = field(
+        default_factory=list
+    )  # the right side, with the wires that get a height only in the next column
     scopes: dict[int, Section | None] = field(default_factory=dict)  # the section of each wire
     after: dict[int, Section | None] = field(default_factory=dict)  # the same, right of this column
     strands: dict[int, int] = field(default_factory=dict)  # the strand of each wire, on the left if it is there
@@ -138,7 +141,7 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
                 lanes[id(step.outs[0])] = Lane(step)
         column.right = _tracks(stack.left, wires, strand, dashes, late, lanes)
         column.all = _tracks(stack.left, wires, strand, dashes, set(), {})
-        if lanes:  # the lane keeps its distance on both sides
+        if lanes:  # the lane keeps its distance to other tracks on the left side too
             below = {id(s.outs[0]): s.ins[0] for s in steps if s.kind is StepKind.LANE}
             found = {id(below[k]): lane for k, lane in lanes.items()}
             column.left = _tracks(
@@ -192,7 +195,7 @@ def _tracks(
 
 
 def _main(step: DrawStep, stack: Sequence[Tensor]) -> int:
-    """The operand whose wires go straight on: the widest, and of these the highest."""
+    """The operand whose wires go straight on: the one with most axes, and of several the highest."""
     height = {id(t): i for i, t in enumerate(stack)}
     if step.mark in ("mask", "pick"):
         return 0
@@ -200,7 +203,7 @@ def _main(step: DrawStep, stack: Sequence[Tensor]) -> int:
 
 
 def _straight(copy: DrawStep) -> Tensor:
-    """The copy whose wires go straight on: one under the same names."""
+    """The copy whose wires go straight on: the first that has the same axes as the original, if there is one."""
     same = set(copy.ins[0].axes)
     return min(copy.outs, key=lambda t: (set(t.axes) != same, copy.outs.index(t)))
 
@@ -239,7 +242,7 @@ def _line_up(
                 return
             a, b = _axes(wires[id(upper)]), _axes(wires[id(lower)])
             above, below = nested(a, b, step.contracted, a, b)
-            if a and a[0] in b and a[0] not in step.contracted:  # it may as well cross on its way to the dot
+            if a and a[0] in b and a[0] not in step.contracted:  # then it crosses on its way to the dot anyway
                 above = [*(x for x in a if x not in step.contracted), *(x for x in above if x in step.contracted)]
             _reorder(wires[id(upper)], above)
             _reorder(wires[id(lower)], below)
@@ -250,7 +253,7 @@ def _line_up(
             named = step.on if step.kind is StepKind.ON else step.eaten
             group = [a for a in now if a in named]
             if step.kind is StepKind.THROUGH and len(step.made) > len(group) and len(wish) == len(now) and not bending:
-                group, now = [a for a in wish if a in named], wish  # fewer wires to cross now than later
+                group, now = [a for a in wish if a in named], wish  # to reorder now crosses fewer wires than later
             if step.mark == "mask":
                 group = [a for a in step.on if a in now]
             _reorder(held, together(now, group, wishes.get(id(step.outs[0]), ())) if len(group) > 1 else now)
@@ -274,8 +277,8 @@ def _line_up(
 
 
 def together(now: Sequence[Axis], group: Sequence[Axis], wish: Sequence[Axis] = ()) -> list[Axis]:
-    """`now` with `group` side by side in its own order, where that crosses fewest wires; of these, with the ends that
-    are wished for."""
+    """`now`, but with `group` side by side in its own order, put where that crosses fewest wires; of several such
+    places, where the first and last axis are those of `wish`."""
     rest = [a for a in now if a not in group]
     places = {a: i for i, a in enumerate(now)}
 
@@ -353,7 +356,7 @@ def _make(
             new = fresh(made) if made or not rest else []
             if hit:
                 place = sum(w.axis not in step.eaten and w.axis is not None for w in own[: hit[0]])
-            else:  # nothing eaten: where the wish has the most above
+            else:  # no axis ends: below as many axes as the wished order has above it
                 place = (
                     sum(w.axis in wish[: wish.index(made[0])] for w in rest) if made and made[0] in wish else len(rest)
                 )
@@ -375,7 +378,7 @@ def _make(
 
 
 def _crossing(tensor: Tensor, out: Tensor, own: list[Wire], wish: Sequence[Axis], fresh: Fresh) -> list[Wire]:
-    """The wires behind a bracket: a scan's axis ends there or begins."""
+    """The wires behind a bracket. The axis of a scan ends at the opening one and begins at the closing one."""
     if set(tensor.axes) == set(out.axes):
         return own
     keep = [w for w in own if w.axis in out.axes]

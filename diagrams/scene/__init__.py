@@ -1,1 +1,1 @@
-"""From a graph to what is to be drawn: a flat list of steps over tensors. Nothing here knows of places."""
+"""From a graph to what will be drawn: a flat list of steps over tensors. Nothing here has a position yet."""

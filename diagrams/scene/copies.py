@@ -1,4 +1,4 @@
-"""What is read, and how often: unread steps go, and a value read n times is copied n ways."""
+"""Steps that nothing reads are dropped, and a value that is read n times is copied, once for each reader."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .tensors import Tensor
 
 
 def prune(scene: Scene) -> None:
-    """Drop what nothing reads: no wire ends in nothing."""
+    """Drop the steps and results that nothing reads, so that every wire leads somewhere."""
     read: set[int] = set()
     kept: list[DrawStep] = []
     for step in reversed(scene.steps):
@@ -40,7 +40,7 @@ def prune(scene: Scene) -> None:
 
 
 def split_copies(scene: Scene) -> None:
-    """One tensor, one reader: a value read n times is copied. A relabelling that reads a copy becomes one."""
+    """Insert copy steps until every tensor has one reader. A relabelling that would read a copy becomes the copy."""
     readers: dict[int, list[tuple[DrawStep, int]]] = {}
     for step in scene.steps:
         for at, tensor in enumerate(step.ins):
@@ -50,7 +50,7 @@ def split_copies(scene: Scene) -> None:
     extra: dict[int, list[DrawStep]] = {}
 
     def split(tensor: Tensor, among: list[tuple[DrawStep, int]], section: Section | None) -> DrawStep | None:
-        """A copy step for the first readers; the rest get one strand, copied again later."""
+        """A copy step for the nearest readers. All others share one more copy, which is copied again when they come."""
         if len(among) < 2:
             return None
         nearest = min(depth[id(s)] for s, _ in among)
@@ -105,7 +105,7 @@ def _copies_again(scene: Scene) -> None:
 
 
 def _depths(steps: Sequence[DrawStep], readers: Mapping[int, list[tuple[DrawStep, int]]]) -> dict[int, int]:
-    """How many steps lie before each."""
+    """How many steps lie before each step, on the longest way from the inputs."""
     depth: dict[int, int] = {}
     ready: dict[int, int] = {}
     entered: dict[int, int] = {}

@@ -1,7 +1,8 @@
-"""How each op is drawn: the one place. Rows are keyed by the glyph *name* of the op's row in `compiler/ops`.
+"""How each op is drawn: `GLYPHS`, by the name in the field `glyph` of the op's row in `compiler/ops`.
 
-A shape says how wires meet the glyph; a mark says what is drawn there. An op without a row here is still drawn, by
-what it does to axes.
+A shape says how wires meet the glyph; the mark is the name of the function in `glyphs/` that draws it (`DRAW` in
+glyphs/marks.py). A residual add is the row `add`: it joins its operands, and `sign` in glyphs/joins.py draws it. An op
+whose glyph has no row here is drawn as a plain function.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ GLYPHS: dict[str, Glyph] = {
     "loss": Glyph(Shape.BOX, "plain"),
 }
 
-# How ops are called where their own name is not what a paper would print.
+# What is written at the glyph of an op, where a paper would not print the op's own name.
 NAMES: dict[str, str] = {
     "relu": "ReLU",
     "gelu": "GELU",
@@ -79,11 +80,11 @@ NAMES: dict[str, str] = {
     "==": "=",
     "!=": "≠",
 }
-_BESIDES = {"cumsum": Glyph(Shape.ON, "pill")}  # same glyph name as its neighbours, but its axis stays
+_BESIDES = {"cumsum": Glyph(Shape.ON, "pill")}  # its row's glyph is that of the reductions, but its axis does not end
 
 
 def glyph_of(op: str) -> Glyph:
-    """The op's glyph; a plain lane or box where nobody has drawn one."""
+    """The op's glyph; that of a function of each element if there is no other."""
     if op in _BESIDES:
         return _BESIDES[op]
     row = OPS.get(op)

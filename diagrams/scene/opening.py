@@ -1,8 +1,8 @@
-"""Which calls are drawn open, and how: in line (no more than their contents) or as a tinted region with a title.
+"""Which calls are drawn open, and how: in line (only their contents) or as a tinted region with a title.
 
-Unless told, a figure opens what is structure (a block that holds a repeat) and what is glue (a few glyphs, hardly
-anything learned), both in line; and a small figure opens its smallest blocks as regions while it stays small. A
-function of each element that would copy all wires of its tensor stays a name between arrowheads.
+If the user asks for nothing, a figure opens structure (blocks that hold a repeat) and glue (blocks of a few glyphs with
+at most one learned), both in line. A small figure also opens its smallest blocks, as regions, while it stays small. A
+block that is a function of each element stays closed, as its name between arrowheads: opened, it would copy all wires.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ...compiler.graph.values import Role, Scalar, Value
 from .op_glyphs import is_silent
 
 GLUE = 4  # glyphs at most, and
-LEARNED = 1  # learned ones at most
-TINY = 2  # glyphs that need no title
+LEARNED = 1  # of them learned, at most: then a block is glue
+TINY = 2  # glyphs at most: such a block is never drawn as a region with a title
 SMALL = 10  # glyphs that a figure may grow to by opening blocks that nobody asked for
 
 
@@ -37,7 +37,7 @@ class UnknownBlock(ValueError):
 class Opening:
     """How each call under `graph` is drawn. `open`, `close`: names of blocks or labels; `depth`: levels to open.
 
-    `grown` is for the layout to choose from `growth`: what a small figure has room to open.
+    `growth` lists blocks that a small figure might also open; `draw` puts those that fit on the page into `grown`.
     Raises UnknownBlock for a name in `open` that no call has.
     """
 
@@ -50,8 +50,10 @@ class Opening:
         self.holds: dict[int, bool] = {}
         self.named: dict[int, frozenset[str]] = {}
         self.grown: set[int] = set()
-        self.toggled: frozenset[str] = frozenset()  # names of blocks that are to be the other way round
-        self.growth: list[int] = []  # calls that a small figure might open besides, smallest first
+        self.toggled: frozenset[str] = (
+            frozenset()
+        )  # names of blocks that are open where they would be closed, and closed where open
+        self.growth: list[int] = []  # calls (by id) that a small figure might also open, smallest first
         known = sorted(self._names(graph))
         for names, verb in ((self.open, "open"), (self.close, "close")):
             for name in names:
@@ -159,7 +161,7 @@ class Opening:
         return self.sizes[id(graph)]
 
     def _grow(self, graph: Graph) -> None:
-        """Open the smallest blocks of a small figure."""
+        """List the smallest blocks, as many as a small figure can open and stay small."""
         total = self._size(graph)[0]
         front = list(_calls(graph))
         while front:
@@ -176,7 +178,7 @@ class Opening:
 
 
 def is_drawn(node: Apply) -> bool:
-    """Whether an op gets a glyph of its own, near enough to count by."""
+    """Whether an op gets a glyph of its own. Not exact, but good enough to estimate the size of a figure."""
     if node.out.role <= Role.TABLE or is_silent(node.op):
         return False
     scalar_operand = node.op in ("*", "/") and any(v.role is Role.CONSTANT for v in node.operands)

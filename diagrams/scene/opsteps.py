@@ -1,6 +1,7 @@
 """How the ops of a graph become steps.
 
-What is known without data (scales, positions, masks of indices) and parameters is folded into the glyph that uses it.
+Parameters, and values known without data (scales, positions, masks of indices), get no step of their own where the
+glyph that reads them can show them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Item = Tensor | Symbolic | Learned
 
 @dataclass(slots=True)
 class Frame:
-    """The graph being laid out: what its values are, what its axes and consts stand for."""
+    """A graph while its steps are made: the item of each value (by id), and what its axes and consts stand for."""
 
     graph: Graph
     axes: Mapping[Axis, Axis]
@@ -67,9 +68,9 @@ class Steps:
         return self.keys.setdefault((id(frame), name), len(self.keys) + 1)
 
     def tensor(self, frame: Frame, item: Item, name: str = "") -> Tensor:
-        """The item as wires: a table or a parameter is born where it is first needed so."""
+        """The item as a tensor with wires. A table or a parameter gets a step here, from which its wires begin."""
         match item:
-            case Tensor(given=True) if frame.section is not None:  # born anew where it is read
+            case Tensor(given=True) if frame.section is not None:  # its wires begin just before their reader
                 return self.named_again(frame, item, item.axes)
             case Tensor():
                 return item
@@ -100,7 +101,7 @@ class Steps:
                 return tensor
 
     def named_again(self, frame: Frame, item: Tensor, axes: tuple[Axis, ...]) -> Tensor:
-        """A given truth value as wires of their own, under its name."""
+        """A boolean input (`given`) once more, with wires that begin at its name."""
         again = Tensor(axes, item.name, item.index, frame.section is None)
         text = italic(spaced(item.name))
         self.add(
@@ -111,7 +112,7 @@ class Steps:
         return again
 
     def computed(self, frame: Frame, item: Symbolic) -> Tensor:
-        """A formula over data that was put off, drawn after all."""
+        """The steps of a formula over data, which was kept symbolic until something needed its wires."""
         if item.data is not None:
             return self.tensor(frame, item.data)
         operands: list[Item] = [a.data if a.data is not None else a for a in item.args]
@@ -142,7 +143,9 @@ class Steps:
             return items[0]
         if all(isinstance(item, Symbolic) for item in items) and node.mask is None and node.out.role is not Role.WEIGHT:
             args = tuple(item for item in items if isinstance(item, Symbolic))
-            over = node.axes and glyph.shape is not Shape.RENAME  # it ends axes: a step, whose wires say so
+            over = (
+                node.axes and glyph.shape is not Shape.RENAME
+            )  # an op that ends axes gets a step: there the wires end
             lazy = boolean and any(arg.leaves for arg in args) and not over
             if lazy or not any(arg.leaves for arg in args):
                 if glyph.shape is Shape.RENAME:
@@ -223,7 +226,7 @@ class Steps:
         return out
 
     def told(self, index: Symbolic) -> Rich:
-        """An index that is known, by its formula; by its name where that is too long."""
+        """The text for a known index: its formula, or its name if the formula is too long."""
         short = written(index, 40)
         return italic(spaced(index.text)) if index.text and plain(short) == "…" else short
 
@@ -239,7 +242,7 @@ class Steps:
         return (*roman(f"window {'…'.join(dict.fromkeys(ends))}"), *step)
 
     def relabelled(self, frame: Frame, x: Tensor, axes: tuple[Axis, ...]) -> Tensor:
-        """The same wires under other labels: a copy of one."""
+        """The same values under other labels of axes: a copy step with one result."""
         if x.given:
             return self.named_again(frame, x, _in_order(axes, x.axes))
         out = Tensor(_in_order(axes, x.axes), x.name, x.index)
@@ -335,7 +338,7 @@ class Steps:
     def contract(
         self, frame: Frame, items: Sequence[Item], over: tuple[Axis, ...], axes: tuple[Axis, ...], name: str, tip: str
     ) -> Tensor:
-        """A product, two tensors at a time; with a parameter whose other axes are new, a learned map."""
+        """A contraction, two tensors at a time. With a parameter whose other axes are new: a learned map."""
         rest = list(items)
         left = rest.pop(0)
         if isinstance(left, Learned) and rest and isinstance(rest[0], Tensor):
@@ -394,7 +397,7 @@ class Steps:
         return None
 
     def pointwise(self, frame: Frame, op: str, items: Sequence[Item], axes: tuple[Axis, ...], name: str) -> Tensor:
-        """Element by element: beside the wires for one tensor, dots where several meet."""
+        """An op element by element: in a lane beside the wires of one tensor; with dots where several tensors meet."""
         solid: list[Tensor] = []
         scalars: list[tuple[int, Symbolic]] = []
         for i, item in enumerate(items):
@@ -471,7 +474,7 @@ class Steps:
         return out
 
     def along(self, frame: Frame, leaf: Tensor, where: Iterable[Axis], axes: tuple[Axis, ...]) -> Tensor:
-        """A mask's data along the axes of what it masks: a copy of an axis stands for the axis."""
+        """The data of a mask, relabelled to the axes of what is masked, where it has copies of these."""
         swap = {}
         for a in leaf.axes:
             if a not in axes:

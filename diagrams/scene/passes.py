@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-_LONG = 48  # passes up to which every way is tried; more are told run by run
+_LONG = 48  # up to so many passes every way is tried; more are written as runs of equal passes
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""A predicate of indices as a picture: which items it keeps, on a small grid; in each pass of a repeat, where that
-differs.
+"""A mask of indices as a picture: which items it keeps, on a small grid. Where that differs between the passes of a
+repeat, or between heads, there are several such cases.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .passes import said
 from .symbolic import Symbolic, index, number
 
 GRID = 8  # a pattern is drawn as GRID x GRID cells
-LEFT_OUT, KEPT, BY_DATA = 0, 1, 2  # what a cell can be: data may keep an item that the indices alone would not
+LEFT_OUT, KEPT, BY_DATA = 0, 1, 2  # what a cell can be; BY_DATA: data decides whether the item is kept
 _MOST = 20_000  # passes looked at
 _ITEMS = 256  # items of further axes looked at
 _SHOWN = 3  # patterns side by side, at most
@@ -25,15 +25,15 @@ Pattern = tuple[tuple[int, ...], ...]  # rows, columns
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A pattern, and in which passes of a repeat, or for which items of a further axis (heads), it holds: nothing where
-    it always does. No pattern: those between are left out."""
+    """A pattern, and where it holds: in which passes of a repeat, or for which items of a further axis (heads). `when`
+    is empty if it always holds. `pattern` is None for a `…` that stands for cases left out."""
 
     when: Rich
     pattern: Pattern | None
 
 
 def cases(formula: Symbolic, rows: Axis | None, columns: Axis) -> tuple[Case, ...]:
-    """What the predicate keeps, case by case; nothing where it cannot be said."""
+    """What the predicate keeps, case by case; empty if that cannot be found out without data."""
     others = {a: None for p in _parts(formula) if p.op == "position" and (a := p.axis) not in (rows, columns, None)}
     if math.prod(a.extent or _MOST for a in others) > _ITEMS:
         return ()
@@ -42,7 +42,9 @@ def cases(formula: Symbolic, rows: Axis | None, columns: Axis) -> tuple[Case, ..
     symbols = {s.text: s.values for s in _parts(formula) if s.op == "symbol" and s.values}
     if math.prod(map(len, symbols.values())) > _MOST:
         return ()
-    told: dict[str, tuple[Symbolic, list[tuple[int, ...]]]] = {}  # by what is left of it
+    told: dict[
+        str, tuple[Symbolic, list[tuple[int, ...]]]
+    ] = {}  # by what is left of the formula when the values are put in
     for values in product(*symbols.values()):
         folded = fold(formula, dict(zip(symbols, values, strict=True)))
         told.setdefault(_key(folded), (folded, []))[1].append(values)
@@ -53,7 +55,7 @@ def cases(formula: Symbolic, rows: Axis | None, columns: Axis) -> tuple[Case, ..
     found: dict[object, tuple[Pattern | None, list[tuple[int, ...]]]] = {}
     for key, (folded, passes) in told.items():
         seen = pattern(folded, rows, columns, scale, items)
-        same = seen if scale == 1.0 else key  # what looks the same at a smaller scale need not be
+        same = seen if scale == 1.0 else key  # scaled down, different patterns can look the same
         found.setdefault(same, (seen, []))[1].extend(passes)
     out = [Case(_when(symbols, sorted(passes), labels), seen) for seen, passes in found.values()]
     if any(case.pattern is None for case in out):
@@ -64,7 +66,7 @@ def cases(formula: Symbolic, rows: Axis | None, columns: Axis) -> tuple[Case, ..
 
 
 def telling(found: tuple[Case, ...]) -> tuple[Case, ...]:
-    """The cases, or nothing if all that they say is that everything is kept."""
+    """The cases; none if every item is kept in all of them."""
     return found if any(case.pattern is None or not all(map(all, case.pattern)) for case in found) else ()
 
 
@@ -77,14 +79,14 @@ def itemised(formula: Symbolic, others: Mapping[Axis, str]) -> Symbolic:
 
 
 def constant(formula: Symbolic) -> int | None:
-    """Its number, where the sizes in it are known."""
+    """The value of a formula whose sizes are all known; else None."""
     sizes = {p.axis: "" for p in _parts(formula) if p.op == "size" and p.axis is not None}
     folded = fold(itemised(formula, sizes), {})
     return int(folded.number) if folded.op == "number" else None
 
 
 def _when(symbols: Mapping[str, Sequence[int]], chosen: Sequence[tuple[int, ...]], labels: Mapping[str, Rich]) -> Rich:
-    """`i even`, for one symbol or for several that vary by themselves; else the first values."""
+    """The text for some values of the symbols: `i even, h ≤ 3` if they vary independently; else the first values."""
 
     def together(parts: Iterable[tuple[str, str]]) -> Rich:
         told = [(*labels.get(name, roman(name)), *roman(text)) for name, text in parts if text]
@@ -107,7 +109,7 @@ def _parts(formula: Symbolic) -> list[Symbolic]:
 
 
 def _key(formula: Symbolic) -> str:
-    """The same for formulas that say the same."""
+    """Equal for formulas that are written the same way."""
     own = (formula.op, formula.number, formula.axis.id if formula.axis else None, formula.text, id(formula.data))
     return f"{own}({','.join(map(_key, formula.args))})"
 
@@ -167,7 +169,7 @@ def pattern(
 
 
 class _Unknown(Exception):
-    """The formula hangs on something that a small grid does not have."""
+    """The formula depends on something that a small grid does not have."""
 
 
 def _items(rows: Axis | None, columns: Axis) -> dict[Axis, int]:

@@ -1,4 +1,4 @@
-"""A scene: a flat list of steps over tensors, as they will be drawn. Nothing here knows of places."""
+"""A scene: a flat list of steps over tensors, as they will be drawn. Nothing here has a position yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tensors import Tensor
 class StepKind(Enum):
     """How a step meets its wires."""
 
-    SOURCE = "an input, a parameter, a table: wires are born"
+    SOURCE = "an input, a parameter, a table: wires begin"
     THROUGH = "eats some wires of one tensor, makes some"
     ON = "sits on some wires of one tensor"
     LANE = "beside one tensor"
@@ -38,7 +38,7 @@ class Section:
     along: Axis | None = None  # of a scan: the axis that it runs along
     name: str = ""  # of the block that is open
     loops: tuple[str, ...] = ()  # of a scan: names of what goes round
-    outside: int = 0  # a repeat's values from outside, the same in every pass
+    outside: int = 0  # of a repeat: how many values come in from outside, the same in every pass
     enter: DrawStep | None = None
     exit: DrawStep | None = None
 
@@ -75,11 +75,11 @@ class DrawStep:
     border: Section | None = None  # of an ENTER or EXIT
     tint: int = 0
     tip: str = ""
-    late: bool = False  # a SOURCE that is born just before it is used
+    late: bool = False  # a SOURCE that stands just before the step that reads it
     first: int = 0  # rank of a SINK's or SOURCE's tensor in declared order
     block: str = ""  # the name of the block that is closed
     kept: frozenset[int] = frozenset()  # an EXIT's operands (by id) that end there if nothing outside reads them
-    weights: int = 0  # a key: glyphs with one key share their weights
+    weights: int = 0  # glyphs with the same number (not 0) share their weights
     span: Span | None = None  # where the spec says it
 
 

@@ -1,6 +1,7 @@
-"""What is known without data (sizes, positions, masks): kept as a formula, written on an arrow or drawn as a pattern.
+"""Values known without data (sizes, positions, masks of positions): kept symbolic, then written or drawn as a pattern.
 
-A mask that mixes positions with data keeps its data as leaves.
+So a scale is written on the arrow of its contraction, and a causal mask is drawn as a square. A mask that mixes
+positions with data has the data as leaves of its formula.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from .tensors import Tensor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Symbolic:
-    """`op` is `number`, `symbol`, `size`, `position`, `data`, `?` (past writing down) or an op of `args`.
+    """A formula. `op` is `number`, `symbol`, `size`, `position`, `data`, `?` (too large to write), or an op of `args`.
 
-    values: those that a symbol has, one after the other: the index of a repeat.
+    values: of a symbol that is the index of a repeat, the values that it has in the passes.
     block: whether `text` is the name of the block that made it.
     """
 
@@ -46,7 +47,7 @@ class Symbolic:
 
     @property
     def truth(self) -> bool | None:
-        """True or False where it is that and no more."""
+        """True or False if the formula is that constant; else None."""
         return bool(self.number) if self.op == "number" and (self.boolean or isinstance(self.number, bool)) else None
 
 
@@ -76,7 +77,7 @@ def of_const(const: Const) -> Symbolic:
 
 
 def renamed(formula: Symbolic, axes: Mapping[Axis, Axis], depth: int = 0) -> Symbolic:
-    """The formula along other copies of its axes."""
+    """The formula with its axes replaced."""
     if depth > 60:
         return Symbolic("?", axes=tuple(axes.get(a, a) for a in formula.axes), boolean=formula.boolean)
     return replace(
@@ -116,7 +117,7 @@ def written(formula: Symbolic, most: int = 24) -> Rich:
 
 
 def titled(formula: Symbolic, name: str) -> Symbolic:
-    """A formula that a block made: by the block's name, where it has none and is too long to be read."""
+    """A formula made by a block. Without a name and too long to be read, it is shown by the name of the block."""
     return (
         replace(formula, text=name, block=True) if not formula.text and plain(written(formula, 40)) == "…" else formula
     )

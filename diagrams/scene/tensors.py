@@ -1,4 +1,4 @@
-"""What a figure draws as bundles of wires: tensors, and parameters until something uses them."""
+"""What a figure draws as bundles of wires: tensors; and parameters, which become tensors where they are read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ...compiler.sizes.axes import Axis
 
 @dataclass(eq=False, slots=True)
 class Tensor:
-    """A value as drawn: its axes are its wires. `index`: its elements are indices, so that an arrow says so.
+    """A value as drawn: its axes are its wires. `index`: its elements are indices, and arrows of look-ups say so.
 
-    `given`: a truth value that comes in as an input. A mask names it, without wires; what else reads it has it born
-    there.
+    `given`: a boolean input. A mask made of it shows its name and no wires; for any other reader, wires begin just
+    before that reader.
     """
 
     axes: tuple[Axis, ...]
@@ -23,7 +23,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """A parameter, until something uses it."""
+    """A parameter that no step has read yet. Many glyphs show the parameter by its name, without wires."""
 
     name: str
     axes: tuple[Axis, ...]

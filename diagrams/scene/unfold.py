@@ -1,4 +1,4 @@
-"""graph -> scene: blocks drawn open are laid out in the caller's axes; repeats and scans stand between brackets."""
+"""graph -> scene. The contents of an open block are in the axes of its caller; repeats and scans stand in brackets."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .symbolic import Symbolic, index, of_static, titled, written
 from .tensors import Learned, Tensor
 
 _TINTS = 6  # colours of regions
-Inside = Callable[[Frame, list[Item]], list[Item]]  # what is drawn of what comes in; gives what is carried on
-_UNKNOWN = 8  # passes looked at where their number is not known
+Inside = Callable[[Frame, list[Item]], list[Item]]  # draws the inside for these operands; gives the results
+_UNKNOWN = 8  # how many passes are assumed where their number is not known
 
 
 def scene_of(graph: Graph, opening: Opening, title: str | None = None) -> Scene:
@@ -35,7 +35,7 @@ class _Unfolding(Steps):
     def __init__(self, scene: Scene, opening: Opening) -> None:
         super().__init__(scene)
         self.opening = opening
-        self.frames: list[Frame] = []  # kept, so that their ids stay theirs
+        self.frames: list[Frame] = []  # kept alive, so that no other frame gets the id of one
 
     # -- graphs
 
@@ -64,7 +64,7 @@ class _Unfolding(Steps):
         )
 
     def body(self, frame: Frame) -> None:
-        if frame.graph.kind == "op":  # somebody else's code: nothing is known of its inside
+        if frame.graph.kind == "op":  # an op that the user wrote in Python: its inside is not known
             self.foreign(frame)
         for node in frame.graph.nodes:
             match node:
@@ -162,7 +162,7 @@ class _Unfolding(Steps):
         name = node.index.name if node.index is not None else "pass"
         when = said(name, part.passes, range(len(node.variant)))
         if isinstance(part, BodyPasses):
-            if alone and len(part.passes) == 1:  # brackets say that it is of a repeat
+            if alone and len(part.passes) == 1:  # brackets, although it runs once, to show that it belongs to a repeat
                 title = f"1, {when}" + (", shared weights" if node.shared else "")
                 return self.between(frame, node, title, args, lambda inner, own: self.once_through(
                     inner, node, part, own))  # fmt: skip
@@ -212,7 +212,7 @@ class _Unfolding(Steps):
         return [inner.items[output.value.id] for output in body.outputs]
 
     def scan(self, frame: Frame, node: Scan) -> None:
-        """Between brackets that the axis ends and begins at; what goes round is fed back beneath."""
+        """A scan between brackets, at which its axis ends and begins. A line beneath feeds its state back."""
         self.span = node.span or self.span
         along = frame.axis(node.axis)
         section = self.section(along.name, frame.section, repeat=True)
@@ -296,7 +296,7 @@ class _Unfolding(Steps):
     ) -> list[Item]:
         """The border going in: every tensor that is read inside gets a port.
 
-        A copy of an axis of what comes in as well is made inside: one stream enters.
+        If a tensor only relabels another one that enters too, that one alone enters, and is relabelled inside.
         """
         ports: dict[int, Tensor] = {}
         step = DrawStep(
@@ -307,7 +307,9 @@ class _Unfolding(Steps):
         entering = {id(item) for item in args if isinstance(item, Tensor)}
         for i, (entry, item) in enumerate(zip(inner.graph.inputs, args, strict=True)):
             swapped = item
-            fresh = carried is not None and i < carried  # goes round by itself even if two begin as one
+            fresh = (
+                carried is not None and i < carried
+            )  # carried from pass to pass: a port of its own, even if two carried values begin as one tensor
             solid = isinstance(item, Symbolic) and any(not leaf.given for leaf in item.leaves)
             if solid and inner.reads.get(entry.value.id):
                 swapped = self.tensor(frame, item)
@@ -333,7 +335,7 @@ class _Unfolding(Steps):
         return out
 
     def copied_from(self, tensor: Tensor) -> Tensor | None:
-        """What it is the same as, but for the name of an axis."""
+        """The tensor that this one only relabels, if there is one."""
         step = self.maker.get(id(tensor))
         return step.ins[0] if step is not None and step.kind is StepKind.COPY and len(step.outs) == 1 else None
 
@@ -344,7 +346,7 @@ class _Unfolding(Steps):
         for item in results:
             if isinstance(item, Symbolic) and section.name and not item.leaves:
                 item = titled(item, section.name)
-                if item.block:  # a table past writing down: nothing of its inside is drawn
+                if item.block:  # too large to write: it becomes a box with the block's name
                     out.append(item)
                     continue
             swapped = self.tensor(inner, item)
@@ -357,7 +359,7 @@ class _Unfolding(Steps):
         return out
 
     def box(self, frame: Frame, node: Call | Scan, args: Sequence[Item], outs: list[Tensor]) -> None:
-        """A block kept closed: touched by all wires of what it receives. What it gets twice comes once."""
+        """A closed block: all wires of its operands touch it. An operand that is passed twice comes in once."""
         ins: list[Tensor] = []
         step = DrawStep(StepKind.BOX, "block", ins, outs, frame.section, tip=f"{node.graph.name} {node.name}".strip())
         read = uses(node.graph)
@@ -375,7 +377,7 @@ class _Unfolding(Steps):
                 rows = item.axes[0] if len(item.axes) > 1 else None
                 axes = [frame.axis(swap.get(a, a)) for a in entry.value.type.axes]
                 if len(item.axes) > 1 and axes and set(item.axes) <= set(axes):
-                    rows, columns = [a for a in axes if a in item.axes][:2]  # as the formal has them
+                    rows, columns = [a for a in axes if a in item.axes][:2]  # in the order of the block's own argument
                 if columns is not None and len(item.axes) <= 2:
                     step.cases = telling(cases(item, rows, columns)) or step.cases
                 names.update((spaced(leaf.name), None) for leaf in item.leaves if leaf.given)
@@ -397,7 +399,7 @@ class _Unfolding(Steps):
         self.add(step)
 
     def once(self, ins: Sequence[Tensor]) -> list[Tensor]:
-        """Copies of one stream (under other names of its axes) as that stream, once."""
+        """The operands without repetition: several that only relabel the axes of one tensor become that tensor."""
         roots: list[tuple[Tensor, Tensor]] = []
         for tensor in ins:
             root = tensor
