@@ -33,13 +33,13 @@ class _Pieces:
 
     def add(self, shape: str, x: float, y: float, wide: float, high: float, fill: str, **more: str) -> None:
         """A piece whose middle is at (`x`, `y`)."""
-        given = {k: v for k, v in self.node.attributes.items() if k not in _OWN}
+        attributes = {k: v for k, v in self.node.attributes.items() if k not in _OWN}
         if self.nodes:
-            given["id"] = f"{self.node.id}_{len(self.nodes)}"
-        given.update(shape=shape, style="filled", fillcolor=fill, color=fill, penwidth="0", **more)
-        given.update(width=f"{wide / self.scale:.4f}", height=f"{high / self.scale:.4f}")
+            attributes["id"] = f"{self.node.id}_{len(self.nodes)}"
+        attributes.update(shape=shape, style="filled", fillcolor=fill, color=fill, penwidth="0", **more)
+        attributes.update(width=f"{wide / self.scale:.4f}", height=f"{high / self.scale:.4f}")
         at = self.node.at[0] + x / self.scale, self.node.at[1] + y / self.scale
-        self.nodes.append(Node(given["id"], at, given))
+        self.nodes.append(Node(attributes["id"], at, attributes))
 
 
 _OWN = ("shape", "width", "height", "cut", "cells", "tones", "fillcolor", "color", "style", "penwidth")

@@ -131,7 +131,7 @@ class Canvas(FigureLayout):
     def shape(self, id: str, box: Box, cls: str, tip: str, *, covers: bool = True, **attributes: str) -> None:
         x0, y0, x1, y1 = box
         self.placed.add(id)
-        given = {
+        attributes = {
             **attributes,
             "width": f"{x1 - x0:.3f}",
             "height": f"{y1 - y0:.3f}",
@@ -139,7 +139,7 @@ class Canvas(FigureLayout):
             "id": id,
             "tooltip": tip,
         }
-        self.picture.nodes.append(Node(id, ((x0 + x1) / 2, (y0 + y1) / 2), given))
+        self.picture.nodes.append(Node(id, ((x0 + x1) / 2, (y0 + y1) / 2), attributes))
         if covers:
             self.occupied.take((x0 - 1.5, y0 - 1.5, x1 + 1.5, y1 + 1.5))
             self.glyphs.append((id, box, self.step))
@@ -166,7 +166,7 @@ class Canvas(FigureLayout):
             rich = tuple(part)
             small, raise_by = shifted(part[0], size)
             wide = width(rich, size)
-            given = {
+            attributes = {
                 "shape": "plaintext",
                 "fontsize": f"{small:.2f}",
                 "width": "0",
@@ -176,13 +176,13 @@ class Canvas(FigureLayout):
                 "class": cls,
             }
             if color:
-                given["fontcolor"] = color
+                attributes["fontcolor"] = color
             text_only = plain(rich)
             lead = width((Run(text_only[: len(text_only) - len(text_only.lstrip())]),), small)
             trail = width((Run(text_only[len(text_only.rstrip()) :]),), small)
             middle = x if len(parts) == 1 else at + lead + (wide - lead - trail) / 2
             level = (Run(text_only.strip(), part[0].style),)
-            self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (middle, y - raise_by), given, level))
+            self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (middle, y - raise_by), attributes, level))
             at += wide + kern(part[0], size)
         return box
 
@@ -230,8 +230,8 @@ class Canvas(FigureLayout):
         """A curve that is no wire."""
         self.point(f"{id}_1", chain[0])
         self.point(f"{id}_2", chain[-1])
-        given = {"color": color, "penwidth": pen, "class": cls}
-        self.picture.edges.append(Edge(f"{id}_1", f"{id}_2", chain, given))
+        attributes = {"color": color, "penwidth": pen, "class": cls}
+        self.picture.edges.append(Edge(f"{id}_1", f"{id}_2", chain, attributes))
         self.occupied.trace(sampled(chain))
 
     def line(self, a: float, b: float, y: float, color: str, pen: str) -> None:
@@ -248,7 +248,7 @@ class Canvas(FigureLayout):
 
     def bar(self, x: float, y: float, wide: float, color: str) -> None:
         """The bar over a width's name, drawn as a line: macrons over several letters would not join."""
-        given = {
+        attributes = {
             "shape": "box",
             "style": "filled",
             "fillcolor": color,
@@ -257,6 +257,6 @@ class Canvas(FigureLayout):
             "height": "0.8",
             "class": "label width",
         }
-        self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (x, y), given))
+        self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (x, y), attributes))
         self.occupied.take((x - wide / 2, y - 1, x + wide / 2, y + 1))
         self.include((x - wide / 2, y - 0.4, x + wide / 2, y + 0.4))

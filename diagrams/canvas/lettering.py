@@ -56,13 +56,13 @@ def write_signs(sheet: Canvas) -> None:
 
 def write_labels(sheet: Canvas) -> None:
     """Labels of axes: where a wire begins, after a bend, at the end of a long level stretch, and at outputs."""
-    said: dict[int, bool] = {}  # wires whose size is written
+    sized: dict[int, bool] = {}  # wires whose size is written
     for wire, a, b, y, first, out, met in sheet.runs:
         if wire.axis is None:
             continue
         full = label_of(wire)
-        text = full if first and not said.get(wire.number) else full[: -1 if wire.size else None]
-        said[wire.number] = True
+        text = full if first and not sized.get(wire.number) else full[: -1 if wire.size else None]
+        sized[wire.number] = True
         wide = width(text, theme.AXIS)
         long = b - a
         wanted: list[float] = []

@@ -47,8 +47,8 @@ def _entries(sheet: Canvas) -> list[Entry]:
             steps.setdefault(key, step)
             if step.mark in ("block", "predicate") and (step.cases or step.note):
                 steps.setdefault("mask", step)
-    told = {(axis.label, axis.name, axis.is_width, axis.extent): axis for axis in reversed(axes)}
-    out = [_axis(axis) for axis in reversed(told.values())]
+    distinct = {(axis.label, axis.name, axis.is_width, axis.extent): axis for axis in reversed(axes)}
+    out = [_axis(axis) for axis in reversed(distinct.values())]
     out += [_glyph(mark, steps[mark]) for mark in _MEANING if mark in steps]
     return out
 
@@ -56,10 +56,10 @@ def _entries(sheet: Canvas) -> list[Entry]:
 def _axis(axis: Axis) -> Entry:
     label = axis_label(axis.label, is_width=axis.is_width)
     kind = "width" if axis.is_width else "depth"
-    said = axis.name if axis.name != axis.label else ""
+    facts = axis.name if axis.name != axis.label else ""
     if axis.extent is not None:
-        said += f" = {axis.extent}"
-    text = roman(f"{said.strip()} ({kind})".strip())
+        facts += f" = {axis.extent}"
+    text = roman(f"{facts.strip()} ({kind})".strip())
     wide, rest = width(label, theme.AXIS), width(text, theme.CAPTION)
 
     def draw(sheet: Canvas, x: float, y: float) -> None:
@@ -111,8 +111,10 @@ def _icon(sheet: Canvas, mark: str, x: float, y: float) -> None:
     box = (x + 4, y - 8, x + 20, y + 8)
     id = f"legend_{mark}"
 
-    def shape(**given: str) -> None:
-        sheet.shape(id, box, "legend", _MEANING[mark], covers=False, **{"style": "filled", "penwidth": "1.1", **given})
+    def shape(**attributes: str) -> None:
+        sheet.shape(
+            id, box, "legend", _MEANING[mark], covers=False, **{"style": "filled", "penwidth": "1.1", **attributes}
+        )
 
     def letter(text: Rich) -> None:
         sheet.write(x + 12, y, text, theme.AXIS, cls="legend")

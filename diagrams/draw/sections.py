@@ -97,8 +97,8 @@ def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> Non
     sheet.point(tail, (b, y))
     sheet.head(head, a + HEAD[1] / 2, y, leftwards=True)
     chain = [(b, y), *straight((b, y), (a + HEAD[1] / 2, y))]
-    given = {"color": sheet.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": "the next step's"}
-    sheet.picture.edges.append(Edge(tail, head, chain, given))
+    attributes = {"color": sheet.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": "the next step's"}
+    sheet.picture.edges.append(Edge(tail, head, chain, attributes))
     sheet.occupied.trace(sampled(chain))
     middle = (a + b) / 2
     places = [(middle + k * dx, y + dy) for dy in (-8.0, 9.0) for dx in range(0, int((b - a) / 2), 4) for k in (1, -1)]

@@ -78,14 +78,14 @@ def _wire(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int],
         chain.extend(straight(chain[-1], (chain[-1][0] + 0.01, chain[-1][1])))
     axis = wire.axis
     kind = "scalar" if axis is None else ("width" if axis.is_width else "depth")
-    given = {
+    attributes = {
         "color": color,
         "penwidth": {"width": "1.5", "depth": "1.35", "scalar": "1"}[kind],
         "class": f"wire w{wire.number} {kind}" + (f" axis-{axis.name}" if axis is not None else ""),
         "id": f"wire{wire.number}" + ("" if row[0] == 0 else f"r{row[0]}"),
         "tooltip": f"{axis.name} ({kind})" if axis is not None else "no axes",
     }
-    sheet.picture.edges.append(Edge(tail, head, chain, given))
+    sheet.picture.edges.append(Edge(tail, head, chain, attributes))
     sheet.occupied.trace(sampled(chain))
     sheet.curves.append((wire, chain))
     x0, _, x1, y1 = sheet.extent
@@ -164,8 +164,8 @@ def _dash(sheet: Canvas, dash: Dash, group: Sequence[int]) -> None:
     a_id, b_id = f"d{dash.strand}_{first}a", f"d{dash.strand}_{first}b"
     sheet.point(a_id, chain[0])
     sheet.point(b_id, chain[-1])
-    given = {"color": sheet.theme.ink, "penwidth": "1.4", "style": "dashed", "class": "dash", "tooltip": "and"}
-    sheet.picture.edges.append(Edge(a_id, b_id, chain, given))
+    attributes = {"color": sheet.theme.ink, "penwidth": "1.4", "style": "dashed", "class": "dash", "tooltip": "and"}
+    sheet.picture.edges.append(Edge(a_id, b_id, chain, attributes))
     sheet.occupied.trace(sampled(chain))
 
 

@@ -25,9 +25,9 @@ def write(picture: Picture, scale: float, ink: str, name: str) -> str:
     def point(p: Point) -> str:
         return f"{number(p[0] * scale)},{number(-p[1] * scale)}"
 
-    def attributes(given: Mapping[str, str], **more: str) -> str:
+    def attributes(values: Mapping[str, str], **more: str) -> str:
         parts = [f"{k}={v}" for k, v in more.items()]
-        for key, value in given.items():
+        for key, value in values.items():
             if key in _LENGTHS:
                 value = f"{float(value) * scale / _LENGTHS[key]:.4f}".rstrip("0").rstrip(".")
             parts.append(f"{key}={quoted(value)}")

@@ -14,7 +14,7 @@ from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.ops import OPS
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, consts_in, evaluate
 from ..scene.opening import uses
-from ..scene.passes import said
+from ..scene.passes import passes_text
 from .tikz import escaped
 
 _NOTHING, _TO, _DOT, _SUM, _SCAN = r"\{\}", r" \to ", r"\odot", r"\sum", r"\mathrm{scan}"
@@ -90,10 +90,10 @@ def latex(graph: Graph) -> str:
     if graph.kind == "op":
         rows.rows.append(rf"& \text{{computed by }} \texttt{{{escaped(graph.target)}}}")
     else:
-        given = ", ".join(rows.terms[entry.value.id].tex for entry in graph.inputs)
+        args = ", ".join(rows.terms[entry.value.id].tex for entry in graph.inputs)
         _body(rows)
         outs = ", ".join(rows.terms[output.value.id].tex for output in graph.outputs)
-        rows.rows.append(rf"{_upright(graph.name)}({given}) &= {outs}")
+        rows.rows.append(rf"{_upright(graph.name)}({args}) &= {outs}")
     joint = " \\\\\n  "
     return f"\\begin{{align*}}\n  {joint.join(rows.rows)}\n\\end{{align*}}\n"
 
@@ -144,8 +144,8 @@ def _fresh(rows: _Rows, name: str) -> str:
 def _spare(rows: _Rows) -> str:
     """A name for a value without one, which no other value has: primes would say that one is assigned again."""
     if not rows.spare:
-        given = {value.name for value in _all_values(rows.graph)}
-        rows.spare.append(next((name for name in "tuvwsrz" if name not in given), "t"))
+        taken = {value.name for value in _all_values(rows.graph)}
+        rows.spare.append(next((name for name in "tuvwsrz" if name not in taken), "t"))
     return rows.spare[0]
 
 
@@ -314,8 +314,8 @@ def _apply(rows: _Rows, node: Apply) -> _Tex:
             usual = {option.name: option.default for option in OPS[node.op].options}
             chosen = [_given(n, v) for n, v in node.options.items() if evaluate(v) != usual[n]]
             label = _label(node.name if node.weights else None)
-            given = [*(a.tex for a in args), *chosen]
-            return _function(_WORDS.get(node.op, node.op), given, node.axes, node.made, label)
+            args_tex = [*(a.tex for a in args), *chosen]
+            return _function(_WORDS.get(node.op, node.op), args_tex, node.axes, node.made, label)
         case op:
             return _op(op, args)
 
@@ -337,8 +337,8 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
     args = ", ".join([*(rows.terms[v.id].tex for v in node.args), *consts])
     label = node.name.split(".")[-1]
     power = rf"^{{\mathrm{{{escaped(label)}}}}}" if label and label != node.graph.name else ""
-    given = [f"{axis_tex(theirs)} = {axis_tex(own)}" for theirs, own in node.axes if theirs.name != own.name]
-    call = f"{_beneath(_upright(node.graph.name) + power, ', '.join(given))}({args})"
+    axes = [f"{axis_tex(theirs)} = {axis_tex(own)}" for theirs, own in node.axes if theirs.name != own.name]
+    call = f"{_beneath(_upright(node.graph.name) + power, ', '.join(axes))}({args})"
     if isinstance(node, Scan):
         call = rf"{_under(_SCAN, [node.axis])}\ {call}"
     outs = node.outs
@@ -353,25 +353,25 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
 
 def _tells(rows: _Rows, node: Call | Scan, const: Const, value: Static) -> bool:
     """Whether to write a const at a call: if it depends on the pass, or differs between the calls of the block."""
-    told = rows.consts.get((node.graph.name, const.name), set())
-    return len(told) > 1 or any(const.is_index for const in consts_in(value))
+    values = rows.consts.get((node.graph.name, const.name), set())
+    return len(values) > 1 or any(const.is_index for const in consts_in(value))
 
 
 def _consts(graph: Graph) -> dict[tuple[str, str], set[str]]:
     """By block and const, the values that the calls pass."""
-    found: dict[tuple[str, str], set[str]] = {}
+    given_values: dict[tuple[str, str], set[str]] = {}
     for node in graph.nodes:
         match node:
             case Call() | Scan():
                 for const, value in node.consts:
-                    found.setdefault((node.graph.name, const.name), set()).add(_static(value).tex)
+                    given_values.setdefault((node.graph.name, const.name), set()).add(_static(value).tex)
             case Repeat():
                 for body in node.bodies:
                     for key, values in _consts(body).items():
-                        found.setdefault(key, set()).update(values)
+                        given_values.setdefault(key, set()).update(values)
             case _:
                 pass
-    return found
+    return given_values
 
 
 def _repeat(rows: _Rows, node: Repeat) -> None:
@@ -412,7 +412,7 @@ def _when(node: Repeat, number: int) -> str:
     """Which passes run this body."""
     assert node.index is not None  # passes differ by it alone
     passes = [at for at, runs in enumerate(node.variant) if runs == number]
-    text = said("", passes, range(len(node.variant)), most=len(passes))
+    text = passes_text("", passes, range(len(node.variant)), most=len(passes))
     for plain, tex in _SAID.items():
         text = text.replace(plain, tex)
     return rf"\text{{if }} {_named(node.index.name)}{text}"

@@ -69,19 +69,19 @@ def render(dot: str, format: str, *, seconds: float = TIME_LIMIT) -> bytes:
         raise ExportError(f"Graphviz could not be run: {error}") from error
     if done.returncode != 0:
         reason = done.stderr.decode(errors="replace").strip() or f"it ended with status {done.returncode}"
-        told = f"Graphviz could not draw the figure: {reason}"
-        raise GraphvizRefused(told, done.returncode, command, done.stdout, done.stderr)
+        message = f"Graphviz could not draw the figure: {reason}"
+        raise GraphvizRefused(message, done.returncode, command, done.stdout, done.stderr)
     _check(done.stdout, format, program)
     return done.stdout
 
 
-def _run(command: Sequence[str], given: bytes, seconds: float) -> subprocess.CompletedProcess[bytes]:
+def _run(command: Sequence[str], sent: bytes, seconds: float) -> subprocess.CompletedProcess[bytes]:
     """Like `subprocess.run`; but when the time is up, the processes that the program started are ended too."""
     pipe = subprocess.PIPE
     # In a session of its own, it and all that it starts are one group, which can be ended as one.
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
         try:
-            out, told = process.communicate(given, timeout=seconds)
+            out, errors = process.communicate(sent, timeout=seconds)
         except BaseException:  # out of time, or Ctrl-C, which does not reach another session
             if os.name == "posix":
                 with suppress(OSError):  # it may have ended just now
@@ -89,7 +89,7 @@ def _run(command: Sequence[str], given: bytes, seconds: float) -> subprocess.Com
             else:
                 process.kill()
             raise
-    return subprocess.CompletedProcess(command, process.returncode, out, told)
+    return subprocess.CompletedProcess(command, process.returncode, out, errors)
 
 
 def _check(content: bytes, format: str, program: str) -> None:

@@ -153,12 +153,12 @@ class _Colors:
             style += [f"draw={self.color(a.get('color', ink))}", f"line width={_n(pen)}bp"]
         if "rounded" in a.get("style", ""):
             style.append(f"rounded corners={_n(5 * self.scale)}bp")
-        given = ", ".join(style)
+        style_tex = ", ".join(style)
         corners: list[Point]
         match shape:
             case "point" | "circle" | "ellipse":
                 radii = f"x radius={_n(wide * self.scale)}, y radius={_n(high * self.scale)}"
-                return [f"\\path[{given}] {self.point((x, y))} circle[{radii}];"]
+                return [f"\\path[{style_tex}] {self.point((x, y))} circle[{radii}];"]
             case "triangle":
                 turn = -1 if a.get("orientation") == "90" else 1
                 corners = [(x + turn * wide, y), (x - turn * wide, y - high), (x - turn * wide, y + high)]
@@ -173,11 +173,11 @@ class _Colors:
                 inner = f"{self.point(front[0])} -- {self.point(front[1])} -- {self.point(front[2])}"
                 edge = f"{self.point(front[1])} -- {self.point((right, top))}"
                 lines = f"\\draw[{', '.join(style[1:]).replace('draw=', '')}] {inner} {edge};"
-                return [f"\\path[{given}] {' -- '.join(map(self.point, back))} -- cycle;", lines]
+                return [f"\\path[{style_tex}] {' -- '.join(map(self.point, back))} -- cycle;", lines]
             case _:
                 box = f"{self.point((x - wide, y - high))} rectangle {self.point((x + wide, y + high))}"
-                return [f"\\path[{given}] {box};"]
-        return [f"\\path[{given}] {' -- '.join(map(self.point, corners))} -- cycle;"]
+                return [f"\\path[{style_tex}] {box};"]
+        return [f"\\path[{style_tex}] {' -- '.join(map(self.point, corners))} -- cycle;"]
 
 
 def _lines(rich: Rich) -> list[Rich]:

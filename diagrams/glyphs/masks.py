@@ -140,13 +140,13 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     seen = [case.pattern for case in step.cases] or [PADDED]
     left = x - masks_size(step)[0] / 2
     y -= 11 * len(named) - 1.5 * bool(named)
-    for k, (told, grid) in enumerate(zip(named, seen, strict=False)):
+    for k, (words, grid) in enumerate(zip(named, seen, strict=False)):
         m = y + lines * 7 + 11.5 + 21 * k
         square = (left, m - SQUARE / 2, left + SQUARE, m + SQUARE / 2)
         draw_mask(sheet, f"{slot.id}_k{k}", square, grid, "masked")
-        if told:
-            wide = width(told, theme.CAPTION)
-            sheet.write(square[2] + 4 + wide / 2, m, told, theme.CAPTION, cls="op mask")
+        if words:
+            wide = width(words, theme.CAPTION)
+            sheet.write(square[2] + 4 + wide / 2, m, words, theme.CAPTION, cls="op mask")
     sheet.write(x, y, roman(text), theme.BLOCK)
     for own in meeting.ins:
         for wire in own:

@@ -175,7 +175,7 @@ class FigureLayout:
         ):  # left out where they cannot all be kept: a wire crosses a border from above to below
             if lanes.sound(n, gaps + wanted):
                 gaps += wanted
-        y = lanes.place(n, gaps, pulls, ties, starts)
+        y = lanes.heights(n, gaps, pulls, ties, starts)
         for v, (j, track) in enumerate(tracks):
             track.y[j] = top + y[v]
         low = max((track.y[j] for j, track in tracks), default=top)
@@ -290,16 +290,16 @@ class FigureLayout:
         self.column_of: dict[int, int] = {}
         for row in self.rows:
             x = 0.0
-            for place, j in enumerate(row):
+            for k_in_row, j in enumerate(row):
                 column = self.columns[j]
                 sizes = [measure(step, self.meetings[id(step)]) for step in column.steps]
                 before = max((size.before for size in sizes), default=4.0)
                 start = 4.0
-                if not column.steps and not place:  # the start of a folded row: room for labels
+                if not column.steps and not k_in_row:  # the start of a folded row: room for labels
                     start = max((width(label_of(s), theme.AXIS) + 12 for s in column.left if isinstance(s, Wire)),
                                 default=4.0)  # fmt: skip
-                if place and any(s.kind is StepKind.COPY for s in self.columns[row[place - 1]].steps):
-                    earlier = {id(s) for s in self.columns[row[place - 1]].right}
+                if k_in_row and any(s.kind is StepKind.COPY for s in self.columns[row[k_in_row - 1]].steps):
+                    earlier = {id(s) for s in self.columns[row[k_in_row - 1]].right}
                     going = {id(s) for s in column.right}
                     fresh = [s for s in column.left if isinstance(s, Wire) and id(s) not in earlier | going]
                     before = max(before, max((width(label_of(w), theme.AXIS) + 8 for w in fresh), default=0.0))
@@ -325,8 +325,8 @@ class FigureLayout:
                         slot = Slot(f"op{j}_{k}", j, x0, x0 + size.core)
                     self.slots[id(step)] = slot
                     self.column_of[id(step)] = j
-                if place + 1 < len(row):
-                    x = self.right[j] + max(spare, self._gap_after(j, row[place + 1]))
+                if k_in_row + 1 < len(row):
+                    x = self.right[j] + max(spare, self._gap_after(j, row[k_in_row + 1]))
 
     def _gap_after(self, j: int, following: int) -> float:
         """How wide the gap after column j is: wires bend in it, and the steeper they do, the wider it must be."""

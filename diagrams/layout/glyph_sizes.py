@@ -189,10 +189,10 @@ def at_foot(step: DrawStep, meeting: Meeting) -> bool:
 
 def _named(step: DrawStep, meeting: Meeting, high: float) -> tuple[float, float]:
     """How far a mask with a name over or under it reaches up and down."""
-    told = any(case.when for case in step.cases)
-    if step.note and told:
+    names_passes = any(case.when for case in step.cases)
+    if step.note and names_passes:
         return 27.0, 25.0
-    if not step.note and not told:
+    if not step.note and not names_passes:
         return high, 13.0
     return (13.0, 25.0) if at_foot(step, meeting) else (27.0, 13.0)
 

@@ -24,7 +24,7 @@ _STIFF = 10.0  # pulls at least this heavy are along a wire
 _EFFORT = 3000  # at most about so many variables times starts
 
 
-def place(
+def heights(
     n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie] = (), starts: int = _STARTS
 ) -> list[float]:
     """Heights in points, downwards, of `n` variables; the least is 0."""
@@ -153,7 +153,7 @@ def _once(n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie
         if w >= 0.5:
             groups.join(a, b, 0.0)
     roots = [i for i in range(n) if groups.parent[i] == i]
-    found = [groups.find(i) for i in range(n)]
+    group_of = [groups.find(i) for i in range(n)]
     left = {i: len(groups.before[i]) for i in roots}
     down = [i for i in roots if not left[i]]
     for i in down:
@@ -166,7 +166,7 @@ def _once(n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie
         y[i] = max((y[p] + gap for p, gap in groups.before[i].items()), default=0.0)
     near: dict[int, list[tuple[int, float, float]]] = {i: [] for i in roots}  # (other, offset wanted, weight)
     for a, b, w in pulls:
-        (p, at_a), (q, at_b) = found[a], found[b]
+        (p, at_a), (q, at_b) = group_of[a], group_of[b]
         if p != q:
             near[p].append((q, at_b - at_a, w))
             near[q].append((p, at_a - at_b, w))
@@ -190,4 +190,4 @@ def _once(n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie
                 y[u], moved = aim, True
         if not moved:
             break
-    return [y[p] + offset for p, offset in found]
+    return [y[p] + offset for p, offset in group_of]

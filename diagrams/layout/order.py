@@ -23,21 +23,21 @@ Choice = tuple[int, ...]
 
 @dataclass(slots=True)
 class Stack:
-    """The tensors in one column from top to bottom: before its steps (`found`) and after them (`left`)."""
+    """The tensors in one column from top to bottom: before its steps (`before`) and after them (`after`)."""
 
-    found: list[Tensor] = field(default_factory=list)
-    left: list[Tensor] = field(default_factory=list)
+    before: list[Tensor] = field(default_factory=list)
+    after: list[Tensor] = field(default_factory=list)
 
 
 def order_of(columns: Sequence[Sequence[DrawStep]]) -> list[Stack]:
     """One stack for each column."""
     copies = [s for column in columns for s in column if s.kind is StepKind.COPY and len(s.outs) > 1]
     reader = {id(t): s for column in columns for s in column for t in s.ins}
-    place = {id(s): j for j, column in enumerate(columns) for s in column}
+    column_of = {id(s): j for j, column in enumerate(columns) for s in column}
     for copy in copies:  # the copy read first on top; copies for one reader in the order of its operands
-        copy.outs.sort(key=lambda t: _rank(t, reader, place))
+        copy.outs.sort(key=lambda t: _rank(t, reader, column_of))
     meets = [s for column in columns for s in column if s.kind in (StepKind.JOIN, StepKind.BOX) and len(s.ins) > 1]
-    free = [s for column in columns for s in column if s.kind is StepKind.SOURCE and place[id(s)] > 0]
+    free = [s for column in columns for s in column if s.kind is StepKind.SOURCE and column_of[id(s)] > 0]
     options = {id(step): _options(step) for step in (*copies, *free, *meets)}
     search = _Search(columns, reader, options)
     search.descend({})
@@ -74,7 +74,7 @@ class _Search:
 
     def descend(self, choice: dict[int, Choice]) -> None:
         stacks, cost = self.tried(choice)
-        size = 1 + sum(len(s.left) for s in stacks)
+        size = 1 + sum(len(s.after) for s in stacks)
         for _ in range(3):
             improved = False
             for key, ways in self.options.items():
@@ -85,9 +85,9 @@ class _Search:
                         continue
                     self.budget -= size
                     trial = {**choice, key: way}
-                    _, found = self.tried(trial)
-                    if found < cost - 1e-9:
-                        cost, choice, improved = found, trial, True
+                    _, trial_cost = self.tried(trial)
+                    if trial_cost < cost - 1e-9:
+                        cost, choice, improved = trial_cost, trial, True
             if not improved:
                 return
 
@@ -98,11 +98,11 @@ class _Search:
         return stacks, cost
 
 
-def _rank(tensor: Tensor, reader: Mapping[int, DrawStep], place: Mapping[int, int]) -> tuple[int, int, int]:
+def _rank(tensor: Tensor, reader: Mapping[int, DrawStep], column_of: Mapping[int, int]) -> tuple[int, int, int]:
     step = reader[id(tensor)]
     at = next(i for i, t in enumerate(step.ins) if t is tensor)
     again = step.kind is StepKind.COPY and len(step.outs) > 1  # a copy that is copied again goes beneath the others
-    return (1 if again else 0, place[id(step)], at)
+    return (1 if again else 0, column_of[id(step)], at)
 
 
 def _simulate(
@@ -152,7 +152,7 @@ def _simulate(
             at = next(i for i, t in enumerate(stack) if id(t) in ids)
             stack[:] = [t for t in stack if id(t) not in ids]
             stack[at:at] = outs
-        here.left = list(stack)
+        here.after = list(stack)
         stacks.append(here)
     return stacks, cost
 
@@ -182,11 +182,11 @@ def _gather(stack: list[Tensor], step: DrawStep, choice: Choice | None) -> float
 
 def _crossings(old: Sequence[Tensor], new: Sequence[Tensor]) -> int:
     """How many wires cross when the stack is rearranged."""
-    place = {id(t): i for i, t in enumerate(new)}
+    height = {id(t): i for i, t in enumerate(new)}
     total = 0
     for i, a in enumerate(old):
         for b in old[i + 1 :]:
-            if place[id(a)] > place[id(b)]:
+            if height[id(a)] > height[id(b)]:
                 total += _weight(a) * _weight(b)
     return total
 

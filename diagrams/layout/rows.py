@@ -26,20 +26,20 @@ def fold(columns: Sequence[Column], widths: Sequence[float], page: float) -> tup
     best: list[tuple[float, int]] = [(0.0, 0)]  # cost of the first i columns, start of their last row
     for i in range(1, n + 1):
         length = 0.0
-        found: tuple[float, int] | None = None
+        cheapest: tuple[float, int] | None = None
         for start in range(i - 1, -1, -1):
             length += widths[start]
             total = length + (EMPTY if start else 0) + (EMPTY if i < n else 0)
             over = max(0.0, total - page)
-            if over and start < i - 1 and found is not None:
+            if over and start < i - 1 and cheapest is not None:
                 break
             slack = (page - total) / page if total < page else 0.0
             cost = best[start][0] + CUT + 12 * slack * slack + 3 * over
             cost += prices[start - 1] if start else 0.0
-            if found is None or cost < found[0]:
-                found = cost, start
-        assert found is not None
-        best.append(found)
+            if cheapest is None or cost < cheapest[0]:
+                cheapest = cost, start
+        assert cheapest is not None
+        best.append(cheapest)
     cuts = []
     i = n
     while i > 0:

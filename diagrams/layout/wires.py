@@ -105,21 +105,21 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
         column = Column(list(steps))
         hidden: set[int] = set()  # wires that bend before this column and have no lane in it
         for step in steps:
-            _line_up(step, stack.found, wires, wishes, any(copied.get(strand[id(t)]) == j - 1 for t in step.ins))
+            _line_up(step, stack.before, wires, wishes, any(copied.get(strand[id(t)]) == j - 1 for t in step.ins))
             meetings[id(step)] = meeting = Meeting([list(wires[id(t)]) for t in step.ins])
             if step.kind is StepKind.JOIN and step.mark != "loop":
-                meeting.main = _main(step, stack.found)
+                meeting.main = _main(step, stack.before)
                 new = [t for i, t in enumerate(step.ins) if i != meeting.main and born.get(strand[id(t)]) == j - 1]
                 meeting.inner = bool(new)
                 if not meeting.inner:
                     met = {None, *(w.axis for w in meeting.ins[meeting.main])} - set(step.contracted)
                     main = step.ins[meeting.main]
-                    for tensor in _vertical(step, stack.found):
+                    for tensor in _vertical(step, stack.before):
                         if tensor is not main:
                             held = wires[id(tensor)]
                             hidden |= {w.number for w in held if w.axis in met}
                             met |= {w.axis for w in held} - set(step.contracted)
-        column.left = _tracks(stack.found, wires, strand, dashes, hidden, {})
+        column.left = _tracks(stack.before, wires, strand, dashes, hidden, {})
         lanes: dict[int, Lane] = {}
         late: set[int] = set()
         for step in steps:
@@ -139,16 +139,16 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
                     late |= {w.number for w in wires[id(tensor)]}
             if step.kind is StepKind.LANE:
                 lanes[id(step.outs[0])] = Lane(step)
-        column.right = _tracks(stack.left, wires, strand, dashes, late, lanes)
-        column.all = _tracks(stack.left, wires, strand, dashes, set(), {})
+        column.right = _tracks(stack.after, wires, strand, dashes, late, lanes)
+        column.all = _tracks(stack.after, wires, strand, dashes, set(), {})
         if lanes:  # the lane keeps its distance to other tracks on the left side too
             below = {id(s.outs[0]): s.ins[0] for s in steps if s.kind is StepKind.LANE}
-            found = {id(below[k]): lane for k, lane in lanes.items()}
+            lane_of = {id(below[k]): lane for k, lane in lanes.items()}
             column.left = _tracks(
-                stack.found, wires_of(stack.found, meetings, steps, wires), strand, dashes, hidden, found
+                stack.before, wires_of(stack.before, meetings, steps, wires), strand, dashes, hidden, lane_of
             )
-        before = wires_of(stack.found, meetings, steps, wires)
-        for tensors, own in ((stack.left, wires), (stack.found, before)):
+        before = wires_of(stack.before, meetings, steps, wires)
+        for tensors, own in ((stack.after, wires), (stack.before, before)):
             for tensor in tensors:
                 for wire in own[id(tensor)]:
                     column.scopes[wire.number] = scope[strand[id(tensor)]]
@@ -156,17 +156,20 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
         for step in steps:
             if step.kind is StepKind.EXIT:  # its own column still lies inside
                 scope.update({strand[id(tensor)]: step.section for tensor in step.outs})
-        for tensor in stack.left:
+        for tensor in stack.after:
             column.after.update({wire.number: scope[strand[id(tensor)]] for wire in wires[id(tensor)]})
         out.append(column)
     return Weave(out, meetings)
 
 
 def wires_of(
-    found: Sequence[Tensor], meetings: Mapping[int, Meeting], steps: Sequence[DrawStep], wires: Mapping[int, list[Wire]]
+    tensors: Sequence[Tensor],
+    meetings: Mapping[int, Meeting],
+    steps: Sequence[DrawStep],
+    wires: Mapping[int, list[Wire]],
 ) -> dict[int, list[Wire]]:
     """The wires of tensors as they were before the column's steps."""
-    out = {id(t): wires[id(t)] for t in found if id(t) in wires}
+    out = {id(t): wires[id(t)] for t in tensors if id(t) in wires}
     for step in steps:
         for tensor, own in zip(step.ins, meetings[id(step)].ins, strict=True):
             out[id(tensor)] = own
@@ -213,8 +216,8 @@ def _axes(wires: Sequence[Wire]) -> list[Axis]:
 
 
 def _reorder(wires: list[Wire], axes: Sequence[Axis]) -> None:
-    place = {axis: i for i, axis in enumerate(axes)}
-    wires.sort(key=lambda w: place.get(w.axis, -1) if w.axis is not None else -1)
+    rank = {axis: i for i, axis in enumerate(axes)}
+    wires.sort(key=lambda w: rank.get(w.axis, -1) if w.axis is not None else -1)
 
 
 def _vertical(step: DrawStep, stack: Sequence[Tensor]) -> list[Tensor]:
@@ -319,7 +322,7 @@ def _make(
                 axes = list(tensor.axes) if step.mark == "input" else wishes.get(id(tensor), list(tensor.axes))
                 outs.append(fresh(axes))
         case StepKind.BOX:
-            height = {id(t): i for i, t in enumerate(stack.found)}
+            height = {id(t): i for i, t in enumerate(stack.before)}
             for tensor in step.outs:
                 twins = sorted(
                     (i for i, t in enumerate(step.ins) if set(t.axes) == set(tensor.axes)),
@@ -327,7 +330,7 @@ def _make(
                 )
                 like = twins[0] if twins else 0
                 first = tensor is step.outs[0]
-                strand[id(tensor)] = strand[id(_vertical(step, stack.found)[0])] if first else number()
+                strand[id(tensor)] = strand[id(_vertical(step, stack.before)[0])] if first else number()
                 axes = _axes(meeting.ins[like]) if twins else wishes.get(id(tensor), list(tensor.axes))
                 outs.append(fresh(axes))
         case StepKind.COPY:
@@ -355,12 +358,10 @@ def _make(
             hit = [i for i, w in enumerate(own) if w.axis in step.eaten]
             new = fresh(made) if made or not rest else []
             if hit:
-                place = sum(w.axis not in step.eaten and w.axis is not None for w in own[: hit[0]])
+                at = sum(w.axis not in step.eaten and w.axis is not None for w in own[: hit[0]])
             else:  # no axis ends: below as many axes as the wished order has above it
-                place = (
-                    sum(w.axis in wish[: wish.index(made[0])] for w in rest) if made and made[0] in wish else len(rest)
-                )
-            outs.append([*rest[:place], *new, *rest[place:]])
+                at = sum(w.axis in wish[: wish.index(made[0])] for w in rest) if made and made[0] in wish else len(rest)
+            outs.append([*rest[:at], *new, *rest[at:]])
         case StepKind.ENTER | StepKind.EXIT:
             for tensor, out, own in zip(step.ins, step.outs, meeting.ins, strict=False):
                 strand[id(out)] = strand[id(tensor)]
@@ -394,7 +395,7 @@ def _joined(
     stack: Stack,
 ) -> list[Wire]:  # fmt: skip
     out = step.outs[0]
-    order = _vertical(step, stack.found)
+    order = _vertical(step, stack.before)
     lead = order[0] if step.mark == "loop" else step.ins[meeting.main]
     strand[id(out)] = strand[id(order[0])]
     if step.mark == "loop":
@@ -428,7 +429,7 @@ def _wishes(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> d
     wish: dict[int, list[Axis]] = {}
     for column, stack in zip(reversed(columns), reversed(stacks), strict=True):
         for step in column:
-            _wish(step, stack.found, wish)
+            _wish(step, stack.before, wish)
     return wish
 
 

@@ -72,16 +72,16 @@ class Opening:
 
     def openable(self, graph: Graph) -> tuple[str, ...]:
         """The names of the blocks under `graph`, in the order in which they are called."""
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
 
         def walk(graph: Graph) -> None:
             for call in _calls(graph):
-                if call.graph.name not in found:
-                    found[call.graph.name] = None
+                if call.graph.name not in names:
+                    names[call.graph.name] = None
                     walk(call.graph)
 
         walk(graph)
-        return tuple(found)
+        return tuple(names)
 
     def _how(self, call: Call | Scan, level: int) -> How:
         names = self._own(call)
@@ -108,13 +108,13 @@ class Opening:
     def _names(self, graph: Graph) -> frozenset[str]:
         """The names of every call under it."""
         if id(graph) not in self.named:
-            found: set[str] = set()
+            names: set[str] = set()
             for node in graph.nodes:
                 for inner in children(node):
-                    found |= self._names(inner)
+                    names |= self._names(inner)
                 if isinstance(node, Call | Scan) and node.graph.kind != "op":
-                    found |= self._own(node)
-            self.named[id(graph)] = frozenset(found)
+                    names |= self._own(node)
+            self.named[id(graph)] = frozenset(names)
         return self.named[id(graph)]
 
     def _structure(self, graph: Graph) -> bool:

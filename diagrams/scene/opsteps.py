@@ -70,7 +70,7 @@ class Steps:
     def tensor(self, frame: Frame, item: Item, name: str = "") -> Tensor:
         """The item as a tensor with wires. A table or a parameter gets a step here, from which its wires begin."""
         match item:
-            case Tensor(given=True) if frame.section is not None:  # its wires begin just before their reader
+            case Tensor(boolean_input=True) if frame.section is not None:  # its wires begin just before their reader
                 return self.named_again(frame, item, item.axes)
             case Tensor():
                 return item
@@ -101,7 +101,7 @@ class Steps:
                 return tensor
 
     def named_again(self, frame: Frame, item: Tensor, axes: tuple[Axis, ...]) -> Tensor:
-        """A boolean input (`given`) once more, with wires that begin at its name."""
+        """A boolean input (`boolean_input`) once more, with wires that begin at its name."""
         again = Tensor(axes, item.name, item.index, frame.section is None)
         text = italic(spaced(item.name))
         self.add(
@@ -138,7 +138,7 @@ class Steps:
         eaten = tuple(frame.axis(a) for a in node.axes)
         made = tuple(frame.axis(a) for a in node.made)
         boolean = node.out.type.element is Scalar.BOOL
-        given = node.out.name or ""
+        name = node.out.name or ""
         if glyph.shape is Shape.SILENT and items:
             return items[0]
         if all(isinstance(item, Symbolic) for item in items) and node.mask is None and node.out.role is not Role.WEIGHT:
@@ -150,10 +150,10 @@ class Steps:
             if lazy or not any(arg.leaves for arg in args):
                 if glyph.shape is Shape.RENAME:
                     return renamed(args[0], dict(zip(eaten, made, strict=False)))
-                return Symbolic(node.op, args, text=given, axes=axes, boolean=boolean)
+                return Symbolic(node.op, args, text=name, axes=axes, boolean=boolean)
         if boolean and node.op in ("and", "or", "not", "rename") and not any(isinstance(i, Learned) for i in items):
             args = tuple(i if isinstance(i, Symbolic) else leaf_of(i) for i in items if not isinstance(i, Learned))
-            return Symbolic(node.op, args, text=given, axes=axes, boolean=True)
+            return Symbolic(node.op, args, text=name, axes=axes, boolean=True)
         if node.mask is not None and isinstance(items[0], Symbolic) and not items[0].axes and not items[0].leaves:
             items[0] = self.tensor(frame, frame.items[node.mask.id])  # `sum(1 where m)` counts m
         elif node.mask is not None:
@@ -170,10 +170,10 @@ class Steps:
             case Shape.LOOKUP:
                 return self.lookup(frame, node, items, eaten, made, axes, tip)
             case Shape.CONTRACT:
-                return self.contract(frame, items, eaten, axes, given, tip)
+                return self.contract(frame, items, eaten, axes, name, tip)
             case Shape.CONCAT:
                 tensors = [self.tensor(frame, item) for item in items]
-                out = Tensor(axes, given)
+                out = Tensor(axes, name)
                 self.add(
                     DrawStep(StepKind.JOIN, "bar", tensors, [out], frame.section, made=made, contracted=eaten, tip=tip)
                 )
@@ -182,10 +182,10 @@ class Steps:
                 if node.axes:
                     return self.unary(frame, node, Glyph(Shape.THROUGH, "pill"), items, eaten, made, axes, tip)
                 scaled = self.rides(frame, node, items)
-                return scaled or self.pointwise(frame, node.op, items, axes, given)
+                return scaled or self.pointwise(frame, node.op, items, axes, name)
             case Shape.BOX:
                 tensors = [self.tensor(frame, item) for item in items]
-                out = Tensor(axes, given)
+                out = Tensor(axes, name)
                 self.add(
                     DrawStep(
                         StepKind.BOX, "plain", tensors, [out], frame.section, text=roman(name_of(node.op)), tip=tip
@@ -225,25 +225,25 @@ class Steps:
         self.add(step)
         return out
 
-    def told(self, index: Symbolic) -> Rich:
+    def index_text(self, index: Symbolic) -> Rich:
         """The text for a known index: its formula, or its name if the formula is too long."""
         short = written(index, 40)
         return italic(spaced(index.text)) if index.text and plain(short) == "…" else short
 
     def window(self, frame: Frame, node: Apply) -> Rich:
         """`window −2…0`: the first and the last item that it sees, from the one where it stands."""
-        given = {name: of_static(option, frame.axis, frame.consts) for name, option in node.options.items()}
-        stride, pad = constant(given["stride"]), constant(given["pad"])
+        options = {name: of_static(option, frame.axis, frame.consts) for name, option in node.options.items()}
+        stride, pad = constant(options["stride"]), constant(options["pad"])
         taps = frame.axis(node.made[-1]).extent
-        step = roman("") if stride == 1 else (*roman(", stride "), *written(given["stride"]))
+        step = roman("") if stride == 1 else (*roman(", stride "), *written(options["stride"]))
         if pad is None or taps is None:
-            return (*roman("window"), *roman(", pad "), *written(given["pad"]), *step)
+            return (*roman("window"), *roman(", pad "), *written(options["pad"]), *step)
         ends = [f"{at:+d}".replace("-", "−") if at else "0" for at in (-pad, taps - 1 - pad)]
         return (*roman(f"window {'…'.join(dict.fromkeys(ends))}"), *step)
 
     def relabelled(self, frame: Frame, x: Tensor, axes: tuple[Axis, ...]) -> Tensor:
         """The same values under other labels of axes: a copy step with one result."""
-        if x.given:
+        if x.boolean_input:
             return self.named_again(frame, x, _in_order(axes, x.axes))
         out = Tensor(_in_order(axes, x.axes), x.name, x.index)
         self.add(
@@ -319,7 +319,7 @@ class Steps:
             return out
         x = self.tensor(frame, table)
         if isinstance(index, Symbolic) and not index.leaves:
-            at = joined((*roman("= "), *self.told(index)))
+            at = joined((*roman("= "), *self.index_text(index)))
             gone = tuple(a for a in x.axes if a in eaten)
             born = tuple(a for a in axes if a not in x.axes or a in gone)
             kind = StepKind.ON if gone == born else StepKind.THROUGH
@@ -428,14 +428,14 @@ class Steps:
         """`x where mask`: a square over the wires of the mask's axes; what data decides comes in as wires."""
         if isinstance(mask, Symbolic) and mask.truth is True:
             return x
-        if isinstance(mask, Tensor) and mask.given:
+        if isinstance(mask, Tensor) and mask.boolean_input:
             mask = leaf_of(mask)
         named: tuple[Tensor, ...] = ()
         if isinstance(mask, Symbolic):
             where = tuple(a for a in mask.axes if a in x.axes)
             fits = set(mask.axes) <= set(x.axes)
             if where and fits:
-                named = tuple(leaf for leaf in mask.leaves if leaf.given)
+                named = tuple(leaf for leaf in mask.leaves if leaf.boolean_input)
             leaves = tuple(leaf for leaf in mask.leaves if leaf not in named)
         else:
             mask = self.tensor(frame, mask)
@@ -491,7 +491,7 @@ def tail(name: str) -> str:
 
 
 def leaf_of(tensor: Tensor) -> Symbolic:
-    return Symbolic("data", data=tensor, axes=tensor.axes, text=tensor.name, boolean=tensor.given)
+    return Symbolic("data", data=tensor, axes=tensor.axes, text=tensor.name, boolean=tensor.boolean_input)
 
 
 def _in_order(axes: tuple[Axis, ...], like: tuple[Axis, ...]) -> tuple[Axis, ...]:

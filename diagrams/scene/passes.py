@@ -79,17 +79,17 @@ def _shapes(word: tuple[int, ...]) -> tuple[_Shape, ...]:
     def best(a: int, b: int) -> tuple[_Shape, ...]:
         if b - a == 1:
             return (word[a],)
-        found = _runs(word[a:b])
-        if len(found) == 1:
-            return found
+        shortest = _runs(word[a:b])
+        if len(shortest) == 1:
+            return shortest
         for period in range(2, (b - a) // 2 + 1):
             if (b - a) % period == 0 and word[a : b - period] == word[a + period : b]:
                 return ((best(a, a + period), (b - a) // period),)
         for cut in range(a + 1, b):
             trial = best(a, cut) + best(cut, b)
-            if _cost(trial) < _cost(found):
-                found = trial
-        return found
+            if _cost(trial) < _cost(shortest):
+                shortest = trial
+        return shortest
 
     return best(0, len(word)) if word else ()
 
@@ -106,7 +106,7 @@ def _runs(word: tuple[int, ...]) -> tuple[_Shape, ...]:
     return tuple(out)
 
 
-def said(name: str, chosen: Sequence[int], among: Sequence[int], most: int = 5) -> str:
+def passes_text(name: str, chosen: Sequence[int], among: Sequence[int], most: int = 5) -> str:
     """Which passes: `i even`, `i ≤ 2`, `i mod 6 = 5`, `i = 0, 3, 4`; nothing where it is all of them.
 
     `chosen` and `among` are sorted. `most`: how many numbers are written out.

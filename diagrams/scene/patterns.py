@@ -11,7 +11,7 @@ from itertools import product
 
 from ...compiler.sizes.axes import OPERATIONS, Arith, Axis, SizeOf, known
 from ..base.text import Rich, axis_label, joined, roman
-from .passes import said
+from .passes import passes_text
 from .symbolic import Symbolic, index, number
 
 GRID = 8  # a pattern is drawn as GRID x GRID cells
@@ -42,22 +42,22 @@ def cases(formula: Symbolic, rows: Axis | None, columns: Axis) -> tuple[Case, ..
     symbols = {s.text: s.values for s in _parts(formula) if s.op == "symbol" and s.values}
     if math.prod(map(len, symbols.values())) > _MOST:
         return ()
-    told: dict[
+    by_key: dict[
         str, tuple[Symbolic, list[tuple[int, ...]]]
     ] = {}  # by what is left of the formula when the values are put in
     for values in product(*symbols.values()):
         folded = fold(formula, dict(zip(symbols, values, strict=True)))
-        told.setdefault(_key(folded), (folded, []))[1].append(values)
+        by_key.setdefault(_key(folded), (folded, []))[1].append(values)
     items = _items(rows, columns)
-    if max(items.values()) < max((_largest(folded) for folded, _ in told.values()), default=0.0):
+    if max(items.values()) < max((_largest(folded) for folded, _ in by_key.values()), default=0.0):
         items = dict.fromkeys(items, GRID)
-    scale = _scale([folded for folded, _ in told.values()]) if max(items.values()) == GRID else 1.0
-    found: dict[object, tuple[Pattern | None, list[tuple[int, ...]]]] = {}
-    for key, (folded, passes) in told.items():
+    scale = _scale([folded for folded, _ in by_key.values()]) if max(items.values()) == GRID else 1.0
+    by_pattern: dict[object, tuple[Pattern | None, list[tuple[int, ...]]]] = {}
+    for key, (folded, passes) in by_key.items():
         seen = pattern(folded, rows, columns, scale, items)
         same = seen if scale == 1.0 else key  # scaled down, different patterns can look the same
-        found.setdefault(same, (seen, []))[1].extend(passes)
-    out = [Case(_when(symbols, sorted(passes), labels), seen) for seen, passes in found.values()]
+        by_pattern.setdefault(same, (seen, []))[1].extend(passes)
+    out = [Case(_when(symbols, sorted(passes), labels), seen) for seen, passes in by_pattern.values()]
     if any(case.pattern is None for case in out):
         return ()
     if len(out) == 1:
@@ -65,9 +65,9 @@ def cases(formula: Symbolic, rows: Axis | None, columns: Axis) -> tuple[Case, ..
     return (out[0], Case(roman("…"), None), out[-1]) if len(out) > _SHOWN else tuple(out)
 
 
-def telling(found: tuple[Case, ...]) -> tuple[Case, ...]:
+def telling(every: tuple[Case, ...]) -> tuple[Case, ...]:
     """The cases; none if every item is kept in all of them."""
-    return found if any(case.pattern is None or not all(map(all, case.pattern)) for case in found) else ()
+    return every if any(case.pattern is None or not all(map(all, case.pattern)) for case in every) else ()
 
 
 def itemised(formula: Symbolic, others: Mapping[Axis, str]) -> Symbolic:
@@ -89,12 +89,12 @@ def _when(symbols: Mapping[str, Sequence[int]], chosen: Sequence[tuple[int, ...]
     """The text for some values of the symbols: `i even, h ≤ 3` if they vary independently; else the first values."""
 
     def together(parts: Iterable[tuple[str, str]]) -> Rich:
-        told = [(*labels.get(name, roman(name)), *roman(text)) for name, text in parts if text]
-        return joined(run for k, part in enumerate(told) for run in (*roman(", " if k else ""), *part))
+        texts = [(*labels.get(name, roman(name)), *roman(text)) for name, text in parts if text]
+        return joined(run for k, part in enumerate(texts) for run in (*roman(", " if k else ""), *part))
 
     sides = [sorted(set(values)) for values in zip(*chosen, strict=True)]
     if math.prod(map(len, sides)) == len(chosen):
-        return together((name, said("", side, symbols[name])) for name, side in zip(symbols, sides, strict=True))
+        return together((name, passes_text("", side, symbols[name])) for name, side in zip(symbols, sides, strict=True))
     first = together((name, f" = {value}") for name, value in zip(symbols, chosen[0], strict=True))
     return (*first, *roman(", …"))
 
@@ -156,7 +156,7 @@ def pattern(
             [{columns: item(columns, j)} | ({} if rows is None else {rows: item(rows, i)}) for j in range(GRID)]
             for i in lines
         )
-        return tuple(tuple(int(bool(_at(formula, place, scale, by_data, items))) for place in line) for line in at)
+        return tuple(tuple(int(bool(_at(formula, cell, scale, by_data, items))) for cell in line) for line in at)
 
     try:
         most, least = grid(True), grid(False)
@@ -176,14 +176,14 @@ def _items(rows: Axis | None, columns: Axis) -> dict[Axis, int]:
     """How many items of each axis a grid stands for: as many as it has cells, or of groups so many (`chunks = seq / 4`)
     and of what they are groups of all that are in them.
     """
-    found = dict.fromkeys((columns,) if rows is None else (rows, columns), GRID)
-    for groups in tuple(found):
+    items = dict.fromkeys((columns,) if rows is None else (rows, columns), GRID)
+    for groups in tuple(items):
         match groups.size:
             case Arith("/" | "//", (SizeOf(whole), size)) if isinstance(each := known(size), int) and each > 0:
-                found |= {axis: GRID * each for axis in found if axis.family == whole.family}
+                items |= {axis: GRID * each for axis in items if axis.family == whole.family}
             case _:
                 pass
-    return found
+    return items
 
 
 def _largest(formula: Symbolic) -> float:

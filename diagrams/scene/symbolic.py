@@ -36,14 +36,14 @@ class Symbolic:
     @property
     def leaves(self) -> tuple[Tensor, ...]:
         """The data in it, left to right, each once."""
-        found: dict[int, Tensor] = {}
+        leaves: dict[int, Tensor] = {}
         stack = [self]
         while stack:
             top = stack.pop()
             if top.data is not None:
-                found.setdefault(id(top.data), top.data)
+                leaves.setdefault(id(top.data), top.data)
             stack.extend(reversed(top.args))
-        return tuple(found.values())
+        return tuple(leaves.values())
 
     @property
     def truth(self) -> bool | None:

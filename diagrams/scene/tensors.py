@@ -11,14 +11,14 @@ from ...compiler.sizes.axes import Axis
 class Tensor:
     """A value as drawn: its axes are its wires. `index`: its elements are indices, and arrows of look-ups say so.
 
-    `given`: a boolean input. A mask made of it shows its name and no wires; for any other reader, wires begin just
+    `boolean_input`: it is one. A mask made of it shows its name and no wires; for any other reader, wires begin just
     before that reader.
     """
 
     axes: tuple[Axis, ...]
     name: str = ""
     index: bool = False
-    given: bool = False
+    boolean_input: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from ..base.text import italic, plain, roman, spaced
 from .copies import prune, split_copies
 from .opening import How, Opening, pointwise, uses
 from .opsteps import Frame, Item, Steps, leaf_of, tail
-from .passes import BodyPasses, Part, plan, said
+from .passes import BodyPasses, Part, passes_text, plan
 from .patterns import cases, telling
 from .steps import DrawStep, Scene, Section, StepKind
 from .symbolic import Symbolic, index, of_static, titled, written
@@ -131,7 +131,7 @@ class _Unfolding(Steps):
         axes = {inner: frame.axis(outer) for inner, outer in node.axes}
         for axis in node.graph.lifted:
             axes.setdefault(axis, frame.axis(axis))
-        consts = {const.id: self.static(frame, given) for const, given in node.consts}
+        consts = {const.id: self.static(frame, value) for const, value in node.consts}
         self.frames.append(Frame(node.graph, axes, consts, section, level, {}, uses(node.graph)))
         return self.frames[-1]
 
@@ -160,7 +160,7 @@ class _Unfolding(Steps):
     def part(self, frame: Frame, node: Repeat, part: Part, args: list[Item], *, alone: bool) -> list[Item]:
         """Some passes of a repeat whose bodies differ, one after the other; returns what is carried on."""
         name = node.index.name if node.index is not None else "pass"
-        when = said(name, part.passes, range(len(node.variant)))
+        when = passes_text(name, part.passes, range(len(node.variant)))
         if isinstance(part, BodyPasses):
             if alone and len(part.passes) == 1:  # brackets, although it runs once, to show that it belongs to a repeat
                 title = f"1, {when}" + (", shared weights" if node.shared else "")
@@ -198,12 +198,12 @@ class _Unfolding(Steps):
         own = self.enter(frame, section, args, inner, node.carried)
         return self.leave(inner, frame, section, inside(inner, own))
 
-    def once_through(self, frame: Frame, node: Repeat, passes: BodyPasses, args: Sequence[Item]) -> list[Item]:
+    def once_through(self, frame: Frame, node: Repeat, run: BodyPasses, args: Sequence[Item]) -> list[Item]:
         """One body, as it runs in these passes."""
-        body = node.bodies[passes.number]
+        body = node.bodies[run.number]
         consts = dict(frame.consts)
-        if node.index is not None and passes.passes:
-            consts[node.index.id] = index(node.index.name, passes.passes)
+        if node.index is not None and run.passes:
+            consts[node.index.id] = index(node.index.name, run.passes)
         inner = Frame(body, frame.axes, consts, frame.section, frame.level, {}, uses(body))
         self.frames.append(inner)
         for entry, item in zip(body.inputs, args, strict=True):
@@ -227,10 +227,10 @@ class _Unfolding(Steps):
         for at, (entry, value) in enumerate(zip(node.graph.inputs, node.args, strict=True)):
             item = frame.items[value.id]
             free = at not in node.steps and at not in states
-            if free and not (isinstance(item, Tensor) and not item.given):
+            if free and not (isinstance(item, Tensor) and not item.boolean_input):
                 args.append(item)
                 continue
-            if not isinstance(item, Tensor) or item.given:
+            if not isinstance(item, Tensor) or item.boolean_input:
                 number = isinstance(item, Symbolic) and not item.axes
                 item = sources.setdefault(id(item) if not number else -at, self.tensor(frame, item))
                 if number and at in states:  # `h = 0`
@@ -310,10 +310,10 @@ class _Unfolding(Steps):
             fresh = (
                 carried is not None and i < carried
             )  # carried from pass to pass: a port of its own, even if two carried values begin as one tensor
-            solid = isinstance(item, Symbolic) and any(not leaf.given for leaf in item.leaves)
+            solid = isinstance(item, Symbolic) and any(not leaf.boolean_input for leaf in item.leaves)
             if solid and inner.reads.get(entry.value.id):
                 swapped = self.tensor(frame, item)
-            if isinstance(swapped, Tensor) and not (swapped.given and not fresh):
+            if isinstance(swapped, Tensor) and not (swapped.boolean_input and not fresh):
                 source = self.copied_from(swapped)
                 if carried is None and source is not None and id(source) in entering:
                     inside.append((i, source, swapped))
@@ -370,7 +370,7 @@ class _Unfolding(Steps):
                 continue
             if isinstance(item, Symbolic) and not item.axes and not item.leaves:
                 continue
-            if isinstance(item, Tensor) and item.given:
+            if isinstance(item, Tensor) and item.boolean_input:
                 item = leaf_of(item)
             if isinstance(item, Symbolic) and item.boolean:
                 columns = item.axes[-1] if item.axes else None
@@ -380,8 +380,8 @@ class _Unfolding(Steps):
                     rows, columns = [a for a in axes if a in item.axes][:2]  # in the order of the block's own argument
                 if columns is not None and len(item.axes) <= 2:
                     step.cases = telling(cases(item, rows, columns)) or step.cases
-                names.update((spaced(leaf.name), None) for leaf in item.leaves if leaf.given)
-                ins.extend(leaf for leaf in item.leaves if not leaf.given and all(leaf is not t for t in ins))
+                names.update((spaced(leaf.name), None) for leaf in item.leaves if leaf.boolean_input)
+                ins.extend(leaf for leaf in item.leaves if not leaf.boolean_input and all(leaf is not t for t in ins))
                 continue
             ins.append(self.tensor(frame, item, entry.name))
         step.ins = self.once(ins)

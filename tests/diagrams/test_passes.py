@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import attnc
 from attnc.diagrams import Diagram
-from attnc.diagrams.scene.passes import BodyPasses, Part, PassGroup, plan, said
+from attnc.diagrams.scene.passes import BodyPasses, Part, PassGroup, passes_text, plan
 
 from .geometry import faults
 
@@ -121,7 +121,7 @@ def test_a_plan_runs_what_it_stands_for(variant: list[int]) -> None:
 def test_what_is_said_of_passes_is_true(count: int, data: st.DataObject) -> None:
     among = range(count)
     chosen = sorted(data.draw(st.sets(st.sampled_from(among), min_size=1)))
-    text = said("i", chosen, among)
+    text = passes_text("i", chosen, among)
     for i in among:
         match text.split():
             case []:
