@@ -29,8 +29,8 @@ from ...compiler.graph.nodes import (
 )
 from ...compiler.graph.sources import Sources
 from ...compiler.graph.term import Index, Leaf, Number, Op, Term
+from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
-from ...compiler.graph.wires import static_element
 from ...compiler.sizes.arithmetic import substitute
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
 from ..text.names import DECODING, FILE, MODULE_ATTRIBUTES, Namer, camel

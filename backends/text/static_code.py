@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import assert_never
 
+from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import Scalar
-from ...compiler.graph.wires import static_element
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, known
 
 GROUP = 50  # calls, one in another

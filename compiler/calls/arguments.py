@@ -8,8 +8,8 @@ from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.idioms import compared
 from ..base.names import indexed, listed
+from ..graph.typed_value import TypedValue, fits, show, show_axes, show_type
 from ..graph.values import IndexInto, Role, Scalar, Type
-from ..graph.wires import Wire, fits, show, show_axes, show_type
 from ..sizes.axes import Axis, Literal
 from ..typing.builder import Builder
 from ..typing.copies import copies
@@ -23,10 +23,10 @@ class Arguments(CallFrame):
     """What is wrong with several of them is told once."""
 
     foreign: bool = False  # an argument has an axis of the right name, but of another file
-    given_wires: list[Wire] = field(default_factory=list)
+    given_values: list[TypedValue] = field(default_factory=list)
     mixed: bool = False  # an argument has other axes than the call names: which of the two is meant is not known
 
-    def _with_defaults(self, arguments: dict[str, tuple[Wire, Span]]) -> dict[str, tuple[Wire, Span]]:
+    def _with_defaults(self, arguments: dict[str, tuple[TypedValue, Span]]) -> dict[str, tuple[TypedValue, Span]]:
         """An op of the user's own has no body to put a default in: it is given like any other argument."""
         given = dict(arguments)
         for formal in self.block.decl.formals if self.block.target else ():
@@ -36,23 +36,23 @@ class Arguments(CallFrame):
                     given[formal.name.text] = (default, self.call.span)
         return given
 
-    def _put_in(self, wire: Wire | None) -> bool:
+    def _put_in(self, wire: TypedValue | None) -> bool:
         """A plain number or truth value stands in the body as it is, and is no input of it."""
         plain = wire is not None and isinstance(wire.static, Literal)
         return plain and not self.block.target
 
     def _inputs(
-        self, frame: Frame, arguments: dict[str, tuple[Wire, Span]]
-    ) -> list[tuple[s.Formal, Wire | None]] | None:
+        self, frame: Frame, arguments: dict[str, tuple[TypedValue, Span]]
+    ) -> list[tuple[s.Formal, TypedValue | None]] | None:
         """The arguments as the callee sees them: in its own axes, those of a formal that they lack thin, the
         rest lifted.
         """
         probe = Body(self.checker, frame, Builder(), {})
         to_actual = {formal.id: actual for formal, actual in self.actual}
-        inputs: list[tuple[s.Formal, Wire | None]] = []
+        inputs: list[tuple[s.Formal, TypedValue | None]] = []
         lifted: dict[Axis, None] = {}
         good = True
-        self.given_wires = [wire for wire, _ in arguments.values()]
+        self.given_values = [wire for wire, _ in arguments.values()]
         for formal in self.block.decl.formals:
             if formal.name.text not in arguments:
                 inputs.append((formal, None))
@@ -83,7 +83,7 @@ class Arguments(CallFrame):
                 inputs[position] = (formal, replace(entering, type=replace(entering.type, axes=(*first, *own))))
         return inputs
 
-    def _axes(self, wire: Wire, span: Span, formal: s.Formal, actuals: dict[Axis, Axis]) -> bool:
+    def _axes(self, wire: TypedValue, span: Span, formal: s.Formal, actuals: dict[Axis, Axis]) -> bool:
         """Whether an argument may lack the axes that it lacks (D7), and lift over those that it has in addition (D8).
 
         `actuals`: the axes of the caller that the formal's stand for, each with the formal's.
@@ -109,7 +109,9 @@ class Arguments(CallFrame):
             return False
         return True
 
-    def _element(self, wire: Wire, wanted: Type, formal: s.Formal, span: Span, to_actual: dict[int, Axis]) -> bool:
+    def _element(
+        self, wire: TypedValue, wanted: Type, formal: s.Formal, span: Span, to_actual: dict[int, Axis]
+    ) -> bool:
         have, want = wire.element, wanted.element
         if isinstance(want, IndexInto):
             target = to_actual[want.axis.id]
@@ -179,7 +181,7 @@ class Arguments(CallFrame):
 
     def _lacks_axis(
         self,
-        wire: Wire,
+        wire: TypedValue,
         span: Span,
         formal: s.Formal,
         missing: list[Axis],
@@ -193,7 +195,7 @@ class Arguments(CallFrame):
             return
         # Where arguments or axes stand in another order, one message is enough for all that do.
         turned = bool(extra) and any(
-            all(map(other.has, missing)) and not any(map(other.has, extra)) for other in self.given_wires
+            all(map(other.has, missing)) and not any(map(other.has, extra)) for other in self.given_values
         )
         if turned and self.mixed:
             return
@@ -249,7 +251,7 @@ class Arguments(CallFrame):
             return []
         return module.also_used(self.call.callee.text, name)
 
-    def _namesakes(self, theirs: Axis, mine: Axis, wire: Wire, span: Span) -> None:
+    def _namesakes(self, theirs: Axis, mine: Axis, wire: TypedValue, span: Span) -> None:
         """The argument has an axis of the right name, but of another file. Said once for each call."""
         if self.foreign:
             return
@@ -271,7 +273,7 @@ class Arguments(CallFrame):
             fix=self._also_used(theirs.name, mine),
         )
 
-    def _lifts_mentioned(self, wire: Wire, span: Span, formal: s.Formal, axis: Axis, parameter: Axis) -> None:
+    def _lifts_mentioned(self, wire: TypedValue, span: Span, formal: s.Formal, axis: Axis, parameter: Axis) -> None:
         self.body.report(
             "E0406",
             f"`{formal.name.text}` of `{self.called}` carries `{axis.name}` too many: the block "
@@ -284,10 +286,10 @@ class Arguments(CallFrame):
         )
 
 
-def _inside(wire: Wire, formal: s.Formal, wanted: Type, actuals: dict[Axis, Axis]) -> Wire:
+def _inside(wire: TypedValue, formal: s.Formal, wanted: Type, actuals: dict[Axis, Axis]) -> TypedValue:
     """An argument in the callee's axes; those of its formal that it lacks are thin."""
     extra = [axis for axis in wire.axes if axis not in actuals]
     thin = frozenset(axis for actual, axis in actuals.items() if not wire.has(actual))
     mark = frozenset(actuals.get(axis, axis) for axis in wire.mark)
     type = Type(wanted.element, (*extra, *wanted.axes), thin)
-    return Wire(type, wire.role, formal.name.span, mark=mark, loose=wire.loose)
+    return TypedValue(type, wire.role, formal.name.span, mark=mark, loose=wire.loose)

@@ -11,7 +11,7 @@ from ..base import rewritten
 from ..base.idioms import MASK_WORDS
 from ..base.names import listed, nearest, respelt
 from ..base.rewritten import without
-from ..graph.wires import Wire, show
+from ..graph.typed_value import TypedValue, show
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_size, size_static
 from ..sizes.axes import Axis, Const, Kind, Static, axes_in
@@ -366,11 +366,11 @@ class Binding:
 
     # Arguments.
 
-    def _bind_arguments(self) -> dict[str, tuple[Wire, Span]] | None:
+    def _bind_arguments(self) -> dict[str, tuple[TypedValue, Span]] | None:
         body, block, call = self.body, self.block, self.call
         formals = {formal.name.text: formal for formal in block.decl.formals}
         order = list(formals)
-        found: dict[str, tuple[Wire, Span]] = {}
+        found: dict[str, tuple[TypedValue, Span]] = {}
         given: set[str] = set()
         good = True
         position = 0

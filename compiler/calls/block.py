@@ -9,8 +9,8 @@ from ...dsl.source import Span
 from ..base.session import place
 from ..graph.alike import models, told_apart
 from ..graph.nodes import Call, Graph, Repeat, Scan, owns, values_of
+from ..graph.typed_value import TypedValue
 from ..graph.values import IndexInto, Role, Type, Value
-from ..graph.wires import Wire
 from ..sizes.axes import Axis, Static
 from ..sizes.limits import BODIES, CALLS_DEEP, TooMuch
 from ..typing.builder import Builder
@@ -25,7 +25,7 @@ _TOLD_BY_CALLS = frozenset({"E0307"})  # what is decided where a block is called
 class BlockCall(CallBody):
     """One call, from its names to the node in the caller's graph."""
 
-    def run(self) -> list[Wire | None] | None:
+    def run(self) -> list[TypedValue | None] | None:
         checker, body, block, call = self.checker, self.body, self.block, self.call
         if block in checker.stack:
             body.visit_arguments(call)
@@ -88,17 +88,17 @@ class BlockCall(CallBody):
         return self.block.module.library and not self.body.frame.module.library
 
     def _arranged(
-        self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[Wire, Span]]
-    ) -> dict[str, tuple[Wire, Span]] | None:
+        self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[TypedValue, Span]]
+    ) -> dict[str, tuple[TypedValue, Span]] | None:
         """The arguments as the callee gets them; a scan gives it items."""
         return arguments
 
-    def _promised(self, frame: Frame) -> list[Wire | None]:
+    def _promised(self, frame: Frame) -> list[TypedValue | None]:
         """Something is wrong inside: go on with what the block promises, so that the rest is checked."""
         if frame.lifted:  # which results would carry them hangs on the body
             return [None] * max(1, len(self.block.decl.results))
         probe = Body(self.checker, frame, Builder(), {})
-        out: list[Wire | None] = []
+        out: list[TypedValue | None] = []
         for result in self.block.decl.results:
             type = probe.type(result.type)
             if type is None:
@@ -110,7 +110,7 @@ class BlockCall(CallBody):
                 continue
             builder = self.body.builder
             out.append(
-                Wire(
+                TypedValue(
                     mapped,
                     Role.DATA,
                     self.call.span,
@@ -169,15 +169,15 @@ class BlockCall(CallBody):
         return False
 
     def _emit(
-        self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str
-    ) -> list[Wire | None]:
+        self, instance: Instance, frame: Frame, arguments: dict[str, tuple[TypedValue, Span]], name: str
+    ) -> list[TypedValue | None]:
         body, builder, graph = self.body, self.body.builder, instance.graph
         assert graph is not None
         names = [f.name.text for f in self.block.decl.formals if f.name.text in arguments]
         given = [(name, arguments[name][0]) for name in names]
         args = [builder.take(wire) for name, wire in given if not self._put_in(wire)]
         to_actual = {formal.id: actual for formal, actual in self.actual}
-        outs: list[Wire | None] = []
+        outs: list[TypedValue | None] = []
         values: list[Value] = []
         for wire, output in zip(instance.results, graph.outputs, strict=True):
             assert wire is not None
@@ -192,7 +192,7 @@ class BlockCall(CallBody):
             value = builder.value(type, wire.role, self.call.span)
             values.append(value)
             mark = frozenset(to_actual.get(axis.id, axis) for axis in wire.mark)
-            outs.append(Wire(type, wire.role, self.call.span, value, mark, loose=wire.loose, home=builder))
+            outs.append(TypedValue(type, wire.role, self.call.span, value, mark, loose=wire.loose, home=builder))
         builder.nodes.append(
             Call(graph, name, tuple(args), tuple(values), tuple(self.actual), tuple(self.const_actual), self.call.span)
         )

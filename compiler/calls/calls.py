@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...dsl import syntax as s
-from ..graph.wires import Wire
+from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef
 from ..typing.environment import Scope
 from .block import BlockCall
@@ -19,7 +19,7 @@ class Calls(Checker):
 
     def call_block(
         self, body: Scope, block: BlockDef, call: s.Call, shared: str | None = None
-    ) -> list[Wire | None] | None:
+    ) -> list[TypedValue | None] | None:
         """A block called: its results in the caller's axes; None after a report."""
         made = ScanCall if call.scan is not None else BlockCall
         return made(self, body, block, call, shared).run()

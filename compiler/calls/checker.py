@@ -20,8 +20,8 @@ from ..base.names import nearest, respelt, undeclared
 from ..base.session import Session
 from ..graph.alike import Ways
 from ..graph.nodes import Graph, Output
+from ..graph.typed_value import TypedValue, fits, show, show_type
 from ..graph.values import Element, IndexInto, Role, Scalar, Type
-from ..graph.wires import Wire, fits, show, show_type
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_size, refuse_size, size_set, size_static
 from ..sizes.arithmetic import mentions, substitute
@@ -211,7 +211,7 @@ class Checker(ABC):
         self.decisions, self.undecided = saved
         return instance
 
-    def _alone(self, block: BlockDef, frame: Frame) -> tuple[list[Wire | None] | None, Graph | None]:
+    def _alone(self, block: BlockDef, frame: Frame) -> tuple[list[TypedValue | None] | None, Graph | None]:
         """The results of a block with its own axes, and its graph."""
         families: dict[int, int] = {}
         axes, consts = self.closure(block)
@@ -228,7 +228,7 @@ class Checker(ABC):
         self.derive_sizes(frame, axes)
         self.keep_names_known(frame)
         builder = Builder()
-        wires: dict[str, Wire | None] = {}
+        wires: dict[str, TypedValue | None] = {}
         body = Body(self, frame, builder, wires) if self.facts is None else Recorder(self, frame, builder, wires)
         for formal in block.decl.formals:
             wires.update(self._formal(body, formal, wires))
@@ -401,7 +401,9 @@ class Checker(ABC):
             elif result.name is not None:
                 seen.add(result.name.text)
 
-    def _formal(self, body: Body, formal: s.Formal, so_far: dict[str, Wire | None]) -> dict[str, Wire | None]:
+    def _formal(
+        self, body: Body, formal: s.Formal, so_far: dict[str, TypedValue | None]
+    ) -> dict[str, TypedValue | None]:
         """An input of a block on its own."""
         frame, name = body.frame, formal.name.text
         if name in so_far:
@@ -447,7 +449,7 @@ class Checker(ABC):
                 body.builder.inputs[-1] = replace(body.builder.inputs[-1], default=default.static)
         return {name: replace(wire, loose=body.frame.block in self.called, span=formal.name.span.to(formal.type.span))}
 
-    def elaborate(self, body: Body) -> list[Wire | None] | None:
+    def elaborate(self, body: Body) -> list[TypedValue | None] | None:
         """Run the statements; check what is returned against what is promised."""
         frame, decl = body.frame, body.frame.block.decl
         if frame.block.target:
@@ -491,7 +493,7 @@ class Checker(ABC):
                 or "return the results in the order in which they are declared",
             )
             return None
-        checked: list[Wire | None] = []
+        checked: list[TypedValue | None] = []
         for position, (wire, result) in enumerate(zip(wires, results, strict=True)):
             wanted = body.type(result.type)
             if wire is None or wanted is None:
@@ -515,18 +517,18 @@ class Checker(ABC):
                 )
         return checked
 
-    def _external(self, body: Body) -> list[Wire | None]:
+    def _external(self, body: Body) -> list[TypedValue | None]:
         """What an op of the user's own gives: what it promises, for each index of the lifted axes."""
         frame, builder = body.frame, body.builder
         role = max([entry.value.role for entry in builder.inputs], default=Role.TABLE)
-        wires: list[Wire | None] = []
+        wires: list[TypedValue | None] = []
         for result in frame.results:
             wanted = body.type(result.type)
             if wanted is None:
                 wires.append(None)
                 continue
             type = replace(wanted, axes=(*frame.lifted, *wanted.axes))
-            wires.append(Wire(type, role, result.span, builder.value(type, role, result.span), home=builder))
+            wires.append(TypedValue(type, role, result.span, builder.value(type, role, result.span), home=builder))
         return wires
 
     def _unused(self, body: Body) -> None:
@@ -542,7 +544,7 @@ class Checker(ABC):
                     help += "; a repeat gives on what it rebinds, a name that stands before it"
                 body.report("W0502", f"`{name}` is never used", span, help=help, warning=True)
 
-    def graph_of(self, frame: Frame, builder: Builder, results: list[Wire | None], body: Body) -> Graph | None:
+    def graph_of(self, frame: Frame, builder: Builder, results: list[TypedValue | None], body: Body) -> Graph | None:
         if any(wire is None for wire in results):
             return None
         outputs = []
@@ -577,7 +579,7 @@ class Checker(ABC):
     @abstractmethod
     def call_block(
         self, body: Scope, block: BlockDef, call: s.Call, shared: str | None = None
-    ) -> list[Wire | None] | None:
+    ) -> list[TypedValue | None] | None:
         """A block called: its results in the caller's axes; None after a report."""
 
 
@@ -600,7 +602,7 @@ def _fewer(statement: s.Return, given: int, wanted: int) -> str:
     return f"name the results that you want, `{names} = {call}`, and `return {', '.join(kept)}`"
 
 
-def _promise(wires: list[Wire | None]) -> str:
+def _promise(wires: list[TypedValue | None]) -> str:
     """The results as a signature promises them."""
     types = [show_type(wire.type) for wire in wires if wire is not None]
     if len(types) == 1:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from ...dsl import syntax as s
 from ...dsl.diagnostic import Diagnostic, Label, Severity
 from ..base.session import place
+from ..graph.typed_value import TypedValue
 from ..graph.values import IndexInto
-from ..graph.wires import Wire
 from ..sizes.axes import Axis, Number, known
 from ..typing.builder import Builder
 from ..typing.frame import Formula, Frame, Instance
@@ -20,7 +20,7 @@ from .arguments import Arguments
 class CallBody(Arguments):
     """Calls that are alike in sizes, copies and kinds of arguments share one body."""
 
-    def _instance(self, frame: Frame, inputs: list[tuple[s.Formal, Wire | None]]) -> Instance:
+    def _instance(self, frame: Frame, inputs: list[tuple[s.Formal, TypedValue | None]]) -> Instance:
         checker = self.checker
         numbers = self._numbers()
         key = (self._key(frame, inputs), tuple(repr(numbers.get(const.id)) for const in frame.const_params))
@@ -31,7 +31,7 @@ class CallBody(Arguments):
         saved = checker.decisions, checker.undecided, checker.numbers
         checker.decisions, checker.undecided, checker.numbers = [], False, numbers
         builder = Builder()
-        wires: dict[str, Wire | None] = {}
+        wires: dict[str, TypedValue | None] = {}
         body = Body(checker, frame, builder, wires)
         for formal, wire in inputs:
             name = formal.name.text
@@ -77,7 +77,7 @@ class CallBody(Arguments):
             (mine, static) for mine, (_, static) in zip(frame.const_params, self.const_actual, strict=True)
         ]
 
-    def _key(self, frame: Frame, inputs: list[tuple[s.Formal, Wire | None]]) -> object:
+    def _key(self, frame: Frame, inputs: list[tuple[s.Formal, TypedValue | None]]) -> object:
         """Calls of equal keys have one body: same sizes, same copies among the parameters, arguments of the
         same kind.
         """

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base import rewritten
+from ..graph.typed_value import static_element
 from ..graph.values import Scalar
-from ..graph.wires import static_element
 from ..hints import unlike
 from ..names.written_sizes import checked_size, size_static
 from ..sizes.arithmetic import largest, substitute

@@ -13,8 +13,8 @@ from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base import rewritten
 from ..graph.nodes import Scan
+from ..graph.typed_value import TypedValue, fits, show, show_type
 from ..graph.values import Role, Scalar, Type, Value
-from ..graph.wires import Wire, fits, show, show_type
 from ..sizes.axes import Axis, Literal, Static, axes_in, consts_in, known
 from ..typing.builder import Builder
 from ..typing.frame import Frame, Instance
@@ -27,9 +27,9 @@ class ScanCall(BlockCall):
     """`given` are the arguments as the caller wrote them; the callee sees those of `_arranged`."""
 
     axis: Axis | None = None
-    given: dict[str, tuple[Wire, Span]] | None = None
+    given: dict[str, tuple[TypedValue, Span]] | None = None
 
-    def run(self) -> list[Wire | None] | None:
+    def run(self) -> list[TypedValue | None] | None:
         assert self.call.scan is not None
         self.axis = self.body.axis(self.call.scan)
         if self.axis is None:
@@ -66,8 +66,8 @@ class ScanCall(BlockCall):
         return f"write `{rewritten.call(self.call, arguments=arguments)}`"
 
     def _arranged(
-        self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[Wire, Span]]
-    ) -> dict[str, tuple[Wire, Span]] | None:
+        self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[TypedValue, Span]]
+    ) -> dict[str, tuple[TypedValue, Span]] | None:
         """The arguments at one index: items of what runs along the axis, and states of a type that has settled."""
         assert self.axis is not None
         axis, body = self.axis, self.body
@@ -172,7 +172,9 @@ class ScanCall(BlockCall):
             )
         return good and not wrong
 
-    def _with_first_values(self, arguments: dict[str, tuple[Wire, Span]]) -> dict[str, tuple[Wire, Span]] | None:
+    def _with_first_values(
+        self, arguments: dict[str, tuple[TypedValue, Span]]
+    ) -> dict[str, tuple[TypedValue, Span]] | None:
         """A state that is not given begins with its default. None after a report."""
         given = dict(arguments)
         for formal in self.block.decl.formals:
@@ -194,13 +196,13 @@ class ScanCall(BlockCall):
                 given[name] = (replace(first, static=Literal(number)), self.call.span)
         return given
 
-    def _item(self, wire: Wire) -> Wire:
+    def _item(self, wire: TypedValue) -> TypedValue:
         """One item along the axis."""
         axes = tuple(axis for axis in wire.type.axes if axis != self.axis)
         mark = frozenset() if self.axis in wire.mark else wire.mark
         return replace(wire, type=Type(wire.element, axes, wire.type.thin), mark=mark, static=None, range=None)
 
-    def _state(self, frame: Frame, name: str, wire: Wire) -> Wire:
+    def _state(self, frame: Frame, name: str, wire: TypedValue) -> TypedValue:
         """A state has the type that the block declares for it, and the axes that lift its first value."""
         formal = next(f for f in self.block.decl.formals if f.name.text == name)
         wanted = Body(self.checker, frame, Builder(), {}).type(formal.type)
@@ -213,13 +215,13 @@ class ScanCall(BlockCall):
         role = max(wire.role, Role.TABLE)  # a number has no axes, and is no value that changes
         return replace(wire, type=Type(element, axes), role=role, static=None, range=None, mark=frozenset())
 
-    def _promised(self, frame: Frame) -> list[Wire | None]:
+    def _promised(self, frame: Frame) -> list[TypedValue | None]:
         """Something is wrong: what the scan would give is not known."""
         return [None] * max(1, len(self.block.decl.results))
 
     def _emit(
-        self, instance: Instance, frame: Frame, arguments: dict[str, tuple[Wire, Span]], name: str
-    ) -> list[Wire | None]:
+        self, instance: Instance, frame: Frame, arguments: dict[str, tuple[TypedValue, Span]], name: str
+    ) -> list[TypedValue | None]:
         body, builder, graph, axis = self.body, self.body.builder, instance.graph, self.axis
         assert axis is not None
         assert graph is not None
@@ -242,7 +244,7 @@ class ScanCall(BlockCall):
             if formal not in self._states and self.given[formal][0].has(axis)
         )
         values: list[Value] = []
-        outs: list[Wire | None] = []
+        outs: list[TypedValue | None] = []
         carried = {position: arguments[formal][0].element for formal, position in self._states.items()}
         for position, (wire, output) in enumerate(zip(instance.results, graph.outputs, strict=True)):
             assert wire is not None
@@ -255,7 +257,7 @@ class ScanCall(BlockCall):
             role = max(wire.role, *(arg.role for arg in args))
             value = builder.value(type, role, self.call.span)
             values.append(value)
-            outs.append(Wire(type, Role(role), self.call.span, value, home=builder))
+            outs.append(TypedValue(type, Role(role), self.call.span, value, home=builder))
         builder.nodes.append(
             Scan(
                 graph,

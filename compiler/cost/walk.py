@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, Weight, makes, reads
+from ..graph.typed_value import static_element
 from ..graph.values import Role, Scalar, Value
-from ..graph.wires import static_element
 from ..ops import OPS
 from ..sizes.axes import Axis, evaluate
 from .bands import NOTHING, Facts, Form, Index, both, of_form, step

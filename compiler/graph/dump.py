@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..sizes.axes import show_static
 from .nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
 from .term import Index, Leaf, Number, Op, Term
+from .typed_value import show_axes, show_type
 from .values import Value
-from .wires import show_axes, show_type
 
 
 def dump(graph: Graph) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..base.names import indexed
 from ..graph.nodes import Apply
+from ..graph.typed_value import TypedValue
 from ..graph.values import Role, Value
-from ..graph.wires import Wire
 from ..ops import OPS
 from ..sizes.axes import Axis
 from ..typing.builder import Builder
@@ -24,7 +24,7 @@ _PASSED = _WEIGHING | {"rename", "dropout"} | {name for name, op in OPS.items() 
 _FAR = 50  # steps back
 
 
-def lost(wire: Wire, axes: Iterable[Axis], frame: Frame) -> str:
+def lost(wire: TypedValue, axes: Iterable[Axis], frame: Frame) -> str:
     """What to say of axes that a value of a block lacks; "" where none of them was taken from it."""
     if wire.value is None or not isinstance(wire.home, Builder):
         return ""
@@ -44,7 +44,7 @@ def lost(wire: Wire, axes: Iterable[Axis], frame: Frame) -> str:
     return ""
 
 
-def reduced(wire: Wire, axis: Axis) -> bool:
+def reduced(wire: TypedValue, axis: Axis) -> bool:
     """Whether an op took the axis away, as a sum does; not a product that pairs each item with the same one."""
     if wire.value is None or not isinstance(wire.home, Builder):
         return False

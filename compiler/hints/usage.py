@@ -11,8 +11,8 @@ from ...dsl.source import Span
 from ..base import rewritten
 from ..base.idioms import AXIS_WORDS
 from ..base.rewritten import without
+from ..graph.typed_value import TypedValue, show_axes
 from ..graph.values import IndexInto
-from ..graph.wires import Wire, show_axes
 from ..ops import Brackets, Op
 from ..sizes.axes import Axis
 from ..typing.application import OpCall
@@ -226,13 +226,13 @@ class Usage:
             meant = self._joined(self.made.operands) if self.op.variadic and others else self._has()
         return [axis for axis in meant if not self.op.learned or self._is_fixed(axis)]
 
-    def _joined(self, wires: list[Wire]) -> list[Axis]:
+    def _joined(self, wires: list[TypedValue]) -> list[Axis]:
         """The axes that two values or more have."""
         axes = dict.fromkeys(axis for wire in wires for axis in wire.axes if axis not in self.body.frame.lifted)
         return [axis for axis in axes if sum(wire.has(axis) for wire in wires) > 1]
 
 
-def _eaten(op: Op, wire: Wire, axis: Axis) -> bool:
+def _eaten(op: Op, wire: TypedValue, axis: Axis) -> bool:
     """Whether a map could eat this axis of an operand; `embed` eats what its operand indexes."""
     if op.name == "embed":
         return isinstance(wire.element, IndexInto) and wire.element.axis.family == axis.family

@@ -8,18 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base import rewritten
+from ..graph.typed_value import show, union
 from ..graph.values import IndexInto, Scalar, Type
-from ..graph.wires import show, union
 from ..sizes.arithmetic import provably_different
 from ..sizes.axes import Arith, Number, SizeOf, Static, evaluate
 from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
-    from ..graph.wires import Wire
+    from ..graph.typed_value import TypedValue
     from .use import OpCall
 
 
-def broadcast(call: OpCall) -> Wire | None:
+def broadcast(call: OpCall) -> TypedValue | None:
     """The operand, the same for every index of the axes in brackets."""
     x = call.operands[0]
     for axis, span in zip(call.made, call.made_spans, strict=True):
@@ -45,7 +45,7 @@ def _sizes(call: OpCall, whole: SizeOf, parts: Static, wording: str) -> bool:
     return True
 
 
-def split(call: OpCall) -> Wire | None:
+def split(call: OpCall) -> TypedValue | None:
     """a = b * |c| + c: one axis as several. It may change the kind."""
     x = call.operands[0]
     if not call.one_axis():
@@ -70,7 +70,7 @@ def split(call: OpCall) -> Wire | None:
     return call.make(Type(x.element, axes, x.type.thin), mark=frozenset(mark), range=x.range)
 
 
-def merge(call: OpCall) -> Wire | None:
+def merge(call: OpCall) -> TypedValue | None:
     """Several axes as one, the first the slowest. Axes split from one axis go back to it only in that order
     (D: merge).
     """
@@ -100,7 +100,7 @@ def merge(call: OpCall) -> Wire | None:
     return call.make(Type(x.element, axes, x.type.thin), mark=frozenset(mark), range=x.range)
 
 
-def concat(call: OpCall) -> Wire | None:
+def concat(call: OpCall) -> TypedValue | None:
     """Operands one after the other along an axis: `concat[a, b -> c](x, y)`, one axis for each operand."""
     if len(call.made) != 1 or len(call.axes) != len(call.operands):
         return call.fail(
@@ -149,7 +149,7 @@ def concat(call: OpCall) -> Wire | None:
     return call.make(Type(element, tuple(kept), thin - gone))
 
 
-def dropout(call: OpCall) -> Wire | None:
+def dropout(call: OpCall) -> TypedValue | None:
     """x with each item left out with probability p and the rest scaled by 1 / (1 - p), in training only."""
     if not call.numbers():
         return None
@@ -157,13 +157,13 @@ def dropout(call: OpCall) -> Wire | None:
     return call.make(Type(Scalar.REAL, x.type.axes, x.type.thin), mark=x.mark)
 
 
-def _as_int(wire: Wire, text: str) -> str:
+def _as_int(wire: TypedValue, text: str) -> str:
     if isinstance(wire.element, IndexInto):
         return "it is an index already; `int(i)` makes it a plain number first"
     return f"choose by it: `select({text}, 1, 0)`" if wire.is_bool else f"round it: `floor({text})`"
 
 
-def index(call: OpCall) -> Wire | None:
+def index(call: OpCall) -> TypedValue | None:
     """An int as an index into an axis; checked."""
     i = call.operands[0]
     if i.element is not Scalar.INT:
@@ -182,7 +182,7 @@ def index(call: OpCall) -> Wire | None:
     return call.make(Type(IndexInto(call.made[0]), i.type.axes, i.type.thin), range=i.range)
 
 
-def cross_entropy(call: OpCall) -> Wire | None:
+def cross_entropy(call: OpCall) -> TypedValue | None:
     """Minus the log-probability of each target under softmax over the axis in brackets (nats)."""
     if not call.one_axis():
         return None
@@ -234,7 +234,7 @@ def cross_entropy(call: OpCall) -> Wire | None:
     return call.make(Type(Scalar.REAL, tuple(a for a in axes if a != vocab), thin))
 
 
-def written_elsewhere(call: OpCall) -> Wire | None:
+def written_elsewhere(call: OpCall) -> TypedValue | None:
     """`rename` and `gather` are written as brackets on a value."""
     raise AssertionError(call.op.name)
 

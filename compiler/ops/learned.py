@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from ...dsl.source import Span
 from ..base import rewritten
 from ..graph.nodes import Init, Weight
+from ..graph.typed_value import show
 from ..graph.values import IndexInto, Role, Scalar, Type
-from ..graph.wires import show
 from ..sizes.axes import Number
 from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
-    from ..graph.wires import Wire
+    from ..graph.typed_value import TypedValue
     from ..sizes.axes import Axis
     from .use import OpCall
 
@@ -41,7 +41,7 @@ def _fixed(call: OpCall, axes: list[Axis], spans: Sequence[Span]) -> bool:
     return True
 
 
-def linear(call: OpCall) -> Wire | None:
+def linear(call: OpCall) -> TypedValue | None:
     """x [.., eaten] -> [.., made]: weight (made, eaten) as `nn.Linear` stores it, bias (made)."""
     x = call.operands[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
@@ -81,7 +81,7 @@ def _fans(init: Init, fan_in: tuple[Axis, ...], fan_out: tuple[Axis, ...]) -> In
     return Init(init.kind, init.args, fan_in, fan_out)
 
 
-def embed(call: OpCall) -> Wire | None:
+def embed(call: OpCall) -> TypedValue | None:
     """ids `vocab[..]` -> [.., model]: the rows of a learned table."""
     if (
         not call.one_axis()
@@ -111,7 +111,7 @@ def embed(call: OpCall) -> Wire | None:
     )
 
 
-def norm(call: OpCall) -> Wire | None:
+def norm(call: OpCall) -> TypedValue | None:
     """layernorm and rmsnorm: over the axes in brackets, with a learned scale (and bias)."""
     x = call.operands[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from ..base import rewritten
 from ..graph.extents import written
+from ..graph.typed_value import show
 from ..graph.values import IndexInto, Scalar, Type
-from ..graph.wires import show
 from ..sizes.arithmetic import provably_more
 from ..sizes.axes import Arith, Number, SizeOf, known
 from .table import Brackets, Cost, Op, Option
 
 if TYPE_CHECKING:
-    from ..graph.wires import Wire
+    from ..graph.typed_value import TypedValue
     from .use import OpCall
 
 
-def window(call: OpCall) -> Wire | None:
+def window(call: OpCall) -> TypedValue | None:
     """y[s, t] = x[a = s * stride + t - pad], and 0 where that is outside of x."""
     x = call.operands[0]
     if len(call.axes) != 1 or len(call.made) != 2:
@@ -58,7 +58,7 @@ def window(call: OpCall) -> Wire | None:
     return call.make(Type(x.element, axes, x.type.thin))
 
 
-def pad(call: OpCall) -> Wire | None:
+def pad(call: OpCall) -> TypedValue | None:
     """y[b] = x[a = b - left], and `value` where that is outside of x."""
     x = call.operands[0]
     if len(call.axes) != 1 or len(call.made) != 1:
@@ -92,7 +92,7 @@ def pad(call: OpCall) -> Wire | None:
     return call.make(Type(element, axes, x.type.thin))
 
 
-def rank(call: OpCall) -> Wire | None:
+def rank(call: OpCall) -> TypedValue | None:
     """topk and argsort: indices into an axis, along an axis of ranks."""
     x = call.operands[0]
     if len(call.axes) != 1 or len(call.made) != 1:

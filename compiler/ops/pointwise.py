@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..graph.extents import at_least_0
+from ..graph.typed_value import Range, show, union
 from ..graph.values import IndexInto, Role, Scalar, Type
-from ..graph.wires import Range, show, union
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Literal, Static, consts_in, known
 from .table import Cost, Op, Rule
@@ -16,7 +16,7 @@ from .table import Cost, Op, Rule
 if TYPE_CHECKING:
     from ...dsl.source import Span
     from ..base.session import Reporter
-    from ..graph.wires import Wire
+    from ..graph.typed_value import TypedValue
     from ..sizes.axes import Axis
     from .use import OpCall
 
@@ -35,7 +35,7 @@ def _numbers(call: OpCall) -> bool:
     return True
 
 
-def function(call: OpCall) -> Wire | None:
+def function(call: OpCall) -> TypedValue | None:
     """real -> real, element by element."""
     if not _numbers(call):
         return None
@@ -56,7 +56,7 @@ def function(call: OpCall) -> Wire | None:
     return made
 
 
-def keep(call: OpCall) -> Wire | None:
+def keep(call: OpCall) -> TypedValue | None:
     """Like its operand: int stays int, an index becomes an int."""
     if not _numbers(call):
         return None
@@ -65,7 +65,7 @@ def keep(call: OpCall) -> Wire | None:
     return _as_zero(call.make(Type(element, x.type.axes, x.type.thin)), x)
 
 
-def whole(call: OpCall) -> Wire | None:
+def whole(call: OpCall) -> TypedValue | None:
     """floor and ceil: an int."""
     if not _numbers(call):
         return None
@@ -73,7 +73,7 @@ def whole(call: OpCall) -> Wire | None:
     return _as_zero(call.make(Type(Scalar.INT, x.type.axes, x.type.thin)), x)
 
 
-def to_int(call: OpCall) -> Wire | None:
+def to_int(call: OpCall) -> TypedValue | None:
     """An index as a plain int: it forgets what it is an index into."""
     wire = call.operands[0]
     if wire.element is Scalar.REAL or wire.is_bool:
@@ -87,7 +87,7 @@ def to_int(call: OpCall) -> Wire | None:
     return call.make(Type(Scalar.INT, wire.type.axes, wire.type.thin), range=wire.range)
 
 
-def arithmetic(call: OpCall) -> Wire | None:
+def arithmetic(call: OpCall) -> TypedValue | None:
     """`+ - * / % ^`: D5 for indices, D7 for what may be broadcast."""
     if not _numbers(call):
         return None
@@ -150,14 +150,14 @@ def _divisor(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> No
         reporter.report("E0207", "this divides by zero", place, help="divide by 1 or more")
 
 
-def _powered(wire: Wire, exponent: int | float | None) -> tuple[Axis, float] | None:
+def _powered(wire: TypedValue, exponent: int | float | None) -> tuple[Axis, float] | None:
     if wire.power_of is None or exponent is None or exponent <= 0:
         return None
     axis, before = wire.power_of
     return axis, before * exponent
 
 
-def _multiplied(a: Wire, b: Wire) -> tuple[Axis, float] | None:
+def _multiplied(a: TypedValue, b: TypedValue) -> tuple[Axis, float] | None:
     """Of an index times or over a number, or times an index: 0 at the first place still."""
     for one, other in ((a, b), (b, a)):
         if one.power_of is not None and (other.static is not None or other.power_of is not None):
@@ -165,7 +165,7 @@ def _multiplied(a: Wire, b: Wire) -> tuple[Axis, float] | None:
     return None
 
 
-def _as_zero(made: Wire | None, x: Wire) -> Wire | None:
+def _as_zero(made: TypedValue | None, x: TypedValue) -> TypedValue | None:
     """What is 0 where its operand is."""
     return None if made is None else replace(made, power_of=x.power_of)
 
@@ -180,12 +180,12 @@ def _sized(span: Span, axis: Axis) -> list[tuple[Span, str]]:
     return [(span, text)] if text != span.text else []
 
 
-def _bound(wire: Wire, span: Span, axis: Axis) -> list[tuple[Span, str]]:
+def _bound(wire: TypedValue, span: Span, axis: Axis) -> list[tuple[Span, str]]:
     """Where the variable is bound that stands for the index."""
     return [(wire.span, f"`{span.text}` is bound here")] if not _sized(span, axis) and wire.span != span else []
 
 
-def _divided_by_index(call: OpCall, power_of: tuple[Axis, float], place: int) -> Wire | None:
+def _divided_by_index(call: OpCall, power_of: tuple[Axis, float], place: int) -> TypedValue | None:
     axis, exponent = power_of
     span = call.spans[place]
     # A running mean divides by the place, and of two indices both may be slips, or one.
@@ -236,7 +236,7 @@ def _ids_as_features(call: OpCall) -> None:
             )
 
 
-def _scaled(op: str, a: Wire, b: Wire) -> frozenset[Axis]:
+def _scaled(op: str, a: TypedValue, b: TypedValue) -> frozenset[Axis]:
     """The mark of weights times a number (a constant of a router), or plus one. Divided by their sum, as in slot
     attention, they are what that makes of them.
     """
@@ -245,7 +245,7 @@ def _scaled(op: str, a: Wire, b: Wire) -> frozenset[Axis]:
     return b.mark or b.scaled if op in ("+", "*") and a.static is not None else frozenset()
 
 
-def _range(op: str, a: Wire, b: Wire) -> Range | None:
+def _range(op: str, a: TypedValue, b: TypedValue) -> Range | None:
     x, y = a.range, b.range
     if op == "%" and y is not None and y.low == y.high and a.element is not Scalar.REAL and at_most(Literal(1), y.low):
         return Range.of(Literal(0), Arith("-", (y.high, Literal(1))), False)
@@ -259,7 +259,7 @@ def _range(op: str, a: Wire, b: Wire) -> Range | None:
     return None
 
 
-def extreme(call: OpCall) -> Wire | None:
+def extreme(call: OpCall) -> TypedValue | None:
     """max and min without brackets: element by element, of two or more. Indices of one family give an index."""
     if not _numbers(call):
         return None
@@ -278,7 +278,7 @@ def extreme(call: OpCall) -> Wire | None:
     return call.make(Type(element, axes, thin), range=_extreme_range(call.op.name[:3], call.operands))
 
 
-def _extreme_range(op: str, wires: list[Wire]) -> Range | None:
+def _extreme_range(op: str, wires: list[TypedValue]) -> Range | None:
     """max(e, 0) is at least 0, and at most what e is at most if that is no less than 0."""
     ranges = [wire.range for wire in wires if wire.range is not None]
     if len(wires) != 2 or len(ranges) != 2:
@@ -287,7 +287,7 @@ def _extreme_range(op: str, wires: list[Wire]) -> Range | None:
     return Range.of(Arith(op, (x.low, y.low)), Arith(op, (x.high, y.high)), False)
 
 
-def clamp(call: OpCall) -> Wire | None:
+def clamp(call: OpCall) -> TypedValue | None:
     """x kept between two numbers."""
     if not _numbers(call):
         return None
@@ -302,7 +302,7 @@ def clamp(call: OpCall) -> Wire | None:
     return call.make(Type(element, axes, thin), range=found)
 
 
-def compare(call: OpCall) -> Wire | None:
+def compare(call: OpCall) -> TypedValue | None:
     """Comparisons give truth values and broadcast freely (D7); indices compare within a family (D5)."""
     a, b = call.operands
     ia = a.element if isinstance(a.element, IndexInto) else None
@@ -333,7 +333,7 @@ def compare(call: OpCall) -> Wire | None:
     return call.make(Type(Scalar.BOOL, axes, thin))
 
 
-def truth(call: OpCall) -> Wire | None:
+def truth(call: OpCall) -> TypedValue | None:
     """and, or, not."""
     for wire, span in zip(call.operands, call.spans, strict=True):
         if not call.truth_value(wire):
@@ -348,7 +348,7 @@ def truth(call: OpCall) -> Wire | None:
     return call.make(Type(Scalar.BOOL, axes, thin))
 
 
-def select(call: OpCall) -> Wire | None:
+def select(call: OpCall) -> TypedValue | None:
     """select(c, x, y): x where c holds, else y."""
     c, x, y = call.operands
     if not call.truth_value(c):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.names import indexed
+from ..graph.typed_value import show, union
 from ..graph.values import IndexInto, Role, Scalar, Type
-from ..graph.wires import show, union
 from .table import Brackets, Cost, Op, Option, Rule
 
 if TYPE_CHECKING:
-    from ..graph.wires import Wire
+    from ..graph.typed_value import TypedValue
     from ..sizes.axes import Axis
     from .use import OpCall
 
 
-def dot(call: OpCall) -> Wire | None:
+def dot(call: OpCall) -> TypedValue | None:
     """Multiply, aligned on shared axes, and sum over the axes in brackets (D7); check the marks (D6)."""
     ok = True
     several = len(call.operands) > 1
@@ -78,7 +78,7 @@ def _present(call: OpCall) -> bool:
     return True
 
 
-def _renamed(call: OpCall, mask: Wire) -> str:
+def _renamed(call: OpCall, mask: TypedValue) -> str:
     """A mask along another copy of the axis wants renaming."""
     for axis in call.axes:
         for other in mask.axes:
@@ -88,7 +88,7 @@ def _renamed(call: OpCall, mask: Wire) -> str:
     return ""
 
 
-def _masked(call: OpCall, kept: tuple[Axis, ...], element: Scalar | IndexInto, **more: object) -> Wire | None:
+def _masked(call: OpCall, kept: tuple[Axis, ...], element: Scalar | IndexInto, **more: object) -> TypedValue | None:
     """The result's type: the mask's axes join the operand's."""
     x = call.operands[0]
     wires = [x] if call.mask is None else [x, call.mask]
@@ -99,7 +99,7 @@ def _masked(call: OpCall, kept: tuple[Axis, ...], element: Scalar | IndexInto, *
     return call.make(Type(element, tuple(a for a in axes if a not in gone), thin - gone), **more)  # type: ignore[arg-type]
 
 
-def reduce(call: OpCall) -> Wire | None:
+def reduce(call: OpCall) -> TypedValue | None:
     """sum, mean, max, min, logsumexp: the axes in brackets go."""
     x = call.operands[0]
     if not call.numbers() or not _present(call):
@@ -113,7 +113,7 @@ def reduce(call: OpCall) -> Wire | None:
     return _masked(call, (), element)
 
 
-def running(call: OpCall) -> Wire | None:
+def running(call: OpCall) -> TypedValue | None:
     """cumsum: the axis stays."""
     if not call.numbers() or not call.one_axis() or not _present(call):
         return None
@@ -122,7 +122,7 @@ def running(call: OpCall) -> Wire | None:
     return call.make(Type(element, x.type.axes, x.type.thin))
 
 
-def quantify(call: OpCall) -> Wire | None:
+def quantify(call: OpCall) -> TypedValue | None:
     """any, all: truth values over the axes in brackets."""
     x = call.operands[0]
     if not x.is_bool:
@@ -136,14 +136,14 @@ def quantify(call: OpCall) -> Wire | None:
     return _masked(call, (), Scalar.BOOL) if _present(call) else None
 
 
-def argmax(call: OpCall) -> Wire | None:
+def argmax(call: OpCall) -> TypedValue | None:
     """The index of the largest: an index into the axis in brackets."""
     if not call.numbers() or not call.one_axis() or not _present(call):
         return None
     return _masked(call, (), IndexInto(call.axes[0]))
 
 
-def normalise(call: OpCall) -> Wire | None:
+def normalise(call: OpCall) -> TypedValue | None:
     """softmax sums to one over its axes and carries that mark (D6); log_softmax and l2norm keep the axes."""
     if not call.numbers() or not _present(call):
         return None

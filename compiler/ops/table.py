@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from ..sizes.axes import Number
 
 if TYPE_CHECKING:
-    from ..graph.wires import Wire
+    from ..graph.typed_value import TypedValue
     from .use import OpCall
 
-Rule = Callable[["OpCall"], "Wire | None"]
+Rule = Callable[["OpCall"], "TypedValue | None"]
 
 
 class Brackets(Enum):

@@ -8,8 +8,8 @@ from typing import Protocol
 from ...dsl.source import Span
 from ..base.session import Reporter
 from ..graph.nodes import Init, Weight
+from ..graph.typed_value import Range, TypedValue
 from ..graph.values import Role, Type
-from ..graph.wires import Range, Wire
 from ..sizes.axes import Axis, Static
 
 Judge = Callable[[Reporter, tuple[Static, ...], Span], object]
@@ -42,7 +42,7 @@ class OpCall(Protocol):
     shown: str
     span: Span
     bracket_span: Span
-    operands: list[Wire]
+    operands: list[TypedValue]
     spans: list[Span]
     axes: list[Axis]
     axis_spans: list[Span]
@@ -50,7 +50,7 @@ class OpCall(Protocol):
     made_spans: list[Span]
     each: list[Axis]
     each_spans: list[Span]
-    mask: Wire | None
+    mask: TypedValue | None
     mask_span: Span | None
     options: dict[str, Static]
     init: Init | None
@@ -71,7 +71,7 @@ class OpCall(Protocol):
         range: Range | None = None,
         weights: tuple[Weight, ...] = (),
         product_of: tuple[Axis, ...] = (),
-    ) -> Wire | None:
+    ) -> TypedValue | None:
         """The result: a node of the graph, or static arithmetic where all operands are static."""
 
     def fail(
@@ -85,7 +85,7 @@ class OpCall(Protocol):
         notes: Iterable[str] = (),
         help: str = "",
         fix: Iterable[tuple[Span, str]] = (),
-    ) -> Wire | None:
+    ) -> TypedValue | None:
         """Report a mistake; the answer is that there is no result."""
 
     def warn(
@@ -108,13 +108,13 @@ class OpCall(Protocol):
         judged there too.
         """
 
-    def outside(self, e: Wire, axis: Axis, span: Span) -> bool:
+    def outside(self, e: TypedValue, axis: Axis, span: Span) -> bool:
         """Whether an index is surely no index of the axis; reported. What may be none is checked at run time."""
 
     def truth(self, option: str) -> bool:
         """An option that is a truth value."""
 
-    def truth_value(self, wire: Wire) -> bool:
+    def truth_value(self, wire: TypedValue) -> bool:
         """It is one, or a const parameter that may be one: only a call tells."""
 
     def numbers(self) -> bool:
@@ -123,19 +123,21 @@ class OpCall(Protocol):
     def one_axis(self) -> bool:
         """Whether it acts on one axis."""
 
-    def twice(self, axis: Axis, span: Span) -> Wire | None:
+    def twice(self, axis: Axis, span: Span) -> TypedValue | None:
         """The op makes an axis that its operand has, and keeps."""
 
     def copy_of(self, axis: Axis) -> str | None:
         """The name of the copy of an axis that there is."""
 
-    def lacks(self, wire: Wire, axis: Axis, operand_span: Span, message: str, axis_span: Span) -> Wire | None:
+    def lacks(
+        self, wire: TypedValue, axis: Axis, operand_span: Span, message: str, axis_span: Span
+    ) -> TypedValue | None:
         """The operand has no such axis: say what it has, and which copy of the axis was likely meant."""
 
-    def families(self, a: Axis, b: Axis) -> Wire | None:
+    def families(self, a: Axis, b: Axis) -> TypedValue | None:
         """Two indices that do not compare (D5)."""
 
-    def wrong_table(self, ids: Wire, vocab: Axis, span: Span) -> Wire | None:
+    def wrong_table(self, ids: TypedValue, vocab: Axis, span: Span) -> TypedValue | None:
         """These are indices into another axis than the table is over."""
 
     def may_broadcast(self, ignore: frozenset[Axis] = frozenset(), always: bool = False, outer: bool = False) -> bool:
@@ -151,7 +153,7 @@ class OpCall(Protocol):
     def check_scores(self) -> None:
         """Warn of weights where scores belong: the softmax of a softmax is nearly flat, and so are its gradients."""
 
-    def check_scale(self, a: Wire, b: Wire) -> None:
+    def check_scale(self, a: TypedValue, b: TypedValue) -> None:
         """Warn of scores scaled by the root of a size that is not what they are summed over."""
 
     def compares_itself(self, axis: Axis) -> None:

@@ -11,8 +11,8 @@ from ...dsl.source import Span
 from ..base.names import indexed, listed
 from ..base.session import Reporter
 from ..graph.nodes import Apply, Init, Weight
+from ..graph.typed_value import Range, TypedValue, show
 from ..graph.values import IndexInto, Role, Type
-from ..graph.wires import Range, Wire, show
 from ..hints import unlike
 from ..hints.lost import lost, reduced
 from ..ops.table import Op
@@ -27,7 +27,7 @@ from .frame import Formula, judge_number
 _STATIC_NAMES = {"maximum": "max", "minimum": "min"}
 _PARTIAL = frozenset({"/", "//", "%", "^", "exp", "log", "sqrt", "rsqrt"})  # they are not there for all numbers
 
-_Lacking = tuple[Wire, Span, list[Axis]]  # an operand, its place, and the axes of another that it lacks
+_Lacking = tuple[TypedValue, Span, list[Axis]]  # an operand, its place, and the axes of another that it lacks
 
 
 @dataclass
@@ -41,7 +41,7 @@ class OpCall:
     shown: str  # the op as the user wrote it
     span: Span
     bracket_span: Span
-    operands: list[Wire]
+    operands: list[TypedValue]
     spans: list[Span]
     axes: list[Axis] = field(default_factory=list)
     axis_spans: list[Span] = field(default_factory=list)
@@ -49,7 +49,7 @@ class OpCall:
     made_spans: list[Span] = field(default_factory=list)
     each: list[Axis] = field(default_factory=list)
     each_spans: list[Span] = field(default_factory=list)
-    mask: Wire | None = None
+    mask: TypedValue | None = None
     mask_span: Span | None = None
     options: dict[str, Static] = field(default_factory=dict)
     init: Init | None = None
@@ -68,7 +68,7 @@ class OpCall:
         notes: Iterable[str] = (),
         help: str = "",
         fix: Iterable[tuple[Span, str]] = (),
-    ) -> Wire | None:
+    ) -> TypedValue | None:
         """Report a mistake; the answer is that there is no result."""
         self.body.report(code, message, span, label, related=related, notes=notes, help=help, fix=fix)
         return None
@@ -96,7 +96,7 @@ class OpCall:
         range: Range | None = None,
         weights: tuple[Weight, ...] = (),
         product_of: tuple[Axis, ...] = (),
-    ) -> Wire | None:
+    ) -> TypedValue | None:
         """The result: a node of the graph, or static arithmetic where all operands are static."""
         statics = [wire.static for wire in self.operands]
         name = _STATIC_NAMES.get(self.op.name, self.op.name)
@@ -136,7 +136,7 @@ class OpCall:
         if weights and self.name:
             builder.own(self.name, self.span, self.body)
         keeps_mark = self.op.name in ("dropout", "split", "merge", "broadcast")
-        return Wire(
+        return TypedValue(
             type,
             role,
             self.span,
@@ -168,7 +168,7 @@ class OpCall:
             self.body.formulas.append(formula)
         return good
 
-    def outside(self, e: Wire, axis: Axis, span: Span) -> bool:
+    def outside(self, e: TypedValue, axis: Axis, span: Span) -> bool:
         """Whether an index is surely no index of the axis; reported. What may be none is checked at run time."""
         if e.range is None:
             return False
@@ -202,7 +202,7 @@ class OpCall:
     def truth(self, option: str) -> bool:
         return bool(evaluate(self.options[option]))
 
-    def truth_value(self, wire: Wire) -> bool:
+    def truth_value(self, wire: TypedValue) -> bool:
         """It is one, or a const parameter that may be one: only a call tells."""
         return wire.is_bool or self.body.frame.is_open(wire.static)
 
@@ -239,7 +239,7 @@ class OpCall:
         )
         return False
 
-    def twice(self, axis: Axis, span: Span) -> Wire | None:
+    def twice(self, axis: Axis, span: Span) -> TypedValue | None:
         """The op makes an axis that its operand has, and keeps."""
         copy = self.copy_of(axis)
         how = "rename" if copy else f"declare it, `{axis.kind.value} other like {axis.name}`, and rename"
@@ -255,7 +255,9 @@ class OpCall:
         """The name of the copy of an axis that there is."""
         return next(iter(copies(axis, self.body.frame)), None)
 
-    def lacks(self, wire: Wire, axis: Axis, operand_span: Span, message: str, axis_span: Span) -> Wire | None:
+    def lacks(
+        self, wire: TypedValue, axis: Axis, operand_span: Span, message: str, axis_span: Span
+    ) -> TypedValue | None:
         """The operand has no such axis: say what it has, and which copy of the axis was likely meant."""
         copies = [other for other in wire.axes if other.family == axis.family]
         same_name = [other for other in wire.axes if other.name == axis.name]
@@ -306,7 +308,7 @@ class OpCall:
             "E0301", message, axis_span, f"no `{axis.name}` in {show(wire)}", related=related, help=help, fix=fix
         )
 
-    def families(self, a: Axis, b: Axis) -> Wire | None:
+    def families(self, a: Axis, b: Axis) -> TypedValue | None:
         """Two indices that do not compare (D5)."""
         first, second = sorted((a, b), key=lambda axis: axis.span.start if axis.span else 0)
         forgets = f"`int({a.name})` forgets the axis on purpose"
@@ -326,7 +328,7 @@ class OpCall:
             fix=_equal_as_copy(first, second),
         )
 
-    def wrong_table(self, ids: Wire, vocab: Axis, span: Span) -> Wire | None:
+    def wrong_table(self, ids: TypedValue, vocab: Axis, span: Span) -> TypedValue | None:
         assert isinstance(ids.element, IndexInto)
         other = ids.element.axis
         help = f"use a table over `{other.name}`, or correct the type of the indices to `{vocab.name}[..]`"
@@ -356,7 +358,7 @@ class OpCall:
             for wire, span in zip(self.operands, self.spans, strict=True)
             if wire.role is Role.DATA and (wire.is_number or always)
         ]
-        widths: dict[Axis, tuple[Wire, Span]] = {}  # each with the first operand that has it
+        widths: dict[Axis, tuple[TypedValue, Span]] = {}  # each with the first operand that has it
         for wire, span in carrying:
             for axis in wire.axes:
                 if axis.is_width and axis not in ignore:
@@ -421,7 +423,7 @@ class OpCall:
         return "..."
 
     def _another_width(
-        self, wire: Wire, span: Span, other: Wire, other_span: Span, axis: Axis, lacking: list[Axis]
+        self, wire: TypedValue, span: Span, other: TypedValue, other_span: Span, axis: Axis, lacking: list[Axis]
     ) -> bool:
         """lacking: the widths that it lacks of the other operand, of which this one is told."""
         foreign = [a for a in wire.axes if a.is_width and not other.has(a) and a.family != axis.family]
@@ -556,7 +558,7 @@ class OpCall:
             warning=True,
         )
 
-    def check_scale(self, a: Wire, b: Wire) -> None:
+    def check_scale(self, a: TypedValue, b: TypedValue) -> None:
         """Warn of scores scaled by the root of a size that is not what they are summed over."""
         if not a.product_of or b.static is None:
             return
@@ -625,7 +627,7 @@ def _equal_as_copy(first: Axis, second: Axis) -> list[tuple[Span, str]]:
     return [(Span(second.span.source, end + found.start(1), end + found.end(1)), "like")] if found else []
 
 
-def _normalised_at(wire: Wire) -> Span | None:
+def _normalised_at(wire: TypedValue) -> Span | None:
     """Where the axes stand in the brackets of the softmax that gave a wire its mark."""
     builder, value = wire.home, wire.value
     while isinstance(builder, Builder) and value is not None:

@@ -9,8 +9,8 @@ from ...dsl.source import Span
 from ..base.session import Reporter
 from ..graph.alike import makers, told_apart
 from ..graph.nodes import Constant, Graph, Input, Node, Positions
+from ..graph.typed_value import Range, TypedValue, static_element
 from ..graph.values import IndexInto, Role, Type, Value
-from ..graph.wires import Range, Wire, static_element
 from ..sizes.axes import Arith, Axis, Literal, SizeOf
 from ..sizes.limits import RANK, TooMuch
 
@@ -22,7 +22,7 @@ class Builder:
     parent: Builder | None = None
     nodes: list[Node] = field(default_factory=list)
     inputs: list[Input] = field(default_factory=list)
-    outside: list[Wire] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
+    outside: list[TypedValue] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
     names: dict[str, Span] = field(default_factory=dict)  # of what owns weights (D11)
     models: dict[object, tuple[Graph, Span]] = field(default_factory=dict)  # models called, by where they are declared
     _next: int = 0
@@ -35,12 +35,12 @@ class Builder:
             raise TooMuch(f"a value of {len(type.axes)} axes has more than {RANK}", "merge axes", span)
         return Value(self._next, type, role, name, span)
 
-    def input(self, name: str, type: Type, role: Role, span: Span) -> Wire:
+    def input(self, name: str, type: Type, role: Role, span: Span) -> TypedValue:
         value = self.value(type, role, span, name)
         self.inputs.append(Input(name, value))
-        return Wire(type, role, span, value, home=self)
+        return TypedValue(type, role, span, value, home=self)
 
-    def take(self, wire: Wire) -> Value:
+    def take(self, wire: TypedValue) -> Value:
         """The wire as a value of this graph: constants are made here, values of the graph around enter as inputs."""
         if wire.value is None:
             assert wire.static is not None
@@ -58,7 +58,7 @@ class Builder:
             self._taken[outer.id] = value
         return self._taken[outer.id]
 
-    def positions(self, axis: Axis, span: Span) -> Wire:
+    def positions(self, axis: Axis, span: Span) -> TypedValue:
         """The axis as its own index: `seq[seq]`."""
         type = Type(IndexInto(axis), (axis,))
         if axis.id not in self._positions:
@@ -66,7 +66,7 @@ class Builder:
             self.nodes.append(Positions(axis, out))
             self._positions[axis.id] = out
         limits = Range(Literal(0), Arith("-", (SizeOf(axis), Literal(1))), True)
-        return Wire(
+        return TypedValue(
             type, Role.TABLE, span, self._positions[axis.id], range=limits, index_of=axis, power_of=(axis, 1), home=self
         )
 

@@ -14,8 +14,8 @@ from ..base.names import is_reserved, misspelt, nearest, respelt, undeclared
 from ..base.session import Session
 from ..graph.alike import Ways
 from ..graph.nodes import Graph
+from ..graph.typed_value import Range, TypedValue, show, static_element
 from ..graph.values import IndexInto, Role, Scalar, Type
-from ..graph.wires import Range, Wire, show, static_element
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_number, has_no_value
 from ..sizes.axes import Axis, ConstOf, Kind, Number, SizeOf, Static, hangs
@@ -70,7 +70,7 @@ class Caller(Protocol):
 
     def call_block(
         self, body: Scope, block: BlockDef, call: s.Call, shared: str | None = None
-    ) -> list[Wire | None] | None:
+    ) -> list[TypedValue | None] | None:
         """A block called: its results in the caller's axes; None after a report."""
 
 
@@ -81,8 +81,8 @@ class Scope(ABC):
     checker: Caller
     frame: Frame
     builder: Builder
-    env: dict[str, Wire | None]
-    returned: list[tuple[s.Return, list[Wire | None]]] = field(default_factory=list)
+    env: dict[str, TypedValue | None]
+    returned: list[tuple[s.Return, list[TypedValue | None]]] = field(default_factory=list)
     assigned: dict[str, Span] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # variables
     shares: dict[str, Shared] = field(default_factory=dict)
@@ -107,19 +107,19 @@ class Scope(ABC):
         return size
 
     @abstractmethod
-    def expr(self, expr: s.Expr, binding: str | None = None) -> Wire | None:
+    def expr(self, expr: s.Expr, binding: str | None = None) -> TypedValue | None:
         """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""
 
     @abstractmethod
     def visit_arguments(self, call: s.Call) -> None:
         """For the mistakes in them, when the call itself cannot be understood."""
 
-    def static(self, value: Static, span: Span) -> Wire:
+    def static(self, value: Static, span: Span) -> TypedValue:
         """A number known at build time, or a size."""
         kind = static_element(value)
         value = self.worth(value, span)
         exactly = Range(value, value, True) if kind is Scalar.INT else None
-        return Wire(Type(kind, ()), Role.CONSTANT, span, static=value, range=exactly)
+        return TypedValue(Type(kind, ()), Role.CONSTANT, span, static=value, range=exactly)
 
     def worth(self, value: Static, span: Span) -> Static:
         """The formula, or, where it has no value, which is told, a number that nobody knows: told once is enough."""
@@ -179,7 +179,7 @@ class Scope(ABC):
             f"of this file then holds in both",
         )
 
-    def report_wrong_table(self, ids: Wire, have: Axis, want: Axis, message: str, span: Span, help: str) -> None:
+    def report_wrong_table(self, ids: TypedValue, have: Axis, want: Axis, message: str, span: Span, help: str) -> None:
         """Indices into one axis where those into another are wanted (D2)."""
         self.report(
             "E0312",

@@ -20,8 +20,8 @@ from ..base.names import akin, listed, nearest, respelt
 from ..base.rewritten import without
 from ..base.session import Reporter
 from ..graph.nodes import Init
+from ..graph.typed_value import TypedValue, show
 from ..graph.values import IndexInto, Scalar, Type
-from ..graph.wires import Wire, show
 from ..hints import unlike
 from ..hints.usage import Usage, arguments, axes_apart
 from ..names.written_sizes import checked_number
@@ -41,7 +41,7 @@ INITS = {"normal": 1, "uniform": 1, "zeros": 0, "ones": 0, "constant": 1, "xavie
 class Expressions(Scope):
     """Elaborates expressions into the graph under construction."""
 
-    def expr(self, expr: s.Expr, binding: str | None = None) -> Wire | None:
+    def expr(self, expr: s.Expr, binding: str | None = None) -> TypedValue | None:
         """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""
         self.checker.tire(expr.span)
         match expr:
@@ -100,7 +100,7 @@ class Expressions(Scope):
         block = self.frame.module.blocks[self.shares[name].block.text if name in self.shares else name]
         return ", ".join(result.name.text for result in block.decl.results if result.name)
 
-    def variable(self, text: str, span: Span) -> Wire | None:
+    def variable(self, text: str, span: Span) -> TypedValue | None:
         if text in self.env:
             self.used.add(text)
             wire = self.env[text]
@@ -153,7 +153,7 @@ class Expressions(Scope):
         )
         return None
 
-    def binary(self, expr: s.Binary) -> Wire | None:
+    def binary(self, expr: s.Binary) -> TypedValue | None:
         """A chain `a + b + c ...` is walked, not recursed into: it may be long."""
         spine: list[s.Binary] = []
         left: s.Expr = expr
@@ -169,14 +169,16 @@ class Expressions(Scope):
             wire = self.apply(node.op, node.op, node.span, [wire, right], [node.left.span, node.right.span])
         return wire
 
-    def apply(self, name: str, shown: str, span: Span, operands: list[Wire], spans: list[Span]) -> Wire | None:
+    def apply(
+        self, name: str, shown: str, span: Span, operands: list[TypedValue], spans: list[Span]
+    ) -> TypedValue | None:
         """An op without brackets or options."""
         call = OpCall(self, OPS[name], shown, span, span, operands, spans)
         return call.op.rule(call)
 
     # -- brackets on a value -------------------------------------------------------------------------------------
 
-    def index(self, expr: s.Index) -> Wire | None:
+    def index(self, expr: s.Index) -> TypedValue | None:
         wire = self.expr(expr.value)
         brackets = expr.brackets
         if brackets.result is not None or brackets.each:
@@ -216,7 +218,7 @@ class Expressions(Scope):
         others = ", ..." if len(expr.brackets.items) + len(expr.brackets.each) > 2 else ""
         return piece(expr.value.span.text, first=first, size=size, more=others)
 
-    def _bare_all(self, wire: Wire, items: list[s.BracketItem], expr: s.Index) -> None:
+    def _bare_all(self, wire: TypedValue, items: list[s.BracketItem], expr: s.Index) -> None:
         """`x[i, j]`: indices in the order of the axes, as other libraries take them."""
         axes, shown = wire.type.axes, expr.value.span.text
         told = [self._indexed_axis(item.name.text, axes) for item in items]
@@ -244,7 +246,7 @@ class Expressions(Scope):
         into = index.element.axis if index is not None and isinstance(index.element, IndexInto) else None
         return into if into in axes else None
 
-    def _bare(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> None:
+    def _bare(self, wire: TypedValue | None, item: s.BracketItem, expr: s.Index) -> None:
         """`x[i]`: an axis alone, or an index without its axis."""
         shown, name = expr.value.span.text, item.name.text
         if _is_number(item.name) and not name.isdigit():
@@ -265,7 +267,7 @@ class Expressions(Scope):
                 help = f"say along which axis{given}: `{shown}[axis = {name}]`"
         self.report("E0318", "brackets on a value rename or gather an axis", item.span, help=help, fix=fix)
 
-    def rename(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> Wire | None:
+    def rename(self, wire: TypedValue | None, item: s.BracketItem, expr: s.Index) -> TypedValue | None:
         assert item.rename is not None
         old, new = self.axis(item.name), self.axis(item.rename)
         if wire is None or old is None or new is None:
@@ -334,7 +336,7 @@ class Expressions(Scope):
         return None if found is None else replace(found, loose=wire.loose)
 
     def _swap(
-        self, wire: Wire, old: Axis, new: Axis, first: s.BracketItem, second: s.BracketItem
+        self, wire: TypedValue, old: Axis, new: Axis, first: s.BracketItem, second: s.BracketItem
     ) -> tuple[str, list[tuple[Span, str]]]:
         """How two axes change places: by way of a third copy."""
         free = copies(old, self.frame, wire.type.axes)
@@ -351,7 +353,7 @@ class Expressions(Scope):
             (second.span, last),
         ]
 
-    def gather(self, wire: Wire | None, item: s.BracketItem, expr: s.Index) -> Wire | None:
+    def gather(self, wire: TypedValue | None, item: s.BracketItem, expr: s.Index) -> TypedValue | None:
         assert item.value is not None
         axis, e = self.axis(item.name), self.expr(item.value)
         if wire is None or axis is None or e is None:
@@ -403,7 +405,7 @@ class Expressions(Scope):
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
-    def call(self, call: s.Call, binding: str | None) -> Wire | list[Wire | None] | None:
+    def call(self, call: s.Call, binding: str | None) -> TypedValue | list[TypedValue | None] | None:
         """An op (a wire), or a block (a list of its results)."""
         name = call.callee.text
         if call.scan is not None and name not in self.shares and name not in self.frame.module.blocks:
@@ -481,7 +483,7 @@ class Expressions(Scope):
             value = argument.value.value if isinstance(argument.value, s.Where) else argument.value
             self.expr(value)
 
-    def raw(self, call: s.Call) -> Wire | None:
+    def raw(self, call: s.Call) -> TypedValue | None:
         """`raw(w)`: the same value without its mark (D6)."""
         if len(call.arguments) != 1 or call.brackets is not None:
             self.visit_arguments(call)
@@ -493,7 +495,7 @@ class Expressions(Scope):
         wire = self.expr(call.arguments[0].value)
         return None if wire is None else replace(wire, mark=frozenset(), loose=False)
 
-    def op_call(self, call: s.Call, op: Op, binding: str | None) -> Wire | None:
+    def op_call(self, call: s.Call, op: Op, binding: str | None) -> TypedValue | None:
         shown = call.callee.text
         bracket_span = call.brackets.span if call.brackets else call.callee.span
         made = OpCall(self, op, shown, call.span, bracket_span, [], [])
@@ -526,7 +528,7 @@ class Expressions(Scope):
             made.mask = self._spread(mask, made.axes)
         return op.rule(made)
 
-    def _spread(self, wire: Wire, axes: Iterable[Axis]) -> Wire:
+    def _spread(self, wire: TypedValue, axes: Iterable[Axis]) -> TypedValue:
         """A number that stands for an argument, with those of its axes that an op acts on."""
         needed = [axis for axis in axes if axis in wire.spread and not wire.has(axis)]
         if not needed:
@@ -562,8 +564,8 @@ class Expressions(Scope):
         good = True
         if len(call.arguments) > OPERANDS:
             raise TooMuch(f"an op takes at most {OPERANDS} operands", "do it in steps", call.callee.span)
-        slots: dict[str, tuple[Wire, Span]] = {}
-        extra: list[tuple[Wire, Span]] = []
+        slots: dict[str, tuple[TypedValue, Span]] = {}
+        extra: list[tuple[TypedValue, Span]] = []
         options = {option.name: option for option in op.options}
         given: set[str] = set()
         positions = [*op.operands]
@@ -616,7 +618,7 @@ class Expressions(Scope):
         return good
 
     def _no_such_argument(
-        self, call: s.Call, argument: s.Argument, op: Op, made: OpCall, extra: Wire | None = None
+        self, call: s.Call, argument: s.Argument, op: Op, made: OpCall, extra: TypedValue | None = None
     ) -> None:
         """extra: the value of an argument without a name, which is one too many."""
         name = argument.name.text if argument.name is not None else None
@@ -650,7 +652,9 @@ class Expressions(Scope):
             fix=fix,
         )
 
-    def _as_where(self, call: s.Call, argument: s.Argument, mask: Wire | None) -> tuple[str, list[tuple[Span, str]]]:
+    def _as_where(
+        self, call: s.Call, argument: s.Argument, mask: TypedValue | None
+    ) -> tuple[str, list[tuple[Span, str]]]:
         """A mask among the arguments, as it is written: behind what it masks."""
         first = call.arguments[0]
         text = argument.value.span.text
@@ -686,7 +690,7 @@ class Expressions(Scope):
                     made.options[option.name] = Literal(option.default)
         return good
 
-    def _operand(self, argument: s.Argument, op: Op, made: OpCall) -> tuple[Wire | None, Wire | None]:
+    def _operand(self, argument: s.Argument, op: Op, made: OpCall) -> tuple[TypedValue | None, TypedValue | None]:
         """The operand, and its mask if it is `x where m`."""
         if not isinstance(argument.value, s.Where):
             return self.expr(argument.value), None
@@ -711,11 +715,11 @@ class Expressions(Scope):
             mask = None
         return wire, mask
 
-    def _all_kept(self, mask: Wire) -> bool:
+    def _all_kept(self, mask: TypedValue) -> bool:
         """`where true` masks nothing."""
         return isinstance(mask.static, Literal) and mask.static.value is True
 
-    def _option(self, made: OpCall, option: Any, wire: Wire, argument: s.Argument) -> bool:
+    def _option(self, made: OpCall, option: Any, wire: TypedValue, argument: s.Argument) -> bool:
         if wire.static is None:
             names = [node for node in walk(argument.value) if isinstance(node, s.Name) and self.frame.axis(node.text)]
             self.report(
@@ -913,7 +917,7 @@ def _is_number(name: s.Ident) -> bool:
     return name.text[0].isdigit()
 
 
-def _without(wire: Wire, axes: Iterable[Axis]) -> Wire:
+def _without(wire: TypedValue, axes: Iterable[Axis]) -> TypedValue:
     """The value without those of the axes that it has in name only: an op is about to make them."""
     thin = wire.type.thin & set(axes)
     if not thin:

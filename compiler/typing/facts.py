@@ -11,7 +11,7 @@ from ...dsl.diagnostic import Diagnostic
 from ...dsl.files import read
 from ...dsl.parse import parse
 from ...dsl.source import Source, Span
-from ..graph.wires import Wire
+from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef, Module
 from .frame import Instance
 
@@ -21,18 +21,18 @@ class Facts:
     """Filled by `build`. Types are in the axes of the block that the text stands in, as it is checked on its own.
 
     read, parse: how files are read and parsed: an editor has texts that are not saved, and lines that are not finished.
-    wires:       by the place of an expression, or of a name that is bound.
+    values:      by the place of an expression, or of a name that is bound.
     results:     of calls that give several.
     module:      the file itself. alone: each block, checked on its own.
     """
 
     read: Callable[[Path], Source] = read
     parse: Callable[[Source], tuple[s.File, list[Diagnostic]]] = parse
-    wires: dict[Span, Wire] = field(default_factory=dict)
-    results: dict[Span, list[Wire | None]] = field(default_factory=dict)
+    values: dict[Span, TypedValue] = field(default_factory=dict)
+    results: dict[Span, list[TypedValue | None]] = field(default_factory=dict)
     module: Module | None = None
     alone: dict[BlockDef, Instance] = field(default_factory=dict)
 
-    def note(self, span: Span, wire: Wire | None) -> None:
+    def note(self, span: Span, wire: TypedValue | None) -> None:
         if wire is not None:
-            self.wires[span] = wire
+            self.values[span] = wire

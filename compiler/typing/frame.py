@@ -10,7 +10,7 @@ from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.source import Span
 from ..base.session import Reporter
 from ..graph.nodes import Graph
-from ..graph.wires import Wire
+from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef, Module
 from ..names.written_sizes import checked_number, refuse_depth
 from ..ops.use import Judge
@@ -188,7 +188,7 @@ class Instance:
 
     frame: Frame
     graph: Graph | None
-    results: list[Wire | None]  # in the axes of the instance
+    results: list[TypedValue | None]  # in the axes of the instance
     problems: list[tuple[Diagnostic, bool]]
     decisions: list[object]
     undecided: bool

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
-from ..graph.wires import Wire
+from ..graph.typed_value import TypedValue
 from .statements import Body
 
 
@@ -14,13 +14,15 @@ from .statements import Body
 class Recorder(Body):
     """A body that tells `checker.facts` what it finds."""
 
-    def expr(self, expr: s.Expr, binding: str | None = None) -> Wire | None:
+    def expr(self, expr: s.Expr, binding: str | None = None) -> TypedValue | None:
         return self._noted(expr.span, super().expr(expr, binding))
 
-    def apply(self, name: str, shown: str, span: Span, operands: list[Wire], spans: list[Span]) -> Wire | None:
+    def apply(
+        self, name: str, shown: str, span: Span, operands: list[TypedValue], spans: list[Span]
+    ) -> TypedValue | None:
         return self._noted(span, super().apply(name, shown, span, operands, spans))
 
-    def call(self, call: s.Call, binding: str | None) -> Wire | list[Wire | None] | None:
+    def call(self, call: s.Call, binding: str | None) -> TypedValue | list[TypedValue | None] | None:
         found = super().call(call, binding)
         assert self.checker.facts is not None
         match found:
@@ -28,15 +30,15 @@ class Recorder(Body):
                 self.checker.facts.results[call.span] = found
             case [wire]:
                 self._noted(call.span, wire)
-            case Wire():
+            case TypedValue():
                 self._noted(call.span, found)
         return found
 
-    def bind(self, name: s.Ident, wire: Wire | None) -> None:
+    def bind(self, name: s.Ident, wire: TypedValue | None) -> None:
         super().bind(name, wire)
         self._noted(name.span, self.env.get(name.text))
 
-    def _noted(self, span: Span, wire: Wire | None) -> Wire | None:
+    def _noted(self, span: Span, wire: TypedValue | None) -> TypedValue | None:
         assert self.checker.facts is not None
         self.checker.facts.note(span, wire)
         return wire

@@ -14,8 +14,8 @@ from ...dsl import syntax as s
 from ...dsl.diagnostic import Label
 from ...dsl.source import Span
 from ..graph.nodes import Apply, Call, Graph, Output, Parameter, Repeat, Scan, children
+from ..graph.typed_value import TypedValue, fits, show
 from ..graph.values import IndexInto, Scalar, Type
-from ..graph.wires import Wire, fits, show
 from ..names.written_sizes import NO_SIZES, checked_number, size_static
 from ..sizes.axes import Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known, turns
 from .builder import Builder
@@ -211,7 +211,7 @@ class Repeats(Expressions):
         return None
 
     def _settled(
-        self, statement: s.Repeat, carried: list[str], starts: list[Wire], index: Const | None
+        self, statement: s.Repeat, carried: list[str], starts: list[TypedValue], index: Const | None
     ) -> _Pass | None:
         """The body. Where passes share their weights, the sizes of depths may hang on the number of the pass, but not
         those that weights run along: if some do, all are decided pass by pass.
@@ -226,7 +226,9 @@ class Repeats(Expressions):
         self.by_pass = self.by_pass | {statement.head}
         return self._settle(statement, carried, starts, index)
 
-    def _settle(self, statement: s.Repeat, carried: list[str], starts: list[Wire], index: Const | None) -> _Pass | None:
+    def _settle(
+        self, statement: s.Repeat, carried: list[str], starts: list[TypedValue], index: Const | None
+    ) -> _Pass | None:
         """Run the body until what it carries has settled: its role, its marks, its thin axes (types must not
         change).
         """
@@ -265,7 +267,7 @@ class Repeats(Expressions):
         ]
         return result if good else None
 
-    def _before(self, text: str, before: Wire, after: Wire) -> str:
+    def _before(self, text: str, before: TypedValue, after: TypedValue) -> str:
         """How to make what a pass takes and what it gives one type."""
         more = [axis for axis in after.type.axes if axis not in before.type.axes]
         names = ", ".join(axis.name for axis in more)
@@ -279,7 +281,7 @@ class Repeats(Expressions):
         """Whether a variable begins as an argument, so that who calls may give it any axes."""
         return any(formal.name.text == text for formal in self.frame.block.decl.formals)
 
-    def _begun(self, text: str, before: Wire, after: Wire) -> list[str]:
+    def _begun(self, text: str, before: TypedValue, after: TypedValue) -> list[str]:
         """How what is carried gets an axis that is lifted: from an argument that brings it."""
         if not set(before.type.axes) < set(after.type.axes) or self._is_given(text):
             return []
@@ -299,12 +301,12 @@ class Repeats(Expressions):
         self,
         statement: s.Repeat,
         carried: list[str],
-        entering: list[Wire],
+        entering: list[TypedValue],
         index: Const | None,
         value: int | None = None,
     ) -> _Pass:
         builder = Builder(parent=self.builder)
-        insides: list[Wire] = []
+        insides: list[TypedValue] = []
         for text, wire in zip(carried, entering, strict=True):
             inside = builder.input(text, wire.type, wire.role, wire.span)
             insides.append(replace(inside, mark=wire.mark, loose=wire.loose))
@@ -370,7 +372,7 @@ class Repeats(Expressions):
         statement: s.Repeat,
         carried: list[str],
         first: _Pass,
-        entering: list[Wire],
+        entering: list[TypedValue],
         index: Const | None,
         number: int,
     ) -> tuple[bool, list[int], list[_Pass]]:
@@ -420,15 +422,15 @@ class Repeats(Expressions):
         self.checker.decisions = decisions
         return good, variant, passes
 
-    def _join_outside(self, passes: list[_Pass]) -> list[Wire]:
+    def _join_outside(self, passes: list[_Pass]) -> list[TypedValue]:
         """What the bodies read from outside, each once."""
-        outside: dict[int, Wire] = {}
+        outside: dict[int, TypedValue] = {}
         for one in passes:
             for wire in one.builder.outside:
                 outside.setdefault(self.builder.take(wire).id, wire)
         return list(outside.values())
 
-    def _with_inputs(self, one: _Pass, outside: list[Wire], carried: int) -> Graph:
+    def _with_inputs(self, one: _Pass, outside: list[TypedValue], carried: int) -> Graph:
         """The body's graph with an input for everything that any variant reads."""
         for wire in outside:
             one.builder.take(wire)
@@ -448,11 +450,11 @@ class _Pass:
     """
 
     builder: Builder
-    ends: list[Wire]
+    ends: list[TypedValue]
     statement: s.Repeat
     body: Repeats
-    starts: list[Wire] = field(default_factory=list)
-    after: list[Wire] = field(default_factory=list)
+    starts: list[TypedValue] = field(default_factory=list)
+    after: list[TypedValue] = field(default_factory=list)
     formulas: list[Formula] = field(default_factory=list)
 
     @property
@@ -507,7 +509,7 @@ def _alike(passes: int) -> tuple[int, ...]:
     return (0,) * passes
 
 
-def _like(end: Wire, start: Wire) -> Wire:
+def _like(end: TypedValue, start: TypedValue) -> TypedValue:
     """What a pass gives, with those axes in name only that what it takes has."""
     kept = tuple(axis for axis in end.type.axes if end.has(axis) or axis in start.type.axes)
     more = tuple(axis for axis in start.type.axes if axis in start.type.thin and axis not in kept)
@@ -517,7 +519,7 @@ def _like(end: Wire, start: Wire) -> Wire:
     return replace(end, type=Type(end.element, (*kept, *more), thin))
 
 
-def _join(a: Wire, b: Wire) -> Wire:
+def _join(a: TypedValue, b: TypedValue) -> TypedValue:
     """What is known of a carried value that may be either."""
     element = a.element
     if a.element is Scalar.INT and b.element is Scalar.REAL:
@@ -533,12 +535,12 @@ def _join(a: Wire, b: Wire) -> Wire:
     )
 
 
-def _marked_as(wire: Wire, other: Wire) -> Wire:
+def _marked_as(wire: TypedValue, other: TypedValue) -> TypedValue:
     """With the marks of the other, and where these come from."""
     return replace(wire, mark=other.mark, scaled=other.scaled, loose=other.loose, span=other.span)
 
 
-def _same(a: Wire, b: Wire) -> bool:
+def _same(a: TypedValue, b: TypedValue) -> bool:
     return (a.type, a.role, a.mark, a.type.thin) == (b.type, b.role, b.mark, b.type.thin)
 
 

@@ -13,8 +13,8 @@ from ..base.idioms import compared
 from ..base.names import listed, nearest, respelt
 from ..base.session import Reporter
 from ..graph.nodes import Init, Parameter, Weight
+from ..graph.typed_value import TypedValue, fits, show, show_axes, show_type
 from ..graph.values import IndexInto, Role, Scalar, Type
-from ..graph.wires import Wire, fits, show, show_axes, show_type
 from ..hints.lost import lost
 from ..names.ragged import refuse_ragged
 from ..names.written_sizes import checked_size, refuse_own_size, size_static
@@ -70,7 +70,7 @@ class Body(Repeats):
             case s.ConstDecl():
                 self.local_const(statement)
 
-    def default(self, formal: s.Formal) -> Wire | None:
+    def default(self, formal: s.Formal) -> TypedValue | None:
         """What stands in for an argument that is not given; a number for an index is one."""
         assert formal.default is not None
         wire, wanted = self.expr(formal.default), self.type(formal.type)
@@ -80,14 +80,14 @@ class Body(Repeats):
         call.made = [wanted.element.axis]
         return call.op.rule(call)
 
-    def everywhere(self, wire: Wire | None, formal: s.Formal) -> Wire | None:
+    def everywhere(self, wire: TypedValue | None, formal: s.Formal) -> TypedValue | None:
         """A number in the place of an argument is the same along all axes of its formal."""
         wanted = self.type(formal.type)
         if wire is None or wire.static is None or wanted is None:
             return wire
         return replace(wire, spread=frozenset(wanted.axes))
 
-    def bind(self, name: s.Ident, wire: Wire | None) -> None:
+    def bind(self, name: s.Ident, wire: TypedValue | None) -> None:
         """Give a variable its value."""
         text = name.text
         if text == "_":
@@ -112,7 +112,7 @@ class Body(Repeats):
         self.assigned.setdefault(text, name.span)
         self.gone.pop(text, None)
 
-    def _name(self, wire: Wire, text: str) -> Wire:
+    def _name(self, wire: TypedValue, text: str) -> TypedValue:
         """Tell the graph what the spec calls this value."""
         assert wire.value is not None
         named = replace(wire.value, name=text)
@@ -156,7 +156,7 @@ class Body(Repeats):
         for index, target in enumerate(statement.targets):
             self.bind(target, wires[index] if wires else None)
 
-    def _picked(self, wires: Sequence[Wire | None], names: int) -> str:
+    def _picked(self, wires: Sequence[TypedValue | None], names: int) -> str:
         """How to name the items of one value, where other languages would unpack it."""
         wire = wires[0] if len(wires) == 1 else None
         axis = None if wire is None else next((axis for axis in wire.axes if axis.extent == names), None)
@@ -184,7 +184,7 @@ class Body(Repeats):
                 )
                 return
 
-    def several(self, expr: s.Expr) -> list[Wire | None] | None:
+    def several(self, expr: s.Expr) -> list[TypedValue | None] | None:
         """A call with several results."""
         if isinstance(expr, s.Call):
             found = self.call(expr, None)
@@ -195,7 +195,7 @@ class Body(Repeats):
         return None if wire is None else [wire]
 
     def do_return(self, statement: s.Return) -> None:
-        wires: list[Wire | None] = []
+        wires: list[TypedValue | None] = []
         if len(statement.values) == 1:
             found = self.several(statement.values[0])
             wires = [None] * max(1, len(self.frame.results)) if found is None else found
@@ -203,7 +203,9 @@ class Body(Repeats):
             wires = [self.expr(value) for value in statement.values]
         self.returned.append((statement, wires))
 
-    def expected(self, wire: Wire, wanted: Type, span: Span, wanted_span: Span, what: str, code: str = "E0315") -> bool:
+    def expected(
+        self, wire: TypedValue, wanted: Type, span: Span, wanted_span: Span, what: str, code: str = "E0315"
+    ) -> bool:
         """Whether the wire has the type that is written for it (lifted axes apart)."""
         lifted = set(self.frame.lifted)
         free = lifted | wire.type.thin  # a thin axis may be spoken of or not
@@ -226,7 +228,7 @@ class Body(Repeats):
             )
         return same
 
-    def _as_index(self, wire: Wire, wanted: Type, span: Span) -> list[tuple[Span, str]]:
+    def _as_index(self, wire: TypedValue, wanted: Type, span: Span) -> list[tuple[Span, str]]:
         """The edit that makes an index of an int, where that is all that its type lacks."""
         if wire.element is not Scalar.INT or not isinstance(wanted.element, IndexInto):
             return []
@@ -235,7 +237,7 @@ class Body(Repeats):
             return []
         return [(span, f"index[{wanted.element.axis.name}]({span.text})")]
 
-    def _difference(self, wire: Wire, wanted: Type, span: Span) -> str:
+    def _difference(self, wire: TypedValue, wanted: Type, span: Span) -> str:
         """In words: what is missing, what is too much."""
         missing = [axis for axis in wanted.axes if axis not in wire.type.axes]
         extra = [axis for axis in wire.axes if axis not in wanted.axes and axis not in self.frame.lifted]
@@ -410,7 +412,7 @@ class Body(Repeats):
         out = self.builder.value(type, Role.WEIGHT, decl.name.span, name)
         self.builder.nodes.append(Parameter(weight, out))
         self.builder.own(name, decl.name.span, self)
-        self.bind(decl.name, Wire(type, Role.WEIGHT, decl.name.span, out, home=self.builder))
+        self.bind(decl.name, TypedValue(type, Role.WEIGHT, decl.name.span, out, home=self.builder))
 
     def _between(self, init: Init, axes: tuple[Axis, ...], span: Span) -> Init | None:
         """`xavier` for a param, which maps its second axis to its first as torch.nn.init has it."""
@@ -498,7 +500,7 @@ class Body(Repeats):
                 self.untaken[name] = trial.assigned[name]
 
 
-def _of_another_kind(wire: Wire, wanted: Type, text: str) -> str:
+def _of_another_kind(wire: TypedValue, wanted: Type, text: str) -> str:
     """How a value becomes one of other elements."""
     match wire.element, wanted.element:
         case Scalar.INT, IndexInto(axis):

@@ -6,8 +6,8 @@ import pytest
 
 import attnc
 from attnc.compiler.graph.nodes import Apply
+from attnc.compiler.graph.typed_value import show_type
 from attnc.compiler.graph.values import Role
-from attnc.compiler.graph.wires import show_type
 
 HEAD = (
     "width q, k, seq\nwidth past like seq\nwidth ring = 4\n"

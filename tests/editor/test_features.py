@@ -80,7 +80,7 @@ def test_a_renamed_spec_means_the_same(path: Path, tmp_path: Path) -> None:
             continue  # of another file too: test_server.py renames across files
         again = checked(path, text)
         assert [d.message for d in again.diagnostics] == [], (symbol, text)
-        assert len(again.facts.wires) == len(analysis.facts.wires)
+        assert len(again.facts.values) == len(analysis.facts.values)
 
 
 FEATURES: dict[str, Callable[[Analysis, int], object]] = {

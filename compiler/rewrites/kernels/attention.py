@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, reads
+from ...graph.typed_value import static_element
 from ...graph.values import Role, Scalar, Type, Value
-from ...graph.wires import static_element
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Arith, Axis, Const, ConstOf, Literal, Static
 from ..tools.walk import Fresh, Walk

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from ....dsl.source import Span
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, owns, reads, values_of
 from ...graph.term import CONNECTIVES, Index, Leaf, Number, Predicate, Term, change, leaves, plain, positional
+from ...graph.typed_value import static_element
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
-from ...graph.wires import static_element
 from ...masks.read import Reader
 from ...sizes.axes import Axis, ConstOf, Literal, known, show_static
 from ..simplify.dead import alive

@@ -26,8 +26,8 @@ from ...graph.extents import (
     undefined,
 )
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions, values_of
+from ...graph.typed_value import static_element
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
-from ...graph.wires import static_element
 from ...sizes.arithmetic import difference, never_negative_of_none
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, axes_in, known
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..compiler.base.mentions import walk
 from ..compiler.check import Program, build
-from ..compiler.graph.wires import Wire
+from ..compiler.graph.typed_value import TypedValue
 from ..compiler.sizes.axes import Axis
 from ..compiler.typing.facts import Facts
 from ..compiler.typing.frame import Frame
@@ -39,7 +39,7 @@ class Watched(Facts):
 
     wanted: Callable[[], bool] = lambda: True
 
-    def note(self, span: Span, wire: Wire | None) -> None:
+    def note(self, span: Span, wire: TypedValue | None) -> None:
         if not self.wanted():
             raise Outdated
         super().note(span, wire)
@@ -118,8 +118,8 @@ class Analysis:
         """The expressions that an offset lies in, innermost first."""
         return [node for start, end, node in reversed(self._nodes) if start <= offset <= end]
 
-    def wire(self, span: Span) -> Wire | None:
-        return self.facts.wires.get(span)
+    def typed_value(self, span: Span) -> TypedValue | None:
+        return self.facts.values.get(span)
 
     def covers(self, offset: int) -> bool:
         """Whether the tree knows the place: it lies in an item that was read."""

@@ -7,8 +7,8 @@ from textwrap import dedent
 
 from ..compiler.base.names import listed
 from ..compiler.graph.nodes import Apply, Graph, Parameter, Repeat, Weight
+from ..compiler.graph.typed_value import TypedValue, show
 from ..compiler.graph.values import IndexInto, Scalar
-from ..compiler.graph.wires import Wire, show
 from ..compiler.ops import OPS
 from ..compiler.ops.table import Op
 from ..compiler.sizes.axes import Axis, Literal, Static, known, show_static
@@ -35,7 +35,7 @@ def op_named(name: str, brackets: bool = False) -> Op | None:
 # -- types
 
 
-def typed(name: str, wire: Wire) -> str:
+def typed(name: str, wire: TypedValue) -> str:
     """`name: [q, k]`, and its value where that is known."""
     value = known(wire.static) if wire.static is not None else None
     return f"{name}: {show(wire)}" + (f" = {plain(value)}" if value is not None else "")
@@ -47,7 +47,7 @@ def plain(value: object) -> str:
     )
 
 
-def about(analysis: Analysis, wire: Wire, frame: Frame | None) -> list[str]:
+def about(analysis: Analysis, wire: TypedValue, frame: Frame | None) -> list[str]:
     """What else is known of a value, and a line for each of its axes: kind, size, where it comes from."""
     lines = []
     if wire.mark:
@@ -198,6 +198,6 @@ def _size(dim: tuple[Axis, ...]) -> int | None:
     return size
 
 
-def is_scalar(wire: Wire) -> bool:
+def is_scalar(wire: TypedValue) -> bool:
     """A plain number or truth value, of which the type says little."""
     return not wire.axes and isinstance(wire.element, Scalar)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...compiler.base.mentions import walk
-from ...compiler.graph.wires import show
+from ...compiler.graph.typed_value import show
 from ...dsl import syntax as s
 from ..analysis import Analysis
 
@@ -17,7 +17,7 @@ def hints(analysis: Analysis, start: int, end: int) -> list[tuple[int, str]]:
         for node in walk(item.body):
             if isinstance(node, s.Assign) and node.type is None:
                 for target in node.targets:
-                    wire = analysis.wire(target.span)
+                    wire = analysis.typed_value(target.span)
                     if wire is not None and target.text != "_" and start <= target.span.end <= end:
                         found.append((target.span.end, f": {show(wire)}"))
     return found

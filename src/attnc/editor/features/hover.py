@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from ...compiler.base.mentions import walk
 from ...compiler.base.session import Session
+from ...compiler.graph.typed_value import TypedValue, show
 from ...compiler.graph.values import Scalar
-from ...compiler.graph.wires import Wire, show
 from ...compiler.names.written_sizes import size_static
 from ...compiler.sizes.axes import ConstOf, SizeOf, Static, axes_in, known
 from ...compiler.typing.expressions import INITS
@@ -92,7 +92,7 @@ def _display(view: Analysis, offset: int) -> Hover | None:
 def _expression(view: Analysis, expressions: list[s.Expr], offset: int) -> Hover | None:
     """The innermost expression at the place whose type is known; of a number, its value."""
     for expression in expressions:
-        wire = view.wire(expression.span)
+        wire = view.typed_value(expression.span)
         if wire is not None:
             text = " ".join(expression.span.text.split())
             shown = text if len(text) <= 60 else f"{text[:57]}..."
@@ -137,7 +137,7 @@ def _page(first: str, lines: list[str]) -> str:
 
 
 def _callee(view: Analysis, call: s.Call, mention: Mention | None) -> Hover | None:
-    wire = view.wire(call.span)
+    wire = view.typed_value(call.span)
     owner = view.names.owner(call.span.start)
     frame = view.frame(owner)
     op = describe.op_named(call.callee.text, call.brackets is not None)
@@ -192,7 +192,7 @@ def name_page(view: Analysis, mention: Mention) -> str:
     parts = [describe.code(describe.head(symbol))]
     if meant.kind in AXES:
         axis = (frame.axis(symbol.name) if frame is not None else None) or view.axis(symbol)
-        wire = view.wire(mention.span)
+        wire = view.typed_value(mention.span)
         if wire is not None and not mention.declares:
             parts.append(f"its index: `{show(wire)}`")
         if axis is not None:
@@ -223,7 +223,7 @@ def _in_its_place(view: Analysis, mention: Mention) -> Symbol | None:
     return ours if ours is not None and ours.path == view.path and ours.kind in AXES | {"const"} else None
 
 
-def _otherwise(wire: Wire, result: s.Result) -> bool:
+def _otherwise(wire: TypedValue, result: s.Result) -> bool:
     """Whether a variable is of another type than the result of its name: it is rebound on the way."""
     of_reals = wire.element is Scalar.REAL
     return {a.name for a in wire.axes} != {a.text for a in result.type.axes} or of_reals != (not result.type.element)
@@ -236,7 +236,7 @@ def _value(view: Analysis, mention: Mention) -> str:
     frame = view.frame(owner)
     results = owner.results if owner is not None and symbol.path == view.path else ()
     result = next((each for each in results if each.name is not None and each.name.span == mention.span), None)
-    wire = view.wire(mention.span) or view.wire(symbol.span)
+    wire = view.typed_value(mention.span) or view.typed_value(symbol.span)
     if result is not None and wire is not None and _otherwise(wire, result):
         head = describe.head(replace(symbol, kind="result", node=result))
         return f"{describe.code(head)}\n\na result: `{symbol.name}` is of another type on the way to it"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ...compiler.graph.wires import Wire, show
+from ...compiler.graph.typed_value import TypedValue, show
 from ...compiler.ops import OPS
 from ...compiler.ops.table import Brackets, Op
 from ...compiler.sizes.axes import Axis, Const
@@ -98,14 +98,14 @@ def values(view: Analysis, visible: dict[str, Symbol], offset: int) -> Iterator[
             yield Offer(name, symbol.kind, show(wire) if wire is not None else symbol.kind, rank=1)
 
 
-def latest(view: Analysis, name: str, offset: int) -> Wire | None:
+def latest(view: Analysis, name: str, offset: int) -> TypedValue | None:
     """What a variable was when it was last bound before a place."""
     owner = view.names.owner(offset)
     found = None
     for mention in view.names.mentions:
         inside = owner is not None and owner.span.start <= mention.span.start < offset
         if inside and mention.declares and mention.symbol.name == name:
-            found = view.wire(mention.span) or found
+            found = view.typed_value(mention.span) or found
     return found
 
 

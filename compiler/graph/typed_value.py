@@ -28,7 +28,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class TypedValue:
     """A value while a body is being checked.
 
     mark:   axes over which it sums to one (D6); empty if it carries no mark.
@@ -117,11 +117,11 @@ def show_type(type: Type) -> str:
             return str(kind.value) + show_axes(axes)
 
 
-def show(wire: Wire) -> str:
+def show(wire: TypedValue) -> str:
     return show_type(wire.type)
 
 
-def union(wires: tuple[Wire, ...] | list[Wire]) -> tuple[tuple[Axis, ...], frozenset[Axis]]:
+def union(wires: tuple[TypedValue, ...] | list[TypedValue]) -> tuple[tuple[Axis, ...], frozenset[Axis]]:
     """Axes of a pointwise result, the longest operand's first, and which of them are thin in all operands."""
     first = wires[0].type
     if not first.thin and all(wire.type.axes == first.axes and not wire.type.thin for wire in wires[1:]):
