@@ -15,7 +15,7 @@ from ..graph.typed_value import TypedValue, show
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_size, size_static
 from ..sizes.axes import Axis, Const, Kind, Static, axes_in
-from ..typing.environment import Scope
+from ..typing.scope import Scope
 from .checker import Checker
 
 
@@ -196,7 +196,7 @@ class Binding:
             value, text = argument.value, argument.span.text
             axis = self.body.frame.axis(text) if isinstance(value, s.Name) else None
             if generics[name].kind == "const":
-                is_value = isinstance(value, s.Name) and value.text in self.body.env
+                is_value = isinstance(value, s.Name) and value.text in self.body.variables
                 fits, by_name = fits and axis is None and not is_value, True  # and so what follows: names take no place
             else:
                 fits = fits and axis is not None and axis.kind.value == generics[name].kind
@@ -236,7 +236,7 @@ class Binding:
         pairs = []
         for number, argument in enumerate(self.call.arguments):
             name = argument.name.text if argument.name else order[number] if number < len(order) else ""
-            wire = self.body.env.get(argument.value.text) if isinstance(argument.value, s.Name) else None
+            wire = self.body.variables.get(argument.value.text) if isinstance(argument.value, s.Name) else None
             if name in formals and wire is not None:
                 pairs.append(([axis.text for axis in formals[name].type.axes], wire.axes))
         found = dict(known)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...dsl import syntax as s
 from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef
-from ..typing.environment import Scope
+from ..typing.scope import Scope
 from .block import BlockCall
 from .checker import Checker
 from .scan import ScanCall

@@ -28,10 +28,10 @@ from ..sizes.arithmetic import mentions, substitute
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from ..sizes.limits import MISTAKES, WORK, Exhausted, TooMuch
 from ..typing.builder import Builder
-from ..typing.environment import Scope
 from ..typing.facts import Facts
 from ..typing.frame import Frame, Instance
 from ..typing.recorder import Recorder
+from ..typing.scope import Scope
 from ..typing.sharing import check_one_set
 from ..typing.statements import Body
 
@@ -537,7 +537,7 @@ class Checker(ABC):
         if not body.returned:
             return
         for name, span in body.assigned.items():
-            known = body.env.get(name) is not None or name in body.gone
+            known = body.variables.get(name) is not None or name in body.gone
             if known and name not in body.used and not name.startswith("_"):
                 help = "delete it, or call it `_`"
                 if name in body.gone:

@@ -16,7 +16,7 @@ from ..graph.values import IndexInto
 from ..ops import Brackets, Op
 from ..sizes.axes import Axis
 from ..typing.application import OpCall
-from ..typing.environment import Scope
+from ..typing.scope import Scope
 
 Edits = list[tuple[Span, str]]
 
@@ -48,7 +48,7 @@ def axes_apart(body: Scope, call: s.Call, op: Op) -> tuple[s.Call, tuple[s.Argum
 
 def _axis(body: Scope, value: s.Expr) -> Axis | None:
     """The axis that an argument names, if it is no variable."""
-    return body.frame.axis(value.text) if isinstance(value, s.Name) and value.text not in body.env else None
+    return body.frame.axis(value.text) if isinstance(value, s.Name) and value.text not in body.variables else None
 
 
 @dataclass

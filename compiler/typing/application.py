@@ -21,8 +21,8 @@ from ..sizes.arithmetic import at_most
 from ..sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static, evaluate, hangs, known
 from .builder import Builder
 from .copies import copies
-from .environment import Scope
 from .frame import Formula, judge_number
+from .scope import Scope
 
 _STATIC_NAMES = {"maximum": "max", "minimum": "min"}
 _PARTIAL = frozenset({"/", "//", "%", "^", "exp", "log", "sqrt", "rsqrt"})  # they are not there for all numbers
@@ -417,7 +417,7 @@ class OpCall:
         """The argument of the block that an operand is made of, and that lacks these axes as it does."""
         formals = {formal.name.text for formal in self.body.frame.block.decl.formals}
         for name in re.findall(r"\w+", span.text):
-            wire = self.body.env.get(name)
+            wire = self.body.variables.get(name)
             if name in formals and wire is not None and not any(map(wire.has, lacks)):
                 return str(name)
         return "..."

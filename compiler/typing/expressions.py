@@ -30,7 +30,7 @@ from ..sizes.axes import Axis, Literal, SizeOf, Static, hangs, known
 from ..sizes.limits import OPERANDS, TooMuch
 from .application import OpCall
 from .copies import copies
-from .environment import Scope
+from .scope import Scope
 
 _HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
 WRITABLE_OPS = (*(name for name in OPS if name.isidentifier() and name not in _HIDDEN), "raw", "scan")
@@ -101,9 +101,9 @@ class Expressions(Scope):
         return ", ".join(result.name.text for result in block.decl.results if result.name)
 
     def variable(self, text: str, span: Span) -> TypedValue | None:
-        if text in self.env:
+        if text in self.variables:
             self.used.add(text)
-            wire = self.env[text]
+            wire = self.variables[text]
             return wire
         axis = self.frame.axis(text)
         if axis is not None:
@@ -133,7 +133,7 @@ class Expressions(Scope):
                 help=f"bind `{text}` in both branches, or before the `if`",
             )
             return None
-        near = nearest(text, [*self.env, *self.frame.candidate_axes(), *self.frame.candidate_consts()])
+        near = nearest(text, [*self.variables, *self.frame.candidate_axes(), *self.frame.candidate_consts()])
         if text in ("True", "False"):
             near = text.lower()
         if text == "None":
@@ -227,7 +227,7 @@ class Expressions(Scope):
 
         def written(item: s.BracketItem, axis: Axis | None) -> str:
             name = item.name.text
-            if name not in self.env and self.frame.axis(name) is not None:
+            if name not in self.variables and self.frame.axis(name) is not None:
                 return f"{name} as other"
             return f"{axis.name if axis is not None else 'axis'} = {name}"
 
@@ -242,7 +242,7 @@ class Expressions(Scope):
 
     def _indexed_axis(self, name: str, axes: tuple[Axis, ...]) -> Axis | None:
         """The axis that a variable is an index of, if it is one of these."""
-        index = self.env.get(name)
+        index = self.variables.get(name)
         into = index.element.axis if index is not None and isinstance(index.element, IndexInto) else None
         return into if into in axes else None
 
@@ -255,7 +255,7 @@ class Expressions(Scope):
             return
         help = f"write `{shown}[{name} as other]` or `{shown}[{name} = index]`"
         fix: list[tuple[Span, str]] = []
-        if name in self.env or self.frame.axis(name) is None:
+        if name in self.variables or self.frame.axis(name) is None:
             axes = wire.type.axes if wire is not None else ()
             into = self._indexed_axis(name, axes)
             axes = axes if into is None else (into,)
@@ -433,7 +433,7 @@ class Expressions(Scope):
         if name in OPS and name not in _HIDDEN:
             return self.op_call(call, OPS[name], binding)
         self.visit_arguments(call)
-        if self.frame.is_missing(name) or self.env.get(name, call) is None:
+        if self.frame.is_missing(name) or self.variables.get(name, call) is None:
             return None
         blocks = self.frame.module.blocks.keys() - {self.frame.block.name}  # which does not call itself
         near = nearest(name, [*(op for op in WRITABLE_OPS if akin(name, op)), *blocks, *self.shares])
@@ -447,16 +447,16 @@ class Expressions(Scope):
         help = f"did you mean `{near}`?" if near else idiom or listing
         if elsewhere:
             help = f"the standard library has it: `use {elsewhere}: {name}`"
-        if name in self.env:
+        if name in self.variables:
             help = f"`{name}` is a variable: it is not called"
-        if call.label is not None and (name in self.env or name in FOREIGN):
+        if call.label is not None and (name in self.variables or name in FOREIGN):
             help = self._method(name, call.label.text) or help
         self.report(
             "E0203",
             f"no op or block is named `{name}`",
             call.callee.span,
             help=help,
-            fix=self._called_otherwise(call, near, elsewhere) if name not in self.env else [],
+            fix=self._called_otherwise(call, near, elsewhere) if name not in self.variables else [],
         )
         return None
 
@@ -465,7 +465,7 @@ class Expressions(Scope):
         op = next((each for each in (word, word.lower()) if each in WRITABLE_OPS), None)
         if op is None:
             return IDIOMS.get(word, "")
-        plain = name in self.env and OPS[op].brackets is Brackets.NONE
+        plain = name in self.variables and OPS[op].brackets is Brackets.NONE
         return f"an op is called by its name alone: `{f'{op}({name})' if plain else OPS[op].usage}`"
 
     def _called_otherwise(self, call: s.Call, near: str | None, library: str | None) -> list[tuple[Span, str]]:
@@ -636,7 +636,7 @@ class Expressions(Scope):
             help = f"did you mean `{near}`?" if near else f"it has {listed(arguments(op))}"
             if called:
                 help = f"choose with `select({argument.value.span.text}, x, 0)`"
-            elif argument.name is not None and (name in self.env or self.frame.axis(name) is not None):
+            elif argument.name is not None and (name in self.variables or self.frame.axis(name) is not None):
                 help = f"an argument is given by its name; to compare, write `{name} == {argument.value.span.text}`"
             elif name in ("keepdim", "keepdims"):
                 help = "leave it out: axes align by their names; over a width `broadcast[seq](x)` spreads a value"

@@ -36,7 +36,7 @@ class Recorder(Body):
 
     def bind(self, name: s.Ident, wire: TypedValue | None) -> None:
         super().bind(name, wire)
-        self._noted(name.span, self.env.get(name.text))
+        self._noted(name.span, self.variables.get(name.text))
 
     def _noted(self, span: Span, wire: TypedValue | None) -> TypedValue | None:
         assert self.checker.facts is not None

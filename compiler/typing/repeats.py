@@ -43,12 +43,12 @@ class Repeats(Expressions):
             self.checker.decisions.append(number)
             count = count if number is None else Literal(number)
         name = self._repeat_name(statement)
-        carried = [text for text in assigned(statement.body) if self.env.get(text) is not None]
+        carried = [text for text in assigned(statement.body) if self.variables.get(text) is not None]
         for text in assigned(statement.body):
-            if text in self.env and self.env[text] is None:
+            if text in self.variables and self.variables[text] is None:
                 carried = []  # something it would carry is wrong already: check the body once, keep nothing
         index = self._index(statement.index)
-        starts = [self.env[text] for text in carried]
+        starts = [self.variables[text] for text in carried]
         outer_undecided, outer_decisions = self.checker.undecided, self.checker.decisions
         self.checker.undecided, self.checker.decisions = False, []
         own_axes = list(self.frame.own_axes)
@@ -59,7 +59,7 @@ class Repeats(Expressions):
         self.checker.decisions = outer_decisions
         if body is None or name is None or count is None:
             for text in carried:
-                self.env[text] = None
+                self.variables[text] = None
             return
         graphs, variant = [body.graph], _alike(number or 0)
         if not varies:
@@ -72,7 +72,7 @@ class Repeats(Expressions):
             found = self._variants(statement, carried, body, index, number)
             if found is None:
                 for text in carried:
-                    self.env[text] = None
+                    self.variables[text] = None
                 return
             graphs, variant, builders = found
             if statement.shared and len(graphs) > 1 and index is not None:
@@ -111,7 +111,7 @@ class Repeats(Expressions):
         for text, wire, out in zip(carried, body.after, outs, strict=True):
             # What else is known of the last value of one body need not hold of another's, nor after no pass at all.
             wire = replace(wire, static=None, range=None, product_of=(), index_of=None, power_of=None)
-            self.env[text] = replace(wire, value=out, home=self.builder, span=self.assigned.get(text, wire.span))
+            self.variables[text] = replace(wire, value=out, home=self.builder, span=self.assigned.get(text, wire.span))
         for text in assigned(statement.body):
             if text not in carried:
                 self.gone[text] = statement.head
@@ -154,7 +154,7 @@ class Repeats(Expressions):
         """The const that stands for the number of the pass."""
         if name is None:
             return None
-        if self.frame.axis(name.text) or self.frame.const(name.text) or self.env.get(name.text) is not None:
+        if self.frame.axis(name.text) or self.frame.const(name.text) or self.variables.get(name.text) is not None:
             kinds = ((self.frame.axis(name.text), "an axis"), (self.frame.const(name.text), "a const"))
             what = next((kind for taken, kind in kinds if taken), "a variable")
             self.report(
@@ -288,7 +288,7 @@ class Repeats(Expressions):
         lifted = {axis for axis in after.type.axes if axis not in before.type.axes} & set(self.frame.lifted)
         for formal in self.frame.block.decl.formals:
             name = formal.name.text
-            wire = self.env.get(name)
+            wire = self.variables.get(name)
             if wire is None or not lifted or not lifted <= set(wire.axes) or wire.is_bool:
                 continue
             number = f"int({name})" if isinstance(wire.element, IndexInto) else name
@@ -310,7 +310,7 @@ class Repeats(Expressions):
         for text, wire in zip(carried, entering, strict=True):
             inside = builder.input(text, wire.type, wire.role, wire.span)
             insides.append(replace(inside, mark=wire.mark, loose=wire.loose))
-        env = {**self.env, **dict(zip(carried, insides, strict=True))}
+        variables = {**self.variables, **dict(zip(carried, insides, strict=True))}
         consts = dict(self.frame.local_consts)
         names = dict(self.frame.names)
         numbers = self.checker.numbers
@@ -321,7 +321,7 @@ class Repeats(Expressions):
         body = replace(
             self,
             builder=builder,
-            env=env,
+            variables=variables,
             returned=[],
             assigned=self.assigned,
             shares=dict(self.shares),
@@ -341,7 +341,7 @@ class Repeats(Expressions):
                 help="bind the result, and return it after the repeat",
             )
         # What is wrong in the body is told; it goes out as it came in, for a repeat keeps types.
-        given = [body.env.get(text) or inside for text, inside in zip(carried, insides, strict=True)]
+        given = [body.variables.get(text) or inside for text, inside in zip(carried, insides, strict=True)]
         ends = [_like(end, wire) for end, wire in zip(given, entering, strict=True)]
         return _Pass(builder, ends, statement, self, formulas=body.formulas)
 

@@ -8,7 +8,7 @@ from ...dsl.source import Span
 from ..base.session import place
 from ..graph.alike import Way, Ways
 from ..graph.nodes import Call, Graph, Node, Repeat, Scan, children, owns
-from .environment import Caller, Scope
+from .scope import Caller, Scope
 
 Calling = Call | Scan | Repeat
 

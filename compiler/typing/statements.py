@@ -23,9 +23,9 @@ from ..sizes.arithmetic import largest
 from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, hangs, known
 from .application import OpCall
 from .builder import Builder
-from .environment import Shared
 from .frame import Formula, judge_number
 from .repeats import Repeats
+from .scope import Shared
 from .sharing import check_one_set
 
 
@@ -102,13 +102,13 @@ class Body(Repeats):
                 related=[(declared, f"the {kind} is declared here")],
                 help=f"call the variable something else, such as `{text}_`",
             )
-            self.env[text] = None
+            self.variables[text] = None
             return
         if wire is not None and wire.value is not None and wire.value.name is None and wire.home is self.builder:
             wire = self._name(wire, text)
         if wire is not None:
             wire = replace(wire, span=name.span)
-        self.env[text] = wire
+        self.variables[text] = wire
         self.assigned.setdefault(text, name.span)
         self.gone.pop(text, None)
 
@@ -274,7 +274,7 @@ class Body(Repeats):
                     else "`share f = block` gives one set of weights to all calls of `f`",
                     fix=respelt(statement.block.span, near),
                 )
-            self.env[statement.name.text] = None
+            self.variables[statement.name.text] = None
             return
         if self.may_own(statement.name.text, statement.name.span):
             self.shares[statement.name.text] = Shared(statement.name, statement.block)
@@ -283,7 +283,11 @@ class Body(Repeats):
 
     def _declared_already(self, name: s.Ident) -> bool:
         """Whether an axis or const of the block would take a name that is taken; reported."""
-        if self.frame.axis(name.text) is None and self.frame.const(name.text) is None and name.text not in self.env:
+        if (
+            self.frame.axis(name.text) is None
+            and self.frame.const(name.text) is None
+            and name.text not in self.variables
+        ):
             return False
         self.report("E0204", f"`{name.text}` is declared already", name.span, help="choose another name")
         return True
@@ -378,7 +382,7 @@ class Body(Repeats):
     def param(self, decl: s.ParamDecl) -> None:
         name = decl.name.text
         type = self.type(decl.type)
-        if self.env.get(name) is not None:
+        if self.variables.get(name) is not None:
             self.report(
                 "E0204", f"`{name}` is a value already", decl.name.span, help="choose another name for the param"
             )
@@ -479,7 +483,7 @@ class Body(Repeats):
         trial = replace(
             self,
             builder=builder,
-            env=dict(self.env),
+            variables=dict(self.variables),
             returned=[],
             assigned={},  # what it binds alone: there may be many branches
             shares={name: replace(share) for name, share in self.shares.items()},
@@ -494,9 +498,9 @@ class Body(Repeats):
         self.frame.names, self.frame.local_consts = frame_axes, frame_consts
         for name in trial.assigned:
             self.assigned.setdefault(name, trial.assigned[name])
-            if unsure and name not in self.env:
-                self.env[name] = None
-            elif name not in self.env:
+            if unsure and name not in self.variables:
+                self.variables[name] = None
+            elif name not in self.variables:
                 self.untaken[name] = trial.assigned[name]
 
 

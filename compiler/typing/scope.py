@@ -76,12 +76,12 @@ class Caller(Protocol):
 
 @dataclass
 class Scope(ABC):
-    """One environment. `env` maps variables to wires (None: known to be wrong)."""
+    """A body at the statement at hand: the variables bound so far (None: known to be wrong), and what was found."""
 
     checker: Caller
     frame: Frame
     builder: Builder
-    env: dict[str, TypedValue | None]
+    variables: dict[str, TypedValue | None]
     returned: list[tuple[s.Return, list[TypedValue | None]]] = field(default_factory=list)
     assigned: dict[str, Span] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # variables
@@ -222,7 +222,7 @@ class Scope(ABC):
             near, help = None, f"declare a copy: `{numbered.kind.value} {name.text} like {numbered.name}`"
         elif declared:
             help = f"declare it: `{declared.format(name.text)}`"
-        if name.text in self.env:
+        if name.text in self.variables:
             message = f"`{name.text}` is a variable, but an axis is wanted here"
             help = f"write the name of an axis; `abs({name.text})` is the absolute value"
         elif self.frame.const(name.text) is not None:
@@ -250,10 +250,10 @@ class Scope(ABC):
         const = self.frame.const(name.text)
         if const is not None:
             return const
-        wire = self.env.get(name.text)
+        wire = self.variables.get(name.text)
         if wire is not None and wire.static is not None:
             return wire.static
-        if not self.frame.is_missing(name.text) and not (name.text in self.env and wire is None):
+        if not self.frame.is_missing(name.text) and not (name.text in self.variables and wire is None):
             known = [*self.frame.candidate_axes(), *self.frame.candidate_consts()]
             if wire is not None:
                 self.report(
