@@ -29,8 +29,8 @@ from .names.written_sizes import refuse_setting
 from .rewrites.ragged.complaints import complaints
 from .sizes.axes import Axis, Number
 from .sizes.limits import MISTAKES, STEPS, WORK, TooMuch, deep
+from .typing.environment import Environment
 from .typing.facts import Facts
-from .typing.frame import Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +153,9 @@ class _Build:
         )
         for block in blocks:
             checker.check_alone(block)
-        alone = sorted(checker.alone.values(), key=lambda each: each.frame.module.library)
+        alone = sorted(checker.alone.values(), key=lambda each: each.environment.module.library)
         for each in alone:
-            if each.frame.module.library and session.errors:
+            if each.environment.module.library and session.errors:
                 break
             for problem, _ in each.problems:
                 session.add(problem)
@@ -190,7 +190,9 @@ class _Build:
             self._causal(session, checker, block, sound)
         if not session.errors and module.own:
             _unused_axes(session, module, whose[module])
-        return {block.name: checker.alone[block].graph or _open(checker.alone[block].frame) for block in module.own}
+        return {
+            block.name: checker.alone[block].graph or _open(checker.alone[block].environment) for block in module.own
+        }
 
     def _path(self) -> Path | None:
         if self.base is not None:
@@ -230,9 +232,9 @@ class _Build:
         instance = checker.alone[block]
         for position, result in enumerate(block.decl.results):
             for name in result.causal:
-                axis = instance.frame.axis(name.text)
+                axis = instance.environment.axis(name.text)
                 if axis is None:
-                    known = instance.frame.axis_names()
+                    known = instance.environment.axis_names()
                     session.report(
                         "E0201",
                         f"no axis is named `{name.text}`",
@@ -254,13 +256,13 @@ class _Build:
                         instance.graph = _proved(instance.graph, position, axis)
 
 
-def _open(frame: Frame) -> Diagnostic:
+def _open(environment: Environment) -> Diagnostic:
     """Why a block in which nothing is wrong has no graph: a static `if` binds what is read in one branch alone."""
-    name = next((const.name for const in frame.const_params if const.value is None), "n")
+    name = next((const.name for const in environment.const_params if const.value is None), "n")
     return error(
         "E0409",
-        f"which branch `{frame.block.name}` takes depends on const `{name}`, which has no value",
-        frame.block.decl.name.span,
+        f"which branch `{environment.block.name}` takes depends on const `{name}`, which has no value",
+        environment.block.decl.name.span,
         help=f"set it: `--set {name}=2`, or `sizes={{{name!r}: 2}}` in Python",
     )
 

@@ -13,13 +13,13 @@ from ..graph.values import IndexInto, Role, Scalar, Type
 from ..sizes.axes import Axis, Literal
 from ..typing.builder import Builder
 from ..typing.copies import copies
-from ..typing.frame import Frame
+from ..typing.environment import Environment
 from ..typing.statements import Body
-from .parameters import CallFrame
+from .parameters import Parameters
 
 
 @dataclass
-class Arguments(CallFrame):
+class Arguments(Parameters):
     """What is wrong with several of them is told once."""
 
     foreign: bool = False  # an argument has an axis of the right name, but of another file
@@ -31,7 +31,9 @@ class Arguments(CallFrame):
         given = dict(arguments)
         for formal in self.block.decl.formals if self.block.target else ():
             if formal.name.text not in given and formal.default is not None:
-                default = Body(self.checker, self.checker.alone[self.block].frame, Builder(), {}).expr(formal.default)
+                default = Body(self.checker, self.checker.alone[self.block].environment, Builder(), {}).expr(
+                    formal.default
+                )
                 if default is not None:
                     given[formal.name.text] = (default, self.call.span)
         return given
@@ -42,12 +44,12 @@ class Arguments(CallFrame):
         return plain and not self.block.target
 
     def _inputs(
-        self, frame: Frame, arguments: dict[str, tuple[TypedValue, Span]]
+        self, environment: Environment, arguments: dict[str, tuple[TypedValue, Span]]
     ) -> list[tuple[s.Formal, TypedValue | None]] | None:
         """The arguments as the callee sees them: in its own axes, those of a formal that they lack thin, the
         rest lifted.
         """
-        probe = Body(self.checker, frame, Builder(), {})
+        probe = Body(self.checker, environment, Builder(), {})
         to_actual = {formal.id: actual for formal, actual in self.actual}
         inputs: list[tuple[s.Formal, TypedValue | None]] = []
         lifted: dict[Axis, None] = {}
@@ -72,7 +74,7 @@ class Arguments(CallFrame):
             put_in = self._put_in(wire)
             inside = replace(wire, span=formal.name.span) if put_in else _inside(wire, formal, wanted, actuals)
             inputs.append((formal, inside))
-        frame.lifted = tuple(lifted)
+        environment.lifted = tuple(lifted)
         if not good:
             return None
         # Lifted axes come first, in one order for all arguments: the memory order of the callee.
@@ -92,9 +94,9 @@ class Arguments(CallFrame):
         extra = [axis for axis in wire.axes if axis not in actuals]
         missing = [axis for axis in actuals if not wire.has(axis)]
         wrong = [axis for axis in extra if axis in mentioned]
-        carries = wire.role is Role.DATA and wire.is_number and self.body.frame.judge
+        carries = wire.role is Role.DATA and wire.is_number and self.body.environment.judge
         # What the body around is lifted over, it does not know of: such an axis says nothing of a mix-up.
-        seen = [axis for axis in extra if axis not in self.body.frame.lifted]
+        seen = [axis for axis in extra if axis not in self.body.environment.lifted]
         if (
             any(a.name == b.name and a.family != b.family for a in seen for b in missing)
             or (missing and wrong)
@@ -162,7 +164,7 @@ class Arguments(CallFrame):
             seen[actual] = axis
 
     def _same_axis(self, a: Axis, b: Axis, actual: Axis, carrier: str, place: Span | None) -> None:
-        known = copies(actual, self.body.frame)
+        known = copies(actual, self.body.environment)
         if known:
             help = (
                 f"`{known[0]}` is a copy of it: rename, `x[{actual.name} as {known[0]}]`, and name it in the brackets"
@@ -246,7 +248,7 @@ class Arguments(CallFrame):
 
     def _also_used(self, name: str, mine: Axis) -> list[tuple[Span, str]]:
         """The edit that names an axis in the `use` that brings the callee: this file's own declaration then wins."""
-        module = self.body.frame.module
+        module = self.body.environment.module
         if mine.span is None or mine.span.source is not module.source:
             return []
         return module.also_used(self.call.callee.text, name)

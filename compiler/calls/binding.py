@@ -34,7 +34,7 @@ class Binding:
     def called(self) -> str:
         """The block as messages call it: by the name that the file of the call has for it."""
         written = self.call.callee.text
-        names = [name for name, block in self.body.frame.module.blocks.items() if block is self.block]
+        names = [name for name, block in self.body.environment.module.blocks.items() if block is self.block]
         return written if written in names else next(iter(names), self.block.name)
 
     def _name(self) -> str | None:
@@ -194,7 +194,7 @@ class Binding:
         by_name = list(generics)[: len(bound) + extra] != [*bound, *missing]
         for name, argument in zip(missing, moved, strict=True):
             value, text = argument.value, argument.span.text
-            axis = self.body.frame.axis(text) if isinstance(value, s.Name) else None
+            axis = self.body.environment.axis(text) if isinstance(value, s.Name) else None
             if generics[name].kind == "const":
                 is_value = isinstance(value, s.Name) and value.text in self.body.variables
                 fits, by_name = fits and axis is None and not is_value, True  # and so what follows: names take no place
@@ -303,8 +303,8 @@ class Binding:
         if kind == "const":
             if (
                 isinstance(value, s.Name)
-                and body.frame.axis(value.text) is not None
-                and body.frame.const(value.text) is None
+                and body.environment.axis(value.text) is not None
+                and body.environment.const(value.text) is None
             ):
                 named = value.span.source.text[: value.span.start].rstrip().endswith("=")
                 body.report(
@@ -327,7 +327,7 @@ class Binding:
                 )
                 return None
             return wire.static
-        if isinstance(value, s.Name) and body.frame.axis(value.text) is not None:
+        if isinstance(value, s.Name) and body.environment.axis(value.text) is not None:
             axis = body.axis(s.Ident(value.text, value.span))
             assert axis is not None
             if axis.kind.value != kind:
@@ -343,7 +343,7 @@ class Binding:
                 )
                 return None
             return axis
-        if isinstance(value, s.Name) and body.frame.const(value.text) is None and not value.text[0].isdigit():
+        if isinstance(value, s.Name) and body.environment.const(value.text) is None and not value.text[0].isdigit():
             body.axis(s.Ident(value.text, value.span))
             return None
         if kind == "width":
@@ -354,13 +354,13 @@ class Binding:
                 help="pass a width that an argument has",
             )
             return None
-        static = size_static(value, body.lookup, body.frame)
+        static = size_static(value, body.lookup, body.environment)
         if static is None:
             return None
-        if not body.frame.known_depth(name, static, value.span):
+        if not body.environment.known_depth(name, static, value.span):
             return None
         static = body.size_in_this_pass(Kind.DEPTH, static)
-        extent = checked_size(body.frame, static, value.span, name)
+        extent = checked_size(body.environment, static, value.span, name)
         formula = static if extent is None or axes_in(static) else None
         return self.checker.session.axis(name, Kind.DEPTH, extent=extent, size=formula, span=value.span)
 

@@ -14,7 +14,7 @@ from ..graph.values import IndexInto, Role, Type, Value
 from ..sizes.axes import Axis, Static
 from ..sizes.limits import BODIES, CALLS_DEEP, TooMuch
 from ..typing.builder import Builder
-from ..typing.frame import Frame, Instance
+from ..typing.environment import Environment, Instance
 from ..typing.sharing import own, ways
 from ..typing.statements import Body
 from .instances import CallBody
@@ -49,16 +49,16 @@ class BlockCall(CallBody):
         arguments = self._with_defaults(arranged)
         broken = _is_wrong(alone.problems)
         broken = broken or (alone.graph is None and not alone.undecided)  # what a const of the call decides is open yet
-        frame = self._instance_frame(bound)
+        environment = self._own_environment(bound)
         if self.groundless:
             return [None] * max(1, len(block.decl.results))
-        inputs = self._inputs(frame, arguments)
+        inputs = self._inputs(environment, arguments)
         if self.foreign or self.mixed:
             return [None] * max(1, len(block.decl.results))
         if inputs is None or self.unlike:
-            return self._promised(frame)
+            return self._promised(environment)
         if block in checker.given_up:
-            return self._promised(frame)
+            return self._promised(environment)
         if len(checker.stack) > CALLS_DEEP:
             raise TooMuch(f"blocks call each other more than {CALLS_DEEP} deep", "call fewer blocks in one another")
         if len(checker.instances) > BODIES:
@@ -66,26 +66,26 @@ class BlockCall(CallBody):
                 f"the blocks called here stand for more than {BODIES} bodies, each for other sizes or arguments",
                 "give fewer different parameters; what is the same each time is one body",
             )
-        instance = self._instance(frame, inputs)
+        instance = self._instance(environment, inputs)
         if broken:
             self._relay(instance, only=None if self._of_the_library() else _TOLD_BY_CALLS)
-            return self._promised(instance.frame)
+            return self._promised(instance.environment)
         checker.decisions.extend(instance.decisions)
         checker.undecided = checker.undecided or instance.undecided
         self._pass_on(instance.formulas)
         self._relay(instance)
-        frame = instance.frame
+        environment = instance.environment
         if instance.graph is None or _is_wrong(instance.problems):
-            return self._promised(frame)
-        if not self._apart(instance, frame) or not self._one_set_made(instance.graph):
+            return self._promised(environment)
+        if not self._apart(instance, environment) or not self._one_set_made(instance.graph):
             return None
-        return self._emit(instance, frame, arguments, name)
+        return self._emit(instance, environment, arguments, name)
 
     def _of_the_library(self) -> bool:
         """Whether the block is not to be changed by who calls it: what is wrong in it comes of sizes that the file of
         the call has chosen for it.
         """
-        return self.block.module.library and not self.body.frame.module.library
+        return self.block.module.library and not self.body.environment.module.library
 
     def _arranged(
         self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[TypedValue, Span]]
@@ -93,11 +93,11 @@ class BlockCall(CallBody):
         """The arguments as the callee gets them; a scan gives it items."""
         return arguments
 
-    def _promised(self, frame: Frame) -> list[TypedValue | None]:
+    def _promised(self, environment: Environment) -> list[TypedValue | None]:
         """Something is wrong inside: go on with what the block promises, so that the rest is checked."""
-        if frame.lifted:  # which results would carry them hangs on the body
+        if environment.lifted:  # which results would carry them hangs on the body
             return [None] * max(1, len(self.block.decl.results))
-        probe = Body(self.checker, frame, Builder(), {})
+        probe = Body(self.checker, environment, Builder(), {})
         out: list[TypedValue | None] = []
         for result in self.block.decl.results:
             type = probe.type(result.type)
@@ -132,7 +132,7 @@ class BlockCall(CallBody):
             element = IndexInto(to_actual.get(element.axis.id, element.axis))
         return Type(element, axes, frozenset(to_actual.get(axis.id, axis) for axis in type.thin))
 
-    def _apart(self, instance: Instance, frame: Frame) -> bool:
+    def _apart(self, instance: Instance, environment: Environment) -> bool:
         """Two parameters bound to one axis: no value of the body may carry both (D8)."""
         groups: dict[Axis, list[Axis]] = {}
         for formal, actual in self.actual:
@@ -169,7 +169,7 @@ class BlockCall(CallBody):
         return False
 
     def _emit(
-        self, instance: Instance, frame: Frame, arguments: dict[str, tuple[TypedValue, Span]], name: str
+        self, instance: Instance, environment: Environment, arguments: dict[str, tuple[TypedValue, Span]], name: str
     ) -> list[TypedValue | None]:
         body, builder, graph = self.body, self.body.builder, instance.graph
         assert graph is not None

@@ -28,8 +28,8 @@ from ..sizes.arithmetic import mentions, substitute
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from ..sizes.limits import MISTAKES, WORK, Exhausted, TooMuch
 from ..typing.builder import Builder
+from ..typing.environment import Environment, Instance
 from ..typing.facts import Facts
-from ..typing.frame import Frame, Instance
 from ..typing.recorder import Recorder
 from ..typing.scope import Scope
 from ..typing.sharing import check_one_set
@@ -195,23 +195,23 @@ class Checker(ABC):
             return self.alone[block]
         saved = self.decisions, self.undecided
         self.decisions, self.undecided = [], False
-        frame = Frame.of(block, judge=block not in self.called)
+        environment = Environment.of(block, judge=block not in self.called)
         results, graph, depth = None, None, len(self.stack)
-        told = frame.problems
+        told = environment.problems
         try:
-            results, graph = self._alone(block, frame)
+            results, graph = self._alone(block, environment)
         except Exhausted:
             raise
         except TooMuch as much:
             del self.stack[depth:]
             self.given_up.add(block)
-            frame.problems = [*told[:MISTAKES], (much.at(frame.at or block.decl.name.span), False)]
-        instance = Instance(frame, graph, results or [], frame.problems, self.decisions, self.undecided)
+            environment.problems = [*told[:MISTAKES], (much.at(environment.at or block.decl.name.span), False)]
+        instance = Instance(environment, graph, results or [], environment.problems, self.decisions, self.undecided)
         self.alone[block] = instance
         self.decisions, self.undecided = saved
         return instance
 
-    def _alone(self, block: BlockDef, frame: Frame) -> tuple[list[TypedValue | None] | None, Graph | None]:
+    def _alone(self, block: BlockDef, environment: Environment) -> tuple[list[TypedValue | None] | None, Graph | None]:
         """The results of a block with its own axes, and its graph."""
         families: dict[int, int] = {}
         axes, consts = self.closure(block)
@@ -219,74 +219,78 @@ class Checker(ABC):
             for problem in (problem for axis in axes for problem in self.session.waiting.get(axis.id, ())):
                 self.session.add(problem)
         for generic in block.decl.generics:
-            self._generic(frame, generic)
+            self._generic(environment, generic)
         for axis in axes:
             family = families.setdefault(axis.family, self.session.fresh())
-            self.parameter(frame, axis, axis, family, implicit=True)
+            self.parameter(environment, axis, axis, family, implicit=True)
         for const in consts:
-            self.const_parameter(frame, const.name, const.value, const)
-        self.derive_sizes(frame, axes)
-        self.keep_names_known(frame)
+            self.const_parameter(environment, const.name, const.value, const)
+        self.derive_sizes(environment, axes)
+        self.keep_names_known(environment)
         builder = Builder()
         wires: dict[str, TypedValue | None] = {}
-        body = Body(self, frame, builder, wires) if self.facts is None else Recorder(self, frame, builder, wires)
+        body = (
+            Body(self, environment, builder, wires)
+            if self.facts is None
+            else Recorder(self, environment, builder, wires)
+        )
         for formal in block.decl.formals:
             wires.update(self._formal(body, formal, wires))
             if self.facts is not None:
                 self.facts.note(formal.name.span, wires.get(formal.name.text))
-        self._results_once(frame)
+        self._results_once(environment)
         self.stack.append(block)
         results = self.elaborate(body)
         self.stack.pop()
-        return results, self.graph_of(frame, builder, results, body) if results else None
+        return results, self.graph_of(environment, builder, results, body) if results else None
 
-    def keep_names_known(self, frame: Frame) -> None:
+    def keep_names_known(self, environment: Environment) -> None:
         """File-level names that the block does not mention by any path cannot be wanted, but may be
         misspelt: keep them known.
         """
-        for name, axis in frame.module.axes.items():
-            if axis.id in frame.of_file:
-                frame.names.setdefault(name, frame.of_file[axis.id])
-        for name, const in frame.module.consts.items():
-            if const.id in frame.const_of_file:
-                frame.consts.setdefault(name, ConstOf(frame.const_of_file[const.id]))
+        for name, axis in environment.module.axes.items():
+            if axis.id in environment.of_file:
+                environment.names.setdefault(name, environment.of_file[axis.id])
+        for name, const in environment.module.consts.items():
+            if const.id in environment.const_of_file:
+                environment.consts.setdefault(name, ConstOf(environment.const_of_file[const.id]))
 
-    def _generic(self, frame: Frame, generic: s.Generic) -> None:
+    def _generic(self, environment: Environment, generic: s.Generic) -> None:
         """An explicit parameter of a block that is checked on its own."""
         name = generic.name.text
-        if name in frame.names or name in frame.consts:
-            frame.report(
+        if name in environment.names or name in environment.consts:
+            environment.report(
                 "E0204", f"parameter `{name}` is declared twice", generic.name.span, help="rename one of the two"
             )
             return
-        lookup = lambda ident: self._lookup(frame, ident)  # noqa: E731
+        lookup = lambda ident: self._lookup(environment, ident)  # noqa: E731
         if generic.kind == "const":
             value = None
             if generic.default is not None:
-                static = size_static(generic.default, lookup, frame, exact=False)
+                static = size_static(generic.default, lookup, environment, exact=False)
                 value = None if static is None else known(static)
-            if not frame.module.library:
+            if not environment.module.library:
                 value = self.generic_sizes.get(name, value)
             const = self.session.const(name, value)
-            frame.consts[name] = ConstOf(const)
-            frame.const_params.append(const)
+            environment.consts[name] = ConstOf(const)
+            environment.const_params.append(const)
             return
         family: int | None = None
         extent: int | None = None
         kind = Kind(generic.kind)
         original: Axis | None = None
         if generic.like is not None:
-            original = frame.names.get(generic.like.text)
-            if original is None and generic.like.text in frame.module.axes:
-                frame.report(
+            original = environment.names.get(generic.like.text)
+            if original is None and generic.like.text in environment.module.axes:
+                environment.report(
                     "E0403",
                     f"`{name}` is to be like `{generic.like.text}`, which is no earlier parameter of this block",
                     generic.like.span,
                     help=f"make `{generic.like.text}` a parameter too, before `{name}`",
                 )
-            elif original is None and not frame.is_missing(generic.like.text):
-                near = nearest(generic.like.text, frame.names)
-                frame.report(
+            elif original is None and not environment.is_missing(generic.like.text):
+                near = nearest(generic.like.text, environment.names)
+                environment.report(
                     "E0201",
                     f"no axis is named `{generic.like.text}`",
                     generic.like.span,
@@ -296,7 +300,7 @@ class Checker(ABC):
                     fix=respelt(generic.like.span, near),
                 )
             elif original is not None and original.kind is not kind:
-                frame.report(
+                environment.report(
                     "E0213",
                     f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
                     generic.span,
@@ -304,14 +308,14 @@ class Checker(ABC):
                 )
             elif original is not None:
                 family, extent = original.family, original.extent
-        setting = None if frame.module.library else self.generic_sizes.get(name)
+        setting = None if environment.module.library else self.generic_sizes.get(name)
         if setting is not None and family is None:  # a copy has the size of its original
-            extent = size_set(frame, setting, generic.name)
+            extent = size_set(environment, setting, generic.name)
         elif generic.default is not None:
-            static = size_static(generic.default, lookup, frame)
+            static = size_static(generic.default, lookup, environment)
             if isinstance(static, SizeOf) and static.axis.kind is not kind:
                 theirs, text = static.axis.kind.value, generic.default.span.text
-                frame.report(
+                environment.report(
                     "E0402",
                     f"parameter `{name}` is a {kind.value}, but its default `{text}` is a {theirs}",
                     generic.default.span,
@@ -319,37 +323,37 @@ class Checker(ABC):
                     help=f"give it a {kind.value}, or make it one of the other kind: `{name}: {theirs}`",
                 )
             elif family is None:
-                extent = None if static is None else checked_size(frame, static, generic.default.span, name)
+                extent = None if static is None else checked_size(environment, static, generic.default.span, name)
             elif not isinstance(static, SizeOf | None):
                 assert original is not None
-                refuse_size(frame, generic.default.span, name, original.name)
+                refuse_size(environment, generic.default.span, name, original.name)
         axis = self.session.axis(name, kind, extent=extent, family=family, span=generic.name.span)
         if generic.like is not None and original is None:
-            frame.misdeclared.add(name)
+            environment.misdeclared.add(name)
         else:
-            frame.names[name] = axis
-        frame.params.append(axis)
+            environment.names[name] = axis
+        environment.params.append(axis)
         if extent is None:
-            frame.open.add(axis.id)
+            environment.open.add(axis.id)
 
-    def _lookup(self, frame: Frame, ident: s.Ident) -> Static | None:
+    def _lookup(self, environment: Environment, ident: s.Ident) -> Static | None:
         """A name in the default of a parameter: an earlier parameter, or one of the file."""
-        if ident.text in frame.names:
-            return SizeOf(frame.names[ident.text])
-        if ident.text in frame.consts:
-            return frame.consts[ident.text]
-        if ident.text in frame.module.axes:
-            return SizeOf(frame.module.axes[ident.text])
-        if ident.text in frame.module.consts:
-            return ConstOf(frame.module.consts[ident.text])
-        if not frame.is_missing(ident.text):
-            known = [*frame.names, *frame.consts, *frame.module.axes, *frame.module.consts]
-            frame.report(
+        if ident.text in environment.names:
+            return SizeOf(environment.names[ident.text])
+        if ident.text in environment.consts:
+            return environment.consts[ident.text]
+        if ident.text in environment.module.axes:
+            return SizeOf(environment.module.axes[ident.text])
+        if ident.text in environment.module.consts:
+            return ConstOf(environment.module.consts[ident.text])
+        if not environment.is_missing(ident.text):
+            known = [*environment.names, *environment.consts, *environment.module.axes, *environment.module.consts]
+            environment.report(
                 "E0201", f"no axis or const is named `{ident.text}`", ident.span, help=undeclared(ident.text, known)
             )
         return None
 
-    def parameter(self, frame: Frame, like: Axis, extents: Axis, family: int, implicit: bool) -> Axis:
+    def parameter(self, environment: Environment, like: Axis, extents: Axis, family: int, implicit: bool) -> Axis:
         """A parameter of an instance, with the size of what it stands for."""
         axis = self.session.axis(
             like.name,
@@ -361,43 +365,48 @@ class Checker(ABC):
             span=like.span,
             ragged=extents.ragged,
         )
-        frame.params.append(axis)
+        environment.params.append(axis)
         if implicit:
-            frame.of_file[like.id] = axis
+            environment.of_file[like.id] = axis
         else:
-            frame.names[like.name] = axis
+            environment.names[like.name] = axis
         return axis
 
     def const_parameter(
-        self, frame: Frame, name: str, value: Number | None, of_file: Const | None, like: Number | None = None
+        self,
+        environment: Environment,
+        name: str,
+        value: Number | None,
+        of_file: Const | None,
+        like: Number | None = None,
     ) -> Const:
         const = self.session.const(name, value, like=like)
-        frame.const_params.append(const)
+        environment.const_params.append(const)
         if of_file is None:
-            frame.consts[name] = ConstOf(const)
+            environment.consts[name] = ConstOf(const)
         else:
-            frame.const_of_file[of_file.id] = const
+            environment.const_of_file[of_file.id] = const
         return const
 
-    def derive_sizes(self, frame: Frame, axes: list[Axis], rebound: frozenset[int] = frozenset()) -> None:
+    def derive_sizes(self, environment: Environment, axes: list[Axis], rebound: frozenset[int] = frozenset()) -> None:
         """Derived axes of the file keep their formula, over the axes of the instance."""
         for axis in axes:
             if axis.size is None or axis.id in rebound:
                 continue
-            consts: dict[int, Static] = {id: ConstOf(const) for id, const in frame.const_of_file.items()}
-            mine = frame.of_file[axis.id]
-            size = substitute(axis.size, frame.of_file, consts)
+            consts: dict[int, Static] = {id: ConstOf(const) for id, const in environment.const_of_file.items()}
+            mine = environment.of_file[axis.id]
+            size = substitute(axis.size, environment.of_file, consts)
             derived = replace(mine, size=size)
-            frame.of_file[axis.id] = derived
-            frame.params[frame.params.index(mine)] = derived
+            environment.of_file[axis.id] = derived
+            environment.params[environment.params.index(mine)] = derived
 
-    def _results_once(self, frame: Frame) -> None:
+    def _results_once(self, environment: Environment) -> None:
         """Results have names of their own; one may bear that of an argument."""
         seen: set[str] = set()
-        for result in frame.block.decl.results:
+        for result in environment.block.decl.results:
             if result.name is not None and result.name.text in seen:
                 text = f"result `{result.name.text}` is declared twice"
-                frame.report("E0204", text, result.name.span, help="rename one of the two")
+                environment.report("E0204", text, result.name.span, help="rename one of the two")
             elif result.name is not None:
                 seen.add(result.name.text)
 
@@ -405,16 +414,16 @@ class Checker(ABC):
         self, body: Body, formal: s.Formal, so_far: dict[str, TypedValue | None]
     ) -> dict[str, TypedValue | None]:
         """An input of a block on its own."""
-        frame, name = body.frame, formal.name.text
+        environment, name = body.environment, formal.name.text
         if name in so_far:
-            frame.report(
+            environment.report(
                 "E0204", f"argument `{name}` is declared twice", formal.name.span, help="rename one of the two"
             )
             return {}
-        bearer = frame.bearer(name)
+        bearer = environment.bearer(name)
         if bearer is not None:
             what = "an axis" if bearer[0] == "axis" else "a const"
-            frame.report(
+            environment.report(
                 "E0205",
                 f"`{name}` is the name of {what}, so no variable may bear it",
                 formal.name.span,
@@ -428,7 +437,7 @@ class Checker(ABC):
         if formal.default is not None:
             default = body.expr(formal.default)
             if default is not None and default.static is None:
-                frame.report(
+                environment.report(
                     "E0320",
                     f"the default of `{name}` is {show(default)}, but a default is a number or truth value",
                     formal.default.span,
@@ -437,7 +446,7 @@ class Checker(ABC):
             elif default is not None and default.static is not None:
                 if not fits(default.element, type.element) and not _is_index(default.static, type.element):
                     whole = isinstance(type.element, IndexInto) and default.element is Scalar.INT
-                    frame.report(
+                    environment.report(
                         "E0311" if whole else "E0304",
                         f"`{name}` is {show_type(type)}, but its default is "
                         + (formal.default.span.text if whole else show(default)),
@@ -447,25 +456,27 @@ class Checker(ABC):
                         else f"write {'`true` or `false`' if type.element is Scalar.BOOL else 'a number'}",
                     )
                 body.builder.inputs[-1] = replace(body.builder.inputs[-1], default=default.static)
-        return {name: replace(wire, loose=body.frame.block in self.called, span=formal.name.span.to(formal.type.span))}
+        return {
+            name: replace(wire, loose=body.environment.block in self.called, span=formal.name.span.to(formal.type.span))
+        }
 
     def elaborate(self, body: Body) -> list[TypedValue | None] | None:
         """Run the statements; check what is returned against what is promised."""
-        frame, decl = body.frame, body.frame.block.decl
-        if frame.block.target:
+        environment, decl = body.environment, body.environment.block.decl
+        if environment.block.target:
             return self._external(body)
         body.run(decl.body)
         check_one_set(body)
         self._unused(body)
         if not body.returned:
             if not any(isinstance(node, s.Return) for node in walk(decl.body)):
-                frame.report(
+                environment.report(
                     "E0408", f"`{decl.name.text}` returns nothing", decl.head, help="end its body with `return ...`"
                 )
             return None
         statement, wires = body.returned[0]
         for again, _ in body.returned[1:]:
-            frame.report(
+            environment.report(
                 "E0408",
                 "a second `return`",
                 again.span,
@@ -474,8 +485,8 @@ class Checker(ABC):
             )
         results = decl.results
         if not results:
-            if frame.block.is_model:
-                frame.report(
+            if environment.block.is_model:
+                environment.report(
                     "E0408",
                     f"model `{decl.name.text}` does not say what it gives",
                     decl.head,
@@ -483,7 +494,7 @@ class Checker(ABC):
                 )
             return wires
         if len(wires) != len(results):
-            frame.report(
+            environment.report(
                 "E0408",
                 f"`{decl.name.text}` promises {len(results)} result{'s' if len(results) > 1 else ''} "
                 f"but returns {len(wires)}",
@@ -507,9 +518,9 @@ class Checker(ABC):
                 thin = wire.type.thin | set(lacks)
                 wire = replace(wire, type=Type(wire.element, (*wire.type.axes, *lacks), thin))
             checked.append(wire if good else None)
-            local = [axis for axis in wanted.axes if axis in frame.own_axes]
+            local = [axis for axis in wanted.axes if axis in environment.own_axes]
             if local:
-                frame.report(
+                environment.report(
                     "E0313",
                     f"the result carries `{local[0].name}`, an axis of the block's own that no caller can name",
                     result.type.span,
@@ -519,20 +530,20 @@ class Checker(ABC):
 
     def _external(self, body: Body) -> list[TypedValue | None]:
         """What an op of the user's own gives: what it promises, for each index of the lifted axes."""
-        frame, builder = body.frame, body.builder
+        environment, builder = body.environment, body.builder
         role = max([entry.value.role for entry in builder.inputs], default=Role.TABLE)
         wires: list[TypedValue | None] = []
-        for result in frame.results:
+        for result in environment.results:
             wanted = body.type(result.type)
             if wanted is None:
                 wires.append(None)
                 continue
-            type = replace(wanted, axes=(*frame.lifted, *wanted.axes))
+            type = replace(wanted, axes=(*environment.lifted, *wanted.axes))
             wires.append(TypedValue(type, role, result.span, builder.value(type, role, result.span), home=builder))
         return wires
 
     def _unused(self, body: Body) -> None:
-        if any(d.severity is Severity.ERROR for d, _ in body.frame.problems):
+        if any(d.severity is Severity.ERROR for d, _ in body.environment.problems):
             return  # what would use it may be what is wrong
         if not body.returned:
             return
@@ -544,34 +555,36 @@ class Checker(ABC):
                     help += "; a repeat gives on what it rebinds, a name that stands before it"
                 body.report("W0502", f"`{name}` is never used", span, help=help, warning=True)
 
-    def graph_of(self, frame: Frame, builder: Builder, results: list[TypedValue | None], body: Body) -> Graph | None:
+    def graph_of(
+        self, environment: Environment, builder: Builder, results: list[TypedValue | None], body: Body
+    ) -> Graph | None:
         if any(wire is None for wire in results):
             return None
         outputs = []
-        declared = frame.block.decl.results
+        declared = environment.block.decl.results
         for position, wire in enumerate(results):
             assert wire is not None
             result = declared[position] if declared else None
-            kept = frame.mute()
+            kept = environment.mute()
             wanted = body.type(result.type) if result else None
-            frame.unmute(kept)
-            axes = wanted.axes if wanted else tuple(axis for axis in wire.type.axes if axis not in frame.lifted)
+            environment.unmute(kept)
+            axes = wanted.axes if wanted else tuple(axis for axis in wire.type.axes if axis not in environment.lifted)
             value = builder.take(wire)
             outputs.append(Output(result.name.text if result and result.name else None, value, axes))
-        kind = "op" if frame.block.target else frame.block.decl.keyword
+        kind = "op" if environment.block.target else environment.block.decl.keyword
         return Graph(
-            frame.block.name,
+            environment.block.name,
             kind,
-            (*frame.params, *frame.own_axes),
-            len(frame.params),
-            tuple(frame.const_params),
-            frame.lifted,
+            (*environment.params, *environment.own_axes),
+            len(environment.params),
+            tuple(environment.const_params),
+            environment.lifted,
             tuple(builder.inputs),
             tuple(builder.nodes),
             tuple(outputs),
-            frame.block.decl.doc,
-            frame.block.decl.head,
-            frame.block.target,
+            environment.block.decl.doc,
+            environment.block.decl.head,
+            environment.block.target,
         )
 
     # -- a call --------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ..graph.typed_value import TypedValue
 from ..graph.values import IndexInto
 from ..sizes.axes import Axis, Number, known
 from ..typing.builder import Builder
-from ..typing.frame import Formula, Frame, Instance
+from ..typing.environment import Environment, Formula, Instance
 from ..typing.statements import Body
 from .arguments import Arguments
 
@@ -20,19 +20,19 @@ from .arguments import Arguments
 class CallBody(Arguments):
     """Calls that are alike in sizes, copies and kinds of arguments share one body."""
 
-    def _instance(self, frame: Frame, inputs: list[tuple[s.Formal, TypedValue | None]]) -> Instance:
+    def _instance(self, environment: Environment, inputs: list[tuple[s.Formal, TypedValue | None]]) -> Instance:
         checker = self.checker
         numbers = self._numbers()
-        key = (self._key(frame, inputs), tuple(repr(numbers.get(const.id)) for const in frame.const_params))
+        key = (self._key(environment, inputs), tuple(repr(numbers.get(const.id)) for const in environment.const_params))
         if key in checker.instances:
             instance = checker.instances[key]
-            self._onto(instance.frame)
+            self._onto(instance.environment)
             return instance
         saved = checker.decisions, checker.undecided, checker.numbers
         checker.decisions, checker.undecided, checker.numbers = [], False, numbers
         builder = Builder()
         wires: dict[str, TypedValue | None] = {}
-        body = Body(checker, frame, builder, wires)
+        body = Body(checker, environment, builder, wires)
         for formal, wire in inputs:
             name = formal.name.text
             if wire is None:
@@ -46,9 +46,9 @@ class CallBody(Arguments):
         checker.stack.append(self.block)
         results = checker.elaborate(body)
         checker.stack.pop()
-        graph = checker.graph_of(frame, builder, results, body) if results else None
+        graph = checker.graph_of(environment, builder, results, body) if results else None
         instance = Instance(
-            frame, graph, results or [], frame.problems, checker.decisions, checker.undecided, body.formulas
+            environment, graph, results or [], environment.problems, checker.decisions, checker.undecided, body.formulas
         )
         checker.decisions, checker.undecided, checker.numbers = saved
         checker.instances[key] = instance
@@ -70,30 +70,30 @@ class CallBody(Arguments):
         found = ((formal, known(self.checker.in_this_pass(static))) for formal, static in self.const_actual)
         return {formal.id: number for formal, number in found if formal.value is None and number is not None}
 
-    def _onto(self, frame: Frame) -> None:
+    def _onto(self, environment: Environment) -> None:
         """The parameters of a kept instance, in place of the fresh ones."""
-        self.actual = [(mine, actual) for mine, (_, actual) in zip(frame.params, self.actual, strict=True)]
+        self.actual = [(mine, actual) for mine, (_, actual) in zip(environment.params, self.actual, strict=True)]
         self.const_actual = [
-            (mine, static) for mine, (_, static) in zip(frame.const_params, self.const_actual, strict=True)
+            (mine, static) for mine, (_, static) in zip(environment.const_params, self.const_actual, strict=True)
         ]
 
-    def _key(self, frame: Frame, inputs: list[tuple[s.Formal, TypedValue | None]]) -> object:
+    def _key(self, environment: Environment, inputs: list[tuple[s.Formal, TypedValue | None]]) -> object:
         """Calls of equal keys have one body: same sizes, same copies among the parameters, arguments of the
         same kind.
         """
-        place = {axis.id: index for index, axis in enumerate(frame.params)}
+        place = {axis.id: index for index, axis in enumerate(environment.params)}
         families: dict[int, int] = {}
         axes = tuple(
             (
                 axis.extent,
                 axis.bound,
                 axis.size is not None,
-                axis.id in frame.open,
+                axis.id in environment.open,
                 families.setdefault(axis.family, len(families)),
             )
-            for axis in frame.params
+            for axis in environment.params
         )
-        lifted = tuple(axis.id for axis in frame.lifted)
+        lifted = tuple(axis.id for axis in environment.lifted)
 
         def at(axis: Axis) -> tuple[str, int]:
             return ("p", place[axis.id]) if axis.id in place else ("l", axis.id)
@@ -117,8 +117,10 @@ class CallBody(Arguments):
                     wire.loose,
                 )
             )
-        consts = tuple((repr(const.value), repr(const.like), const in frame.running) for const in frame.const_params)
-        return (id(self.block), frame.judge, axes, consts, lifted, tuple(arguments))
+        consts = tuple(
+            (repr(const.value), repr(const.like), const in environment.running) for const in environment.const_params
+        )
+        return (id(self.block), environment.judge, axes, consts, lifted, tuple(arguments))
 
     def _relay(self, instance: Instance, only: frozenset[str] | None = None) -> None:
         """Mistakes of this instance that the block does not make on its own: shown at the call.
@@ -126,7 +128,7 @@ class CallBody(Arguments):
         only: of a block with mistakes of its own, the codes of those that do not come of them.
         """
         known = set()
-        if self.body.frame.module.library or not self.block.module.library:
+        if self.body.environment.module.library or not self.block.module.library:
             known = {(d.code, place(d.span)) for d, _ in self.checker.alone[self.block].problems}
         known |= {(d.code, place(d.span)) for d in self.checker.session.diagnostics}
         for problem, deep in instance.problems:
@@ -134,9 +136,9 @@ class CallBody(Arguments):
                 continue
             if only is not None and problem.code not in only:
                 continue
-            if deep and (self.body.frame.module.library or not self.block.module.library):
+            if deep and (self.body.environment.module.library or not self.block.module.library):
                 related = (*problem.related, Label(self.call.span, "called from here"))
-                self.body.frame.problems.append((replace(problem, related=related), True))
+                self.body.environment.problems.append((replace(problem, related=related), True))
                 continue
             related = (Label(problem.span, f"required here, in `{self.block.name}`"),) if problem.span else ()
             made = replace(
@@ -148,7 +150,7 @@ class CallBody(Arguments):
                 help=self._spread_default(problem) or self._in_callers_words(self._of_arguments(problem.help)),
                 fix=None,
             )
-            self.body.frame.problems.append((made, False))
+            self.body.environment.problems.append((made, False))
 
     def _spread_default(self, problem: Diagnostic) -> str:
         """The help where an argument that is not given lacks an axis: its default is one number for all items."""

@@ -13,12 +13,12 @@ from ..hints import unlike
 from ..names.written_sizes import checked_size, size_static
 from ..sizes.arithmetic import largest, substitute
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, consts_in, known
-from ..typing.frame import Frame
+from ..typing.environment import Environment
 from .binding import Binding
 
 
 @dataclass
-class CallFrame(Binding):
+class Parameters(Binding):
     """`actual` says what of the caller each parameter stands for, `const_actual` what each const is given."""
 
     actual: list[tuple[Axis, Axis]] = field(default_factory=list)
@@ -27,10 +27,10 @@ class CallFrame(Binding):
     unlike: bool = False  # a parameter is no copy of what it must be a copy of
     groundless: bool = False  # the default of a parameter is wrong
 
-    def _instance_frame(self, bound: dict[str, Axis | Static]) -> Frame:
+    def _own_environment(self, bound: dict[str, Axis | Static]) -> Environment:
         """Fresh axes for the callee's parameters. `self.actual` says what of the caller each stands for."""
         checker, block = self.checker, self.block
-        frame = Frame.of(block, judge=self.body.frame.judge)
+        environment = Environment.of(block, judge=self.body.environment.judge)
         axes, consts = checker.closure(block)
         checker.tire(self.call.span, len(axes) + len(consts))
         given, numbers, rebound = self._implicit(bound, axes, consts)
@@ -39,32 +39,34 @@ class CallFrame(Binding):
         def family(axis: Axis) -> int:
             return families.setdefault(axis.family, checker.session.fresh())
 
-        templates = {axis.name: axis for axis in checker.alone[block].frame.params}
+        templates = {axis.name: axis for axis in checker.alone[block].environment.params}
         for generic in block.generics.values():
             if generic.kind == "const":
-                self._explicit_const(frame, generic, bound, given, numbers)
+                self._explicit_const(environment, generic, bound, given, numbers)
                 continue
-            actual = self._explicit_axis(frame, generic, bound, given, numbers)
-            axis = checker.parameter(frame, templates[generic.name.text], actual, family(actual), implicit=False)
+            actual = self._explicit_axis(environment, generic, bound, given, numbers)
+            axis = checker.parameter(environment, templates[generic.name.text], actual, family(actual), implicit=False)
             self.actual.append((axis, actual))
-            self._like(frame, generic, axis, actual)
+            self._like(environment, generic, axis, actual)
         for axis in axes:
             actual = given[axis.id]
-            parameter = checker.parameter(frame, axis, actual, family(actual), implicit=True)
+            parameter = checker.parameter(environment, axis, actual, family(actual), implicit=True)
             self.actual.append((parameter, actual))
             if axis.id not in checker.carried[block]:
                 self.of_sizes.add(parameter.id)
         for const in consts:
             number = numbers[const.id]
-            formal = checker.const_parameter(frame, const.name, known(number), const, self._like_number(number))
+            formal = checker.const_parameter(environment, const.name, known(number), const, self._like_number(number))
             self.const_actual.append((formal, numbers[const.id]))
-        checker.derive_sizes(frame, axes, rebound)
-        now = {axis.id: axis for axis in frame.params}  # a derived width got its formula after it was made
+        checker.derive_sizes(environment, axes, rebound)
+        now = {axis.id: axis for axis in environment.params}  # a derived width got its formula after it was made
         self.actual = [(now.get(formal.id, formal), actual) for formal, actual in self.actual]
-        frame.open |= {formal.id for formal, actual in self.actual if actual.id in self.body.frame.open}
-        checker.keep_names_known(frame)
-        frame.running = {formal for formal, static in self.const_actual if self.body.frame.only_at_run_time(static)}
-        return frame
+        environment.open |= {formal.id for formal, actual in self.actual if actual.id in self.body.environment.open}
+        checker.keep_names_known(environment)
+        environment.running = {
+            formal for formal, static in self.const_actual if self.body.environment.only_at_run_time(static)
+        }
+        return environment
 
     def _implicit(
         self, bound: dict[str, Axis | Static], axes: list[Axis], consts: list[Const]
@@ -89,7 +91,7 @@ class CallFrame(Binding):
 
     def _explicit_const(
         self,
-        frame: Frame,
+        environment: Environment,
         generic: s.Generic,
         bound: dict[str, Axis | Static],
         given: dict[int, Axis],
@@ -98,15 +100,15 @@ class CallFrame(Binding):
         """A const in the callee's brackets: what the call gives, else its default."""
         static = bound.get(generic.name.text)
         if static is None:
-            static = self._default(frame, generic, given, numbers, exact=False) or Literal(0)
+            static = self._default(environment, generic, given, numbers, exact=False) or Literal(0)
         assert not isinstance(static, Axis)
         like = self._like_number(static)
-        const = self.checker.const_parameter(frame, generic.name.text, known(static), None, like)
+        const = self.checker.const_parameter(environment, generic.name.text, known(static), None, like)
         self.const_actual.append((const, static))
 
     def _default(
         self,
-        frame: Frame,
+        environment: Environment,
         generic: s.Generic,
         given: dict[int, Axis],
         numbers: dict[int, Static],
@@ -114,20 +116,20 @@ class CallFrame(Binding):
     ) -> Static | None:
         """What a parameter of the callee is where the call does not say. Without a value nothing rests on the call."""
         assert generic.default is not None
-        lookup = lambda ident: self._default_name(frame, ident, given, numbers)  # noqa: E731
-        static = size_static(generic.default, lookup, self.body.frame, exact=exact)
+        lookup = lambda ident: self._default_name(environment, ident, given, numbers)  # noqa: E731
+        static = size_static(generic.default, lookup, self.body.environment, exact=exact)
         self.groundless = self.groundless or static is None
         return static
 
     def _like_number(self, static: Static) -> Number | None:
         """A number of the kind of what a const is given; None where calls of the block around tell that."""
-        if any(self.body.frame.is_open(ConstOf(const)) for const in consts_in(static)):
+        if any(self.body.environment.is_open(ConstOf(const)) for const in consts_in(static)):
             return None
         return {Scalar.REAL: 0.5, Scalar.BOOL: True}.get(static_element(static), 0)
 
     def _explicit_axis(
         self,
-        frame: Frame,
+        environment: Environment,
         generic: s.Generic,
         bound: dict[str, Axis | Static],
         given: dict[int, Axis],
@@ -136,13 +138,13 @@ class CallFrame(Binding):
         """The axis of the caller that an axis in the callee's brackets stands for."""
         actual = bound.get(generic.name.text)
         if actual is None:
-            return self._default_axis(generic, self._default(frame, generic, given, numbers) or Literal(1))
+            return self._default_axis(generic, self._default(environment, generic, given, numbers) or Literal(1))
         assert isinstance(actual, Axis)
         return actual
 
-    def _like(self, frame: Frame, generic: s.Generic, axis: Axis, actual: Axis) -> None:
+    def _like(self, environment: Environment, generic: s.Generic, axis: Axis, actual: Axis) -> None:
         """`k: width like q`: what k and q stand for must be copies of one axis."""
-        original = frame.names.get(generic.like.text) if generic.like is not None else None
+        original = environment.names.get(generic.like.text) if generic.like is not None else None
         if original is None or original.family == axis.family:
             return
         self.unlike = True
@@ -153,7 +155,7 @@ class CallFrame(Binding):
             f"`{actual.name}` is no copy of `{theirs.name}`",
             self.call.brackets.span if self.call.brackets else self.call.span,
             related=[(generic.span, "required here"), (actual.span, f"`{actual.name}` is declared here")],
-            help=unlike.passed(theirs, actual, self.body.frame, rewritten.call(self.call)),
+            help=unlike.passed(theirs, actual, self.body.environment, rewritten.call(self.call)),
         )
 
     def _inherit_axis(self, axis: Axis, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> None:
@@ -162,7 +164,7 @@ class CallFrame(Binding):
         """
         if axis.id in given:
             return
-        session, caller = self.checker.session, self.body.frame
+        session, caller = self.checker.session, self.body.environment
         mine = caller.of_file.get(axis.id)
         formula = session.formulas.get(axis.id)
         if formula is None or not self.checker.hangs_on(axis.id, rebound):
@@ -192,7 +194,7 @@ class CallFrame(Binding):
     ) -> None:
         if const.id in numbers:
             return
-        mine = self.body.frame.const_of_file.get(const.id)
+        mine = self.body.environment.const_of_file.get(const.id)
         formula = self.checker.session.const_formulas.get(const.id)
         if formula is not None and self.checker.hangs_on(const.id, rebound):
             self._inherit_parts(formula, rebound, given, numbers)
@@ -210,17 +212,17 @@ class CallFrame(Binding):
 
     def _changed(self, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> set[int]:
         """Those that the call names which are not the caller's own anyway, as in `f[seq = seq]`."""
-        caller = self.body.frame
+        caller = self.body.environment
         own = {id for id, axis in caller.of_file.items() if given.get(id) == axis}
         own |= {id for id, const in caller.const_of_file.items() if numbers.get(id) == ConstOf(const)}
         return rebound - own
 
     def _default_name(
-        self, frame: Frame, ident: s.Ident, given: dict[int, Axis], numbers: dict[int, Static]
+        self, environment: Environment, ident: s.Ident, given: dict[int, Axis], numbers: dict[int, Static]
     ) -> Static | None:
         name = ident.text
         for formal, actual in self.actual:
-            if formal.name == name and name in frame.names:
+            if formal.name == name and name in environment.names:
                 return SizeOf(actual)
         for const, static in self.const_actual:
             if const.name == name:
@@ -241,9 +243,9 @@ class CallFrame(Binding):
     def _of_size(self, name: str, kind: Kind, size: Static, span: Span | None, label: str | None = None) -> Axis:
         """A new axis, as large as axes and consts of the caller make it."""
         size = self.body.size_in_this_pass(kind, size)
-        if kind is Kind.DEPTH and not self.body.frame.known_depth(name, size, self.call.span):
+        if kind is Kind.DEPTH and not self.body.environment.known_depth(name, size, self.call.span):
             self.groundless = True
-        extent = checked_size(self.body.frame, size, self.call.span, name, formula_span=span)
+        extent = checked_size(self.body.environment, size, self.call.span, name, formula_span=span)
         bound = largest(size) if extent is None and kind is Kind.WIDTH else None
         formula = size if extent is None else None
         return self.checker.session.axis(name, kind, label=label, extent=extent, size=formula, bound=bound, span=span)

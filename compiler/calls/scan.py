@@ -17,7 +17,7 @@ from ..graph.typed_value import TypedValue, fits, show, show_type
 from ..graph.values import Role, Scalar, Type, Value
 from ..sizes.axes import Axis, Literal, Static, axes_in, consts_in, known
 from ..typing.builder import Builder
-from ..typing.frame import Frame, Instance
+from ..typing.environment import Environment, Instance
 from ..typing.statements import Body
 from .block import BlockCall
 
@@ -108,17 +108,17 @@ class ScanCall(BlockCall):
         arranged = {
             name: (self._item(wire) if name in stepping else wire, span) for name, (wire, span) in arguments.items()
         }
-        kept = body.frame.mute()
+        kept = body.environment.mute()
         while True:  # a round gives a state more axes or a higher role, of which there are only so many
             self.actual, self.const_actual = [], []
-            frame = self._instance_frame(bound)
+            environment = self._own_environment(bound)
             for name in self._states:
                 wire, span = arranged[name]
-                arranged[name] = self._state(frame, name, wire), span
-            inputs = self._inputs(frame, arranged)
+                arranged[name] = self._state(environment, name, wire), span
+            inputs = self._inputs(environment, arranged)
             if inputs is None:
                 break
-            instance = self._instance(frame, inputs)
+            instance = self._instance(environment, inputs)
             if instance.graph is None:
                 break
             changed = False
@@ -135,16 +135,16 @@ class ScanCall(BlockCall):
                         arranged[name] = replace(wire, type=Type(wire.element, axes), role=role), span
             if not changed:
                 break
-        body.frame.unmute(kept)
+        body.environment.unmute(kept)
         self.actual, self.const_actual = [], []
         self.unlike = self.foreign = self.mixed = False  # said again, aloud
         return arranged
 
     def _goes_round(self, bound: dict[str, Axis | Static]) -> bool:
         """Whether the next value of each state has the type that the block takes; else reported."""
-        kept = self.body.frame.mute()
+        kept = self.body.environment.mute()
         self.actual, self.const_actual = [], []
-        probe = Body(self.checker, self._instance_frame(bound), Builder(), {})
+        probe = Body(self.checker, self._own_environment(bound), Builder(), {})
         self.actual, self.const_actual = [], []
         good = True
         wrong: list[tuple[s.Formal, s.Result, Type, Type]] = []
@@ -157,7 +157,7 @@ class ScanCall(BlockCall):
                 good = False
             elif {*takes.axes} != {*gives.axes} or not fits(gives.element, takes.element):
                 wrong.append((formal, result, takes, gives))
-        self.body.frame.unmute(kept)
+        self.body.environment.unmute(kept)
         for formal, result, takes, gives in wrong:
             name = formal.name.text
             self.body.report(
@@ -180,8 +180,8 @@ class ScanCall(BlockCall):
         for formal in self.block.decl.formals:
             name = formal.name.text
             if name in self._states and name not in given and formal.default is not None:
-                frame = self.checker.alone[self.block].frame
-                first = Body(self.checker, frame, Builder(), {}).expr(formal.default)
+                environment = self.checker.alone[self.block].environment
+                first = Body(self.checker, environment, Builder(), {}).expr(formal.default)
                 static = None if first is None else first.static
                 number = None if static is None or axes_in(static) or consts_in(static) else known(static)
                 if first is None or number is None:
@@ -202,10 +202,10 @@ class ScanCall(BlockCall):
         mark = frozenset() if self.axis in wire.mark else wire.mark
         return replace(wire, type=Type(wire.element, axes, wire.type.thin), mark=mark, static=None, range=None)
 
-    def _state(self, frame: Frame, name: str, wire: TypedValue) -> TypedValue:
+    def _state(self, environment: Environment, name: str, wire: TypedValue) -> TypedValue:
         """A state has the type that the block declares for it, and the axes that lift its first value."""
         formal = next(f for f in self.block.decl.formals if f.name.text == name)
-        wanted = Body(self.checker, frame, Builder(), {}).type(formal.type)
+        wanted = Body(self.checker, environment, Builder(), {}).type(formal.type)
         outward = None if wanted is None else self._outward(wanted)
         if outward is None or (set(wire.axes) - set(outward.axes) and set(outward.axes) - set(wire.axes)):
             return wire  # that it does not fit is said where arguments are checked
@@ -215,12 +215,12 @@ class ScanCall(BlockCall):
         role = max(wire.role, Role.TABLE)  # a number has no axes, and is no value that changes
         return replace(wire, type=Type(element, axes), role=role, static=None, range=None, mark=frozenset())
 
-    def _promised(self, frame: Frame) -> list[TypedValue | None]:
+    def _promised(self, environment: Environment) -> list[TypedValue | None]:
         """Something is wrong: what the scan would give is not known."""
         return [None] * max(1, len(self.block.decl.results))
 
     def _emit(
-        self, instance: Instance, frame: Frame, arguments: dict[str, tuple[TypedValue, Span]], name: str
+        self, instance: Instance, environment: Environment, arguments: dict[str, tuple[TypedValue, Span]], name: str
     ) -> list[TypedValue | None]:
         body, builder, graph, axis = self.body, self.body.builder, instance.graph, self.axis
         assert axis is not None

@@ -16,7 +16,7 @@ from ..ops import OPS
 from ..sizes.axes import Axis
 from ..typing.builder import Builder
 from ..typing.copies import copies, new_copy
-from ..typing.frame import Frame
+from ..typing.environment import Environment
 
 _WEIGHING = frozenset({"softmax", "log_softmax"})
 _VERBS = {"dot": "sums over", "sum": "sums over", "mean": "averages over", "linear": "maps", "gather": "picks along"}
@@ -24,7 +24,7 @@ _PASSED = _WEIGHING | {"rename", "dropout"} | {name for name, op in OPS.items() 
 _FAR = 50  # steps back
 
 
-def lost(wire: TypedValue, axes: Iterable[Axis], frame: Frame) -> str:
+def lost(wire: TypedValue, axes: Iterable[Axis], environment: Environment) -> str:
     """What to say of axes that a value of a block lacks; "" where none of them was taken from it."""
     if wire.value is None or not isinstance(wire.home, Builder):
         return ""
@@ -35,10 +35,10 @@ def lost(wire: TypedValue, axes: Iterable[Axis], frame: Frame) -> str:
         if product is not None:
             step, width = product
             says = f"{_shown(step)} takes each `{width.name}` of its operands with the same `{width.name}`"
-            return f"{says}; {_two_copies(step, width, frame)}"
+            return f"{says}; {_two_copies(step, width, environment)}"
         if taker is not None and axis.is_width and _weighs(taker, makers):
             says = f"{_shown(taker)} averages over `{axis.name}`, which its weights have once"
-            return f"{says}; {_two_copies(None, axis, frame)}"
+            return f"{says}; {_two_copies(None, axis, environment)}"
         if taker is not None:
             return f"{_shown(taker)} {_VERBS.get(taker.op, 'takes away')} `{axis.name}`"
     return ""
@@ -105,10 +105,10 @@ def _shared(step: Apply) -> list[Axis]:
     return [w for w in widths if sum(w in operand.type.axes and w not in operand.type.thin for operand in data) > 1]
 
 
-def _two_copies(scores: Apply | None, width: Axis, frame: Frame) -> str:
+def _two_copies(scores: Apply | None, width: Axis, environment: Environment) -> str:
     """How attention of a width to itself is written."""
-    known = copies(width, frame)
-    copy, how = (known[0], "") if known else new_copy(width, frame)
+    known = copies(width, environment)
+    copy, how = (known[0], "") if known else new_copy(width, environment)
     declare = f"declare {how}" if how else f"use its copy `{copy}`"
     rename = f"[{width.name} as {copy}]"
     if scores is None:

@@ -10,53 +10,53 @@ import re
 
 from ..sizes.axes import Axis
 from ..typing.copies import copies, new_copy
-from ..typing.frame import Frame
+from ..typing.environment import Environment
 
 
-def compared(a: Axis, b: Axis, frame: Frame, written: str) -> str:
+def compared(a: Axis, b: Axis, environment: Environment, written: str) -> str:
     """Of a comparison of their indices, as it is written."""
     first, second = _in_order(a, b)
-    declared, forgets = _declared(second, first, frame), f"`int({a.name})` forgets the axis on purpose"
+    declared, forgets = _declared(second, first, environment), f"`int({a.name})` forgets the axis on purpose"
     other_copies = [
-        (axis, other, copy) for axis, other in ((a, b), (b, a)) for copy in copies(axis, frame, [other])[:1]
+        (axis, other, copy) for axis, other in ((a, b), (b, a)) for copy in copies(axis, environment, [other])[:1]
     ]
     said = [(axis, copy, _with(copy, other, written)) for axis, other, copy in other_copies if _names(written, a, b)]
     if said:  # both may have one
         which = " and ".join(f"`{copy}` is a copy of `{axis.name}`" for axis, copy, _ in said)
         return f"{which}: was {' or '.join(f'`{text}`' for *_, text in said)} meant? {forgets}"
-    if _separate(a, b, frame):
-        copy, how = new_copy(first, frame)
+    if _separate(a, b, environment):
+        copy, how = new_copy(first, environment)
         text = f", and write `{_with(copy, second, written)}`" if _names(written, a, b) else ""
         return f"which is meant: items of one width? declare a copy, {how}{text}; numbers? {forgets}; {_last(declared)}"
     return f"if they are two copies of one axis, declare it: {declared}; {forgets}"
 
 
-def renamed(old: Axis, new: Axis, frame: Frame) -> str:
+def renamed(old: Axis, new: Axis, environment: Environment) -> str:
     """Of `x[old as new]`."""
-    if known := copies(old, frame, [new]):
+    if known := copies(old, environment, [new]):
         return f"`{known[0]}` is a copy of `{old.name}`: was `[{old.name} as {known[0]}]` meant?"
-    if known := copies(new, frame, [old]):
+    if known := copies(new, environment, [old]):
         return (
             f"`{known[0]}` is a copy of `{new.name}`: was a value meant that has `{new.name}`, "
             f"`[{new.name} as {known[0]}]`?"
         )
-    if _separate(old, new, frame):
-        copy, how = new_copy(old, frame)
+    if _separate(old, new, environment):
+        copy, how = new_copy(old, environment)
         return (
             f"which is meant: its items, beside themselves? declare a copy, {how}, and write `[{old.name} as {copy}]`; "
-            f"{_last(_declared(new, old, frame))}"
+            f"{_last(_declared(new, old, environment))}"
         )
-    return f"declare a copy: {_declared(new, old, frame)}"
+    return f"declare a copy: {_declared(new, old, environment)}"
 
 
-def passed(original: Axis, actual: Axis, frame: Frame, written: str) -> str:
+def passed(original: Axis, actual: Axis, environment: Environment, written: str) -> str:
     """Of a call, as it is written, that gives `actual` where a copy of `original` is wanted."""
-    known = copies(original, frame, [actual])
+    known = copies(original, environment, [actual])
     if known:
         return f"`{known[0]}` is a copy of `{original.name}`: was `{_with(known[0], actual, written)}` meant?"
-    declared = _declared(actual, original, frame)
-    if _separate(original, actual, frame):
-        copy, how = new_copy(original, frame)
+    declared = _declared(actual, original, environment)
+    if _separate(original, actual, environment):
+        copy, how = new_copy(original, environment)
         return (
             f"which is meant: items of one width? declare a copy, {how}, and pass it, "
             f"`{_with(copy, actual, written)}`; {_last(declared)}"
@@ -64,12 +64,15 @@ def passed(original: Axis, actual: Axis, frame: Frame, written: str) -> str:
     return f"declare {declared}"
 
 
-def _separate(a: Axis, b: Axis, frame: Frame) -> bool:
+def _separate(a: Axis, b: Axis, environment: Environment) -> bool:
     """Whether the two are widths, and each comes with an input that has not the other: here, or, of axes of the file,
     in a block or model beside this one.
     """
-    blocks = [frame.block, *(block for block in frame.module.own if not {a.name, b.name} & block.generics.keys())]
-    own = {a.name, b.name} & frame.block.generics.keys()
+    blocks = [
+        environment.block,
+        *(block for block in environment.module.own if not {a.name, b.name} & block.generics.keys()),
+    ]
+    own = {a.name, b.name} & environment.block.generics.keys()
     for block in blocks[:1] if own else blocks:
         carried = [{name.text for name in formal.type.axes} for formal in block.decl.formals]
         alone = [any(one in axes and other not in axes for axes in carried) for one, other in _both_ways(a, b)]
@@ -86,9 +89,9 @@ def _last(declared: str) -> str:
     return f"only where both inputs always have one length, declare {declared}"
 
 
-def _declared(axis: Axis, original: Axis, frame: Frame) -> str:
+def _declared(axis: Axis, original: Axis, environment: Environment) -> str:
     """How the one is declared a copy of the other."""
-    if {axis.name, original.name} <= frame.block.generics.keys():
+    if {axis.name, original.name} <= environment.block.generics.keys():
         return f"`{axis.name}: {axis.kind.value} like {original.name}` among the parameters"
     return f"`{axis.kind.value} {axis.name} like {original.name}`"
 

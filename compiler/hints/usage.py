@@ -48,7 +48,7 @@ def axes_apart(body: Scope, call: s.Call, op: Op) -> tuple[s.Call, tuple[s.Argum
 
 def _axis(body: Scope, value: s.Expr) -> Axis | None:
     """The axis that an argument names, if it is no variable."""
-    return body.frame.axis(value.text) if isinstance(value, s.Name) and value.text not in body.variables else None
+    return body.environment.axis(value.text) if isinstance(value, s.Name) and value.text not in body.variables else None
 
 
 @dataclass
@@ -176,14 +176,14 @@ class Usage:
         x = self.made.operands[0]
         if self.op.name == "embed":
             return [x.element.axis] if isinstance(x.element, IndexInto) else []
-        has = [axis for axis in x.axes if axis not in self.body.frame.lifted]
+        has = [axis for axis in x.axes if axis not in self.body.environment.lifted]
         if self.op.name == "linear":
             has = [axis for axis in has if self._is_fixed(axis)]
         return has if len(has) == 1 else []
 
     def _is_fixed(self, axis: Axis) -> bool:
         """Whether weights may lie along it (D9)."""
-        return not axis.is_width or axis.extent is not None or axis.id in self.body.frame.open
+        return not axis.is_width or axis.extent is not None or axis.id in self.body.environment.open
 
     def _one_of(self) -> str:
         """What to write for an op that acts on axes of its operands, of which none is named."""
@@ -215,7 +215,7 @@ class Usage:
         """The axes of the first operand of an op that acts on some."""
         if self.op.brackets is not Brackets.ACTS or not self.made.operands:
             return []
-        return [axis for axis in self.made.operands[0].axes if axis not in self.body.frame.lifted]
+        return [axis for axis in self.made.operands[0].axes if axis not in self.body.environment.lifted]
 
     def _meant(self) -> list[Axis]:
         """Those that it could act on."""
@@ -228,7 +228,7 @@ class Usage:
 
     def _joined(self, wires: list[TypedValue]) -> list[Axis]:
         """The axes that two values or more have."""
-        axes = dict.fromkeys(axis for wire in wires for axis in wire.axes if axis not in self.body.frame.lifted)
+        axes = dict.fromkeys(axis for wire in wires for axis in wire.axes if axis not in self.body.environment.lifted)
         return [axis for axis in axes if sum(wire.has(axis) for wire in wires) > 1]
 
 

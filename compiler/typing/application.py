@@ -21,7 +21,7 @@ from ..sizes.arithmetic import at_most
 from ..sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static, evaluate, hangs, known
 from .builder import Builder
 from .copies import copies
-from .frame import Formula, judge_number
+from .environment import Formula, judge_number
 from .scope import Scope
 
 _STATIC_NAMES = {"maximum": "max", "minimum": "min"}
@@ -159,11 +159,11 @@ class OpCall:
         """Whether nothing is wrong with these numbers, as far as they are known. What hangs on the number of a pass is
         judged there too.
         """
-        frame = self.body.frame
-        before = len(frame.problems)
-        judge(frame, statics, span)
+        environment = self.body.environment
+        before = len(environment.problems)
+        judge(environment, statics, span)
         formula = Formula(statics, span, judge)
-        good = len(frame.problems) == before
+        good = len(environment.problems) == before
         if good and formula.hangs:
             self.body.formulas.append(formula)
         return good
@@ -197,14 +197,14 @@ class OpCall:
 
     def lacks_size(self, axis: Axis) -> bool:
         """Whether it is a width whose size only a run knows."""
-        return axis.is_width and axis.extent is None and axis.id not in self.body.frame.open
+        return axis.is_width and axis.extent is None and axis.id not in self.body.environment.open
 
     def truth(self, option: str) -> bool:
         return bool(evaluate(self.options[option]))
 
     def truth_value(self, wire: TypedValue) -> bool:
         """It is one, or a const parameter that may be one: only a call tells."""
-        return wire.is_bool or self.body.frame.is_open(wire.static)
+        return wire.is_bool or self.body.environment.is_open(wire.static)
 
     def numbers(self) -> bool:
         """The operand is made of numbers: no truth values, no indices."""
@@ -253,7 +253,7 @@ class OpCall:
 
     def copy_of(self, axis: Axis) -> str | None:
         """The name of the copy of an axis that there is."""
-        return next(iter(copies(axis, self.body.frame)), None)
+        return next(iter(copies(axis, self.body.environment)), None)
 
     def lacks(
         self, wire: TypedValue, axis: Axis, operand_span: Span, message: str, axis_span: Span
@@ -296,7 +296,7 @@ class OpCall:
                 f"`{axis.kind.value} {axis.name} like {same.name}`, and rename: `x[{same.name} as {axis.name}]`"
             )
         elif wire.axes or wire.value is not None:
-            gone = lost(wire, [axis], self.body.frame)
+            gone = lost(wire, [axis], self.body.environment)
             has = f"it has {listed(other.name for other in wire.axes)}" if wire.axes else ""
             help = gone if len(gone) > len(has) and "copies" in gone else "; ".join(filter(None, (has, gone)))
         if not help and not wire.axes and wire.is_number:
@@ -318,7 +318,7 @@ class OpCall:
         elif second.is_width and isinstance(second.size, Arith):
             help = f"`{second.name}` has a size of its own, so it is no copy: write `int(...)` on both sides; {forgets}"
         else:
-            help = unlike.compared(a, b, self.body.frame, self.span.text)
+            help = unlike.compared(a, b, self.body.environment, self.span.text)
         return self.fail(
             "E0306",
             f"`{a.name}` and `{b.name}` are not copies of one axis: their indices do not compare",
@@ -332,7 +332,7 @@ class OpCall:
         assert isinstance(ids.element, IndexInto)
         other = ids.element.axis
         help = f"use a table over `{other.name}`, or correct the type of the indices to `{vocab.name}[..]`"
-        named = span.text.isidentifier() and self.body.frame.axis(span.text) is None
+        named = span.text.isidentifier() and self.body.environment.axis(span.text) is None
         if self.op.name == "gather" and not named:  # computed: no type was written for it
             help = f"`int({span.text})` forgets the axis on purpose: an int picks from any"
         self.body.report_wrong_table(
@@ -351,7 +351,7 @@ class OpCall:
         outer: each may, as in an outer product: that is what a `dot` makes of axes that its operands do not share. An
         outer sum is a slip unless it is said.
         """
-        if not self.body.frame.judge:
+        if not self.body.environment.judge:
             return True
         carrying = [
             (wire, span)
@@ -381,10 +381,12 @@ class OpCall:
     def _outer(self, first: _Lacking, second: _Lacking) -> bool:
         """Each of two operands lacks a depth of the other: all are paired with all, which is said where it is meant."""
         (x, x_span, x_lacks), (y, y_span, y_lacks) = first, second
-        frame = self.body.frame
+        environment = self.body.environment
         # An axis that the block is lifted over, or that a formal has and its argument lacks, the call alone can give.
         here = [
-            each for each in (first, second) if not any(a in frame.lifted or a in each[0].type.axes for a in each[2])
+            each
+            for each in (first, second)
+            if not any(a in environment.lifted or a in each[0].type.axes for a in each[2])
         ]
         _, span, lacks = here[0] if here else first
         spread = span.text if here else self._argument(span, lacks)
@@ -400,7 +402,7 @@ class OpCall:
             help = f"{theirs} is a copy of {ours}: rename, `{renaming}`; or, for each pair of the two, {write}"
         else:
             help = f"if each {ours} is meant with each {theirs}, {write}"
-        frame.report(
+        environment.report(
             "E0305",
             f"`{self.shown}` would pair each {ours} with each {theirs}: neither operand has both",
             self.span,
@@ -415,7 +417,7 @@ class OpCall:
 
     def _argument(self, span: Span, lacks: list[Axis]) -> str:
         """The argument of the block that an operand is made of, and that lacks these axes as it does."""
-        formals = {formal.name.text for formal in self.body.frame.block.decl.formals}
+        formals = {formal.name.text for formal in self.body.environment.block.decl.formals}
         for name in re.findall(r"\w+", span.text):
             wire = self.body.variables.get(name)
             if name in formals and wire is not None and not any(map(wire.has, lacks)):
@@ -429,7 +431,7 @@ class OpCall:
         foreign = [a for a in wire.axes if a.is_width and not other.has(a) and a.family != axis.family]
         copies = [a for a in wire.axes if a.family == axis.family and not other.has(a)]
         shared = [] if reduced(wire, axis) else [a for a in wire.axes if a.family == axis.family and other.has(a)]
-        names = [axis.name] if shared else [a.name for a in lacking if a not in self.body.frame.lifted]
+        names = [axis.name] if shared else [a.name for a in lacking if a not in self.body.environment.lifted]
         spread = f"broadcast[{', '.join(names)}]({span.text})"
         if copies:
             help = (
@@ -439,7 +441,7 @@ class OpCall:
             )
         elif foreign:
             help = f"is this the right stream? it runs along `{foreign[0].name}`, not along `{axis.name}`"
-        elif axis in self.body.frame.lifted:
+        elif axis in self.body.environment.lifted:
             help = (
                 f"if the same value for every `{axis.name}` is meant, pass `broadcast[{axis.name}](...)` to the block"
             )
@@ -448,7 +450,7 @@ class OpCall:
             if shared:
                 renamed = indexed(span.text, f"[{shared[0].name} as {axis.name}]")
                 help += f"; if that of each `{axis.name}`, `{renamed}`"
-        fix = [] if copies or shared or foreign or axis in self.body.frame.lifted else [(span, spread)]
+        fix = [] if copies or shared or foreign or axis in self.body.environment.lifted else [(span, spread)]
         self.fail(
             "E0305",
             f"`{self.shown}` would spread {show(wire)} over every item of the width `{axis.name}`",
@@ -580,7 +582,9 @@ class OpCall:
     def compares_itself(self, axis: Axis) -> None:
         """Warn of an index compared with itself."""
         always = "always" if self.op.name in ("<=", ">=", "==") else "never"
-        copies = [other for other in self.body.frame.names.values() if other.family == axis.family and other != axis]
+        copies = [
+            other for other in self.body.environment.names.values() if other.family == axis.family and other != axis
+        ]
         other = copies[0].name if copies else "other"
         later = copies[0].id > axis.id if copies else True  # keys are the later copy, and stand on the left
         pair = (other, axis.name) if later else (axis.name, other)

@@ -97,7 +97,7 @@ class Expressions(Scope):
     def _result_names(self, call: s.Call) -> str:
         """Names for the results of a block, as its head has them."""
         name = call.callee.text
-        block = self.frame.module.blocks[self.shares[name].block.text if name in self.shares else name]
+        block = self.environment.module.blocks[self.shares[name].block.text if name in self.shares else name]
         return ", ".join(result.name.text for result in block.decl.results if result.name)
 
     def variable(self, text: str, span: Span) -> TypedValue | None:
@@ -105,15 +105,15 @@ class Expressions(Scope):
             self.used.add(text)
             wire = self.variables[text]
             return wire
-        axis = self.frame.axis(text)
+        axis = self.environment.axis(text)
         if axis is not None:
             return self.builder.positions(axis, span)
-        const = self.frame.const(text)
+        const = self.environment.const(text)
         if const is not None:
             return self.static(const, span)
         if text == "pi":
             return self.static(Literal(3.141592653589793), span)
-        if self.frame.is_missing(text):
+        if self.environment.is_missing(text):
             return None
         if text in self.gone:
             self.report(
@@ -133,14 +133,16 @@ class Expressions(Scope):
                 help=f"bind `{text}` in both branches, or before the `if`",
             )
             return None
-        near = nearest(text, [*self.variables, *self.frame.candidate_axes(), *self.frame.candidate_consts()])
+        near = nearest(
+            text, [*self.variables, *self.environment.candidate_axes(), *self.environment.candidate_consts()]
+        )
         if text in ("True", "False"):
             near = text.lower()
         if text == "None":
             help, near = "leave it out: what has a default need not be given; a mask that keeps all is `true`", None
         elif text.lower() in ("inf", "infinity", "nan"):
             help, near = FINITE, None
-        elif text in WRITABLE_OPS or text in self.frame.module.blocks:
+        elif text in WRITABLE_OPS or text in self.environment.module.blocks:
             help = f"`{text}` is called with its operands: `{text}(x)`, or `x |> {text}`"
         else:
             help = f"did you mean `{near}`?" if near else f"bind it above, `{text} = ...`, or make it an argument"
@@ -204,7 +206,7 @@ class Expressions(Scope):
         return wire
 
     def _are_axes(self, items: list[s.BracketItem]) -> bool:
-        return all(self.frame.axis(item.name.text) is not None for item in items)
+        return all(self.environment.axis(item.name.text) is not None for item in items)
 
     @staticmethod
     def _around_colon(brackets: s.Brackets) -> list[s.Ident]:
@@ -227,7 +229,7 @@ class Expressions(Scope):
 
         def written(item: s.BracketItem, axis: Axis | None) -> str:
             name = item.name.text
-            if name not in self.variables and self.frame.axis(name) is not None:
+            if name not in self.variables and self.environment.axis(name) is not None:
                 return f"{name} as other"
             return f"{axis.name if axis is not None else 'axis'} = {name}"
 
@@ -255,7 +257,7 @@ class Expressions(Scope):
             return
         help = f"write `{shown}[{name} as other]` or `{shown}[{name} = index]`"
         fix: list[tuple[Span, str]] = []
-        if name in self.variables or self.frame.axis(name) is None:
+        if name in self.variables or self.environment.axis(name) is None:
             axes = wire.type.axes if wire is not None else ()
             into = self._indexed_axis(name, axes)
             axes = axes if into is None else (into,)
@@ -312,7 +314,7 @@ class Expressions(Scope):
                 f"`{old.name}` and `{new.name}` are not copies of one axis, so one cannot be renamed to the other",
                 item.span,
                 related=[(old.span, f"`{old.name}` is declared here"), (new.span, f"`{new.name}` is declared here")],
-                help=unlike.renamed(old, new, self.frame),
+                help=unlike.renamed(old, new, self.environment),
             )
             return None
         if new in wire.type.axes and new != old:
@@ -339,7 +341,7 @@ class Expressions(Scope):
         self, wire: TypedValue, old: Axis, new: Axis, first: s.BracketItem, second: s.BracketItem
     ) -> tuple[str, list[tuple[Span, str]]]:
         """How two axes change places: by way of a third copy."""
-        free = copies(old, self.frame, wire.type.axes)
+        free = copies(old, self.environment, wire.type.axes)
         if not free:
             declared = f"{old.kind.value} third like {old.name}"
             return f"renames are made in turn, so a swap takes a third copy: declare `{declared}`, and write " + (
@@ -408,11 +410,11 @@ class Expressions(Scope):
     def call(self, call: s.Call, binding: str | None) -> TypedValue | list[TypedValue | None] | None:
         """An op (a wire), or a block (a list of its results)."""
         name = call.callee.text
-        if call.scan is not None and name not in self.shares and name not in self.frame.module.blocks:
+        if call.scan is not None and name not in self.shares and name not in self.environment.module.blocks:
             self.visit_arguments(call)
-            if self.frame.is_missing(name):
+            if self.environment.is_missing(name):
                 return None
-            near = nearest(name, self.frame.module.blocks)
+            near = nearest(name, self.environment.module.blocks)
             self.report(
                 "E0203",
                 f"`scan` calls a block, but no block is named `{name}`",
@@ -422,9 +424,9 @@ class Expressions(Scope):
             return None
         if name in self.shares:
             share = self.shares[name]
-            return self.checker.call_block(self, self.frame.module.blocks[share.block.text], call, shared=name)
-        if name in self.frame.module.blocks:
-            return self.checker.call_block(self, self.frame.module.blocks[name], call)
+            return self.checker.call_block(self, self.environment.module.blocks[share.block.text], call, shared=name)
+        if name in self.environment.module.blocks:
+            return self.checker.call_block(self, self.environment.module.blocks[name], call)
         if name == "raw":
             return self.raw(call)
         along = any(each.name is not None and each.name.text in AXIS_WORDS for each in call.arguments)
@@ -433,9 +435,9 @@ class Expressions(Scope):
         if name in OPS and name not in _HIDDEN:
             return self.op_call(call, OPS[name], binding)
         self.visit_arguments(call)
-        if self.frame.is_missing(name) or self.variables.get(name, call) is None:
+        if self.environment.is_missing(name) or self.variables.get(name, call) is None:
             return None
-        blocks = self.frame.module.blocks.keys() - {self.frame.block.name}  # which does not call itself
+        blocks = self.environment.module.blocks.keys() - {self.environment.block.name}  # which does not call itself
         near = nearest(name, [*(op for op in WRITABLE_OPS if akin(name, op)), *blocks, *self.shares])
         idiom = IDIOMS.get(name)
         if idiom is None and (near is None or near.lower() != name.lower()):  # `SELU` is the class of a `selu`
@@ -472,8 +474,8 @@ class Expressions(Scope):
         """The edit that makes an unknown callee known: a `use` of the library, else the near name."""
         if not library:
             return respelt(call.callee.span, near)
-        source = self.frame.module.source
-        used = [item.span.start for item in self.frame.module.file.items if isinstance(item, s.UseDecl)]
+        source = self.environment.module.source
+        used = [item.span.start for item in self.environment.module.file.items if isinstance(item, s.UseDecl)]
         line = f"use {library}: {call.callee.text}\n"
         return [(Span(source, used[0], used[0]), line) if used else (Span(source, 0, 0), f"{line}\n")]
 
@@ -502,7 +504,7 @@ class Expressions(Scope):
         plain, apart = axes_apart(self, call, op)
         good = self._operands(plain, op, made)
         nameless = op.learned and call.label is None and binding in (None, "_")
-        label = self.frame.block.labels[call.callee.span] if nameless else ""
+        label = self.environment.block.labels[call.callee.span] if nameless else ""
         good = self._brackets(call, op, made, Usage(self, call, made, apart, label)) and good
         if not good:
             formed = call.brackets is not None and call.brackets.result is not None  # else it was told with the label
@@ -549,7 +551,7 @@ class Expressions(Scope):
         if binding is not None and binding != "_":
             made.name = binding
             return self.may_own(binding, call.span)
-        label = self.frame.block.labels[call.callee.span]
+        label = self.environment.block.labels[call.callee.span]
         self.report(
             "E0218",
             f"this `{op.name}` needs a name: its weights are stored under it",
@@ -636,7 +638,7 @@ class Expressions(Scope):
             help = f"did you mean `{near}`?" if near else f"it has {listed(arguments(op))}"
             if called:
                 help = f"choose with `select({argument.value.span.text}, x, 0)`"
-            elif argument.name is not None and (name in self.variables or self.frame.axis(name) is not None):
+            elif argument.name is not None and (name in self.variables or self.environment.axis(name) is not None):
                 help = f"an argument is given by its name; to compare, write `{name} == {argument.value.span.text}`"
             elif name in ("keepdim", "keepdims"):
                 help = "leave it out: axes align by their names; over a width `broadcast[seq](x)` spreads a value"
@@ -721,7 +723,9 @@ class Expressions(Scope):
 
     def _option(self, made: OpCall, option: Any, wire: TypedValue, argument: s.Argument) -> bool:
         if wire.static is None:
-            names = [node for node in walk(argument.value) if isinstance(node, s.Name) and self.frame.axis(node.text)]
+            names = [
+                node for node in walk(argument.value) if isinstance(node, s.Name) and self.environment.axis(node.text)
+            ]
             self.report(
                 "E0320",
                 f"`{option.name}` is a number known at build time, but this is {show(wire)}",
@@ -732,10 +736,10 @@ class Expressions(Scope):
                 fix=[(name.span, f"|{name.text}|") for name in names],
             )
             return False
-        if isinstance(option.default, bool) and self.frame.is_open(wire.static):
+        if isinstance(option.default, bool) and self.environment.is_open(wire.static):
             made.options[option.name] = Literal(option.default)
             return True
-        value = checked_number(self.frame, wire.static, argument.span)
+        value = checked_number(self.environment, wire.static, argument.span)
         if isinstance(option.default, bool) != (wire.element is Scalar.BOOL):
             wanted = "true or false" if isinstance(option.default, bool) else "a number"
             self.report("E0320", f"`{option.name}` is {wanted}", argument.span, help=option.doc)
@@ -756,7 +760,7 @@ class Expressions(Scope):
         if not made.in_each_pass(judge, argument.span, wire.static):
             return False
         if isinstance(option.default, bool) and value is None:
-            if self.frame.told_by_calls(wire.static):
+            if self.environment.told_by_calls(wire.static):
                 made.options[option.name] = Literal(option.default)
                 return True
             self.report("E0320", f"`{option.name}` must be known at build time", argument.span, help=option.doc)
@@ -778,7 +782,9 @@ class Expressions(Scope):
                 f"`{made.shown}` works item by item: it takes no brackets",
                 brackets.span,
                 help=f"write `{rewritten.call(call, brackets=[])}`",
-                fix=[(brackets.span, "")] if all(self.frame.axis(item.name.text) for item in brackets.items) else [],
+                fix=[(brackets.span, "")]
+                if all(self.environment.axis(item.name.text) for item in brackets.items)
+                else [],
             )
             return False
         for item in brackets.items:
@@ -838,7 +844,7 @@ class Expressions(Scope):
         return True
 
     def _is_const(self, name: s.Ident) -> bool:
-        return self.frame.axis(name.text) is None and self.frame.const(name.text) is not None
+        return self.environment.axis(name.text) is None and self.environment.const(name.text) is not None
 
     # -- weights -------------------------------------------------------------------------------------------------
 
@@ -876,12 +882,12 @@ class Expressions(Scope):
             wire = self.expr(argument.value)
             if wire is None:
                 return None
-            value = None if wire.static is None else checked_number(self.frame, wire.static, argument.span)
-            if value is None and wire.static is not None and self.frame.for_a_call_to_say(wire.static):
+            value = None if wire.static is None else checked_number(self.environment, wire.static, argument.span)
+            if value is None and wire.static is not None and self.environment.for_a_call_to_say(wire.static):
                 value = 1.0  # stands for it while the block is checked on its own
             if not isinstance(value, int | float) or isinstance(value, bool):
                 static = wire.static
-                in_a_pass = static is not None and hangs(static) and not self.frame.only_at_run_time(static)
+                in_a_pass = static is not None and hangs(static) and not self.environment.only_at_run_time(static)
                 self.report(
                     "E0320",
                     "an initialisation takes a number known at build time",

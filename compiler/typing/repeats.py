@@ -19,8 +19,8 @@ from ..graph.values import IndexInto, Scalar, Type
 from ..names.written_sizes import NO_SIZES, checked_number, size_static
 from ..sizes.axes import Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known, turns
 from .builder import Builder
+from .environment import Formula
 from .expressions import Expressions
-from .frame import Formula
 from .sharing import check_one_set, own
 
 _MOST_PASSES = 10_000
@@ -36,7 +36,7 @@ class Repeats(Expressions):
 
     def repeat(self, statement: s.Repeat) -> None:
         """`repeat layers { x = f(x) }` (D10): the body once, however many passes."""
-        count = size_static(statement.count, self.lookup, self.frame)
+        count = size_static(statement.count, self.lookup, self.environment)
         number = None if count is None else self._count(self.checker.in_this_pass(count), statement.count.span)
         if count is not None and known(count) is None:  # it hangs on the pass of a repeat around this one
             self.checker.undecided = self.checker.undecided or number is None
@@ -51,7 +51,7 @@ class Repeats(Expressions):
         starts = [self.variables[text] for text in carried]
         outer_undecided, outer_decisions = self.checker.undecided, self.checker.decisions
         self.checker.undecided, self.checker.decisions = False, []
-        own_axes = list(self.frame.own_axes)
+        own_axes = list(self.environment.own_axes)
         body = self._settled(statement, carried, [w for w in starts if w is not None], index)
         varies = index is not None and number is not None and self.checker.undecided
         outer_decisions.extend(self.checker.decisions)
@@ -68,7 +68,7 @@ class Repeats(Expressions):
             self._check_formulas(body, index, range(number or 0), set())
         builders = [body]
         if varies and number is not None:
-            self.frame.own_axes = own_axes  # without those whose size hangs on a pass
+            self.environment.own_axes = own_axes  # without those whose size hangs on a pass
             found = self._variants(statement, carried, body, index, number)
             if found is None:
                 for text in carried:
@@ -85,7 +85,7 @@ class Repeats(Expressions):
         outside = self._join_outside(builders)
         graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
         # An axis whose size hangs on the pass is none of the block's: it has no one size.
-        self.frame.own_axes = [axis for axis in self.frame.own_axes if not turns(SizeOf(axis), index)]
+        self.environment.own_axes = [axis for axis in self.environment.own_axes if not turns(SizeOf(axis), index)]
         args = tuple(self.builder.take(w) for w in [*body.starts, *outside])
         outs = tuple(
             self.builder.value(w.type, w.role, statement.span, text)
@@ -138,24 +138,28 @@ class Repeats(Expressions):
 
     def _judged(self, formula: Formula) -> bool:
         """Whether something is wrong with numbers whose values are known by now; reported."""
-        kept = self.frame.mute()
-        formula.judge(self.frame, formula.statics, formula.place)
-        found = self.frame.unmute(kept)
+        kept = self.environment.mute()
+        formula.judge(self.environment, formula.statics, formula.place)
+        found = self.environment.unmute(kept)
         where = " and ".join(f"`{name}` is {at}" for name, at in formula.passes)
         for problem, deep in found:
             notes = (*problem.notes, f"so it is in the pass where {where}")
             related = problem.related
             if formula.call is not None and all(label.span != formula.span for label in related):
                 related = (Label(formula.span, "it stands here"), *related)
-            self.frame.problems.append((replace(problem, notes=notes, related=related), deep))
+            self.environment.problems.append((replace(problem, notes=notes, related=related), deep))
         return bool(found)
 
     def _index(self, name: s.Ident | None) -> Const | None:
         """The const that stands for the number of the pass."""
         if name is None:
             return None
-        if self.frame.axis(name.text) or self.frame.const(name.text) or self.variables.get(name.text) is not None:
-            kinds = ((self.frame.axis(name.text), "an axis"), (self.frame.const(name.text), "a const"))
+        if (
+            self.environment.axis(name.text)
+            or self.environment.const(name.text)
+            or self.variables.get(name.text) is not None
+        ):
+            kinds = ((self.environment.axis(name.text), "an axis"), (self.environment.const(name.text), "a const"))
             what = next((kind for taken, kind in kinds if taken), "a variable")
             self.report(
                 "E0205",
@@ -167,9 +171,9 @@ class Repeats(Expressions):
         return self.checker.session.const(name.text, None, is_index=True)
 
     def _count(self, count: Static, span: Span) -> int | None:
-        value = checked_number(self.frame, count, span)
+        value = checked_number(self.environment, count, span)
         if value is None:
-            if self.frame.only_at_run_time(count):
+            if self.environment.only_at_run_time(count):
                 self.report(
                     "E0207",
                     "the number of passes depends on a width, but must be known at build time",
@@ -216,13 +220,13 @@ class Repeats(Expressions):
         """The body. Where passes share their weights, the sizes of depths may hang on the number of the pass, but not
         those that weights run along: if some do, all are decided pass by pass.
         """
-        quiet, own_axes = self.frame.mute(), list(self.frame.own_axes)
+        quiet, own_axes = self.environment.mute(), list(self.environment.own_axes)
         body = self._settle(statement, carried, starts, index)
-        problems = self.frame.unmute(quiet)
+        problems = self.environment.unmute(quiet)
         if body is None or index is None or not statement.shared or self.decided or not _weighs(body.graph, index):
-            self.frame.replay(problems)
+            self.environment.replay(problems)
             return body
-        self.frame.own_axes = own_axes
+        self.environment.own_axes = own_axes
         self.by_pass = self.by_pass | {statement.head}
         return self._settle(statement, carried, starts, index)
 
@@ -234,13 +238,13 @@ class Repeats(Expressions):
         """
         entering = starts
         while True:  # each time less is known of what is carried, until no less
-            quiet = self.frame.mute()
+            quiet = self.environment.mute()
             result = self._one_pass(statement, carried, entering, index)
             settled = [_join(a, b) for a, b in zip(entering, result.ends, strict=True)]
-            problems = self.frame.unmute(quiet)
+            problems = self.environment.unmute(quiet)
             changed = any(set(a.type.axes) != set(b.type.axes) for a, b in zip(entering, result.ends, strict=True))
             if changed or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
-                self.frame.replay(problems)
+                self.environment.replay(problems)
                 break
             entering = settled
         good = True
@@ -273,20 +277,20 @@ class Repeats(Expressions):
         names = ", ".join(axis.name for axis in more)
         if not set(before.type.axes) < set(after.type.axes):
             return "give the result the type that it had, or bind it to a new name"
-        if set(more) & set(self.frame.lifted) and not self._is_given(text):
+        if set(more) & set(self.environment.lifted) and not self._is_given(text):
             return f"the block cannot name `{names}`, over which it is lifted: begin with a value that has it already"
         return f"give it all its axes before the repeat: `{text} = broadcast[{names}]({text})`"
 
     def _is_given(self, text: str) -> bool:
         """Whether a variable begins as an argument, so that who calls may give it any axes."""
-        return any(formal.name.text == text for formal in self.frame.block.decl.formals)
+        return any(formal.name.text == text for formal in self.environment.block.decl.formals)
 
     def _begun(self, text: str, before: TypedValue, after: TypedValue) -> list[str]:
         """How what is carried gets an axis that is lifted: from an argument that brings it."""
         if not set(before.type.axes) < set(after.type.axes) or self._is_given(text):
             return []
-        lifted = {axis for axis in after.type.axes if axis not in before.type.axes} & set(self.frame.lifted)
-        for formal in self.frame.block.decl.formals:
+        lifted = {axis for axis in after.type.axes if axis not in before.type.axes} & set(self.environment.lifted)
+        for formal in self.environment.block.decl.formals:
             name = formal.name.text
             wire = self.variables.get(name)
             if wire is None or not lifted or not lifted <= set(wire.axes) or wire.is_bool:
@@ -294,7 +298,7 @@ class Repeats(Expressions):
             number = f"int({name})" if isinstance(wire.element, IndexInto) else name
             spare = [axis.name for axis in wire.axes if axis not in after.type.axes]
             number = f"sum[{', '.join(spare)}]({number})" if spare else number
-            return [f"in `{self.frame.block.name}`, `{text} = {text} + 0 * {number}` before the repeat does it"]
+            return [f"in `{self.environment.block.name}`, `{text} = {text} + 0 * {number}` before the repeat does it"]
         return []
 
     def _one_pass(
@@ -311,11 +315,11 @@ class Repeats(Expressions):
             inside = builder.input(text, wire.type, wire.role, wire.span)
             insides.append(replace(inside, mark=wire.mark, loose=wire.loose))
         variables = {**self.variables, **dict(zip(carried, insides, strict=True))}
-        consts = dict(self.frame.local_consts)
-        names = dict(self.frame.names)
+        consts = dict(self.environment.local_consts)
+        names = dict(self.environment.names)
         numbers = self.checker.numbers
         if index is not None:
-            self.frame.local_consts[index.name] = ConstOf(index)
+            self.environment.local_consts[index.name] = ConstOf(index)
             if value is not None:
                 self.checker.numbers = {**numbers, index.id: value}
         body = replace(
@@ -332,7 +336,7 @@ class Repeats(Expressions):
         )
         body.run(statement.body)
         check_one_set(body)
-        self.frame.local_consts, self.frame.names, self.checker.numbers = consts, names, numbers
+        self.environment.local_consts, self.environment.names, self.checker.numbers = consts, names, numbers
         for returned, _ in body.returned:
             self.report(
                 "E0408",
@@ -352,14 +356,14 @@ class Repeats(Expressions):
         entering = [_join(a, b) for a, b in zip(first.starts, first.ends, strict=True)]
         outer, undecided = self.checker.decisions, self.checker.undecided
         while True:
-            quiet = self.frame.mute()
+            quiet = self.environment.mute()
             good, variant, passes = self._each_pass(statement, carried, first, entering, index, number)
-            problems = self.frame.unmute(quiet)
+            problems = self.environment.unmute(quiet)
             settled = entering
             for one in passes:
                 settled = [_join(a, b) for a, b in zip(settled, one.ends, strict=True)]
             if not good or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
-                self.frame.replay(problems)
+                self.environment.replay(problems)
                 break
             entering = settled
         outer.extend(self.checker.decisions)
@@ -389,11 +393,11 @@ class Repeats(Expressions):
         first.after = given
         for value in range(max(number, 1)):  # no passes: the body as the first would have it
             self.checker.decisions = []
-            quiet = self.frame.mute()
+            quiet = self.environment.mute()
             # One body may be that of several passes, so its inputs are all that these may be; marks are no part of it.
             taken = [_marked_as(a, b) for a, b in zip(entering, given, strict=True)]
             one = self._one_pass(statement, carried, taken, index, value)
-            problems = self.frame.unmute(quiet)
+            problems = self.environment.unmute(quiet)
             given = one.ends
             if number:
                 first.after = given
@@ -402,7 +406,7 @@ class Repeats(Expressions):
             marks = tuple((wire.mark, wire.loose) for wire in taken)
             if (key, marks) not in judged:
                 judged.add((key, marks))
-                self.frame.replay(problems)
+                self.environment.replay(problems)
             if key not in kept:
                 kept[key] = len(passes)
                 passes.append(one)
@@ -461,14 +465,14 @@ class _Pass:
     def graph(self) -> Graph:
         builder = self.builder
         outputs = tuple(Output(None, builder.take(wire), wire.type.axes) for wire in self.ends)
-        frame = self.body.frame
+        environment = self.body.environment
         return Graph(
-            frame.block.name,
+            environment.block.name,
             "repeat",
             (),
             0,
             (),
-            frame.lifted,
+            environment.lifted,
             tuple(builder.inputs),
             tuple(builder.nodes),
             outputs,

@@ -21,8 +21,8 @@ from ..names.written_sizes import checked_number, has_no_value
 from ..sizes.axes import Axis, ConstOf, Kind, Number, SizeOf, Static, hangs
 from .builder import Builder
 from .copies import copies
+from .environment import Environment, Formula, Instance
 from .facts import Facts
-from .frame import Formula, Frame, Instance
 
 _REALS = frozenset(("tensor", "float", "double", "half", "f", "bf", "bfloat", "number", "scalar", "array", "ndarray"))
 """What other languages call real numbers, or anything in brackets; with a number of bits or without."""
@@ -79,7 +79,7 @@ class Scope(ABC):
     """A body at the statement at hand: the variables bound so far (None: known to be wrong), and what was found."""
 
     checker: Caller
-    frame: Frame
+    environment: Environment
     builder: Builder
     variables: dict[str, TypedValue | None]
     returned: list[tuple[s.Return, list[TypedValue | None]]] = field(default_factory=list)
@@ -123,7 +123,7 @@ class Scope(ABC):
 
     def worth(self, value: Static, span: Span) -> Static:
         """The formula, or, where it has no value, which is told, a number that nobody knows: told once is enough."""
-        checked_number(self.frame, value, span)
+        checked_number(self.environment, value, span)
         return ConstOf(self.checker.session.const(span.text, None)) if has_no_value(value) else value
 
     # -- reporting -----------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class Scope(ABC):
         deep: bool = False,
     ) -> None:
         """deep: the mistake follows from the expanded graph (D6, D7): it is shown in the body, whoever calls it."""
-        self.frame.report(
+        self.environment.report(
             code,
             message,
             span,
@@ -160,7 +160,7 @@ class Scope(ABC):
         """Two axes of the type that only look alike: one name, but of two files (D13). Lifted axes are the callers'."""
         seen: dict[str, Axis] = {}
         for axis in type.axes:
-            if axis in self.frame.lifted:
+            if axis in self.environment.lifted:
                 continue
             if axis.name in seen:
                 return seen[axis.name], axis
@@ -197,10 +197,10 @@ class Scope(ABC):
 
         declared: how to declare it if there is none, with `{}` for the name.
         """
-        axis = self.frame.axis(name.text)
+        axis = self.environment.axis(name.text)
         if axis is not None:
             return axis
-        if self.frame.is_missing(name.text):
+        if self.environment.is_missing(name.text):
             return None
         if name.text[0].isdigit():
             self.report(
@@ -212,10 +212,10 @@ class Scope(ABC):
                 else "axes have names and no order: write the name of one",
             )
             return None
-        near = nearest(name.text, self.frame.candidate_axes())
+        near = nearest(name.text, self.environment.candidate_axes())
         message = f"no axis is named `{name.text}`"
         help = f"declare it: `width {name.text}` or `depth {name.text} = 64`"
-        numbered = self.frame.axis(re.sub(r"_?\d+\Z", "", name.text))
+        numbered = self.environment.axis(re.sub(r"_?\d+\Z", "", name.text))
         if name.text.lower() in _BATCH and near is None:
             help = "leave it out: the axes of a batch are not written, all ops run along them by themselves"
         elif numbered is not None and not misspelt(name.text, near or ""):
@@ -225,13 +225,13 @@ class Scope(ABC):
         if name.text in self.variables:
             message = f"`{name.text}` is a variable, but an axis is wanted here"
             help = f"write the name of an axis; `abs({name.text})` is the absolute value"
-        elif self.frame.const(name.text) is not None:
+        elif self.environment.const(name.text) is not None:
             message = f"`{name.text}` is a const, but an axis is wanted here"
             help = f"declare an axis of that size: `depth other = {name.text}`"
-        elif name.text in self.frame.block.mentions.declared:
+        elif name.text in self.environment.block.mentions.declared:
             near, message = None, f"`{name.text}` is declared in this body, further down"
             help = f"call that one otherwise, and `{name.text}` is that of the file"
-            if name.text not in self.frame.module.axes:
+            if name.text not in self.environment.module.axes:
                 help = "declare it before, or make it a parameter of the block"
         help = f"did you mean `{near}`?" if near else help
         self.report("E0201", message, name.span, help=help, fix=respelt(name.span, near))
@@ -244,17 +244,17 @@ class Scope(ABC):
 
     def lookup(self, name: s.Ident) -> Static | None:
         """A name in a declaration: an axis is its size, and one that hangs on the pass of a repeat is its formula."""
-        axis = self.frame.axis(name.text)
+        axis = self.environment.axis(name.text)
         if axis is not None:
             return axis.size if axis.extent is None and axis.size is not None and hangs(axis.size) else SizeOf(axis)
-        const = self.frame.const(name.text)
+        const = self.environment.const(name.text)
         if const is not None:
             return const
         wire = self.variables.get(name.text)
         if wire is not None and wire.static is not None:
             return wire.static
-        if not self.frame.is_missing(name.text) and not (name.text in self.variables and wire is None):
-            known = [*self.frame.candidate_axes(), *self.frame.candidate_consts()]
+        if not self.environment.is_missing(name.text) and not (name.text in self.variables and wire is None):
+            known = [*self.environment.candidate_axes(), *self.environment.candidate_consts()]
             if wire is not None:
                 self.report(
                     "E0207",
@@ -283,7 +283,7 @@ class Scope(ABC):
                     name.span,
                     related=[(axes[axis].span, "first here")],
                     help=f"write its copy: `{known[0]}`"
-                    if (known := copies(axis, self.frame))
+                    if (known := copies(axis, self.environment))
                     else f"declare a copy: `{axis.kind.value} other like {axis.name}`",
                 )
                 good = False
@@ -295,11 +295,11 @@ class Scope(ABC):
             if text in ("bool", "int", "real"):
                 element = Scalar(text)
             else:
-                into = self.frame.axis(text)
+                into = self.environment.axis(text)
                 if into is None:
-                    if not self.frame.is_missing(text):
+                    if not self.environment.is_missing(text):
                         reals = "".join(c for c in text.lower() if c.isalpha()) in _REALS
-                        near = "" if reals else nearest(text, [*self.frame.candidate_axes(), "bool", "int"])
+                        near = "" if reals else nearest(text, [*self.environment.candidate_axes(), "bool", "int"])
                         self.report(
                             "E0215",
                             f"`{text}` is no kind of element: neither bool, nor int, nor an axis",

@@ -23,7 +23,7 @@ from ..sizes.arithmetic import largest
 from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, hangs, known
 from .application import OpCall
 from .builder import Builder
-from .frame import Formula, judge_number
+from .environment import Formula, judge_number
 from .repeats import Repeats
 from .scope import Shared
 from .sharing import check_one_set
@@ -43,7 +43,7 @@ class Body(Repeats):
                     help="move it above, or delete it",
                 )
                 return
-            self.frame.at = statement.span
+            self.environment.at = statement.span
             self.statement(statement)
 
     def statement(self, statement: s.Statement) -> None:
@@ -92,7 +92,7 @@ class Body(Repeats):
         text = name.text
         if text == "_":
             return
-        bearer = self.frame.bearer(text)
+        bearer = self.environment.bearer(text)
         if bearer is not None:
             kind, declared = bearer
             self.report(
@@ -171,7 +171,7 @@ class Body(Repeats):
         if not isinstance(call, s.Call):
             return
         share = self.shares.get(call.callee.text)
-        block = self.frame.module.blocks.get(share.block.text if share else call.callee.text)
+        block = self.environment.module.blocks.get(share.block.text if share else call.callee.text)
         names = [result.name.text if result.name else "" for result in block.decl.results] if block else []
         for place, target in enumerate(statement.targets[: len(names)]):
             if target.text in names and names[place] not in ("", target.text):
@@ -198,7 +198,7 @@ class Body(Repeats):
         wires: list[TypedValue | None] = []
         if len(statement.values) == 1:
             found = self.several(statement.values[0])
-            wires = [None] * max(1, len(self.frame.results)) if found is None else found
+            wires = [None] * max(1, len(self.environment.results)) if found is None else found
         else:
             wires = [self.expr(value) for value in statement.values]
         self.returned.append((statement, wires))
@@ -207,11 +207,13 @@ class Body(Repeats):
         self, wire: TypedValue, wanted: Type, span: Span, wanted_span: Span, what: str, code: str = "E0315"
     ) -> bool:
         """Whether the wire has the type that is written for it (lifted axes apart)."""
-        lifted = set(self.frame.lifted)
+        lifted = set(self.environment.lifted)
         free = lifted | wire.type.thin  # a thin axis may be spoken of or not
         have = [axis for axis in wire.type.axes if axis not in free or axis in wanted.axes]
         lacks = set(wanted.axes) - set(have)
-        called = self.frame.block in self.checker.alone  # what is written was checked; now an argument lacks an axis
+        called = (
+            self.environment.block in self.checker.alone
+        )  # what is written was checked; now an argument lacks an axis
         same = set(have) <= set(wanted.axes) and (called or not lacks) and fits(wire.element, wanted.element)
         twins = [(a, b) for a in wanted.axes for b in have if a.name == b.name and a != b]
         if not same and twins:
@@ -232,7 +234,7 @@ class Body(Repeats):
         """The edit that makes an index of an int, where that is all that its type lacks."""
         if wire.element is not Scalar.INT or not isinstance(wanted.element, IndexInto):
             return []
-        free = {*self.frame.lifted, *wire.type.thin}
+        free = {*self.environment.lifted, *wire.type.thin}
         if set(wanted.axes) - free != set(wire.type.axes) - free:
             return []
         return [(span, f"index[{wanted.element.axis.name}]({span.text})")]
@@ -240,7 +242,7 @@ class Body(Repeats):
     def _difference(self, wire: TypedValue, wanted: Type, span: Span) -> str:
         """In words: what is missing, what is too much."""
         missing = [axis for axis in wanted.axes if axis not in wire.type.axes]
-        extra = [axis for axis in wire.axes if axis not in wanted.axes and axis not in self.frame.lifted]
+        extra = [axis for axis in wire.axes if axis not in wanted.axes and axis not in self.environment.lifted]
         for axis in missing:
             for other in extra:
                 if axis.family == other.family:
@@ -250,7 +252,7 @@ class Body(Repeats):
                     )
         parts = []
         if missing:
-            gone = lost(wire, missing, self.frame)
+            gone = lost(wire, missing, self.environment)
             parts.append(
                 f"{listed(axis.name for axis in missing)} {'is' if len(missing) == 1 else 'are'} missing"
                 + (f": {gone}" if gone else "")
@@ -262,9 +264,9 @@ class Body(Repeats):
         return "; ".join(parts)
 
     def share(self, statement: s.Share) -> None:
-        if statement.block.text not in self.frame.module.blocks:
-            if not self.frame.is_missing(statement.block.text):
-                near = nearest(statement.block.text, self.frame.module.blocks)
+        if statement.block.text not in self.environment.module.blocks:
+            if not self.environment.is_missing(statement.block.text):
+                near = nearest(statement.block.text, self.environment.module.blocks)
                 self.report(
                     "E0203",
                     f"no block is named `{statement.block.text}`",
@@ -284,8 +286,8 @@ class Body(Repeats):
     def _declared_already(self, name: s.Ident) -> bool:
         """Whether an axis or const of the block would take a name that is taken; reported."""
         if (
-            self.frame.axis(name.text) is None
-            and self.frame.const(name.text) is None
+            self.environment.axis(name.text) is None
+            and self.environment.const(name.text) is None
             and name.text not in self.variables
         ):
             return False
@@ -306,7 +308,7 @@ class Body(Repeats):
         if decl.like is not None:
             original = self.axis(decl.like)
             if original is None:
-                self.frame.misdeclared.add(name)
+                self.environment.misdeclared.add(name)
                 return
             if original.kind is not kind:
                 self.report(
@@ -319,18 +321,18 @@ class Body(Repeats):
             extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
             ragged = original.ragged
         elif decl.size is not None and not decl.bounded:
-            size = size_static(decl.size, self.lookup, self.frame)
+            size = size_static(decl.size, self.lookup, self.environment)
             if size is not None:
                 size = self.size_in_this_pass(kind, size)
                 self._in_each_pass(size, decl.size.span, name)
-            reported = len(self.frame.problems)
+            reported = len(self.environment.problems)
             if size is not None and kind is Kind.DEPTH:
-                self.frame.known_depth(name, size, decl.size.span)
-            theirs = self.frame.module.library
+                self.environment.known_depth(name, size, decl.size.span)
+            theirs = self.environment.module.library
             place = decl.size.span
-            value = None if size is None else checked_size(self.frame, size, place, name, library=theirs)
-            if len(self.frame.problems) > reported:
-                self.frame.misdeclared.add(name)  # what follows from a wrong size is silent
+            value = None if size is None else checked_size(self.environment, size, place, name, library=theirs)
+            if len(self.environment.problems) > reported:
+                self.environment.misdeclared.add(name)  # what follows from a wrong size is silent
                 return
             extent = value
             bound = largest(size) if size is not None and value is None and kind is Kind.WIDTH else None
@@ -354,21 +356,21 @@ class Body(Repeats):
             span=decl.name.span,
             ragged=ragged,
         )
-        self.frame.add_axis(axis)
+        self.environment.add_axis(axis)
         if extent is None and size is None:
-            self.frame.open.add(axis.id)  # that it has no size was said
+            self.environment.open.add(axis.id)  # that it has no size was said
 
     def local_const(self, decl: s.ConstDecl) -> None:
         name = decl.name.text
         if self._declared_already(decl.name):
             return
-        value = size_static(decl.value, self.lookup, self.frame, exact=False)
+        value = size_static(decl.value, self.lookup, self.environment, exact=False)
         if value is None:
             value = ConstOf(self.checker.session.const(name, None))
         else:
             value = self.worth(value, decl.value.span)
             self._in_each_pass(value, decl.value.span)
-        self.frame.local_consts[name] = value
+        self.environment.local_consts[name] = value
 
     def _in_each_pass(self, formula: Static, span: Span, name: str | None = None) -> None:
         """A formula that each pass of a repeat gives a value: the size of an axis, if it has a name, or a const."""
@@ -398,7 +400,7 @@ class Body(Repeats):
             self.bind(decl.name, None)
             return
         for axis, written in zip(type.axes, decl.type.axes, strict=True):
-            if axis.is_width and axis.bound is None and self.frame.only_at_run_time(SizeOf(axis)):
+            if axis.is_width and axis.bound is None and self.environment.only_at_run_time(SizeOf(axis)):
                 self.report(
                     "E0321",
                     f"param `{name}` has the width `{axis.name}`, of which no largest size is known",
@@ -457,7 +459,7 @@ class Body(Repeats):
                     help="compare it: `n > 0`",
                 )
                 decided = True
-            if self.frame.only_at_run_time(static):
+            if self.environment.only_at_run_time(static):
                 self.report(
                     "E0323",
                     "`if` is decided at build time, but this depends on a width, whose size only a run knows",
@@ -490,12 +492,12 @@ class Body(Repeats):
             formulas=[],
             splits=dict(self.splits),
         )
-        frame_axes, frame_consts = dict(self.frame.names), dict(self.frame.local_consts)
-        told = self.frame.mute()
+        axes_before, consts_before = dict(self.environment.names), dict(self.environment.local_consts)
+        told = self.environment.mute()
         trial.run(statements)
         check_one_set(trial)
-        self.frame.replay([found for found in self.frame.unmute(told) if not (by_pass and found[1])])
-        self.frame.names, self.frame.local_consts = frame_axes, frame_consts
+        self.environment.replay([found for found in self.environment.unmute(told) if not (by_pass and found[1])])
+        self.environment.names, self.environment.local_consts = axes_before, consts_before
         for name in trial.assigned:
             self.assigned.setdefault(name, trial.assigned[name])
             if unsure and name not in self.variables:

@@ -15,8 +15,8 @@ from ..compiler.base.mentions import walk
 from ..compiler.check import Program, build
 from ..compiler.graph.typed_value import TypedValue
 from ..compiler.sizes.axes import Axis
+from ..compiler.typing.environment import Environment
 from ..compiler.typing.facts import Facts
-from ..compiler.typing.frame import Frame
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.files import FileProblem
@@ -125,25 +125,27 @@ class Analysis:
         """Whether the tree knows the place: it lies in an item that was read."""
         return any(item.span.start <= offset <= item.span.end for item in self.file.items)
 
-    def frame(self, owner: Owner | None) -> Frame | None:
+    def environment(self, owner: Owner | None) -> Environment | None:
         """What the names of a block meant when it was checked on its own."""
         for block, instance in self.facts.alone.items():
             if owner is not None and block.decl.span == owner.span:
-                return instance.frame
+                return instance.environment
         return None
 
     def axis(self, symbol: Symbol) -> Axis | None:
         """The axis that a name stands for, with its size."""
-        frame = self.frame(symbol.owner) if symbol.owner is not None else None
-        if frame is not None:
-            return frame.axis(symbol.name) or next((a for a in frame.own_axes if a.name == symbol.name), None)
+        environment = self.environment(symbol.owner) if symbol.owner is not None else None
+        if environment is not None:
+            return environment.axis(symbol.name) or next(
+                (a for a in environment.own_axes if a.name == symbol.name), None
+            )
         module = self.facts.module
         own = module.axes.get(symbol.name) if module is not None else None
         if own is not None and (own.span == symbol.span or symbol.kind == "alias"):
             return own
         axes = [] if module is None else [*module.axes.values()]
         for instance in self.facts.alone.values():
-            axes += [*instance.frame.names.values(), *instance.frame.params]
+            axes += [*instance.environment.names.values(), *instance.environment.params]
         return next((axis for axis in axes if axis.span == symbol.span), None)
 
 

@@ -12,7 +12,7 @@ from ..compiler.graph.values import IndexInto, Scalar
 from ..compiler.ops import OPS
 from ..compiler.ops.table import Op
 from ..compiler.sizes.axes import Axis, Literal, Static, known, show_static
-from ..compiler.typing.frame import Frame
+from ..compiler.typing.environment import Environment
 from ..dsl import catalogue
 from ..dsl import syntax as s
 from ..dsl.source import Span
@@ -47,7 +47,7 @@ def plain(value: object) -> str:
     )
 
 
-def about(analysis: Analysis, wire: TypedValue, frame: Frame | None) -> list[str]:
+def about(analysis: Analysis, wire: TypedValue, environment: Environment | None) -> list[str]:
     """What else is known of a value, and a line for each of its axes: kind, size, where it comes from."""
     lines = []
     if wire.mark:
@@ -57,16 +57,20 @@ def about(analysis: Analysis, wire: TypedValue, frame: Frame | None) -> list[str
     axes = list(wire.axes)
     if isinstance(wire.element, IndexInto) and wire.element.axis not in axes:
         axes.append(wire.element.axis)
-    return ["; ".join(lines), *(f"- {axis_line(analysis, axis, frame)}" for axis in axes)]
+    return ["; ".join(lines), *(f"- {axis_line(analysis, axis, environment)}" for axis in axes)]
 
 
-def axis_line(analysis: Analysis, axis: Axis, frame: Frame | None = None) -> str:
+def axis_line(analysis: Analysis, axis: Axis, environment: Environment | None = None) -> str:
     """Of one axis: its kind, its size, what it is a copy of, and where it is declared."""
     symbol = _declared(analysis, axis)
     node = symbol.node if symbol is not None else None
     written = node.size if isinstance(node, s.AxisDecl) else node.default if isinstance(node, s.Generic) else None
     parts = [f"`{axis.name}`: {axis.kind.value}", size_of(axis, written)]
-    twins = [a.name for a in frame.names.values() if a.family == axis.family and a != axis] if frame is not None else []
+    twins = (
+        [a.name for a in environment.names.values() if a.family == axis.family and a != axis]
+        if environment is not None
+        else []
+    )
     if twins:
         parts.append(f"copies of one axis: {listed([axis.name, *dict.fromkeys(twins)])}")
     if symbol is not None and isinstance(node, s.Generic) and symbol.owner is not None:

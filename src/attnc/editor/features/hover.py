@@ -96,20 +96,22 @@ def _expression(view: Analysis, expressions: list[s.Expr], offset: int) -> Hover
         if wire is not None:
             text = " ".join(expression.span.text.split())
             shown = text if len(text) <= 60 else f"{text[:57]}..."
-            frame = view.frame(view.names.owner(offset))
-            return Hover(_page(describe.typed(shown, wire), describe.about(view, wire, frame)), expression.span)
+            environment = view.environment(view.names.owner(offset))
+            return Hover(_page(describe.typed(shown, wire), describe.about(view, wire, environment)), expression.span)
     return _untyped(view, expressions[-1], offset) if expressions else None
 
 
 def _untyped(view: Analysis, expression: s.Expr, offset: int) -> Hover:
     """What is no value of its own: a number as a declaration computes it, a call with several results, a mistake."""
-    frame, module = view.frame(view.names.owner(offset)), view.facts.module
+    environment, module = view.environment(view.names.owner(offset)), view.facts.module
 
     def lookup(name: s.Ident) -> Static | None:
-        axis = (frame.axis(name.text) if frame else None) or (module.axes.get(name.text) if module else None)
+        axis = (environment.axis(name.text) if environment else None) or (
+            module.axes.get(name.text) if module else None
+        )
         if axis is not None:
             return SizeOf(axis)
-        const = frame.const(name.text) if frame else None
+        const = environment.const(name.text) if environment else None
         if const is None and module is not None and name.text in module.consts:
             const = ConstOf(module.consts[name.text])
         return const
@@ -139,11 +141,11 @@ def _page(first: str, lines: list[str]) -> str:
 def _callee(view: Analysis, call: s.Call, mention: Mention | None) -> Hover | None:
     wire = view.typed_value(call.span)
     owner = view.names.owner(call.span.start)
-    frame = view.frame(owner)
+    environment = view.environment(owner)
     op = describe.op_named(call.callee.text, call.brackets is not None)
     lines: list[str] = []
     if wire is not None:
-        lines = [describe.code(describe.typed("result", wire)), *describe.about(view, wire, frame)]
+        lines = [describe.code(describe.typed("result", wire)), *describe.about(view, wire, environment)]
     elif call.span in view.facts.results:
         several = [wire for wire in view.facts.results[call.span] if wire is not None]
         lines = [describe.code("\n".join(describe.typed("result", wire) for wire in several))]
@@ -183,7 +185,7 @@ def _option(call: s.Call, offset: int) -> Hover | None:
 def name_page(view: Analysis, mention: Mention) -> str:
     """What a name stands for."""
     symbol, meant = mention.symbol, mention.symbol.meant
-    frame = view.frame(view.names.owner(mention.span.start))
+    environment = view.environment(view.names.owner(mention.span.start))
     if meant.kind in VALUES | {"result"}:
         return _value(view, mention)
     if (ours := _in_its_place(view, mention)) is not None:
@@ -191,12 +193,12 @@ def name_page(view: Analysis, mention: Mention) -> str:
         return f"{name_page(view, Mention(ours.span, ours, declares=True))}\n\n{theirs}"
     parts = [describe.code(describe.head(symbol))]
     if meant.kind in AXES:
-        axis = (frame.axis(symbol.name) if frame is not None else None) or view.axis(symbol)
+        axis = (environment.axis(symbol.name) if environment is not None else None) or view.axis(symbol)
         wire = view.typed_value(mention.span)
         if wire is not None and not mention.declares:
             parts.append(f"its index: `{show(wire)}`")
         if axis is not None:
-            parts.append(f"- {describe.axis_line(view, axis, frame)}")
+            parts.append(f"- {describe.axis_line(view, axis, environment)}")
     elif meant.kind == "const":
         value = _const(view, symbol)
         if value is not None:
@@ -233,7 +235,7 @@ def _value(view: Analysis, mention: Mention) -> str:
     """A variable, an argument, a param: the type that it has at this place."""
     symbol = mention.symbol
     owner = symbol.owner
-    frame = view.frame(owner)
+    environment = view.environment(owner)
     results = owner.results if owner is not None and symbol.path == view.path else ()
     result = next((each for each in results if each.name is not None and each.name.span == mention.span), None)
     wire = view.typed_value(mention.span) or view.typed_value(symbol.span)
@@ -249,7 +251,7 @@ def _value(view: Analysis, mention: Mention) -> str:
     else:
         parts = [describe.code(describe.typed(symbol.name, wire))]
     if wire is not None:
-        parts.append("\n".join(line for line in describe.about(view, wire, frame) if line))
+        parts.append("\n".join(line for line in describe.about(view, wire, environment) if line))
     if symbol.kind == "param":
         instance = next((i for b, i in view.facts.alone.items() if owner and b.decl.span == owner.span), None)
         parts += describe.weights_at(instance.graph if instance is not None else None, symbol.span)
@@ -261,9 +263,9 @@ def _value(view: Analysis, mention: Mention) -> str:
 
 def _const(view: Analysis, symbol: Symbol) -> object:
     """The value of a const, as far as it is known."""
-    frame = view.frame(symbol.owner)
-    if frame is not None:
-        static = frame.const(symbol.name)
+    environment = view.environment(symbol.owner)
+    if environment is not None:
+        static = environment.const(symbol.name)
         return known(static) if static is not None else None
     module = view.facts.module
     const = module.consts.get(symbol.name) if module is not None else None

@@ -231,10 +231,10 @@ def parameters(view: Analysis, symbol: Symbol, count: int, given: set[str]) -> I
         if name not in given:
             yield Offer(f"{name} =", "parameter", generic.span.text, insert=f"{name} = $0", rank=4)
     known = next((b for b in view.facts.alone if b.decl.span == node.span), None)
-    frame = view.facts.alone[known].frame if known is not None else None
+    environment = view.facts.alone[known].environment if known is not None else None
     axes_and_consts: list[Axis | Const] = []
-    if frame is not None:
-        axes_and_consts = [*frame.of_file.values(), *frame.const_of_file.values()]
+    if environment is not None:
+        axes_and_consts = [*environment.of_file.values(), *environment.const_of_file.values()]
     for item in axes_and_consts:
         if item.name in given:
             continue

@@ -20,7 +20,7 @@ from ..sizes.limits import MISTAKES, TooMuch
 
 
 @dataclass(eq=False)
-class Frame:
+class Environment:
     """One elaboration of a block: the meaning of names in it, and the mistakes found.
 
     open:  ids of axis parameters whose size is for each call to say, while the block is checked on its own; and those
@@ -49,8 +49,8 @@ class Frame:
     misdeclared: set[str] = field(default_factory=set)  # names of which nothing is known but that they are meant
 
     @classmethod
-    def of(cls, block: BlockDef, *, judge: bool) -> Frame:
-        """A frame without parameters yet."""
+    def of(cls, block: BlockDef, *, judge: bool) -> Environment:
+        """An environment without parameters yet."""
         return cls(block, block.module, {}, {}, {}, {}, (), judge, results=block.decl.results)
 
     def axis(self, name: str) -> Axis | None:
@@ -186,7 +186,7 @@ class Formula:
 class Instance:
     """A block elaborated for one kind of call."""
 
-    frame: Frame
+    environment: Environment
     graph: Graph | None
     results: list[TypedValue | None]  # in the axes of the instance
     problems: list[tuple[Diagnostic, bool]]
