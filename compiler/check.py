@@ -229,12 +229,12 @@ class _Build:
 
     def _causal(self, session: Session, checker: Checker, block: BlockDef, sound: bool) -> None:
         """Prove what `causal` claims (D12); of a file with other mistakes only the claims' form is checked."""
-        instance = checker.alone[block]
+        specialisation = checker.alone[block]
         for position, result in enumerate(block.decl.results):
             for name in result.causal:
-                axis = instance.environment.axis(name.text)
+                axis = specialisation.environment.axis(name.text)
                 if axis is None:
-                    known = instance.environment.axis_names()
+                    known = specialisation.environment.axis_names()
                     session.report(
                         "E0201",
                         f"no axis is named `{name.text}`",
@@ -248,12 +248,12 @@ class _Build:
                         name.span,
                         help=f"write `causal` with one of {listed(written.text for written in result.type.axes)}",
                     )
-                elif instance.graph is not None and sound:
-                    leak = check_causal(instance.graph, position, axis, name.span)
+                elif specialisation.graph is not None and sound:
+                    leak = check_causal(specialisation.graph, position, axis, name.span)
                     if leak is not None:
                         session.add(leak)
                     else:
-                        instance.graph = _proved(instance.graph, position, axis)
+                        specialisation.graph = _proved(specialisation.graph, position, axis)
 
 
 def _open(environment: Environment) -> Diagnostic:

@@ -1,1 +1,1 @@
-"""A block applied: its parameters, its arguments, and the instance of it that the call stands for (D8)."""
+"""A block applied: its parameters, its arguments, and the specialisation of it that the call stands for (D8)."""

@@ -1,4 +1,4 @@
-"""A block called: an instance of it found or made, and a node of the caller's graph."""
+"""A block called: a specialisation of it found or made, and a node of the caller's graph."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from ..graph.values import IndexInto, Role, Type, Value
 from ..sizes.axes import Axis, Static
 from ..sizes.limits import BODIES, CALLS_DEEP, TooMuch
 from ..typing.builder import Builder
-from ..typing.environment import Environment, Instance
+from ..typing.environment import Environment
 from ..typing.sharing import own, ways
+from ..typing.specialisation import Specialisation
 from ..typing.statements import Body
-from .instances import CallBody
+from .specialise import SpecialisedCall
 
 _TOLD_BY_CALLS = frozenset({"E0307"})  # what is decided where a block is called, not where it is declared
 
 
-class BlockCall(CallBody):
+class BlockCall(SpecialisedCall):
     """One call, from its names to the node in the caller's graph."""
 
     def run(self) -> list[TypedValue | None] | None:
@@ -61,25 +62,25 @@ class BlockCall(CallBody):
             return self._promised(environment)
         if len(checker.stack) > CALLS_DEEP:
             raise TooMuch(f"blocks call each other more than {CALLS_DEEP} deep", "call fewer blocks in one another")
-        if len(checker.instances) > BODIES:
+        if len(checker.specialisations) > BODIES:
             raise TooMuch(
                 f"the blocks called here stand for more than {BODIES} bodies, each for other sizes or arguments",
                 "give fewer different parameters; what is the same each time is one body",
             )
-        instance = self._instance(environment, inputs)
+        specialisation = self._specialisation(environment, inputs)
         if broken:
-            self._relay(instance, only=None if self._of_the_library() else _TOLD_BY_CALLS)
-            return self._promised(instance.environment)
-        checker.decisions.extend(instance.decisions)
-        checker.undecided = checker.undecided or instance.undecided
-        self._pass_on(instance.formulas)
-        self._relay(instance)
-        environment = instance.environment
-        if instance.graph is None or _is_wrong(instance.problems):
+            self._relay(specialisation, only=None if self._of_the_library() else _TOLD_BY_CALLS)
+            return self._promised(specialisation.environment)
+        checker.decisions.extend(specialisation.decisions)
+        checker.undecided = checker.undecided or specialisation.undecided
+        self._pass_on(specialisation.formulas)
+        self._relay(specialisation)
+        environment = specialisation.environment
+        if specialisation.graph is None or _is_wrong(specialisation.problems):
             return self._promised(environment)
-        if not self._apart(instance, environment) or not self._one_set_made(instance.graph):
+        if not self._apart(specialisation, environment) or not self._one_set_made(specialisation.graph):
             return None
-        return self._emit(instance, environment, arguments, name)
+        return self._emit(specialisation, environment, arguments, name)
 
     def _of_the_library(self) -> bool:
         """Whether the block is not to be changed by who calls it: what is wrong in it comes of sizes that the file of
@@ -132,7 +133,7 @@ class BlockCall(CallBody):
             element = IndexInto(to_actual.get(element.axis.id, element.axis))
         return Type(element, axes, frozenset(to_actual.get(axis.id, axis) for axis in type.thin))
 
-    def _apart(self, instance: Instance, environment: Environment) -> bool:
+    def _apart(self, specialisation: Specialisation, environment: Environment) -> bool:
         """Two parameters bound to one axis: no value of the body may carry both (D8)."""
         groups: dict[Axis, list[Axis]] = {}
         for formal, actual in self.actual:
@@ -140,8 +141,8 @@ class BlockCall(CallBody):
         for actual, formals in groups.items():
             if len(formals) < 2:
                 continue
-            assert instance.graph is not None
-            found = _carries_two(instance.graph, formals)
+            assert specialisation.graph is not None
+            found = _carries_two(specialisation.graph, formals)
             if found is not None:
                 value, a, b = found
                 carrier = f"`{value.name}`" if value.name else "a value"
@@ -169,9 +170,13 @@ class BlockCall(CallBody):
         return False
 
     def _emit(
-        self, instance: Instance, environment: Environment, arguments: dict[str, tuple[TypedValue, Span]], name: str
+        self,
+        specialisation: Specialisation,
+        environment: Environment,
+        arguments: dict[str, tuple[TypedValue, Span]],
+        name: str,
     ) -> list[TypedValue | None]:
-        body, builder, graph = self.body, self.body.builder, instance.graph
+        body, builder, graph = self.body, self.body.builder, specialisation.graph
         assert graph is not None
         names = [f.name.text for f in self.block.decl.formals if f.name.text in arguments]
         given = [(name, arguments[name][0]) for name in names]
@@ -179,7 +184,7 @@ class BlockCall(CallBody):
         to_actual = {formal.id: actual for formal, actual in self.actual}
         outs: list[TypedValue | None] = []
         values: list[Value] = []
-        for wire, output in zip(instance.results, graph.outputs, strict=True):
+        for wire, output in zip(specialisation.results, graph.outputs, strict=True):
             assert wire is not None
             lifted = tuple(axis for axis in wire.type.axes if axis in graph.lifted)
             axes = (*lifted, *output.axes)  # without thin ones that the result's type does not speak of

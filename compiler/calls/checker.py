@@ -1,8 +1,8 @@
 """Blocks: checked once on their own, and instantiated where they are called (D8).
 
 "A call means its body with the arguments put in." So a call elaborates the callee's body for the sizes, the families,
-the extra axes and the kinds of its arguments, once for each distinct combination (`Checker.instances`). A mistake that
-the body makes by itself was reported when the block was checked on its own; what only some calls get wrong is a
+the extra axes and the kinds of its arguments, once for each distinct combination (`Checker.specialisations`). A mistake
+that the body makes by itself was reported when the block was checked on its own; what only some calls get wrong is a
 requirement of the body, and is reported at the call.
 """
 
@@ -28,11 +28,12 @@ from ..sizes.arithmetic import mentions, substitute
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, consts_in, known
 from ..sizes.limits import MISTAKES, WORK, Exhausted, TooMuch
 from ..typing.builder import Builder
-from ..typing.environment import Environment, Instance
+from ..typing.environment import Environment
 from ..typing.facts import Facts
 from ..typing.recorder import Recorder
 from ..typing.scope import Scope
 from ..typing.sharing import check_one_set
+from ..typing.specialisation import Specialisation
 from ..typing.statements import Body
 
 
@@ -41,8 +42,8 @@ class Checker(ABC):
     """All blocks of a program. `called` holds those that some other block calls."""
 
     session: Session
-    instances: dict[object, Instance] = field(default_factory=dict)
-    alone: dict[BlockDef, Instance] = field(default_factory=dict)
+    specialisations: dict[object, Specialisation] = field(default_factory=dict)
+    alone: dict[BlockDef, Specialisation] = field(default_factory=dict)
     closures: dict[BlockDef, tuple[list[Axis], list[Const]]] = field(default_factory=dict)
     carried: dict[BlockDef, frozenset[int]] = field(
         default_factory=dict
@@ -189,7 +190,7 @@ class Checker(ABC):
 
     # -- a block on its own --------------------------------------------------------------------------------------
 
-    def check_alone(self, block: BlockDef) -> Instance:
+    def check_alone(self, block: BlockDef) -> Specialisation:
         """Check a block with its own axes standing for themselves; the graph is that of the block as a model."""
         if block in self.alone:
             return self.alone[block]
@@ -206,10 +207,12 @@ class Checker(ABC):
             del self.stack[depth:]
             self.given_up.add(block)
             environment.problems = [*told[:MISTAKES], (much.at(environment.at or block.decl.name.span), False)]
-        instance = Instance(environment, graph, results or [], environment.problems, self.decisions, self.undecided)
-        self.alone[block] = instance
+        specialisation = Specialisation(
+            environment, graph, results or [], environment.problems, self.decisions, self.undecided
+        )
+        self.alone[block] = specialisation
         self.decisions, self.undecided = saved
-        return instance
+        return specialisation
 
     def _alone(self, block: BlockDef, environment: Environment) -> tuple[list[TypedValue | None] | None, Graph | None]:
         """The results of a block with its own axes, and its graph."""
@@ -354,7 +357,7 @@ class Checker(ABC):
         return None
 
     def parameter(self, environment: Environment, like: Axis, extents: Axis, family: int, implicit: bool) -> Axis:
-        """A parameter of an instance, with the size of what it stands for."""
+        """A parameter of a specialisation, with the size of what it stands for."""
         axis = self.session.axis(
             like.name,
             like.kind,
@@ -389,7 +392,7 @@ class Checker(ABC):
         return const
 
     def derive_sizes(self, environment: Environment, axes: list[Axis], rebound: frozenset[int] = frozenset()) -> None:
-        """Derived axes of the file keep their formula, over the axes of the instance."""
+        """Derived axes of the file keep their formula, over the axes of the specialisation."""
         for axis in axes:
             if axis.size is None or axis.id in rebound:
                 continue

@@ -17,7 +17,8 @@ from ..graph.typed_value import TypedValue, fits, show, show_type
 from ..graph.values import Role, Scalar, Type, Value
 from ..sizes.axes import Axis, Literal, Static, axes_in, consts_in, known
 from ..typing.builder import Builder
-from ..typing.environment import Environment, Instance
+from ..typing.environment import Environment
+from ..typing.specialisation import Specialisation
 from ..typing.statements import Body
 from .block import BlockCall
 
@@ -118,12 +119,12 @@ class ScanCall(BlockCall):
             inputs = self._inputs(environment, arranged)
             if inputs is None:
                 break
-            instance = self._instance(environment, inputs)
-            if instance.graph is None:
+            specialisation = self._specialisation(environment, inputs)
+            if specialisation.graph is None:
                 break
             changed = False
             for name, position in self._states.items():
-                result = instance.results[position]
+                result = specialisation.results[position]
                 type = None if result is None else self._outward(result.type)
                 if result is not None and type is not None:
                     wire, span = arranged[name]
@@ -220,9 +221,13 @@ class ScanCall(BlockCall):
         return [None] * max(1, len(self.block.decl.results))
 
     def _emit(
-        self, instance: Instance, environment: Environment, arguments: dict[str, tuple[TypedValue, Span]], name: str
+        self,
+        specialisation: Specialisation,
+        environment: Environment,
+        arguments: dict[str, tuple[TypedValue, Span]],
+        name: str,
     ) -> list[TypedValue | None]:
-        body, builder, graph, axis = self.body, self.body.builder, instance.graph, self.axis
+        body, builder, graph, axis = self.body, self.body.builder, specialisation.graph, self.axis
         assert axis is not None
         assert graph is not None
         assert self.given is not None
@@ -246,7 +251,7 @@ class ScanCall(BlockCall):
         values: list[Value] = []
         outs: list[TypedValue | None] = []
         carried = {position: arguments[formal][0].element for formal, position in self._states.items()}
-        for position, (wire, output) in enumerate(zip(instance.results, graph.outputs, strict=True)):
+        for position, (wire, output) in enumerate(zip(specialisation.results, graph.outputs, strict=True)):
             assert wire is not None
             lifted = tuple(a for a in wire.type.axes if a in graph.lifted)
             axes = (*lifted, *output.axes)

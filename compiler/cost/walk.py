@@ -115,7 +115,10 @@ class Walk:
         kind: str,
         memory: Memory | None = None,
     ) -> tuple[Part, list[Fact]]:
-        """One block instance: its part, and what is known of its results. used: which of these are read at all."""
+        """One specialisation of a block: its part, and what is known of its results.
+
+        used: which of these are read at all.
+        """
         if graph.target:
             steps = largest((fact.steps for fact in inputs), self.values) + 1
             peak = memory.peak if memory else None

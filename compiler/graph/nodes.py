@@ -1,8 +1,8 @@
 """The typed graph: what the checker proves, and all that analyses, rewrites, backends and diagrams read.
 
-A `Graph` is one block instance (or model, or the body of a repeat): inputs, nodes in order, outputs. Every `Value`
-is made once. Blocks and repeats stay nested: a `Call` or a `Repeat` node holds the graph of its body, and equal calls
-hold the *same* graph object.
+A `Graph` is one specialisation of a block (or model), or the body of a repeat: inputs, nodes in order, outputs. Every
+`Value` is made once. Blocks and repeats stay nested: a `Call` or a `Repeat` node holds the graph of its body, and equal
+calls hold the *same* graph object.
 
 Axes. A type is a set of axes (D2); `Type.axes` keeps an order for show only: as written, or as made. In a block's
 graph the axes are the block's own parameters and locals; a `Call` says which axis of the caller each stands for. Axes
@@ -250,13 +250,13 @@ class Stepped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """One block instance, model, or body of a repeat.
+    """One specialisation of a block, model, or body of a repeat.
 
     kind:    "block", "model", "repeat" or "op".
     axes:    its axis parameters, explicit ones first, then those of the file that it mentions, then its own.
     params:  how many of `axes` are parameters (the rest are its own: `depth pair = d / 2`, with `size` formulas).
     consts:  its const parameters.
-    lifted:  axes of callers over which this instance lifts; they come first in the memory order of its values.
+    lifted:  axes of callers over which this specialisation lifts; they come first in the memory order of its values.
     target:  "module:function" of an `op` of the user's own (kind "op"): no nodes, the outputs are what it returns. It
              gets its inputs in memory order (batch axes, lifted axes, declared axes) and must return likewise.
     stepped: set in the graphs of decoding, and in no others.

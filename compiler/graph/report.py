@@ -29,7 +29,7 @@ class Unread:
 class Attended:
     """One softmax over keys, with the masks of its queries.
 
-    paths: where it stands in the model, `layers.*.self.attend`; one for each instance that is like it.
+    paths: where it stands in the model, `layers.*.self.attend`; one for each specialisation that is equal to it.
     sees:  what its queries see: "all", "causal", "band 0 .. 127 and padding `real`".
     how:   for each backend, how it is computed.
     note:  why it is not computed as attention at all, where it is not.

@@ -80,7 +80,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis of one file or of one block instance. Two axes are the same only if their ids are.
+    """An axis of one file or of one specialisation of a block. Two axes are the same only if their ids are.
 
     extent: the size where it is known at build time (every depth of a compiled model, and fixed widths), else None.
     size:   the formula of a derived axis, over axes of the same scope (`chunks = seq / 64`, `key = model / heads`).

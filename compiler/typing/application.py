@@ -21,8 +21,8 @@ from ..sizes.arithmetic import at_most
 from ..sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static, evaluate, hangs, known
 from .builder import Builder
 from .copies import copies
-from .environment import Formula, judge_number
 from .scope import Scope
+from .specialisation import Formula, judge_number
 
 _STATIC_NAMES = {"maximum": "max", "minimum": "min"}
 _PARTIAL = frozenset({"/", "//", "%", "^", "exp", "log", "sqrt", "rsqrt"})  # they are not there for all numbers

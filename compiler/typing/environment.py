@@ -1,21 +1,17 @@
-"""One elaboration of a block: what names mean in it, and the mistakes found; and what came of it."""
+"""One elaboration of a block: what names mean in it, and the mistakes found."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ...dsl import syntax as s
 from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.source import Span
-from ..base.session import Reporter
-from ..graph.nodes import Graph
-from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef, Module
-from ..names.written_sizes import checked_number, refuse_depth
-from ..ops.use import Judge
-from ..sizes.arithmetic import open_width, substitute
-from ..sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in, hangs
+from ..names.written_sizes import refuse_depth
+from ..sizes.arithmetic import open_width
+from ..sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 from ..sizes.limits import MISTAKES, TooMuch
 
 
@@ -33,7 +29,7 @@ class Environment:
     module: Module
     names: dict[str, Axis]
     consts: dict[str, Static]
-    of_file: dict[int, Axis]  # the axis of this instance that stands for a file's axis
+    of_file: dict[int, Axis]  # the axis of this specialisation that stands for a file's axis
     const_of_file: dict[int, Const]
     lifted: tuple[Axis, ...]
     judge: bool
@@ -148,48 +144,3 @@ class Environment:
 
     def replay(self, problems: list[tuple[Diagnostic, bool]]) -> None:
         self.problems.extend(problems)
-
-
-def judge_number(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
-    """Report arithmetic that has no value."""
-    checked_number(reporter, numbers[0], place)
-
-
-@dataclass(frozen=True)
-class Formula:
-    """Numbers of a body that hang on a const without a value: each pass of a repeat gives them one, and judges them.
-
-    judge:  reports what is wrong with their values, at a place: `span`, or the call of the block in the repeat.
-    passes: the indices of repeats that have a value by now.
-    """
-
-    statics: tuple[Static, ...]
-    span: Span
-    judge: Judge
-    call: Span | None = None
-    passes: tuple[tuple[str, int], ...] = ()
-
-    @property
-    def place(self) -> Span:
-        return self.call or self.span
-
-    @property
-    def hangs(self) -> bool:
-        return any(map(hangs, self.statics))
-
-    def with_values(self, axes: dict[int, Axis], consts: dict[int, Static]) -> Formula:
-        """The same over other axes and consts."""
-        return replace(self, statics=tuple(substitute(static, axes, consts) for static in self.statics))
-
-
-@dataclass(eq=False)
-class Instance:
-    """A block elaborated for one kind of call."""
-
-    environment: Environment
-    graph: Graph | None
-    results: list[TypedValue | None]  # in the axes of the instance
-    problems: list[tuple[Diagnostic, bool]]
-    decisions: list[object]
-    undecided: bool
-    formulas: list[Formula] = field(default_factory=list)

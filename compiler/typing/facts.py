@@ -13,7 +13,7 @@ from ...dsl.parse import parse
 from ...dsl.source import Source, Span
 from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef, Module
-from .environment import Instance
+from .specialisation import Specialisation
 
 
 @dataclass(eq=False)
@@ -31,7 +31,7 @@ class Facts:
     values: dict[Span, TypedValue] = field(default_factory=dict)
     results: dict[Span, list[TypedValue | None]] = field(default_factory=dict)
     module: Module | None = None
-    alone: dict[BlockDef, Instance] = field(default_factory=dict)
+    alone: dict[BlockDef, Specialisation] = field(default_factory=dict)
 
     def note(self, span: Span, wire: TypedValue | None) -> None:
         if wire is not None:

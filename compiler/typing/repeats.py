@@ -19,9 +19,9 @@ from ..graph.values import IndexInto, Scalar, Type
 from ..names.written_sizes import NO_SIZES, checked_number, size_static
 from ..sizes.axes import Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known, turns
 from .builder import Builder
-from .environment import Formula
 from .expressions import Expressions
 from .sharing import check_one_set, own
+from .specialisation import Formula
 
 _MOST_PASSES = 10_000
 

@@ -21,8 +21,9 @@ from ..names.written_sizes import checked_number, has_no_value
 from ..sizes.axes import Axis, ConstOf, Kind, Number, SizeOf, Static, hangs
 from .builder import Builder
 from .copies import copies
-from .environment import Environment, Formula, Instance
+from .environment import Environment
 from .facts import Facts
+from .specialisation import Formula, Specialisation
 
 _REALS = frozenset(("tensor", "float", "double", "half", "f", "bf", "bfloat", "number", "scalar", "array", "ndarray"))
 """What other languages call real numbers, or anything in brackets; with a number of bits or without."""
@@ -53,7 +54,7 @@ class Caller(Protocol):
     """
 
     session: Session
-    alone: dict[BlockDef, Instance]
+    alone: dict[BlockDef, Specialisation]
     decisions: list[object]
     undecided: bool
     numbers: dict[int, Number]

@@ -23,10 +23,10 @@ from ..sizes.arithmetic import largest
 from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, hangs, known
 from .application import OpCall
 from .builder import Builder
-from .environment import Formula, judge_number
 from .repeats import Repeats
 from .scope import Shared
 from .sharing import check_one_set
+from .specialisation import Formula, judge_number
 
 
 @dataclass

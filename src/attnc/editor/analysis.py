@@ -127,9 +127,9 @@ class Analysis:
 
     def environment(self, owner: Owner | None) -> Environment | None:
         """What the names of a block meant when it was checked on its own."""
-        for block, instance in self.facts.alone.items():
+        for block, specialisation in self.facts.alone.items():
             if owner is not None and block.decl.span == owner.span:
-                return instance.environment
+                return specialisation.environment
         return None
 
     def axis(self, symbol: Symbol) -> Axis | None:
@@ -144,8 +144,8 @@ class Analysis:
         if own is not None and (own.span == symbol.span or symbol.kind == "alias"):
             return own
         axes = [] if module is None else [*module.axes.values()]
-        for instance in self.facts.alone.values():
-            axes += [*instance.environment.names.values(), *instance.environment.params]
+        for specialisation in self.facts.alone.values():
+            axes += [*specialisation.environment.names.values(), *specialisation.environment.params]
         return next((axis for axis in axes if axis.span == symbol.span), None)
 
 

@@ -12,22 +12,25 @@ from ..graph.typed_value import TypedValue
 from ..graph.values import IndexInto
 from ..sizes.axes import Axis, Number, known
 from ..typing.builder import Builder
-from ..typing.environment import Environment, Formula, Instance
+from ..typing.environment import Environment
+from ..typing.specialisation import Formula, Specialisation
 from ..typing.statements import Body
 from .arguments import Arguments
 
 
-class CallBody(Arguments):
+class SpecialisedCall(Arguments):
     """Calls that are alike in sizes, copies and kinds of arguments share one body."""
 
-    def _instance(self, environment: Environment, inputs: list[tuple[s.Formal, TypedValue | None]]) -> Instance:
+    def _specialisation(
+        self, environment: Environment, inputs: list[tuple[s.Formal, TypedValue | None]]
+    ) -> Specialisation:
         checker = self.checker
         numbers = self._numbers()
         key = (self._key(environment, inputs), tuple(repr(numbers.get(const.id)) for const in environment.const_params))
-        if key in checker.instances:
-            instance = checker.instances[key]
-            self._onto(instance.environment)
-            return instance
+        if key in checker.specialisations:
+            specialisation = checker.specialisations[key]
+            self._onto(specialisation.environment)
+            return specialisation
         saved = checker.decisions, checker.undecided, checker.numbers
         checker.decisions, checker.undecided, checker.numbers = [], False, numbers
         builder = Builder()
@@ -47,12 +50,12 @@ class CallBody(Arguments):
         results = checker.elaborate(body)
         checker.stack.pop()
         graph = checker.graph_of(environment, builder, results, body) if results else None
-        instance = Instance(
+        specialisation = Specialisation(
             environment, graph, results or [], environment.problems, checker.decisions, checker.undecided, body.formulas
         )
         checker.decisions, checker.undecided, checker.numbers = saved
-        checker.instances[key] = instance
-        return instance
+        checker.specialisations[key] = specialisation
+        return specialisation
 
     def _pass_on(self, formulas: list[Formula]) -> None:
         """What hangs on a const that the call gives the number of a pass is looked at where the passes are."""
@@ -71,7 +74,7 @@ class CallBody(Arguments):
         return {formal.id: number for formal, number in found if formal.value is None and number is not None}
 
     def _onto(self, environment: Environment) -> None:
-        """The parameters of a kept instance, in place of the fresh ones."""
+        """The parameters of a kept specialisation, in place of the fresh ones."""
         self.actual = [(mine, actual) for mine, (_, actual) in zip(environment.params, self.actual, strict=True)]
         self.const_actual = [
             (mine, static) for mine, (_, static) in zip(environment.const_params, self.const_actual, strict=True)
@@ -122,8 +125,8 @@ class CallBody(Arguments):
         )
         return (id(self.block), environment.judge, axes, consts, lifted, tuple(arguments))
 
-    def _relay(self, instance: Instance, only: frozenset[str] | None = None) -> None:
-        """Mistakes of this instance that the block does not make on its own: shown at the call.
+    def _relay(self, specialisation: Specialisation, only: frozenset[str] | None = None) -> None:
+        """Mistakes of this specialisation that the block does not make on its own: shown at the call.
 
         only: of a block with mistakes of its own, the codes of those that do not come of them.
         """
@@ -131,7 +134,7 @@ class CallBody(Arguments):
         if self.body.environment.module.library or not self.block.module.library:
             known = {(d.code, place(d.span)) for d, _ in self.checker.alone[self.block].problems}
         known |= {(d.code, place(d.span)) for d in self.checker.session.diagnostics}
-        for problem, deep in instance.problems:
+        for problem, deep in specialisation.problems:
             if (problem.code, place(problem.span)) in known or (problem.severity is Severity.WARNING and not deep):
                 continue
             if only is not None and problem.code not in only:
