@@ -149,7 +149,7 @@ class _Build:
             generic_sizes=self.sizes,
             library=loader.library_names(),
             facts=self.facts,
-            patience=WORK + sum(len(m.source.text) // 2 for m in loader.modules.values()),
+            fuel=WORK + sum(len(m.source.text) // 2 for m in loader.modules.values()),
         )
         for block in blocks:
             checker.check_alone(block)

@@ -94,7 +94,7 @@ class Arguments(Parameters):
         extra = [axis for axis in wire.axes if axis not in actuals]
         missing = [axis for axis in actuals if not wire.has(axis)]
         wrong = [axis for axis in extra if axis in mentioned]
-        carries = wire.role is Role.DATA and wire.is_number and self.body.environment.judge
+        carries = wire.role is Role.DATA and wire.is_number and self.body.environment.roles_known
         # What the body around is lifted over, it does not know of: such an axis says nothing of a mix-up.
         seen = [axis for axis in extra if axis not in self.body.environment.lifted]
         if (

@@ -51,7 +51,7 @@ class BlockCall(SpecialisedCall):
         broken = _is_wrong(alone.problems)
         broken = broken or (alone.graph is None and not alone.undecided)  # what a const of the call decides is open yet
         environment = self._own_environment(bound)
-        if self.groundless:
+        if self.invalid_default:
             return [None] * max(1, len(block.decl.results))
         inputs = self._inputs(environment, arguments)
         if self.foreign or self.mixed:

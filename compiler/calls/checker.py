@@ -59,12 +59,12 @@ class Checker(ABC):
     library: dict[str, str] = field(default_factory=dict)  # names that the standard library has, and where
     generic_sizes: Mapping[str, Number] = field(default_factory=dict)  # set from outside, for blocks checked alone
     facts: Facts | None = None  # to be filled
-    patience: int = WORK  # expressions that may still be checked
+    fuel: int = WORK  # expressions that may still be checked
 
-    def tire(self, span: Span, more: int = 1) -> None:
-        """One more expression is checked, or so many parameters are given."""
-        self.patience -= more
-        if self.patience < 0:
+    def spend(self, span: Span, amount: int = 1) -> None:
+        """Use up fuel: an expression is checked, or so many parameters are given. Raises Exhausted if none is left."""
+        self.fuel -= amount
+        if self.fuel < 0:
             raise Exhausted(
                 f"calls for different sizes, and passes that differ, come to more than {WORK:,} expressions to check",
                 "call blocks for fewer different parameters, and let fewer passes of a repeat depend on its index",
@@ -196,7 +196,7 @@ class Checker(ABC):
             return self.alone[block]
         saved = self.decisions, self.undecided
         self.decisions, self.undecided = [], False
-        environment = Environment.of(block, judge=block not in self.called)
+        environment = Environment.of(block, roles_known=block not in self.called)
         results, graph, depth = None, None, len(self.stack)
         told = environment.problems
         try:

@@ -25,14 +25,14 @@ class Parameters(Binding):
     const_actual: list[tuple[Const, Static]] = field(default_factory=list)
     of_sizes: set[int] = field(default_factory=set)  # parameters that only sizes are derived from: no value has them
     unlike: bool = False  # a parameter is no copy of what it must be a copy of
-    groundless: bool = False  # the default of a parameter is wrong
+    invalid_default: bool = False  # the default of a parameter is wrong
 
     def _own_environment(self, bound: dict[str, Axis | Static]) -> Environment:
         """Fresh axes for the callee's parameters. `self.actual` says what of the caller each stands for."""
         checker, block = self.checker, self.block
-        environment = Environment.of(block, judge=self.body.environment.judge)
+        environment = Environment.of(block, roles_known=self.body.environment.roles_known)
         axes, consts = checker.closure(block)
-        checker.tire(self.call.span, len(axes) + len(consts))
+        checker.spend(self.call.span, len(axes) + len(consts))
         given, numbers, rebound = self._implicit(bound, axes, consts)
         families: dict[int, int] = {}
 
@@ -118,7 +118,7 @@ class Parameters(Binding):
         assert generic.default is not None
         lookup = lambda ident: self._default_name(environment, ident, given, numbers)  # noqa: E731
         static = size_static(generic.default, lookup, self.body.environment, exact=exact)
-        self.groundless = self.groundless or static is None
+        self.invalid_default = self.invalid_default or static is None
         return static
 
     def _like_number(self, static: Static) -> Number | None:
@@ -244,7 +244,7 @@ class Parameters(Binding):
         """A new axis, as large as axes and consts of the caller make it."""
         size = self.body.size_in_this_pass(kind, size)
         if kind is Kind.DEPTH and not self.body.environment.known_depth(name, size, self.call.span):
-            self.groundless = True
+            self.invalid_default = True
         extent = checked_size(self.body.environment, size, self.call.span, name, formula_span=span)
         bound = largest(size) if extent is None and kind is Kind.WIDTH else None
         formula = size if extent is None else None

@@ -192,7 +192,7 @@ class Analysis:
     """Runs over graphs, nested ones with the infos of their arguments; kept by graph and infos."""
 
     kept: dict[object, list[Info]] = field(default_factory=dict)
-    patience: int = field(default_factory=lambda: PROOF)  # read late: a test of the limit sets it
+    fuel: int = field(default_factory=lambda: PROOF)  # read late: a test of the limit sets it
 
     def run(self, graph: Graph, inputs: list[Info], given: Given) -> list[Info]:
         """The infos of a graph's outputs."""
@@ -204,8 +204,8 @@ class Analysis:
         key = (id(graph), given, tuple(_freeze(info) for info in inputs))
         if key in self.kept:
             return self.kept[key]
-        self.patience -= len(graph.nodes)
-        if self.patience < 0:
+        self.fuel -= len(graph.nodes)
+        if self.fuel < 0:
             read = everything(f"`{graph.name}` is too long to follow", graph.span, *(info.reach for info in inputs))
             return [Info(read) for _ in graph.outputs]
         infos: dict[int, Info] = {entry.value.id: info for entry, info in zip(graph.inputs, inputs, strict=True)}

@@ -12,7 +12,7 @@ from ..graph.typed_value import Range, TypedValue
 from ..graph.values import Role, Type
 from ..sizes.axes import Axis, Static
 
-Judge = Callable[[Reporter, tuple[Static, ...], Span], object]
+Validator = Callable[[Reporter, tuple[Static, ...], Span], object]
 """Reports what is wrong with numbers at a place."""
 
 
@@ -103,9 +103,9 @@ class OpCall(Protocol):
 
     # -- questions: each reports what is wrong
 
-    def in_each_pass(self, judge: Judge, span: Span, *statics: Static) -> bool:
-        """Whether nothing is wrong with these numbers, as far as they are known. What hangs on the number of a pass is
-        judged there too.
+    def in_each_pass(self, validator: Validator, span: Span, *statics: Static) -> bool:
+        """Whether nothing is wrong with these numbers, as far as they are known. What depends on the number of a pass
+        is validated in each pass too.
         """
 
     def outside(self, e: TypedValue, axis: Axis, span: Span) -> bool:

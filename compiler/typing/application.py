@@ -16,13 +16,13 @@ from ..graph.values import IndexInto, Role, Type
 from ..hints import unlike
 from ..hints.lost import lost, reduced
 from ..ops.table import Op
-from ..ops.use import Judge
+from ..ops.use import Validator
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static, evaluate, hangs, known
 from .builder import Builder
 from .copies import copies
 from .scope import Scope
-from .specialisation import Formula, judge_number
+from .specialisation import Formula, validate_number
 
 _STATIC_NAMES = {"maximum": "max", "minimum": "min"}
 _PARTIAL = frozenset({"/", "//", "%", "^", "exp", "log", "sqrt", "rsqrt"})  # they are not there for all numbers
@@ -103,7 +103,7 @@ class OpCall:
         if name in OPERATIONS and all(static is not None for static in statics):
             number = Arith(name, tuple(s for s in statics if s is not None))
             if name in _PARTIAL and hangs(number):
-                self.body.formulas.append(Formula((number,), self.span, judge_number))
+                self.body.formulas.append(Formula((number,), self.span, validate_number))
             return replace(self.body.static(number, self.span), spread=self._spread())
         wires = [*self.operands, *([self.mask] if self.mask else [])]
         meeting = self.body.namesakes(type)
@@ -155,14 +155,14 @@ class OpCall:
 
     # -- questions that several rules ask ------------------------------------------------------------------------
 
-    def in_each_pass(self, judge: Judge, span: Span, *statics: Static) -> bool:
-        """Whether nothing is wrong with these numbers, as far as they are known. What hangs on the number of a pass is
-        judged there too.
+    def in_each_pass(self, validator: Validator, span: Span, *statics: Static) -> bool:
+        """Whether nothing is wrong with these numbers, as far as they are known. What depends on the number of a pass
+        is validated in each pass too.
         """
         environment = self.body.environment
         before = len(environment.problems)
-        judge(environment, statics, span)
-        formula = Formula(statics, span, judge)
+        validator(environment, statics, span)
+        formula = Formula(statics, span, validator)
         good = len(environment.problems) == before
         if good and formula.hangs:
             self.body.formulas.append(formula)
@@ -174,7 +174,7 @@ class OpCall:
             return False
         tight, clamped = e.range.tight, e.static is None
 
-        def judge(reporter: Reporter, ends: tuple[Static, ...], place: Span) -> None:
+        def validate(reporter: Reporter, ends: tuple[Static, ...], place: Span) -> None:
             low, high, size = ends
             below = at_most(low if tight else high, Literal(-1))
             if not below and not at_most(size, high if tight else low):
@@ -193,7 +193,7 @@ class OpCall:
             )
 
         size = SizeOf(axis) if axis.size is None or axis.extent is not None else axis.size
-        return not self.in_each_pass(judge, span, e.range.low, e.range.high, size)
+        return not self.in_each_pass(validate, span, e.range.low, e.range.high, size)
 
     def lacks_size(self, axis: Axis) -> bool:
         """Whether it is a width whose size only a run knows."""
@@ -351,7 +351,7 @@ class OpCall:
         outer: each may, as in an outer product: that is what a `dot` makes of axes that its operands do not share. An
         outer sum is a slip unless it is said.
         """
-        if not self.body.environment.judge:
+        if not self.body.environment.roles_known:
             return True
         carrying = [
             (wire, span)

@@ -19,10 +19,10 @@ from ..sizes.limits import MISTAKES, TooMuch
 class Environment:
     """One elaboration of a block: the meaning of names in it, and the mistakes found.
 
-    open:  ids of axis parameters whose size is for each call to say, while the block is checked on its own; and those
-           of what it calls that stand for them.
-    judge: whether D7 is decided here (not while a block that others call is checked on its own: only a call tells
-           whether an argument carries data).
+    open: ids of axis parameters whose size is for each call to say, while the block is checked on its own; and those
+        of what it calls that stand for them.
+    roles_known: whether it is known which arguments carry data, so that D7 is decided here. While a block that others
+        call is checked on its own it is not: only a call tells.
     """
 
     block: BlockDef
@@ -32,7 +32,7 @@ class Environment:
     of_file: dict[int, Axis]  # the axis of this specialisation that stands for a file's axis
     const_of_file: dict[int, Const]
     lifted: tuple[Axis, ...]
-    judge: bool
+    roles_known: bool
     params: list[Axis] = field(default_factory=list)
     const_params: list[Const] = field(default_factory=list)
     results: tuple[s.Result, ...] = ()
@@ -45,9 +45,9 @@ class Environment:
     misdeclared: set[str] = field(default_factory=set)  # names of which nothing is known but that they are meant
 
     @classmethod
-    def of(cls, block: BlockDef, *, judge: bool) -> Environment:
+    def of(cls, block: BlockDef, *, roles_known: bool) -> Environment:
         """An environment without parameters yet."""
-        return cls(block, block.module, {}, {}, {}, {}, (), judge, results=block.decl.results)
+        return cls(block, block.module, {}, {}, {}, {}, (), roles_known, results=block.decl.results)
 
     def axis(self, name: str) -> Axis | None:
         return self.names.get(name)

@@ -43,7 +43,7 @@ class Expressions(Scope):
 
     def expr(self, expr: s.Expr, binding: str | None = None) -> TypedValue | None:
         """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""
-        self.checker.tire(expr.span)
+        self.checker.spend(expr.span)
         match expr:
             case s.Name(text, span):
                 return self.variable(text, span)
@@ -745,7 +745,7 @@ class Expressions(Scope):
             self.report("E0320", f"`{option.name}` is {wanted}", argument.span, help=option.doc)
             return False
 
-        def judge(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
+        def validate(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
             value = known(numbers[0])
             complaint = None if value is None else option.check(value)
             if complaint:
@@ -757,7 +757,7 @@ class Expressions(Scope):
             self.report("E0320", f"`{option.name}` is {value}, but {complaint}", argument.span,
                         help=f"`/` gives a real number; write `{text}`", fix=[(at, text)])  # fmt: skip
             return False
-        if not made.in_each_pass(judge, argument.span, wire.static):
+        if not made.in_each_pass(validate, argument.span, wire.static):
             return False
         if isinstance(option.default, bool) and value is None:
             if self.environment.told_by_calls(wire.static):

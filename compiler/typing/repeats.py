@@ -126,20 +126,20 @@ class Repeats(Expressions):
             if index is not None and any(index in consts_in(static) for static in formula.statics):
                 given = {}
                 for at in passes:
-                    self.checker.tire(formula.place)
+                    self.checker.spend(formula.place)
                     told_now = replace(formula, passes=((index.name, at), *formula.passes))
                     told_now = told_now.with_values({}, {index.id: Literal(at)})
                     given.setdefault(told_now.statics, told_now)
             for each in given.values():
                 if each.hangs:
                     self.formulas.append(each)
-                elif each.place not in told and self._judged(each):
+                elif each.place not in told and self._found_invalid(each):
                     told.add(each.place)
 
-    def _judged(self, formula: Formula) -> bool:
+    def _found_invalid(self, formula: Formula) -> bool:
         """Whether something is wrong with numbers whose values are known by now; reported."""
         kept = self.environment.mute()
-        formula.judge(self.environment, formula.statics, formula.place)
+        formula.validator(self.environment, formula.statics, formula.place)
         found = self.environment.unmute(kept)
         where = " and ".join(f"`{name}` is {at}" for name, at in formula.passes)
         for problem, deep in found:
@@ -382,7 +382,7 @@ class Repeats(Expressions):
     ) -> tuple[bool, list[int], list[_Pass]]:
         """Whether all passes are right; which of the distinct ones each pass is; the distinct ones."""
         kept: dict[tuple[object, ...], int] = {}
-        judged = set[object]()  # these, each with the marks of what went in: the same body may be wrong for others
+        replayed = set[object]()  # these, each with the marks of what went in: the same body may be wrong for others
         self.checker.undecided = False  # now the number of the pass is known: what is open hangs on something else
         decisions: list[object] = []
         passes: list[_Pass] = []
@@ -404,8 +404,8 @@ class Repeats(Expressions):
             key = tuple(self.checker.decisions)
             decisions += key
             marks = tuple((wire.mark, wire.loose) for wire in taken)
-            if (key, marks) not in judged:
-                judged.add((key, marks))
+            if (key, marks) not in replayed:
+                replayed.add((key, marks))
                 self.environment.replay(problems)
             if key not in kept:
                 kept[key] = len(passes)

@@ -63,8 +63,8 @@ class Caller(Protocol):
     library: dict[str, str]
     facts: Facts | None
 
-    def tire(self, span: Span, more: int = 1) -> None:
-        """One more expression is checked. Raises Exhausted where it is one too many."""
+    def spend(self, span: Span, amount: int = 1) -> None:
+        """Use up fuel: one more expression is checked. Raises Exhausted where none is left."""
 
     def in_this_pass(self, static: Static) -> Static:
         """A number with those of the pass at hand put in."""

@@ -10,28 +10,28 @@ from ..base.session import Reporter
 from ..graph.nodes import Graph
 from ..graph.typed_value import TypedValue
 from ..names.written_sizes import checked_number
-from ..ops.use import Judge
+from ..ops.use import Validator
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, Static, hangs
 from .environment import Environment
 
 
-def judge_number(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
+def validate_number(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
     """Report arithmetic that has no value."""
     checked_number(reporter, numbers[0], place)
 
 
 @dataclass(frozen=True)
 class Formula:
-    """Numbers of a body that hang on a const without a value: each pass of a repeat gives them one, and judges them.
+    """Numbers of a body that depend on a const without a value: each pass of a repeat gives it one, and validates them.
 
-    judge:  reports what is wrong with their values, at a place: `span`, or the call of the block in the repeat.
-    passes: the indices of repeats that have a value by now.
+    validator: reports what is wrong with their values, at a place: `span`, or the call of the block in the repeat.
+    passes:    the indices of repeats that have a value by now.
     """
 
     statics: tuple[Static, ...]
     span: Span
-    judge: Judge
+    validator: Validator
     call: Span | None = None
     passes: tuple[tuple[str, int], ...] = ()
 

@@ -26,7 +26,7 @@ from .builder import Builder
 from .repeats import Repeats
 from .scope import Shared
 from .sharing import check_one_set
-from .specialisation import Formula, judge_number
+from .specialisation import Formula, validate_number
 
 
 @dataclass
@@ -375,11 +375,11 @@ class Body(Repeats):
     def _in_each_pass(self, formula: Static, span: Span, name: str | None = None) -> None:
         """A formula that each pass of a repeat gives a value: the size of an axis, if it has a name, or a const."""
 
-        def judge_size(reporter: Reporter, sizes: tuple[Static, ...], place: Span) -> None:
+        def validate_size(reporter: Reporter, sizes: tuple[Static, ...], place: Span) -> None:
             checked_size(reporter, sizes[0], place, name or "", formula_span=span)
 
         if hangs(formula):
-            self.formulas.append(Formula((formula,), span, judge_number if name is None else judge_size))
+            self.formulas.append(Formula((formula,), span, validate_number if name is None else validate_size))
 
     def param(self, decl: s.ParamDecl) -> None:
         name = decl.name.text

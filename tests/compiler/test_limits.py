@@ -114,11 +114,11 @@ def test_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work is counted over all blocks; when it is spent, that is said, and the rest is not looked at."""
     place = Span(Source("a.attn", "x"), 0, 1)
-    checker = Calls(Session(), patience=4)
-    checker.tire(place, 3)
-    checker.tire(place)
+    checker = Calls(Session(), fuel=4)
+    checker.spend(place, 3)
+    checker.spend(place)
     with pytest.raises(Exhausted):
-        checker.tire(place)
+        checker.spend(place)
     text = "".join(f"block f{n}(x: []) -> [] {{\n    return x + {n} + y\n}}\n" for n in range(3))
     monkeypatch.setattr(program, "WORK", 5 - len(text) // 2)
     (found,) = codes(text)
