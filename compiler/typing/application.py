@@ -13,8 +13,7 @@ from ..base.session import Reporter
 from ..graph.nodes import Apply, Init, Weight
 from ..graph.typed_value import Range, TypedValue, show
 from ..graph.values import IndexInto, Role, Type
-from ..hints import unlike
-from ..hints.lost import lost, reduced
+from ..hints import missing_axis, unlike
 from ..ops.table import Op
 from ..ops.use import Validator
 from ..sizes.arithmetic import at_most
@@ -296,9 +295,13 @@ class OpCall:
                 f"`{axis.kind.value} {axis.name} like {same.name}`, and rename: `x[{same.name} as {axis.name}]`"
             )
         elif wire.axes or wire.value is not None:
-            gone = lost(wire, [axis], self.body.environment)
+            explanation = missing_axis.explain(wire, [axis], self.body.environment)
             has = f"it has {listed(other.name for other in wire.axes)}" if wire.axes else ""
-            help = gone if len(gone) > len(has) and "copies" in gone else "; ".join(filter(None, (has, gone)))
+            help = (
+                explanation
+                if len(explanation) > len(has) and "copies" in explanation
+                else "; ".join(filter(None, (has, explanation)))
+            )
         if not help and not wire.axes and wire.is_number:
             help = f"it is one number: `broadcast[{axis.name}]({operand_span.text})` has it at each `{axis.name}`"
         related = [(operand_span, f"this is {show(wire)}")]
@@ -430,7 +433,11 @@ class OpCall:
         """lacking: the widths that it lacks of the other operand, of which this one is told."""
         foreign = [a for a in wire.axes if a.is_width and not other.has(a) and a.family != axis.family]
         copies = [a for a in wire.axes if a.family == axis.family and not other.has(a)]
-        shared = [] if reduced(wire, axis) else [a for a in wire.axes if a.family == axis.family and other.has(a)]
+        shared = (
+            []
+            if missing_axis.reduced(wire, axis)
+            else [a for a in wire.axes if a.family == axis.family and other.has(a)]
+        )
         names = [axis.name] if shared else [a.name for a in lacking if a not in self.body.environment.lifted]
         spread = f"broadcast[{', '.join(names)}]({span.text})"
         if copies:

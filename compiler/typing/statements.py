@@ -15,7 +15,7 @@ from ..base.session import Reporter
 from ..graph.nodes import Init, Parameter, Weight
 from ..graph.typed_value import TypedValue, fits, show, show_axes, show_type
 from ..graph.values import IndexInto, Role, Scalar, Type
-from ..hints.lost import lost
+from ..hints import missing_axis
 from ..names.ragged import refuse_ragged
 from ..names.written_sizes import checked_size, refuse_own_size, size_static
 from ..ops import OPS
@@ -252,10 +252,10 @@ class Body(Repeats):
                     )
         parts = []
         if missing:
-            gone = lost(wire, missing, self.environment)
+            explanation = missing_axis.explain(wire, missing, self.environment)
             parts.append(
                 f"{listed(axis.name for axis in missing)} {'is' if len(missing) == 1 else 'are'} missing"
-                + (f": {gone}" if gone else "")
+                + (f": {explanation}" if explanation else "")
             )
         if extra:
             parts.append(f"{listed(axis.name for axis in extra)} {'is' if len(extra) == 1 else 'are'} too much")

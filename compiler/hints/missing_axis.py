@@ -24,7 +24,7 @@ _PASSED = _WEIGHING | {"rename", "dropout"} | {name for name, op in OPS.items() 
 _FAR = 50  # steps back
 
 
-def lost(wire: TypedValue, axes: Iterable[Axis], environment: Environment) -> str:
+def explain(wire: TypedValue, axes: Iterable[Axis], environment: Environment) -> str:
     """What to say of axes that a value of a block lacks; "" where none of them was taken from it."""
     if wire.value is None or not isinstance(wire.home, Builder):
         return ""
