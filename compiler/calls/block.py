@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ...dsl.diagnostic import Diagnostic, Severity
 from ...dsl.source import Span
 from ..base.session import place
-from ..graph.alike import models, told_apart
+from ..graph.equality import first_difference, models
 from ..graph.nodes import Call, Graph, Repeat, Scan, owns, values_of
 from ..graph.typed_value import TypedValue
 from ..graph.values import IndexInto, Role, Type, Value
@@ -78,7 +78,7 @@ class BlockCall(SpecialisedCall):
         environment = specialisation.environment
         if specialisation.graph is None or _is_wrong(specialisation.problems):
             return self._promised(environment)
-        if not self._apart(specialisation, environment) or not self._one_set_made(specialisation.graph):
+        if not self._axes_distinct(specialisation, environment) or not self._one_set_made(specialisation.graph):
             return None
         return self._emit(specialisation, environment, arguments, name)
 
@@ -133,7 +133,7 @@ class BlockCall(SpecialisedCall):
             element = IndexInto(to_actual.get(element.axis.id, element.axis))
         return Type(element, axes, frozenset(to_actual.get(axis.id, axis) for axis in type.thin))
 
-    def _apart(self, specialisation: Specialisation, environment: Environment) -> bool:
+    def _axes_distinct(self, specialisation: Specialisation, environment: Environment) -> bool:
         """Two parameters bound to one axis: no value of the body may carry both (D8)."""
         groups: dict[Axis, list[Axis]] = {}
         for formal, actual in self.actual:
@@ -156,10 +156,10 @@ class BlockCall(SpecialisedCall):
             return True
         shared = self.body.shares[self.shared]
         first, there = shared.first = shared.first or (graph, self.call.span)
-        differs = None if first is graph else told_apart(first, graph, self.checker.owners)
-        if differs is None:
+        difference = None if first is graph else first_difference(first, graph, self.checker.owners)
+        if difference is None:
             return True
-        code, how = differs
+        code, how = difference
         self.body.report(
             code,
             f"the calls of `{self.shared}` share their weights, but {how}",

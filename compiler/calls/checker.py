@@ -18,7 +18,7 @@ from ...dsl.source import Span
 from ..base.mentions import walk
 from ..base.names import nearest, respelt, undeclared
 from ..base.session import Session
-from ..graph.alike import Ways
+from ..graph.equality import Ways
 from ..graph.nodes import Graph, Output
 from ..graph.typed_value import TypedValue, fits, show, show_type
 from ..graph.values import Element, IndexInto, Role, Scalar, Type

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ...dsl.source import Span
 from ..base.session import Reporter
-from ..graph.alike import makers, told_apart
+from ..graph.equality import first_difference, makers
 from ..graph.nodes import Constant, Graph, Input, Node, Positions
 from ..graph.typed_value import Range, TypedValue, static_element
 from ..graph.values import IndexInto, Role, Type, Value
@@ -97,10 +97,10 @@ class Builder:
         """
         known, there = self.models.setdefault(declared, (model, span))
         if known is not model:
-            differs = told_apart(known, model, owners)
-            if differs is None:
+            difference = first_difference(known, model, owners)
+            if difference is None:
                 return True
-            code, how = differs
+            code, how = difference
             reporter.report(
                 code,
                 f"the calls of `{model.name}` share its weights, but {how}",

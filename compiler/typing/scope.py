@@ -12,7 +12,7 @@ from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.names import is_reserved, misspelt, nearest, respelt, undeclared
 from ..base.session import Session
-from ..graph.alike import Ways
+from ..graph.equality import Ways
 from ..graph.nodes import Graph
 from ..graph.typed_value import Range, TypedValue, show, static_element
 from ..graph.values import IndexInto, Role, Scalar, Type

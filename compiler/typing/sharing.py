@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ...dsl.source import Span
 from ..base.session import place
-from ..graph.alike import Way, Ways
+from ..graph.equality import Way, Ways
 from ..graph.nodes import Call, Graph, Node, Repeat, Scan, children, owns
 from .scope import Caller, Scope
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnc.compiler.check import build
-from attnc.compiler.graph.alike import told_apart
+from attnc.compiler.graph.equality import first_difference
 from attnc.dsl.source import Source
 
 FILE = """
@@ -157,7 +157,7 @@ APART = {
 def said(one: str, other: str) -> str | None:
     program = build(Source("main.attn", FILE % (one, other)))
     assert not program.errors, program.errors[0].message
-    found = told_apart(program.graph("one"), program.graph("other"), {})
+    found = first_difference(program.graph("one"), program.graph("other"), {})
     return None if found is None else ": ".join(found)
 
 

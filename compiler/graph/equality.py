@@ -1,4 +1,4 @@
-"""Whether calls of one set of weights make the same weights. What they compute with them may differ."""
+"""Structural equality of what makes weights: whether calls of one set make the same. What they compute may differ."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def makers(graph: Graph, owners: dict[Graph, bool]) -> dict[str, Maker]:
     return found
 
 
-def told_apart(one: Graph, other: Graph, owners: dict[Graph, bool]) -> tuple[str, str] | None:
-    """A code, and how weights of the second differ from those of the first, as the end of "but ..."; or None."""
+def first_difference(one: Graph, other: Graph, owners: dict[Graph, bool]) -> tuple[str, str] | None:
+    """The code of an error, and where weights of the second first differ from those of the first; None if nowhere."""
     return _Comparison(owners).graphs(one, other, "")
 
 
@@ -68,9 +68,9 @@ class _Comparison:
             if name not in known or name not in found:
                 has, lacks = ("here", "at the other call") if name in found else ("at the other call", "here")
                 return "E0414", f"`{path}{name}` is learned {has} and not {lacks}"
-            differs = self._one_name(known[name], found[name], path + name)
-            if differs is not None:
-                return differs
+            difference = self._one_name(known[name], found[name], path + name)
+            if difference is not None:
+                return difference
         return None
 
     def _makers(self, graph: Graph) -> dict[str, Maker]:
@@ -98,9 +98,9 @@ class _Comparison:
             return "E0414", f"`{path}` runs {here} times here and {there} at the other call"
         for number in range(max(len(one.variant), len(other.variant), 1)):
             bodies = one.bodies[one.runs(number)], other.bodies[other.runs(number)]
-            differs = self.graphs(*bodies, f"{path}.{number}.")
-            if differs is not None:
-                return differs
+            difference = self.graphs(*bodies, f"{path}.{number}.")
+            if difference is not None:
+                return difference
         return None
 
 
@@ -122,9 +122,9 @@ def _ops(one: Apply, other: Apply, path: str) -> tuple[str, str] | None:
         if name not in made or name not in before:
             has, lacks = ("here", "at the other call") if name in made else ("at the other call", "here")
             return "E0414", f"`{path}` has a `{name.rpartition('.')[2]}` {has} and none {lacks}"
-        differs = _weights(before[name], made[name], f"{path}.{name.rpartition('.')[2]}")
-        if differs is not None:
-            return differs
+        difference = _weights(before[name], made[name], f"{path}.{name.rpartition('.')[2]}")
+        if difference is not None:
+            return difference
     return None
 
 
