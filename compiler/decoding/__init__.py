@@ -6,7 +6,7 @@ lives a cache: of what meets `past` with `target` (keys and values, or a latent 
 window only the window), of states of scans, running sums, and of what is static.
 
 sites      the model taken apart; what is static, what is made of positions, what of items
-wants      which items each value is wanted for
+demand     which items of each value a step needs
 facts      how far back a mask lets an op look
 cut        what to remember: a minimum cut
 build      the graph of the step        prepare     that of what is made once        tail    the last items alone
@@ -22,14 +22,14 @@ from ..graph.nodes import Constant, Graph
 from ..graph.values import IndexInto, Scalar, Value
 from ..rewrites.simplify.constants import fold_truths
 from ..sizes.axes import Axis, Literal, Static, known
-from .build import Axes, Kept, Step, Wish
+from .build import Axes, Kept, Step
 from .cut import remembered
+from .demand import DemandAnalysis
 from .facts import Facts
 from .prepare import Prepare
-from .sites import TIME, Cell, NoStep, Site, Sites
+from .sites import TIME, Cell, Demand, NoStep, Site, Sites
 from .spans import Need, Span
 from .tail import take_tail
-from .wants import Wants
 
 ENDLESS = 2**62  # items: longer than any row
 
@@ -144,23 +144,23 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     tree = Sites(graph, origin, time)
     root = tree.root
     facts = Facts(root)
-    first = Wants(root, results, facts, None)
-    wants = Wants(root, results, facts, remembered(first))
+    first = DemandAnalysis(root, results, facts, None)
+    analysis = DemandAnalysis(root, results, facts, remembered(first))
     axes = Axes(time)
-    maker = Step(wants, axes)
+    maker = Step(analysis, axes)
     entering: list[tuple[Cell, tuple[None]]] = [
         (root.cells[item.value.id], (None,)) for item in graph.inputs if root.cells[item.value.id].kind == TIME
     ]
     if not entering:
         raise NoStep(f"no input gives items of `{time.name}`", None)
-    for cell, wish in entering:
+    for cell, demand in entering:
         if len(cell.axes) != 1:
             raise NoStep(f"`{cell.value.name}` has two axes of time", cell.value.span)
-        if wish not in cell.wanted:
-            cell.wanted.append(wish)
+        if demand not in cell.demands:
+            cell.demands.append(demand)
     given = [root.cells[graph.outputs[place].value.id] for place in results]
     # A value may have more axes of time than the result: it is the same along these.
-    leaving: list[tuple[Cell, Wish]] = [(cell, (None,) * len(cell.axes)) for cell in given]
+    leaving: list[tuple[Cell, Demand]] = [(cell, (None,) * len(cell.axes)) for cell in given]
     step = maker.graph(root, list(entering), leaving, [graph.outputs[place] for place in results])
     new = frozenset(axis for (home, _, span), axis in axes.made.items() if home is root and span is None)
     step = take_tail(step, new, axes.tail)

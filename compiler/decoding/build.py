@@ -22,11 +22,10 @@ from itertools import count
 from ..graph.nodes import Apply, Call, Constant, Graph, Input, Node, Output, Parameter, Positions, Repeat, Scan, Stepped
 from ..graph.values import IndexInto, Role, Scalar, Type, Value
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static
-from .sites import STATIC, Cell, Site, even, whole
+from .demand import DemandAnalysis, Modes, Reads, groups
+from .sites import STATIC, Cell, Demand, Site, even, whole
 from .spans import ENTIRE, Mode, Span
-from .wants import Modes, Reads, Wants, groups
 
-Wish = tuple[Mode, ...]
 ByAxis = frozenset[tuple[Axis, Mode]]
 
 
@@ -86,7 +85,7 @@ class Builder:
     def __init__(self, site: Site, axes: Axes) -> None:
         self.site, self.axes = site, axes
         self.nodes: list[Node] = []
-        self.values: dict[tuple[Cell, Wish], Value] = {}
+        self.values: dict[tuple[Cell, Demand], Value] = {}
         self._ids = count(1)
         self._names: Counter[str] = Counter()
 
@@ -94,8 +93,8 @@ class Builder:
         exact = like is not None and like.exact and type.element is Scalar.REAL
         return Value(next(self._ids), type, role, name, like.span if like else None, exact)
 
-    def type(self, cell: Cell, wish: Wish) -> Type:
-        modes = dict(zip(cell.axes, wish, strict=True))
+    def type(self, cell: Cell, demand: Demand) -> Type:
+        modes = dict(zip(cell.axes, demand, strict=True))
         change = {axis: self.axes.at(self.site, axis, modes.get(axis)) for axis in cell.value.type.axes}
         element = cell.value.type.element
         if isinstance(element, IndexInto) and self.site.timed(element.axis):
@@ -103,10 +102,10 @@ class Builder:
         old = cell.value.type
         return Type(element, tuple(change[axis] for axis in old.axes), frozenset(change[axis] for axis in old.thin))
 
-    def value(self, cell: Cell, wish: Wish) -> Value:
+    def value(self, cell: Cell, demand: Demand) -> Value:
         """A new value for the cell in these modes."""
-        value = self.fresh(self.type(cell, wish), cell.value.role, cell.value.name, cell.value)
-        self.values[cell, norm(wish)] = value
+        value = self.fresh(self.type(cell, demand), cell.value.role, cell.value.name, cell.value)
+        self.values[cell, norm(demand)] = value
         return value
 
     def get(self, cell: Cell, modes: Modes) -> Value:
@@ -117,22 +116,22 @@ class Builder:
         self.nodes.append(Apply(op, operands, out, axes, made, name=name))
         return out
 
-    def key(self, wish: str) -> str:
-        """A name for a cache, of its own at this site."""
-        self._names[wish] += 1
-        return wish if self._names[wish] == 1 else f"{wish}_{self._names[wish]}"
+    def key(self, name: str) -> str:
+        """A name for a cache that no other cache at this site has."""
+        self._names[name] += 1
+        return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
 
 
-def norm(wish: Sequence[Mode]) -> Wish:
-    return tuple(mode.found() if mode is not None else None for mode in wish)
+def norm(demand: Sequence[Mode]) -> Demand:
+    return tuple(mode.found() if mode is not None else None for mode in demand)
 
 
-def by_axis(cell: Cell, wish: Wish) -> ByAxis:
+def by_axis(cell: Cell, demand: Demand) -> ByAxis:
     """Modes in no order: what a pass takes and what it gives may have the same axes in different ones."""
-    return frozenset(zip(cell.axes, wish, strict=True))
+    return frozenset(zip(cell.axes, demand, strict=True))
 
 
-def in_order(cell: Cell, modes: ByAxis) -> Wish:
+def in_order(cell: Cell, modes: ByAxis) -> Demand:
     found = dict(modes)
     return tuple(found[axis] for axis in cell.axes)
 
@@ -146,31 +145,31 @@ def called(cell: Cell) -> str:
     return "kept"
 
 
-def wishes(cell: Cell) -> list[Wish]:
-    """The modes in which a cell is wanted, each once."""
-    return list(dict.fromkeys(norm(wish) for wish in cell.wanted))
+def distinct_demands(cell: Cell) -> list[Demand]:
+    """The modes in which a cell is demanded, each once."""
+    return list(dict.fromkeys(norm(demand) for demand in cell.demands))
 
 
-def grows(cell: Cell, wish: Wish) -> bool:
+def grows(cell: Cell, demand: Demand) -> bool:
     """Whether this is the span that a cache gives, of a cell that is remembered."""
-    return cell.remembered and len(wish) == 1 and wish[0] is not None
+    return cell.remembered and len(demand) == 1 and demand[0] is not None
 
 
 class Step:
     """Builds the graph of the step. `kept` collects the caches, in the order of the steps."""
 
-    def __init__(self, wants: Wants, axes: Axes) -> None:
-        self.wants, self.axes = wants, axes
+    def __init__(self, analysis: DemandAnalysis, axes: Axes) -> None:
+        self.analysis, self.axes = analysis, axes
         self.kept: list[Kept] = []
         self.keys: dict[Cell, str] = {}  # of static cells that are stored
 
-    def graph(self, site: Site, entering: list[tuple[Cell, Wish]], leaving: list[tuple[Cell, Wish]],
+    def graph(self, site: Site, entering: list[tuple[Cell, Demand]], leaving: list[tuple[Cell, Demand]],
               outputs: Sequence[Output] = ()) -> Graph:  # fmt: skip
         """The step of one site, with these inputs and outputs."""
         b = Builder(site, self.axes)
         inputs = []
-        for cell, wish in entering:
-            value = b.value(cell, wish)
+        for cell, demand in entering:
+            value = b.value(cell, demand)
             inputs.append(Input(cell.value.name or "x", value))
         for item in site.graph.inputs:
             cell = site.cells[item.value.id]
@@ -180,10 +179,10 @@ class Step:
         for place, node in enumerate(site.graph.nodes):
             self._node(b, place, node)
         results = []
-        for number, (cell, wish) in enumerate(leaving):
-            value = b.values[cell, wish]
+        for number, (cell, demand) in enumerate(leaving):
+            value = b.values[cell, demand]
             shown = outputs[number] if outputs else None
-            modes = dict(zip(cell.axes, wish, strict=True))
+            modes = dict(zip(cell.axes, demand, strict=True))
             if shown:
                 order = tuple(self.axes.at(site, axis, modes.get(axis)) for axis in shown.axes)
             else:
@@ -240,16 +239,16 @@ class Step:
         """The new items of a cell join its cache."""
         if not cell.remembered:
             return
-        for wish in wishes(cell):
-            if not grows(cell, wish):
+        for demand in distinct_demands(cell):
+            if not grows(cell, demand):
                 continue
             new = b.values[cell, (None,)]
             key = b.key(called(cell))
             path = f"{b.site.path}.{key}" if b.site.path else key
-            self.kept.append(Kept(path, cell, wish[0]))
+            self.kept.append(Kept(path, cell, demand[0]))
             axis = cell.axes[0]
-            axes = (self.axes.at(b.site, axis, None),), (self.axes.at(b.site, axis, wish[0]),)
-            b.add("remember", (new,), b.value(cell, wish), key, *axes)
+            axes = (self.axes.at(b.site, axis, None),), (self.axes.at(b.site, axis, demand[0]),)
+            b.add("remember", (new,), b.value(cell, demand), key, *axes)
 
     def _recall(self, b: Builder, cell: Cell) -> None:
         key = b.key(called(cell))
@@ -258,10 +257,10 @@ class Step:
         self.keys[cell] = key
         b.add("recall", (), b.value(cell, ()), key)
 
-    def _resume(self, b: Builder, first: Value, type: Type, role: Role, cell: Cell, wish: str) -> tuple[Value, str]:
-        key = b.key(wish)
+    def _resume(self, b: Builder, first: Value, type: Type, role: Role, cell: Cell, name: str) -> tuple[Value, str]:
+        key = b.key(name)
         self.kept.append(Kept(f"{b.site.path}.{key}" if b.site.path else key, cell, None, state=True))
-        return b.add("resume", (first,), b.fresh(type, role, wish, cell.value), key), key
+        return b.add("resume", (first,), b.fresh(type, role, name, cell.value), key), key
 
     # -- nodes ---------------------------------------------------------------------------------------------------
 
@@ -273,16 +272,16 @@ class Step:
                 if cell.stored:
                     self._recall(b, cell)
                 else:
-                    for wish in wishes(cell):
-                        self._given(b, node, cell, wish)
+                    for demand in distinct_demands(cell):
+                        self._given(b, node, cell, demand)
             case Apply():
                 cell = site.cells[node.out.id]
                 if cell.stored:
                     self._recall(b, cell)
                     return
-                for wish in sorted(wishes(cell), key=lambda w: grows(cell, w)):
-                    if not grows(cell, wish):
-                        self._apply(b, node, cell, wish)
+                for demand in sorted(distinct_demands(cell), key=lambda w: grows(cell, w)):
+                    if not grows(cell, demand):
+                        self._apply(b, node, cell, demand)
                 self._remember(b, cell)
             case Call() if whole(site, node):
                 self._whole(b, node)
@@ -299,22 +298,22 @@ class Step:
             if cell.stored:
                 self._recall(b, cell)
 
-    def _given(self, b: Builder, node: Constant | Positions | Parameter, cell: Cell, wish: Wish) -> None:
+    def _given(self, b: Builder, node: Constant | Positions | Parameter, cell: Cell, demand: Demand) -> None:
         """A number, indices, or a weight."""
         site = b.site
         match node:
             case Constant(value, _):
-                b.nodes.append(Constant(self._static(site, value), b.value(cell, wish)))
+                b.nodes.append(Constant(self._static(site, value), b.value(cell, demand)))
             case Positions(axis, _) if not site.timed(axis):
-                b.nodes.append(Positions(axis, b.value(cell, wish)))
+                b.nodes.append(Positions(axis, b.value(cell, demand)))
             case Positions(axis, _):
-                self._positions(b, axis, wish[0], b.value(cell, wish))
-            case Parameter(weight, _) if all(mode is ENTIRE for mode in wish):
-                b.nodes.append(Parameter(weight, b.value(cell, wish)))
+                self._positions(b, axis, demand[0], b.value(cell, demand))
+            case Parameter(weight, _) if all(mode is ENTIRE for mode in demand):
+                b.nodes.append(Parameter(weight, b.value(cell, demand)))
             case Parameter(weight, out):
                 table = b.fresh(out.type, out.role, out.name, out)
                 b.nodes.append(Parameter(weight, table))
-                self._rows(b, table, cell, (ENTIRE,) * len(wish), wish)
+                self._rows(b, table, cell, (ENTIRE,) * len(demand), demand)
 
     def _positions(self, b: Builder, axis: Axis, mode: Mode, out: Value) -> None:
         along = self.axes.at(b.site, axis, mode)
@@ -323,9 +322,9 @@ class Step:
         else:
             b.add("positions", (), out, axes=(along,))
 
-    def _rows(self, b: Builder, table: Value, cell: Cell, made: Wish, wish: Wish) -> None:
+    def _rows(self, b: Builder, table: Value, cell: Cell, made: Demand, demand: Demand) -> None:
         """The value of a cell in these modes, from what is made of it for all items."""
-        taken = [(axis, mode) for axis, its, mode in zip(cell.axes, made, wish, strict=True) if its is not mode]
+        taken = [(axis, mode) for axis, its, mode in zip(cell.axes, made, demand, strict=True) if its is not mode]
         for axis, mode in taken:
             new = self.axes.at(b.site, axis, mode)
             type = replace(
@@ -334,7 +333,7 @@ class Step:
                 thin=frozenset(new if a == axis else a for a in table.type.thin),
             )
             last = axis is taken[-1][0]
-            out = b.value(cell, wish) if last else b.fresh(type, table.role, None, table)
+            out = b.value(cell, demand) if last else b.fresh(type, table.role, None, table)
             table = b.add("slice", (table,), out, axes=(axis,), made=(new,))
 
     def _extent_of(self, site: Site, axis: Axis) -> Axis:
@@ -351,36 +350,36 @@ class Step:
             case _:
                 return static
 
-    def _apply(self, b: Builder, node: Apply, cell: Cell, wish: Wish) -> None:
+    def _apply(self, b: Builder, node: Apply, cell: Cell, demand: Demand) -> None:
         site = b.site
-        modes = dict(zip(cell.axes, wish, strict=True))
+        modes = dict(zip(cell.axes, demand, strict=True))
         if cell.kind == STATIC:
             values = tuple(b.get(site.cells[v.id], {}) for v in node.operands)
             if node.op == "within" and site.time(node.axes):  # as in `_made`
-                b.values[cell, wish] = values[0]
+                b.values[cell, demand] = values[0]
                 return
             mask = None if node.mask is None else b.get(site.cells[node.mask.id], {})
-            b.nodes.append(replace(node, operands=values, mask=mask, out=b.value(cell, wish)))
+            b.nodes.append(replace(node, operands=values, mask=mask, out=b.value(cell, demand)))
             return
-        reads = next(reads for known, reads in self.wants.reads[cell].items() if norm(known) == wish)
+        reads = next(reads for known, reads in self.analysis.reads[cell].items() if norm(known) == demand)
         whole = norm(tuple((reads.made or modes)[axis] for axis in cell.axes))
         if (cell, whole) not in b.values:  # once, though several of its rows are wanted
             self._made(b, node, cell, whole, reads)
-        self._rows(b, b.values[cell, whole], cell, whole, wish)
+        self._rows(b, b.values[cell, whole], cell, whole, demand)
 
-    def _made(self, b: Builder, node: Apply, cell: Cell, wish: Wish, reads: Reads) -> None:
+    def _made(self, b: Builder, node: Apply, cell: Cell, demand: Demand, reads: Reads) -> None:
         """What the op gives in the modes in which it gives it."""
         site = b.site
-        modes = dict(zip(cell.axes, wish, strict=True))
+        modes = dict(zip(cell.axes, demand, strict=True))
         given = [b.get(site.cells[value.id], read) for value, read in reads.operands]
-        if node.op == "dropout" or (node.op == "within" and site.time(node.axes)):  # it is no training; wants.py
-            b.values[cell, wish] = given[0]
+        if node.op == "dropout" or (node.op == "within" and site.time(node.axes)):  # it is no training; demand.py
+            b.values[cell, demand] = given[0]
             return
         eaten = {axis: self.axes.at(site, axis, mode) for axis, mode in reads.eaten.items()}
         if node.op == "cumsum" and site.time(node.axes) and not eaten:
-            self._running(b, node, cell, wish, given[0])
+            self._running(b, node, cell, demand, given[0])
             return
-        if node.op == "gather" and len(given) == 1:  # the same for all items: wants.py
+        if node.op == "gather" and len(given) == 1:  # the same for all items: demand.py
             first = b.fresh(Type(Scalar.INT, ()), Role.CONSTANT, None, None)
             b.nodes.append(Constant(Literal(0), first))
             given.append(first)
@@ -396,23 +395,23 @@ class Step:
         operands = tuple(given[: len(node.operands)])
         mask = next(iter(given[len(node.operands) :]), None)
         op = "taps" if node.op == "window" and eaten and reads.eaten[node.axes[0]] is not ENTIRE else node.op
-        out = b.value(cell, wish)
+        out = b.value(cell, demand)
         if node.op == "index":  # into the whole sequence, if into time: no span holds it
             made = tuple(self._extent_of(site, axis) for axis in node.made)
         b.nodes.append(replace(node, op=op, operands=operands, out=out, axes=axes, made=made, mask=mask))
 
-    def _running(self, b: Builder, node: Apply, cell: Cell, wish: Wish, x: Value) -> None:
+    def _running(self, b: Builder, node: Apply, cell: Cell, demand: Demand, x: Value) -> None:
         """cumsum: the sum so far, and that of the new items; of a number, so many times that number."""
-        type = b.type(cell, wish)
+        type = b.type(cell, demand)
         if even(b.site, node.operands[0]):
-            modes = dict(zip(cell.axes, wish, strict=True))
+            modes = dict(zip(cell.axes, demand, strict=True))
             axis = self.axes.at(b.site, node.axes[0], modes[node.axes[0]])
             index = b.fresh(Type(Scalar.INT, (axis,)), Role.TABLE, None, None)
             self._positions(b, node.axes[0], modes[node.axes[0]], index)
             one = b.fresh(Type(Scalar.INT, ()), Role.CONSTANT, None, None)
             b.nodes.append(Constant(Literal(1), one))
             count = b.add("+", (index, one), b.fresh(index.type, Role.TABLE, None, None))
-            b.add("*", (count, x), b.value(cell, wish))
+            b.add("*", (count, x), b.value(cell, demand))
             return
         axis = self.axes.at(b.site, node.axes[0], None)
         zero = b.fresh(Type(Scalar.INT, ()), Role.CONSTANT, None, None)
@@ -420,13 +419,13 @@ class Step:
         before = replace(type, axes=tuple(a for a in type.axes if a != axis), thin=type.thin - {axis})
         sofar, key = self._resume(b, zero, before, node.out.role, cell, cell.value.name or "total")
         part = b.add("cumsum", (x,), b.fresh(type, node.out.role, None, node.out), axes=(axis,))
-        out = b.add("+", (part, sofar), b.value(cell, wish))
+        out = b.add("+", (part, sofar), b.value(cell, demand))
         b.add("leave", (out,), b.fresh(type, node.out.role, None, out), key, axes=(axis,))
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
-    def _outs(self, cell: Cell) -> list[Wish]:
-        return [] if cell.stored else [wish for wish in wishes(cell) if not grows(cell, wish)]
+    def _outs(self, cell: Cell) -> list[Demand]:
+        return [] if cell.stored else [demand for demand in distinct_demands(cell) if not grows(cell, demand)]
 
     def _actual(self, b: Builder, node: Call | Scan, modes: Modes) -> tuple[tuple[Axis, Axis], ...]:
         return tuple((formal, self.axes.at(b.site, actual, modes.get(actual))) for formal, actual in node.axes)
@@ -439,11 +438,11 @@ class Step:
         outs = []
         for out in node.outs:
             cell = b.site.cells[out.id]
-            wish = norm(tuple(modes.get(axis) for axis in cell.axes))
-            if wish in self._outs(cell) and (cell, wish) not in b.values:
-                outs.append(b.value(cell, wish))
+            demand = norm(tuple(modes.get(axis) for axis in cell.axes))
+            if demand in self._outs(cell) and (cell, demand) not in b.values:
+                outs.append(b.value(cell, demand))
             else:
-                outs.append(b.fresh(b.type(cell, wish), out.role, None, out))
+                outs.append(b.fresh(b.type(cell, demand), out.role, None, out))
         return tuple(outs)
 
     def _whole(self, b: Builder, node: Call) -> None:
@@ -478,31 +477,31 @@ class Step:
         for out in node.outs:
             self._remember(b, site.cells[out.id])
 
-    def _enters(self, inner: Cell) -> list[Wish]:
+    def _enters(self, inner: Cell) -> list[Demand]:
         """What must be passed for an argument."""
-        return [] if inner.stored else [wish for wish in wishes(inner) if not grows(inner, wish)]
+        return [] if inner.stored else [demand for demand in distinct_demands(inner) if not grows(inner, demand)]
 
     def _call(self, b: Builder, place: int, node: Call) -> None:
         site, child = b.site, b.site.inside[place][0]
         outward = dict(node.axes)
-        entering: list[tuple[Cell, Wish]] = []
+        entering: list[tuple[Cell, Demand]] = []
         args = []
         for item, arg in zip(child.graph.inputs, node.args, strict=True):
             inner = child.cells[item.value.id]
-            for wish in self._enters(inner):
-                modes = {outward.get(axis, axis): mode for axis, mode in zip(inner.axes, wish, strict=True)}
-                entering.append((inner, wish))
+            for demand in self._enters(inner):
+                modes = {outward.get(axis, axis): mode for axis, mode in zip(inner.axes, demand, strict=True)}
+                entering.append((inner, demand))
                 args.append(b.get(site.cells[arg.id], modes))
-        leaving: list[tuple[Cell, Wish]] = []
+        leaving: list[tuple[Cell, Demand]] = []
         outs: list[Value] = []
         shown: list[Output] = []
         for out, output in zip(node.outs, child.graph.outputs, strict=True):
             outer, inner = site.cells[out.id], child.cells[output.value.id]
-            for wish in self._outs(outer):
-                wanted = dict(zip(outer.axes, wish, strict=True))
+            for demand in self._outs(outer):
+                wanted = dict(zip(outer.axes, demand, strict=True))
                 modes = {axis: wanted.get(outward.get(axis, axis)) for axis in inner.axes}
                 leaving.append((inner, norm(tuple(modes.get(axis) for axis in inner.axes))))
-                outs.append(b.value(outer, wish))
+                outs.append(b.value(outer, demand))
                 shown.append(output)
         if not leaving:
             return
@@ -522,17 +521,17 @@ class Step:
         for number in range(node.carried):
             cells = [body.cells[body.graph.inputs[number].value.id] for body in bodies]
             cells.append(site.cells[node.outs[number].id])
-            found = [by_axis(cell, wish) for cell in cells for wish in self._enters(cell)]
+            found = [by_axis(cell, demand) for cell in cells for demand in self._enters(cell)]
             carried += [(number, modes) for modes in dict.fromkeys(found)]
         outside: dict[tuple[int, ByAxis], None] = {}
         for body in bodies:
             for number in range(node.carried, len(node.args)):
                 cell = body.cells[body.graph.inputs[number].value.id]
-                outside |= dict.fromkeys((number, by_axis(cell, wish)) for wish in self._enters(cell))
+                outside |= dict.fromkeys((number, by_axis(cell, demand)) for demand in self._enters(cell))
         if not carried:
             return
 
-        def each(cells: Sequence[Cell], taken: Iterable[tuple[int, ByAxis]]) -> list[tuple[Cell, Wish]]:
+        def each(cells: Sequence[Cell], taken: Iterable[tuple[int, ByAxis]]) -> list[tuple[Cell, Demand]]:
             return [(cells[number], in_order(cells[number], modes)) for number, modes in taken]
 
         graphs = []

@@ -14,8 +14,8 @@ from itertools import pairwise
 
 from ..graph.nodes import Apply
 from ..graph.values import Role, Scalar
+from .demand import DemandAnalysis
 from .sites import Cell
-from .wants import Wants
 
 FREE_OPS = ("rename", "broadcast", "split", "merge", "dropout")
 SCALE = 100
@@ -42,9 +42,9 @@ def labour(cell: Cell) -> int:
     return floats(cell) * (55 if heavy else 5) // 100
 
 
-def remembered(wants: Wants) -> set[Cell]:
+def remembered(analysis: DemandAnalysis) -> set[Cell]:
     """The cells to remember, of those that the walk found wanted for a span."""
-    cells = list(wants.made_of)
+    cells = list(analysis.made_of)
     source, sink = -1, -2
     flow: dict[int, dict[int, int]] = {source: {}, sink: {}}
     endless = 1 + sum(floats(cell) + labour(cell) for cell in cells)
@@ -57,13 +57,13 @@ def remembered(wants: Wants) -> set[Cell]:
         flow[b].setdefault(a, 0)
 
     for cell, place in number.items():
-        made_of = wants.made_of[cell]
+        made_of = analysis.made_of[cell]
         kept, ready = 2 * place, 2 * place + 1  # "its new items are there"; "all of its span is"
         edge(kept, ready, max(floats(cell), 1))
         edge(source, kept, endless if made_of is None else labour(cell))
         for operand in made_of or ():
             edge(2 * number[operand] + 1, kept, endless)
-        if cell in wants.sinks:
+        if cell in analysis.sinks:
             edge(ready, sink, endless)
     _saturate(flow, source, sink)
     near = _reachable(flow, source)

@@ -15,18 +15,18 @@ class Prepare:
 
     def __init__(self, root: Site, keys: dict[Cell, str], axes: Axes) -> None:
         self.keys, self.axes = keys, axes
-        self.wanted: set[Cell] = set()
+        self.needed: set[Cell] = set()
         for cell in keys:
-            self._want(cell)
-        self.sites = {site for cell in self.wanted for site in _above(cell.site)}
+            self._need(cell)
+        self.sites = {site for cell in self.needed for site in _above(cell.site)}
         self.root = root
 
-    def _want(self, cell: Cell) -> None:
+    def _need(self, cell: Cell) -> None:
         todo = [cell]
         while todo:
             cell = todo.pop()
-            if cell not in self.wanted:
-                self.wanted.add(cell)
+            if cell not in self.needed:
+                self.needed.add(cell)
                 todo += self._from(cell)
 
     def _from(self, cell: Cell) -> list[Cell]:
@@ -84,12 +84,12 @@ class Prepare:
         match node:
             case Constant(out=out) | Positions(out=out) | Parameter(out=out):
                 cell = site.cells[out.id]
-                if cell in self.wanted:
+                if cell in self.needed:
                     b.nodes.append(replace(node, out=b.value(cell, ())))
                     self._store(b, cell)
             case Apply():
                 cell = site.cells[node.out.id]
-                if cell in self.wanted:
+                if cell in self.needed:
                     operands = tuple(b.get(site.cells[v.id], {}) for v in node.operands)
                     mask = None if node.mask is None else b.get(site.cells[node.mask.id], {})
                     b.nodes.append(replace(node, operands=operands, mask=mask, out=b.value(cell, ())))
@@ -97,7 +97,7 @@ class Prepare:
             case Call() | Repeat() if place in site.inside:
                 self._nested(b, place, node)
             case Call() | Scan() | Repeat():
-                if any(site.cells[out.id] in self.wanted for out in node.outs):
+                if any(site.cells[out.id] in self.needed for out in node.outs):
                     args = tuple(b.get(site.cells[arg.id], {}) for arg in node.args)
                     outs = tuple(b.value(site.cells[out.id], ()) for out in node.outs)
                     b.nodes.append(replace(node, args=args, outs=outs))
@@ -112,12 +112,12 @@ class Prepare:
         taken = [
             number
             for number in range(len(node.args))
-            if any(child.cells[child.graph.inputs[number].value.id] in self.wanted for child in children)
+            if any(child.cells[child.graph.inputs[number].value.id] in self.needed for child in children)
         ]
         if isinstance(node, Repeat):
             given = [n for n in taken if n < node.carried]
         else:
-            given = [n for n, out in enumerate(node.outs) if site.cells[out.id] in self.wanted]
+            given = [n for n, out in enumerate(node.outs) if site.cells[out.id] in self.needed]
         graphs = []
         for child in children:
             entering = [child.cells[child.graph.inputs[number].value.id] for number in taken]

@@ -23,6 +23,9 @@ from .spans import Mode
 
 STATIC, FREE, TIME = 0, 1, 2
 
+Demand = tuple[Mode, ...]
+"""Which items of a value a step needs: a mode for each of its axes of time, in order."""
+
 
 class NoStep(Exception):
     """The model has no one-step form; the message says which op stands in the way, and why."""
@@ -36,7 +39,7 @@ class NoStep(Exception):
 class Cell:
     """One value at one site.
 
-    wanted:     in which modes it is wanted, one for each of its axes of time, in order; see `spans`.
+    demands:    which of its items a step needs; see `spans` for the modes.
     remembered: its new items join a cache that holds the earlier ones.
     stored:     it is static, made once, and kept for all steps.
     """
@@ -46,7 +49,7 @@ class Cell:
     node: Node | None
     kind: int
     axes: tuple[Axis, ...]
-    wanted: list[tuple[Mode, ...]] = field(default_factory=list)
+    demands: list[Demand] = field(default_factory=list)
     remembered: bool = False
     stored: bool = False
 

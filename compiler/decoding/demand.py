@@ -1,10 +1,11 @@
-"""Who wants which items: from the result back to the inputs, each value is asked for its new items or a span of them.
+"""Which items of each value a step needs, found from the results back to the inputs: a demand analysis.
 
-The result is wanted for the new items. An op that reads across time (a softmax over `past`, a product that sums over
-it, a lookup of another item) wants a span; what treats each item alike hands the wish on. A value made of items that is
-wanted for a span is either *remembered*, its new items joined to a cache of the earlier ones, or made anew for the
-whole span from operands that are. What no item goes into, over a width of a given size, may be wanted for all of it.
-`Wants` goes by a given choice of what to remember; `cut` makes the choice.
+The result is demanded for the new items. An op that reads across time (a softmax over `past`, a product that sums over
+it, a lookup of another item) demands a span of its operand; an op that computes each item from that item alone passes
+the demand on. A value made of items that is demanded for a span is either *remembered*, its new items joined to a cache
+of the earlier ones, or made anew for the whole span from operands that are. What no item goes into, over a width of a
+given size, may be demanded for all of it. `DemandAnalysis` goes by a given choice of what to remember; `cut` makes the
+choice.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ..graph.nodes import Apply, Call, Repeat, Scan, reads
 from ..graph.values import Value
 from ..sizes.axes import Axis
 from .facts import Facts
-from .sites import STATIC, TIME, Cell, NoStep, Site, costly, even, same_along, whole
+from .sites import STATIC, TIME, Cell, Demand, NoStep, Site, costly, even, same_along, whole
 from .spans import ENTIRE, Mode, Span, alike
 
 REDUCES = ("dot", "sum", "mean", "max", "min", "any", "all", "argmax", "logsumexp")
@@ -165,47 +166,47 @@ def _anew(site: Site, node: Apply) -> bool:
     return not site.time(node.axes) or node.op == "rename"
 
 
-class Wants:
+class DemandAnalysis:
     """Walks back from the results. remembered: cells whose new items join a cache; None: to find what could be.
 
-    links: for each cell wanted for a span, who makes it anew (None: it cannot be) and who wants it.
+    links: for each cell wanted for a span, who makes it anew (None: it cannot be) and who analysis it.
     """
 
     def __init__(self, root: Site, results: Iterable[int], facts: Facts, remembered: set[Cell] | None) -> None:
         self.facts, self.remembered = facts, remembered
         self.made_of: dict[Cell, list[Cell] | None] = {}
         self.sinks: dict[Cell, None] = {}
-        self.reads: dict[Cell, dict[tuple[Mode, ...], Reads]] = {}
+        self.reads: dict[Cell, dict[Demand, Reads]] = {}
         self.all = Span((None,))  # of what is carried: one, or each round would ask for another
         for site in root.walk():
             for cell in site.cells.values():
-                cell.wanted.clear()
+                cell.demands.clear()
                 cell.stored = cell.remembered = False
         for place in results:
             value = root.graph.outputs[place].value
             cell = root.cells[value.id]
-            self._want(cell, dict.fromkeys(cell.axes), None)
+            self._demand(cell, dict.fromkeys(cell.axes), None)
         self._site(root)
 
-    # -- one wish ------------------------------------------------------------------------------------------------
+    # -- one demand ----------------------------------------------------------------------------------------------
 
-    def _want(self, cell: Cell, modes: Modes, reader: Cell | None) -> None:
-        wish = tuple(modes.get(axis) for axis in cell.axes)
+    def _demand(self, cell: Cell, modes: Modes, reader: Cell | None) -> None:
+        demand = tuple(modes.get(axis) for axis in cell.axes)
         if cell.kind == TIME:
-            if cell.axes and all(mode is ENTIRE for mode in wish):
+            if cell.axes and all(mode is ENTIRE for mode in demand):
                 raise NoStep(f"{_said(cell)} is read to its end, and its items come one by one", cell.value.span)
-            for known in cell.wanted:
-                if all(alike(a, b) for a, b in zip(known, wish, strict=True)):
-                    for a, b in zip(known, wish, strict=True):
+            for known in cell.demands:
+                if all(alike(a, b) for a, b in zip(known, demand, strict=True)):
+                    for a, b in zip(known, demand, strict=True):
                         if a is not None and b is not None:
                             a.unite(b)
                     break
             else:
-                cell.wanted.append(wish)
-            if len(cell.axes) == 1 and wish[0] is not None:
+                cell.demands.append(demand)
+            if len(cell.axes) == 1 and demand[0] is not None:
                 self._span(cell, reader)
-        elif not any(all(_same(a, b) for a, b in zip(known, wish, strict=True)) for known in cell.wanted):
-            cell.wanted.append(wish)
+        elif not any(all(_same(a, b) for a, b in zip(known, demand, strict=True)) for known in cell.demands):
+            cell.demands.append(demand)
         if cell.kind == STATIC and self._keeps(cell):
             cell.stored = True
 
@@ -235,8 +236,8 @@ class Wants:
         keep = self.made_of[cell] is None if self.remembered is None else cell in self.remembered
         if keep:
             cell.remembered = True
-            if (None,) not in cell.wanted:
-                cell.wanted.append((None,))
+            if (None,) not in cell.demands:
+                cell.demands.append((None,))
 
     def _anew(self, cell: Cell) -> bool:
         """Whether the value can be made for a whole span from operands that are."""
@@ -268,26 +269,26 @@ class Wants:
                 case Repeat():
                     self._repeat(site, place, node)
 
-    def _made(self, cell: Cell) -> list[tuple[Mode, ...]]:
+    def _made(self, cell: Cell) -> list[Demand]:
         """The modes in which a value is made at the step, rather than remembered or kept from before."""
         if cell.stored:
             return []
-        return [w for w in cell.wanted if not (cell.remembered and len(w) == 1 and w[0] is not None)]
+        return [w for w in cell.demands if not (cell.remembered and len(w) == 1 and w[0] is not None)]
 
     def _apply(self, site: Site, node: Apply) -> None:
         cell = site.cells[node.out.id]
         if cell.kind == STATIC:
             if self._made(cell):
                 for value in reads(node):
-                    self._want(site.cells[value.id], {}, None)
+                    self._demand(site.cells[value.id], {}, None)
             return
-        for wish in self._made(cell):
+        for demand in self._made(cell):
             known = self.reads.setdefault(cell, {})
-            if wish not in known:
-                known[wish] = through(site, node, dict(zip(cell.axes, wish, strict=True)), self.facts)
-            span = cell if len(wish) == 1 and wish[0] is not None and cell.kind == TIME else None
-            for value, modes in known[wish].operands:
-                self._want(site.cells[value.id], modes, span)
+            if demand not in known:
+                known[demand] = through(site, node, dict(zip(cell.axes, demand, strict=True)), self.facts)
+            span = cell if len(demand) == 1 and demand[0] is not None and cell.kind == TIME else None
+            for value, modes in known[demand].operands:
+                self._demand(site.cells[value.id], modes, span)
 
     def _whole(self, site: Site, node: Call) -> None:
         made = [site.cells[out.id] for out in node.outs if site.cells[out.id] in self.made_of]
@@ -296,7 +297,7 @@ class Wants:
             for arg in node.args:
                 cell = site.cells[arg.id]
                 for reader in made if made and spanned else [None]:
-                    self._want(cell, {axis: modes.get(axis) for axis in cell.axes}, reader)
+                    self._demand(cell, {axis: modes.get(axis) for axis in cell.axes}, reader)
 
     def groups(self, site: Site, node: Call | Scan) -> list[Modes]:
         """The different ways in which the results of a call that is kept whole are wanted."""
@@ -312,17 +313,17 @@ class Wants:
 
     def _down(self, outer: Cell, inner: Cell, node: Call, child: Site) -> None:
         """What is wanted of a result is wanted of the value inside that it is."""
-        for wish in self._made(outer):
-            wanted = dict(zip(outer.axes, wish, strict=True))
+        for demand in self._made(outer):
+            wanted = dict(zip(outer.axes, demand, strict=True))
             outward = dict(node.axes)
             modes = {axis: wanted.get(outward.get(axis, axis)) for axis in inner.axes}
-            self._want(inner, modes, outer)
+            self._demand(inner, modes, outer)
 
     def _up(self, inner: Cell, outer: Cell, outward: dict[Axis, Axis]) -> None:
         """What is wanted of an argument inside is wanted of the value that is passed for it."""
-        for wish in self._made(inner):
-            modes = {outward.get(axis, axis): mode for axis, mode in zip(inner.axes, wish, strict=True)}
-            self._want(outer, modes, inner)
+        for demand in self._made(inner):
+            modes = {outward.get(axis, axis): mode for axis, mode in zip(inner.axes, demand, strict=True)}
+            self._demand(outer, modes, inner)
 
     def _scan(self, site: Site, node: Scan) -> None:
         for modes in self.groups(site, node):
@@ -336,12 +337,12 @@ class Wants:
                     )
             for arg in node.args:
                 cell = site.cells[arg.id]
-                self._want(cell, {axis: modes.get(axis) for axis in cell.axes}, None)
+                self._demand(cell, {axis: modes.get(axis) for axis in cell.axes}, None)
 
     def _repeat(self, site: Site, place: int, node: Repeat) -> None:
         bodies = site.inside[place]
         before = None
-        while before != (now := _wishes(bodies)):
+        while before != (now := _count_demands(bodies)):
             before = now
             for body in bodies:
                 for number, out in enumerate(node.outs):
@@ -354,8 +355,8 @@ class Wants:
         for body in bodies:
             for number, (item, arg) in enumerate(zip(body.graph.inputs, node.args, strict=True)):
                 inner, outer = body.cells[item.value.id], site.cells[arg.id]
-                for wish in inner.wanted:
-                    for mode in wish:
+                for demand in inner.demands:
+                    for mode in demand:
                         if mode is not None:
                             mode.even()
                 if number < node.carried:
@@ -367,29 +368,29 @@ class Wants:
     def _round(self, cell: Cell, inner: Cell) -> None:
         """A carried value: what one pass gives, the next one takes, in the same modes: all items, or the new ones."""
         if inner.kind == STATIC and cell.kind == STATIC:
-            if cell.wanted and not cell.stored:
-                self._want(inner, {}, None)
+            if cell.demands and not cell.stored:
+                self._demand(inner, {}, None)
             return
-        for wish in cell.wanted:
-            if len(wish) == 1 and wish[0] is not None and cell.kind == TIME:
+        for demand in cell.demands:
+            if len(demand) == 1 and demand[0] is not None and cell.kind == TIME:
                 continue
-            for mode in wish:
+            for mode in demand:
                 if mode is not None:
                     mode.unite(self.all)
-            self._want(inner, dict(zip(cell.axes, wish, strict=True)), None)
+            self._demand(inner, dict(zip(cell.axes, demand, strict=True)), None)
 
 
-def _wishes(bodies: list[Site]) -> int:
-    return sum(len(cell.wanted) for body in bodies for site in body.walk() for cell in site.cells.values())
+def _count_demands(bodies: list[Site]) -> int:
+    return sum(len(cell.demands) for body in bodies for site in body.walk() for cell in site.cells.values())
 
 
-def groups(site: Site, node: Call | Scan, made: Callable[[Cell], list[tuple[Mode, ...]]]) -> list[Modes]:
+def groups(site: Site, node: Call | Scan, made: Callable[[Cell], list[Demand]]) -> list[Modes]:
     """The different ways in which the results of a call that is kept whole are wanted."""
     found: list[Modes] = []
     for out in node.outs:
         cell = site.cells[out.id]
-        for wish in made(cell):
-            modes = {axis: mode.found() if mode else None for axis, mode in zip(cell.axes, wish, strict=True)}
+        for demand in made(cell):
+            modes = {axis: mode.found() if mode else None for axis, mode in zip(cell.axes, demand, strict=True)}
             if not any(all(_same(modes[a], known.get(a)) for a in modes) and modes.keys() == known.keys()
                        for known in found):  # fmt: skip
                 found.append(modes)
