@@ -519,7 +519,7 @@ class Layout(ABC):
                     if other.family == axis.family:
                         self.file.asked.add(other.name)
                         return self._read_extent(axis, f'cache.sizes["{other.name}"]', self.lines)
-        for found, keep in stepped.spans:
+        for found, keep in stepped.visible:
             if found == axis:
                 return self._read_extent(axis, f"cache.span({self.static(keep).text})", self.lines)
         return None

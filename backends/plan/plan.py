@@ -582,7 +582,7 @@ class Program:
             method = "forward" if graph.stepped is None else graph.stepped.method
             parts += [origin.key, method, [canon.axes.get(axis) for axis in origin.axes]]
         if graph.stepped is not None and (origin is not None or graph.stepped.origin is None):
-            parts += [(canon.axes[a], canon.static(keep)) for a, keep in graph.stepped.spans if a in canon.axes]
+            parts += [(canon.axes[a], canon.static(keep)) for a, keep in graph.stepped.visible if a in canon.axes]
             parts.append([number for axis, number in canon.axes.items() if axis.family in graph.stepped.times])
         key = hashlib.sha256(repr(parts).encode()).hexdigest()
         return _Form(key, tuple(canon.axes), tuple(canon.consts), canon.values)

@@ -28,8 +28,8 @@ from .demand import DemandAnalysis
 from .facts import Facts
 from .prepare import Prepare
 from .sites import TIME, Cell, Demand, NoStep, Site, Sites
-from .spans import Need, Span
 from .tail import take_tail
+from .visible_range import Need, VisibleRange
 
 ENDLESS = 2**62  # items: longer than any row
 
@@ -162,7 +162,7 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     # A value may have more axes of time than the result: it is the same along these.
     leaving: list[tuple[Cell, Demand]] = [(cell, (None,) * len(cell.axes)) for cell in given]
     step = maker.graph(root, list(entering), leaving, [graph.outputs[place] for place in results])
-    new = frozenset(axis for (home, _, span), axis in axes.made.items() if home is root and span is None)
+    new = frozenset(axis for (home, _, visible), axis in axes.made.items() if home is root and visible is None)
     step = take_tail(step, new, axes.tail)
     prepare = Prepare(root, maker.keys, axes).build()
     caches = tuple(_cache(kept) for kept in maker.kept)
@@ -211,23 +211,23 @@ def _prompt(graph: Graph, results: Sequence[int], entering: Sequence[Value]) -> 
     return value.name, ""
 
 
-def _keep(span: Span, site: Site | None) -> Need:
+def _keep(visible: VisibleRange, site: Site | None) -> Need:
     """How many items, for each of the passes in which this body of the repeat runs."""
-    repeat = span.repeat
+    repeat = visible.repeat
     while site is not None and site.repeat is not repeat:
         site = site.parent
     if repeat is None or site is None or site.parent is None or len(repeat.bodies) == 1:
-        return span.keep
+        return visible.keep
     number = site.parent.inside[site.place].index(site)
-    return tuple(keep for keep, variant in zip(span.keep, repeat.variant, strict=True) if variant == number)
+    return tuple(keep for keep, variant in zip(visible.keep, repeat.variant, strict=True) if variant == number)
 
 
 def _cache(kept: Kept) -> Cache:
     cell = kept.cell
     thin = cell.value.type.thin
     axes = tuple((a.name, a.extent) for a in cell.value.type.axes if a not in cell.axes and a not in thin)
-    kind = "state" if kept.state else "once" if kept.span is None else "history"
+    kind = "state" if kept.state else "once" if kept.visible is None else "history"
     element = cell.value.type.element
     shown = "index" if isinstance(element, IndexInto) else element.value
-    keep = _keep(kept.span.found(), cell.site) if kept.span is not None else (0,)
+    keep = _keep(kept.visible.root(), cell.site) if kept.visible is not None else (0,)
     return Cache(kept.path, axes, keep, kind, cell.site.passes, shown)

@@ -2,13 +2,13 @@
 
 It is an ordinary graph, nested as the model is, with a few ops more, which the cache of its site serves:
 
-remember   the new items joined to the earlier ones: `axes` new, `made` the span; `name` is the cache's
+remember   the new items joined to the earlier ones: `axes` new, `made` the visible range; `name` is the cache's
 store      a static value kept (in `prepare`); recall   that value again (in `step`)
 resume     what `leave` left behind at the last step, at first the operand: states of scans, running sums
 positions  the indices of an axis of time, as they are in the whole sequence
 slice      the rows of a table of positions for the items at hand
-since      an index into the whole sequence as one into a span
-taps       `window` of the new items, the earlier ones from a span
+since      an index into the whole sequence as one into a visible range
+taps       `window` of the new items, the earlier ones from a visible range
 tail       the last of the new items, as many as are wanted
 """
 
@@ -24,30 +24,30 @@ from ..graph.values import IndexInto, Role, Scalar, Type, Value
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static
 from .demand import DemandAnalysis, Modes, Reads, groups
 from .sites import STATIC, Cell, Demand, Site, even, whole
-from .spans import ENTIRE, Mode, Span
+from .visible_range import ENTIRE, Mode, VisibleRange
 
 ByAxis = frozenset[tuple[Axis, Mode]]
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One cache. `cell` is what it holds; `span` how much of it, None for what does not grow."""
+    """One cache. `cell` is what it holds; `visible` how much of it, None for what does not grow."""
 
     path: str
     cell: Cell
-    span: Span | None
+    visible: VisibleRange | None
     state: bool = False
 
 
 @dataclass(eq=False)
 class Axes:
-    """The axes of the decoding graphs: one for each axis of time, where it belongs, and each span of it."""
+    """The axes of the decoding graphs: one for each axis of time, where it belongs, and each visible range of it."""
 
     time: Axis
     ids: count[int] = field(default_factory=lambda: count(1 << 40))
-    made: dict[tuple[Site, Axis, Span | None], Axis] = field(default_factory=dict)
-    families: dict[Span, int] = field(default_factory=dict)
-    alike: dict[tuple[object, ...], Span] = field(default_factory=dict)
+    made: dict[tuple[Site, Axis, VisibleRange | None], Axis] = field(default_factory=dict)
+    families: dict[VisibleRange, int] = field(default_factory=dict)
+    alike: dict[tuple[object, ...], VisibleRange] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.new, self.all = next(self.ids), next(self.ids)
@@ -61,22 +61,22 @@ class Axes:
         """The axis of the graph of `site` that stands for one of time in this mode."""
         if not site.timed(axis):
             return axis
-        span = None if mode is None else self._first(mode.found())
-        key = (site.home(axis), axis, span)
+        visible = None if mode is None else self._first(mode.root())
+        key = (site.home(axis), axis, visible)
         if key not in self.made:
-            self.made[key] = axis if mode is ENTIRE else self._fresh(axis, self._family(span))
+            self.made[key] = axis if mode is ENTIRE else self._fresh(axis, self._family(visible))
         return self.made[key]
 
-    def _first(self, span: Span) -> Span:
-        """One span for all that hold the same items: what is made along them, such as a mask, is then made once."""
-        return span if span is ENTIRE else self.alike.setdefault((span.keep, id(span.repeat)), span)
+    def _first(self, visible: VisibleRange) -> VisibleRange:
+        """One range for all that hold the same items: what is made along them, such as a mask, is then made once."""
+        return visible if visible is ENTIRE else self.alike.setdefault((visible.keep, id(visible.repeat)), visible)
 
-    def _family(self, span: Span | None) -> int:
-        if span is None:
+    def _family(self, visible: VisibleRange | None) -> int:
+        if visible is None:
             return self.new
-        if span.keep == (None,):
+        if visible.keep == (None,):
             return self.all
-        return self.families.setdefault(span, next(self.ids))
+        return self.families.setdefault(visible, next(self.ids))
 
 
 class Builder:
@@ -123,7 +123,7 @@ class Builder:
 
 
 def norm(demand: Sequence[Mode]) -> Demand:
-    return tuple(mode.found() if mode is not None else None for mode in demand)
+    return tuple(mode.root() if mode is not None else None for mode in demand)
 
 
 def by_axis(cell: Cell, demand: Demand) -> ByAxis:
@@ -151,7 +151,7 @@ def distinct_demands(cell: Cell) -> list[Demand]:
 
 
 def grows(cell: Cell, demand: Demand) -> bool:
-    """Whether this is the span that a cache gives, of a cell that is remembered."""
+    """Whether this is the visible range that a cache gives, of a cell that is remembered."""
     return cell.remembered and len(demand) == 1 and demand[0] is not None
 
 
@@ -201,13 +201,13 @@ class Step:
     def _finish(self, b: Builder, inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> Graph:
         site, graph = b.site, b.site.graph
         own = [new for (home, _, _), new in self.axes.made.items() if home is site]
-        spans = []
-        for (_, _, span), new in self.axes.made.items():
-            keep = None if span is None or span is ENTIRE else self._keep(site, span)
+        ranges = []
+        for (_, _, visible), new in self.axes.made.items():
+            keep = None if visible is None or visible is ENTIRE else self._keep(site, visible)
             if keep is not None:
-                spans.append((new, keep))
+                ranges.append((new, keep))
         stepped = Stepped(
-            "step", site.origin, site.name, self.axes.new, self.axes.whole, tuple(spans), variant=several(site),
+            "step", site.origin, site.name, self.axes.new, self.axes.whole, tuple(ranges), variant=several(site),
             times=frozenset(site.families),
         )  # fmt: skip
         axes: dict[Axis, None] = {}
@@ -220,18 +220,18 @@ class Step:
             nodes=tuple(b.nodes), outputs=outputs, stepped=stepped,
         )  # fmt: skip
 
-    def _keep(self, site: Site, span: Span) -> Static | None:
-        """How many items a span has before the new ones, as a number of this site; None where it cannot be said."""
+    def _keep(self, site: Site, visible: VisibleRange) -> Static | None:
+        """How many items a range has before the new ones, as a number of this site; None where it cannot be said."""
         whole = SizeOf(self.axes.whole)
 
         def number(keep: int | None) -> Static:
             return whole if keep is None else Literal(keep)
 
-        if span.repeat is None:
-            return number(span.keep[0])
-        if site.repeat is not span.repeat or span.repeat.index is None:
+        if visible.repeat is None:
+            return number(visible.keep[0])
+        if site.repeat is not visible.repeat or visible.repeat.index is None:
             return None
-        return by_pass(span.keep, ConstOf(span.repeat.index), number)
+        return by_pass(visible.keep, ConstOf(visible.repeat.index), number)
 
     # -- what is kept --------------------------------------------------------------------------------------------
 
@@ -384,10 +384,10 @@ class Step:
             b.nodes.append(Constant(Literal(0), first))
             given.append(first)
         elif node.op == "gather" and eaten and reads.eaten[node.axes[0]] is not ENTIRE:
-            span = next(iter(eaten.values()))
+            visible = next(iter(eaten.values()))
             e = given[1]
-            index = b.fresh(replace(e.type, element=IndexInto(span)), e.role, None, e)
-            given[1] = b.add("since", (e,), index, axes=(span,))
+            index = b.fresh(replace(e.type, element=IndexInto(visible)), e.role, None, e)
+            given[1] = b.add("since", (e,), index, axes=(visible,))
         axes = tuple(eaten.get(axis) or self.axes.at(site, axis, None) for axis in node.axes)
         if node.op == "rename" and site.time(node.axes):
             axes = (self.axes.at(site, node.axes[0], modes[node.made[0]]),)
@@ -396,7 +396,7 @@ class Step:
         mask = next(iter(given[len(node.operands) :]), None)
         op = "taps" if node.op == "window" and eaten and reads.eaten[node.axes[0]] is not ENTIRE else node.op
         out = b.value(cell, demand)
-        if node.op == "index":  # into the whole sequence, if into time: no span holds it
+        if node.op == "index":  # into the whole sequence, if into time: no visible range holds it
             made = tuple(self._extent_of(site, axis) for axis in node.made)
         b.nodes.append(replace(node, op=op, operands=operands, out=out, axes=axes, made=made, mask=mask))
 
@@ -507,9 +507,9 @@ class Step:
             return
         graph = self.graph(child, entering, leaving, shown)
         pairs = [(formal, actual) for formal, actual in node.axes if not site.timed(actual)]
-        for (home, axis, span), made in list(self.axes.made.items()):
+        for (home, axis, visible), made in list(self.axes.made.items()):
             if home is child and axis in outward:
-                pairs.append((made, self.axes.at(site, outward[axis], span)))
+                pairs.append((made, self.axes.at(site, outward[axis], visible)))
         b.nodes.append(replace(node, graph=graph, args=tuple(args), outs=tuple(outs), axes=tuple(pairs)))
         for out in node.outs:
             self._remember(b, site.cells[out.id])

@@ -1,9 +1,9 @@
-"""What to remember: a minimum cut between the new items and what is wanted for a span.
+"""What to remember: a minimum cut between the new items and what is demanded for a visible range.
 
-Each value wanted for a span is remembered, at the cost of its floats for each item, or made anew for the span at
-every step, which costs a little for what is done pointwise and more for a product. So keys are cached after their
-rotation and before they are spread over the queries that share them, and where keys and values come from a latent that
-takes less than half of their room, the latent is.
+Each value demanded for a visible range is remembered, at the cost of its floats for each item, or made anew for the
+range at every step, which costs a little for what is done pointwise and more for a product. So keys are cached after
+their rotation and before they are spread over the queries that share them, and where keys and values come from a latent
+that takes less than half of their room, the latent is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def floats(cell: Cell) -> int:
 
 
 def labour(cell: Cell) -> int:
-    """What it costs to make it anew for the whole span at every step, on the same scale."""
+    """What it costs to make it anew for the whole range at every step, on the same scale."""
     node = cell.node
     if not isinstance(node, Apply):
         return 0 if node is None else floats(cell) // 4
@@ -43,7 +43,7 @@ def labour(cell: Cell) -> int:
 
 
 def remembered(analysis: DemandAnalysis) -> set[Cell]:
-    """The cells to remember, of those that the walk found wanted for a span."""
+    """The cells to remember, of those that the walk found demanded for a visible range."""
     cells = list(analysis.made_of)
     source, sink = -1, -2
     flow: dict[int, dict[int, int]] = {source: {}, sink: {}}
@@ -58,7 +58,7 @@ def remembered(analysis: DemandAnalysis) -> set[Cell]:
 
     for cell, place in number.items():
         made_of = analysis.made_of[cell]
-        kept, ready = 2 * place, 2 * place + 1  # "its new items are there"; "all of its span is"
+        kept, ready = 2 * place, 2 * place + 1  # "its new items are there"; "all of its range is"
         edge(kept, ready, max(floats(cell), 1))
         edge(source, kept, endless if made_of is None else labour(cell))
         for operand in made_of or ():

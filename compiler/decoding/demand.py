@@ -1,11 +1,11 @@
 """Which items of each value a step needs, found from the results back to the inputs: a demand analysis.
 
 The result is demanded for the new items. An op that reads across time (a softmax over `past`, a product that sums over
-it, a lookup of another item) demands a span of its operand; an op that computes each item from that item alone passes
-the demand on. A value made of items that is demanded for a span is either *remembered*, its new items joined to a cache
-of the earlier ones, or made anew for the whole span from operands that are. What no item goes into, over a width of a
-given size, may be demanded for all of it. `DemandAnalysis` goes by a given choice of what to remember; `cut` makes the
-choice.
+it, a lookup of another item) demands a visible range of its operand; an op that computes each item from that item alone
+passes the demand on. A value made of items that is demanded for a visible range is either *remembered*, its new items
+joined to a cache of the earlier ones, or made anew for the whole range from operands that are. What no item goes into,
+over a width of a given size, may be demanded for all of it. `DemandAnalysis` goes by a given choice of what to
+remember; `cut` makes the choice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..graph.values import Value
 from ..sizes.axes import Axis
 from .facts import Facts
 from .sites import STATIC, TIME, Cell, Demand, NoStep, Site, costly, even, same_along, whole
-from .spans import ENTIRE, Mode, Span, alike
+from .visible_range import ENTIRE, Mode, VisibleRange, same_kind
 
 REDUCES = ("dot", "sum", "mean", "max", "min", "any", "all", "argmax", "logsumexp")
 NORMALISES = ("softmax", "log_softmax", "l2norm", "layernorm", "rmsnorm")
@@ -70,22 +70,22 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
         if same_along(site, x, eaten[0]):  # whichever is meant: the first of the new ones will do
             read = {axis: None if axis == eaten[0] else modes.get(axis) for axis in site.time(x.type.axes)}
             return Reads([(x, read)], {eaten[0]: None})
-        span = Span()
+        visible = VisibleRange()
         if beyond(eaten[0]):
-            span = ENTIRE
-        span.need(*facts.back(site, node, modes))
+            visible = ENTIRE
+        visible.need(*facts.back(site, node, modes))
         own = {axis: modes.get(axis) for axis in site.time(e.type.axes)}
-        read = {axis: span if axis == eaten[0] else modes.get(axis) for axis in site.time(x.type.axes)}
-        return Reads([(x, read), (e, own)], {eaten[0]: span})
+        read = {axis: visible if axis == eaten[0] else modes.get(axis) for axis in site.time(x.type.axes)}
+        return Reads([(x, read), (e, own)], {eaten[0]: visible})
     if op == "window" and eaten:
         if node.made[0] != eaten[0] or modes[eaten[0]] is not None:
             raise refuse(f"runs along `{eaten[0].name}`, whose items come one by one")
         if beyond(eaten[0]):
             raise refuse(_reads_after(eaten[0]))
-        span = Span()
+        visible = VisibleRange()
         pad = facts.number(site, node.options["pad"])
-        span.need((pad,), None)
-        return Reads([(node.operands[0], {**modes, eaten[0]: span})], {eaten[0]: span})
+        visible.need((pad,), None)
+        return Reads([(node.operands[0], {**modes, eaten[0]: visible})], {eaten[0]: visible})
     if op == "cumsum" and eaten:
         if not even(site, node.operands[0]):
             if modes[eaten[0]] is not None:
@@ -95,18 +95,20 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
                     raise refuse(f"runs on for each `{axis.name}`, and each step has more of these")
         return Reads([(node.operands[0], modes)], {})
     if eaten and op in REDUCES:
-        span = Span()
+        visible = VisibleRange()
         if op == "argmax":
-            span.need((None,), None)
+            visible.need((None,), None)
         else:
-            span.need(*facts.reach(site, node, modes))
-        spans: Modes = dict.fromkeys(eaten, span) if len(eaten) == 1 else {axis: Span((None,)) for axis in eaten}
+            visible.need(*facts.reach(site, node, modes))
+        ranges: Modes = (
+            dict.fromkeys(eaten, visible) if len(eaten) == 1 else {axis: VisibleRange((None,)) for axis in eaten}
+        )
         for axis in eaten:
             if beyond(axis):
-                spans[axis] = ENTIRE
-        return Reads([(v, {a: spans.get(a, modes.get(a)) for a in site.time(v.type.axes)}) for v in values], spans)
+                ranges[axis] = ENTIRE
+        return Reads([(v, {a: ranges.get(a, modes.get(a)) for a in site.time(v.type.axes)}) for v in values], ranges)
     if eaten and op in NORMALISES:
-        spans = {}
+        ranges = {}
         for axis in eaten:
             mode = modes[axis]
             if beyond(axis):
@@ -114,9 +116,9 @@ def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
             if mode is None:
                 raise refuse(f"over `{axis.name}` is read at the new items alone")
             mode.need(*facts.reach(site, node, modes))
-            spans[axis] = mode
-        made_in = modes | spans
-        return Reads([(v, {a: made_in[a] for a in site.time(v.type.axes)}) for v in values], spans, made_in)
+            ranges[axis] = mode
+        made_in = modes | ranges
+        return Reads([(v, {a: made_in[a] for a in site.time(v.type.axes)}) for v in values], ranges, made_in)
     if eaten:
         raise refuse(f"acts on `{eaten[0].name}`, whose items come one by one")
     made = [axis for axis in site.time(node.made) if op not in ("broadcast", "gather", "index")]
@@ -162,14 +164,16 @@ def _said(cell: Cell) -> str:
 
 
 def _anew(site: Site, node: Apply) -> bool:
-    """Whether an op could be done anew for a span: it treats each item alike."""
+    """Whether an op could be done anew for a visible range: what it does to an item depends on that item alone."""
     return not site.time(node.axes) or node.op == "rename"
 
 
 class DemandAnalysis:
-    """Walks back from the results. remembered: cells whose new items join a cache; None: to find what could be.
+    """Walks back from the results.
 
-    links: for each cell wanted for a span, who makes it anew (None: it cannot be) and who analysis it.
+    remembered: cells whose new items join a cache; None: to find what could be.
+    made_of:    for each cell demanded for a visible range, the cells that it can be made anew from; None: it cannot be.
+    sinks:      those of these cells that are read by what does not itself hold the range.
     """
 
     def __init__(self, root: Site, results: Iterable[int], facts: Facts, remembered: set[Cell] | None) -> None:
@@ -177,7 +181,7 @@ class DemandAnalysis:
         self.made_of: dict[Cell, list[Cell] | None] = {}
         self.sinks: dict[Cell, None] = {}
         self.reads: dict[Cell, dict[Demand, Reads]] = {}
-        self.all = Span((None,))  # of what is carried: one, or each round would ask for another
+        self.all = VisibleRange((None,))  # of what is carried: one, or each round would ask for another
         for site in root.walk():
             for cell in site.cells.values():
                 cell.demands.clear()
@@ -196,7 +200,7 @@ class DemandAnalysis:
             if cell.axes and all(mode is ENTIRE for mode in demand):
                 raise NoStep(f"{_said(cell)} is read to its end, and its items come one by one", cell.value.span)
             for known in cell.demands:
-                if all(alike(a, b) for a, b in zip(known, demand, strict=True)):
+                if all(same_kind(a, b) for a, b in zip(known, demand, strict=True)):
                     for a, b in zip(known, demand, strict=True):
                         if a is not None and b is not None:
                             a.unite(b)
@@ -240,7 +244,7 @@ class DemandAnalysis:
                 cell.demands.append((None,))
 
     def _anew(self, cell: Cell) -> bool:
-        """Whether the value can be made for a whole span from operands that are."""
+        """Whether the value can be made for a whole visible range from operands that are."""
         site, node = cell.site, cell.node
         if node is None:
             return site.parent is not None and not self._carried(cell)
@@ -286,9 +290,9 @@ class DemandAnalysis:
             known = self.reads.setdefault(cell, {})
             if demand not in known:
                 known[demand] = through(site, node, dict(zip(cell.axes, demand, strict=True)), self.facts)
-            span = cell if len(demand) == 1 and demand[0] is not None and cell.kind == TIME else None
+            ranged = cell if len(demand) == 1 and demand[0] is not None and cell.kind == TIME else None
             for value, modes in known[demand].operands:
-                self._demand(site.cells[value.id], modes, span)
+                self._demand(site.cells[value.id], modes, ranged)
 
     def _whole(self, site: Site, node: Call) -> None:
         made = [site.cells[out.id] for out in node.outs if site.cells[out.id] in self.made_of]
@@ -390,7 +394,7 @@ def groups(site: Site, node: Call | Scan, made: Callable[[Cell], list[Demand]]) 
     for out in node.outs:
         cell = site.cells[out.id]
         for demand in made(cell):
-            modes = {axis: mode.found() if mode else None for axis, mode in zip(cell.axes, demand, strict=True)}
+            modes = {axis: mode.root() if mode else None for axis, mode in zip(cell.axes, demand, strict=True)}
             if not any(all(_same(modes[a], known.get(a)) for a in modes) and modes.keys() == known.keys()
                        for known in found):  # fmt: skip
                 found.append(modes)
@@ -398,4 +402,4 @@ def groups(site: Site, node: Call | Scan, made: Callable[[Cell], list[Demand]]) 
 
 
 def _same(a: Mode, b: Mode) -> bool:
-    return (a is None and b is None) or (a is not None and b is not None and a.found() is b.found())
+    return (a is None and b is None) or (a is not None and b is not None and a.root() is b.root())

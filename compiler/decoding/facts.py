@@ -15,7 +15,7 @@ from ..graph.values import Value
 from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, Static, known
 from ..sizes.predicates import ALWAYS, Cases, Linear, both, closed, shared
 from .sites import Site
-from .spans import ENTIRE, Mode, Need
+from .visible_range import ENTIRE, Mode, Need
 
 Environment = Mapping[Const, Number]
 Lowers = dict[Axis, int]

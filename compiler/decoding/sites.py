@@ -19,7 +19,7 @@ from ...dsl.source import Span
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, reads
 from ..graph.values import IndexInto, Role, Value
 from ..sizes.axes import Axis, axes_in
-from .spans import Mode
+from .visible_range import Mode
 
 STATIC, FREE, TIME = 0, 1, 2
 
@@ -39,7 +39,7 @@ class NoStep(Exception):
 class Cell:
     """One value at one site.
 
-    demands:    which of its items a step needs; see `spans` for the modes.
+    demands:    which of its items a step needs; see `visible_range` for the modes.
     remembered: its new items join a cache that holds the earlier ones.
     stored:     it is static, made once, and kept for all steps.
     """

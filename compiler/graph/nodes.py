@@ -224,14 +224,14 @@ class Output:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stepped:
-    """What makes a graph a part of decoding (`compiler/decode`): a step, or what is prepared before the first one.
+    """What makes a graph a part of decoding (`compiler/decoding`): a step, or what is prepared before the first one.
 
     method:  "step" or "prepare".
     origin:  the graph whose weights it has: the block or model that it is a step of; None if that has no use for it.
     segment: what it adds to the path of its caches in the graph that calls it; `{i}` stands for the number of a pass.
     new:     the family of the axes of the new items.
     whole:   an axis as long as all items so far.
-    spans:   axes that reach back from the newest item, each with how many items before the new ones it has.
+    visible: axes of visible ranges, each with how many items before the new ones it has.
     tail:    the axis of the new items that are wanted of a model's result.
     times:   families of axes that stood for all items before there were steps; weights along them still have these.
     variant: it is one of several bodies of a repeat, whose steps are called alike.
@@ -242,7 +242,7 @@ class Stepped:
     segment: str
     new: int
     whole: Axis
-    spans: tuple[tuple[Axis, Static], ...] = ()
+    visible: tuple[tuple[Axis, Static], ...] = ()
     tail: Axis | None = None
     variant: bool = False
     times: frozenset[int] = frozenset()

@@ -36,7 +36,7 @@ def shown(model: attnc.Model) -> str:
         parts += ["", "prepare:", nodes(found.prepare)]
     for one in each(found.step):
         assert one.stepped is not None or one.kind == "block"
-        for axis, keep in one.stepped.spans if one.stepped is not None else ():
+        for axis, keep in one.stepped.visible if one.stepped is not None else ():
             all_ = not isinstance(keep, Literal) and "whole" in show_static(keep)
             name = f"{axis.label}-{'all' if all_ else show_static(keep)}"
             object.__setattr__(axis, "name", name)  # it is the step's own, and is shown only

@@ -31,7 +31,7 @@ def graphs(model: attnc.Model) -> str:
     told = [found.reason]
     for graph in (found.prepare, found.step):
         for one in each(graph) if graph is not None else ():
-            spans = one.stepped.spans if one.stepped is not None else ()
+            spans = one.stepped.visible if one.stepped is not None else ()
             told += [dump(one), *(f"{axis.name} {show_static(keep)}" for axis, keep in spans)]
     return "\n".join(told)
 

@@ -84,7 +84,7 @@ class Tables:
         if axis.extent is not None or axis in graph.lifted:
             return True
         if graph.stepped is not None:
-            keep = dict(graph.stepped.spans).get(axis)
+            keep = dict(graph.stepped.visible).get(axis)
             if keep is not None:
                 return not consts_in(keep)
             if axis.family in (graph.stepped.new, graph.stepped.whole.family):

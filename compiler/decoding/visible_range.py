@@ -1,0 +1,80 @@
+"""Which items of time a value holds at a step: the new ones, or a range that reaches back from the newest one.
+
+A mode is `None` for the new items, `start` to `end - 1`, or a `VisibleRange`: the new ones and `keep` before them, all
+of them if `keep` is None. Axes that must agree share a visible range (union-find). It may differ from pass to pass of
+one repeat, as in Gemma 2, where every other layer sees the near past alone. `ENTIRE` is every item of a width of a
+given size, those to come too: of a table, say, whose mean no mask bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..graph.nodes import Repeat
+
+Need = tuple[int | None, ...]  # one for each pass of a repeat, or one alone
+
+
+@dataclass(eq=False)
+class VisibleRange:
+    """keep: how many items before the new ones; several, one for each pass of `repeat`."""
+
+    keep: Need = (0,)
+    repeat: Repeat | None = None
+    parent: VisibleRange | None = None
+
+    def root(self) -> VisibleRange:
+        """The one that stands for all that must agree with this one."""
+        visible = self
+        while visible.parent is not None:
+            visible = visible.parent
+        return visible
+
+    def need(self, keep: Need, repeat: Repeat | None) -> None:
+        """At least so many items."""
+        visible = self.root()
+        # What leaves a repeat is made even, and in nested ones all is told by the outer one's passes.
+        assert repeat is None or visible.repeat in (None, repeat)
+        visible.repeat = visible.repeat or repeat
+        size = max(len(visible.keep), len(keep))
+        mine, theirs = (k * size if len(k) == 1 else k for k in (visible.keep, keep))
+        visible.keep = tuple(_most((a, b)) for a, b in zip(mine, theirs, strict=True))
+        if len(set(visible.keep)) == 1:
+            visible.keep, visible.repeat = visible.keep[:1], None
+
+    def even(self) -> None:
+        """The same at every pass: something outside of the repeat has this visible range."""
+        visible = self.root()
+        visible.keep, visible.repeat = (_most(visible.keep),), None
+
+    def unite(self, other: VisibleRange) -> None:
+        a, b = self.root(), other.root()
+        if a is not b:
+            b.need(a.keep, a.repeat)
+            a.parent = b
+
+
+class _Entire(VisibleRange):
+    """Never more, never less."""
+
+    def need(self, keep: Need, repeat: Repeat | None) -> None: ...
+
+    def even(self) -> None: ...
+
+    def unite(self, other: VisibleRange) -> None: ...
+
+
+ENTIRE = _Entire((None,))
+Mode = VisibleRange | None
+
+
+def same_kind(a: Mode, b: Mode) -> bool:
+    """Whether both are the new items, or all of them, or a visible range."""
+    return (a is None) == (b is None) and (a is ENTIRE) == (b is ENTIRE)
+
+
+def _most(keep: Need) -> int | None:
+    known = [k for k in keep if k is not None]
+    return max(known) if len(known) == len(keep) else None
