@@ -36,7 +36,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberLiteral:
     """`3` (int) or `0.1`, `1e-5` (float)."""
 
     value: int | float
@@ -52,7 +52,7 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class SizeOf:
+class SizeExpr:
     """`|key|`: the size of an axis."""
 
     axis: Ident
@@ -80,7 +80,7 @@ class Binary:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class WhereExpr:
     """`x where m`: x, of which an op is to see what the mask keeps."""
 
     value: Expr
@@ -102,7 +102,7 @@ class BracketItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Brackets:
+class BracketList:
     """`[a, b]`, `[a -> b, c]`, `[e: a -> b]`. `result` is None without an arrow."""
 
     each: tuple[Ident, ...]
@@ -121,7 +121,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallExpr:
     """`callee.label[brackets](arguments)`: an op, a block, or a shared block. A pipe `x |> f(y)` is `f(x, y)`.
 
     `scan` holds the axis of `scan[seq] cell(...)`.
@@ -129,22 +129,22 @@ class Call:
 
     callee: Ident
     label: Ident | None
-    brackets: Brackets | None
+    brackets: BracketList | None
     arguments: tuple[Argument, ...]
     span: Span = _span()
     scan: Ident | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class IndexExpr:
     """`x[a as b]` or `x[a = e]`: brackets on a value, not followed by arguments."""
 
     value: Expr
-    brackets: Brackets
+    brackets: BracketList
     span: Span = _span()
 
 
-Expr = Name | Number | Truth | SizeOf | Unary | Binary | Where | Call | Index
+Expr = Name | NumberLiteral | Truth | SizeExpr | Unary | Binary | WhereExpr | CallExpr | IndexExpr
 
 
 # -- types -------------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ class ParamDecl:
 
     name: Ident
     type: TypeExpr
-    init: Call | None  # `~ normal(0.02)` as a call; `~ zeros` is a call without arguments
+    init: CallExpr | None  # `~ normal(0.02)` as a call; `~ zeros` is a call without arguments
     frozen: bool
     span: Span = _span()
 
@@ -257,7 +257,7 @@ class Formal:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ResultDecl:
     """One result: its name where it has one, its type, and the axes that it is to be causal along."""
 
     name: Ident | None
@@ -274,7 +274,7 @@ class BlockDecl:
     name: Ident
     generics: tuple[Generic, ...]
     formals: tuple[Formal, ...]
-    results: tuple[Result, ...]
+    results: tuple[ResultDecl, ...]
     body: tuple[Statement, ...]
     doc: str
     span: Span = _span()
@@ -288,7 +288,7 @@ class OpDecl:
     name: Ident
     generics: tuple[Generic, ...]
     formals: tuple[Formal, ...]
-    results: tuple[Result, ...]
+    results: tuple[ResultDecl, ...]
     target: str
     doc: str
     span: Span = _span()
@@ -333,7 +333,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class RepeatStatement:
     """`repeat.label i in layers shared { ... }`."""
 
     label: Ident | None
@@ -355,7 +355,7 @@ class If:
     span: Span = _span()
 
 
-Statement = Assign | Return | Expect | Share | Repeat | If | ParamDecl | AxisDecl | ConstDecl
+Statement = Assign | Return | Expect | Share | RepeatStatement | If | ParamDecl | AxisDecl | ConstDecl
 Item = UseDecl | AxisDecl | ConstDecl | ParamDecl | ConfigDecl | BlockDecl | OpDecl
 
 

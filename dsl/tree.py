@@ -24,8 +24,8 @@ from .syntax import (
     Binary,
     BlockDecl,
     BracketItem,
-    Brackets,
-    Call,
+    BracketList,
+    CallExpr,
     ConfigDecl,
     ConstDecl,
     Expect,
@@ -34,24 +34,24 @@ from .syntax import (
     Generic,
     Ident,
     If,
-    Index,
+    IndexExpr,
     Name,
-    Number,
+    NumberLiteral,
     OpDecl,
     ParamDecl,
-    Repeat,
-    Result,
+    RepeatStatement,
+    ResultDecl,
     Return,
     Setting,
     Share,
-    SizeOf,
+    SizeExpr,
     Statement,
     Truth,
     TypeExpr,
     Unary,
     Used,
     UseDecl,
-    Where,
+    WhereExpr,
 )
 
 MAX_CALLS = 2_000
@@ -181,7 +181,7 @@ class Builder:
         end = self.over(frozen).end if frozen is not None else (init or type).span.end
         return ParamDecl(self.ident(name), type, init, frozen is not None, self.onwards(keyword, end))
 
-    def init(self, parts: list[Any]) -> Call:
+    def init(self, parts: list[Any]) -> CallExpr:
         name, _, arguments, closer = parts
         return self._call(name, name, None, None, arguments, closer)
 
@@ -226,18 +226,18 @@ class Builder:
         name, type, default = self.ident(parts[0]), parts[1], parts[2]
         return Formal(name, type, default, name.span.to((default or type).span))
 
-    def single(self, parts: list[Result]) -> _Ended:
+    def single(self, parts: list[ResultDecl]) -> _Ended:
         return _Ended((parts[0],), parts[0].span.end)
 
     several = formals
 
-    def result(self, parts: list[Any]) -> Result:
+    def result(self, parts: list[Any]) -> ResultDecl:
         type, causal = parts
-        return Result(None, type, causal or (), type.span.to(causal[-1].span if causal else type.span))
+        return ResultDecl(None, type, causal or (), type.span.to(causal[-1].span if causal else type.span))
 
-    def named(self, parts: list[Any]) -> Result:
+    def named(self, parts: list[Any]) -> ResultDecl:
         name, type, causal = self.ident(parts[0]), parts[1], self.maybe(parts[2])
-        return Result(name, type, (causal,) if causal else (), name.span.to((causal or type).span))
+        return ResultDecl(name, type, (causal,) if causal else (), name.span.to((causal or type).span))
 
     def type(self, parts: list[Any]) -> TypeExpr:
         element, opener, axes, closer = parts
@@ -275,11 +275,11 @@ class Builder:
         name, block = self.ident(parts[1]), self.ident(parts[-1])
         return Share(name, block, self.onwards(parts[0], block.span.end))
 
-    def repeat(self, parts: list[Any]) -> Repeat:
+    def repeat(self, parts: list[Any]) -> RepeatStatement:
         keyword, label, index, count, shared, body = parts
         head = self.onwards(keyword, self.over(shared).end if shared is not None else count.span.end)
         span = self.onwards(keyword, body.end)
-        return Repeat(self.maybe(label), self.maybe(index), count, shared is not None, body.nodes, span, head)
+        return RepeatStatement(self.maybe(label), self.maybe(index), count, shared is not None, body.nodes, span, head)
 
     def conditional(self, parts: list[Any]) -> If:
         keyword, condition, body, other = parts
@@ -298,23 +298,23 @@ class Builder:
         name = self.ident(parts[0])
         return Name(name.text, name.span)
 
-    def integer(self, parts: list[Token]) -> Number:
+    def integer(self, parts: list[Token]) -> NumberLiteral:
         span = self.over(parts[0])
         if len(parts[0]) > MAX_DIGITS and len(parts[0].lstrip("0")) > MAX_DIGITS:
             raise Refused(error("E0105", "this number is too large", span, f"more than {MAX_DIGITS} digits"))
-        return Number(int(parts[0]), span)
+        return NumberLiteral(int(parts[0]), span)
 
-    def real(self, parts: list[Token]) -> Number:
+    def real(self, parts: list[Token]) -> NumberLiteral:
         value, span = float(parts[0]), self.over(parts[0])
         if math.isinf(value):
             raise Refused(error("E0105", "this number is too large", span, "beyond a 64-bit float"))
-        return Number(value, span)
+        return NumberLiteral(value, span)
 
     def truth(self, parts: list[Token]) -> Truth:
         return Truth(parts[0].value == "true", self.over(parts[0]))
 
-    def size(self, parts: list[Token]) -> SizeOf:
-        return SizeOf(self.ident(parts[1]), self.over(parts[0]).to(self.over(parts[2])))
+    def size(self, parts: list[Token]) -> SizeExpr:
+        return SizeExpr(self.ident(parts[1]), self.over(parts[0]).to(self.over(parts[2])))
 
     def paren(self, parts: list[Any]) -> Expr:
         # No node of its own, but the span grows by the brackets, so that what encloses it has its true ends.
@@ -337,24 +337,24 @@ class Builder:
             self.sink(node, right, node.op_span)
         return self.nest(node, (left, right), call=False, span=node.op_span)  # type: ignore[no-any-return]
 
-    def where(self, parts: list[Any]) -> Where:
-        node = Where(parts[0], parts[1], self.onwards(parts[0], parts[1].span.end))
+    def where(self, parts: list[Any]) -> WhereExpr:
+        node = WhereExpr(parts[0], parts[1], self.onwards(parts[0], parts[1].span.end))
         return self.nest(node, parts, call=True, span=node.span)  # type: ignore[no-any-return]
 
-    def pipe(self, parts: list[Any]) -> Call:
+    def pipe(self, parts: list[Any]) -> CallExpr:
         value, call = parts
         first = Argument(None, value, self.onwards(value, value.span.end))
         node = replace(call, arguments=(first, *call.arguments))
         self.kept.append(call)
         return self.nest(node, (value, call), call=True, span=call.span)  # type: ignore[no-any-return]
 
-    def stage(self, parts: list[Any]) -> Call:
+    def stage(self, parts: list[Any]) -> CallExpr:
         name, label, brackets, _, arguments, closer = parts
         return self._call(name, name, label, brackets, arguments, closer)
 
     call = stage
 
-    def scan(self, parts: list[Any]) -> Call:
+    def scan(self, parts: list[Any]) -> CallExpr:
         keyword, axis, name, label, brackets, _, arguments, closer = parts
         return self._call(keyword, name, label, brackets, arguments, closer, self.ident(axis))
 
@@ -363,18 +363,18 @@ class Builder:
         start: Token,
         name: Token,
         label: Token | None,
-        brackets: Brackets | None,
+        brackets: BracketList | None,
         arguments: tuple[Argument, ...] | None,
         closer: Token | None,
         scan: Ident | None = None,
-    ) -> Call:
+    ) -> CallExpr:
         if closer is not None:
             end = self.over(closer).end
         elif brackets is not None:
             end = brackets.span.end
         else:
             end = self.over(name if label is None else label).end
-        node = Call(self.ident(name), self.maybe(label), brackets, arguments or (), self.onwards(start, end), scan)
+        node = CallExpr(self.ident(name), self.maybe(label), brackets, arguments or (), self.onwards(start, end), scan)
         inner = [argument.value for argument in node.arguments] + _values(brackets)
         return self.nest(node, inner, call=True, span=node.callee.span)  # type: ignore[no-any-return]
 
@@ -387,15 +387,15 @@ class Builder:
             return Argument(None, value, self.onwards(value, value.span.end))
         return Argument(self.ident(name), value, self.onwards(name, value.span.end))
 
-    def index_name(self, parts: list[Any]) -> Index:
+    def index_name(self, parts: list[Any]) -> IndexExpr:
         return self.index([self.name(parts), parts[1]])
 
-    def index(self, parts: list[Any]) -> Index:
+    def index(self, parts: list[Any]) -> IndexExpr:
         value, brackets = parts
-        node = Index(value, brackets, value.span.to(brackets.span))
+        node = IndexExpr(value, brackets, value.span.to(brackets.span))
         return self.nest(node, [value, *_values(brackets)], call=True, span=brackets.span)  # type: ignore[no-any-return]
 
-    def brackets(self, parts: list[Any]) -> Brackets:
+    def brackets(self, parts: list[Any]) -> BracketList:
         opener, first, second, result, closer = parts
         each: tuple[Ident, ...] = ()
         items = first
@@ -414,7 +414,7 @@ class Builder:
                         )
                     )
             each, items = tuple(item.name for item in first), second
-        return Brackets(each, items, result, self.between(opener.start_pos, closer.end_pos))
+        return BracketList(each, items, result, self.between(opener.start_pos, closer.end_pos))
 
     bracketed = args
 
@@ -431,7 +431,7 @@ class Builder:
         return BracketItem(name, None, parts[-1], name.span.to(parts[-1].span))
 
 
-def _values(brackets: Brackets | None) -> list[Expr]:
+def _values(brackets: BracketList | None) -> list[Expr]:
     """The expressions in brackets."""
     return [] if brackets is None else [item.value for item in brackets.items if item.value is not None]
 
@@ -439,6 +439,6 @@ def _values(brackets: Brackets | None) -> list[Expr]:
 def _first(node: Any) -> int:
     """Where an expression begins: a pipe does so before its call's own span, which is that of the last stage."""
     start: int = node.span.start
-    if isinstance(node, Call) and node.arguments:
+    if isinstance(node, CallExpr) and node.arguments:
         return min(start, node.arguments[0].span.start)
     return start

@@ -168,7 +168,7 @@ class Whose:
                 if isinstance(node, s.Share) and node.block.text == callee
             }
             for node in walk(own.decl.body):
-                if not isinstance(node, s.Call) or node.callee.text not in {callee, *shared}:
+                if not isinstance(node, s.CallExpr) or node.callee.text not in {callee, *shared}:
                     continue
                 items = node.brackets.items if node.brackets else ()
                 if any(item.value is not None and item.name.text == name for item in items):

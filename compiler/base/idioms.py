@@ -193,7 +193,7 @@ FOREIGN = frozenset(("torch", "F", "nn", "np", "jnp", "numpy", "jax", "tf", "ker
 def kept(mask: s.Expr) -> str:
     """The help where a mask is a number: the condition that it was made of, or how to compare it."""
     match mask:
-        case s.Call(s.Ident("select"), None, None, (condition, yes, no)):
+        case s.CallExpr(s.Ident("select"), None, None, (condition, yes, no)):
             first, second = _sign(yes.value.span.text), _sign(no.value.span.text)
             if first is not None and second is not None and first != second:
                 shown = condition.value.span.text

@@ -55,18 +55,18 @@ def mentions_of(decl: s.BlockDecl) -> Mentions:
         match node:
             case s.Name(text):
                 names[text] = None
-            case s.SizeOf(axis):
+            case s.SizeExpr(axis):
                 names[axis.text] = None
             case s.TypeExpr(element, axes):
                 names.update(dict.fromkeys(axis.text for axis in axes))
                 if element:
                     names[element.text] = None
-            case s.Index(_, brackets):
+            case s.IndexExpr(_, brackets):
                 for item in brackets.items:
                     names[item.name.text] = None
                     if item.rename:
                         names[item.rename.text] = None
-            case s.Call(callee, brackets=brackets, scan=scan):
+            case s.CallExpr(callee, brackets=brackets, scan=scan):
                 items = brackets.items if brackets else ()
                 calls.append((callee.text, tuple(item.name.text for item in items if item.value is not None)))
                 if scan:

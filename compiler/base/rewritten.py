@@ -28,7 +28,7 @@ _DECLARED = re.compile(
 
 
 def call(
-    of: s.Call, *, brackets: Sequence[str] | None = None, arguments: Sequence[str] | None = None, label: bool = True
+    of: s.CallExpr, *, brackets: Sequence[str] | None = None, arguments: Sequence[str] | None = None, label: bool = True
 ) -> str:
     """A call with these in its brackets or parentheses, or without its label. What was piped is the first."""
     scan = f"scan[{of.scan.text}] " if of.scan is not None else ""
@@ -72,7 +72,7 @@ def _sized(at: Span | None, name: str, sign: str, size: int) -> str:
     return f"`width {name}{found['label'] or ''} {sign} {size}{kept}`{lost}"
 
 
-def without(call: s.Call, dropped: Iterable[s.Argument]) -> list[tuple[Span, str]]:
+def without(call: s.CallExpr, dropped: Iterable[s.Argument]) -> list[tuple[Span, str]]:
     """The edits that delete arguments, each with a comma beside it."""
     written = [each.span for each in call.arguments if each.span.start > call.callee.span.start]  # not what was piped
     gone = [each.span for each in dropped]

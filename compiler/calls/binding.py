@@ -26,7 +26,7 @@ class Binding:
     checker: Checker
     body: Scope
     block: BlockDef
-    call: s.Call
+    call: s.CallExpr
     shared: str | None
     misplaced: bool = field(default=False, init=False)  # what brackets lack stands among the arguments
 

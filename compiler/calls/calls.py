@@ -18,7 +18,7 @@ class Calls(Checker):
     """A checker of blocks that applies them where they are called."""
 
     def call_block(
-        self, body: Scope, block: BlockDef, call: s.Call, shared: str | None = None
+        self, body: Scope, block: BlockDef, call: s.CallExpr, shared: str | None = None
     ) -> list[TypedValue | None] | None:
         """A block called: its results in the caller's axes; None after a report."""
         made = ScanCall if call.scan is not None else BlockCall

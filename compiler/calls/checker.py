@@ -594,7 +594,7 @@ class Checker(ABC):
 
     @abstractmethod
     def call_block(
-        self, body: Scope, block: BlockDef, call: s.Call, shared: str | None = None
+        self, body: Scope, block: BlockDef, call: s.CallExpr, shared: str | None = None
     ) -> list[TypedValue | None] | None:
         """A block called: its results in the caller's axes; None after a report."""
 
@@ -609,7 +609,7 @@ def _is_index(static: Static, element: Element) -> bool:
 
 def _fewer(statement: s.Return, given: int, wanted: int) -> str:
     """How to return some of the results of a call: "" if it is no call that gives more than are wanted."""
-    if given <= wanted or len(statement.values) != 1 or not isinstance(statement.values[0], s.Call):
+    if given <= wanted or len(statement.values) != 1 or not isinstance(statement.values[0], s.CallExpr):
         return ""
     text = statement.values[0].span.text
     kept = ["y"] if wanted == 1 else [f"y{number}" for number in range(1, wanted + 1)]

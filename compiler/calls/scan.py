@@ -148,7 +148,7 @@ class ScanCall(BlockCall):
         probe = Body(self.checker, self._own_environment(bound), Builder(), {})
         self.actual, self.const_actual = [], []
         good = True
-        wrong: list[tuple[s.Formal, s.Result, Type, Type]] = []
+        wrong: list[tuple[s.Formal, s.ResultDecl, Type, Type]] = []
         for formal in self.block.decl.formals:
             if formal.name.text not in self._states:
                 continue

@@ -26,7 +26,7 @@ def arguments(op: Op) -> list[str]:
     return [*(option.name for option in op.options), *op.operands, *(["init"] if op.learned else [])]
 
 
-def axes_apart(body: Scope, call: s.Call, op: Op) -> tuple[s.Call, tuple[s.Argument, ...]]:
+def axes_apart(body: Scope, call: s.CallExpr, op: Op) -> tuple[s.CallExpr, tuple[s.Argument, ...]]:
     """The call without the arguments that say, as in other libraries, which axes it acts on; and these."""
     if op.brackets is Brackets.NONE:
         return call, ()
@@ -38,7 +38,9 @@ def axes_apart(body: Scope, call: s.Call, op: Op) -> tuple[s.Call, tuple[s.Argum
             said = argument.name.text in AXIS_WORDS
         else:
             said = isinstance(value, s.Name) and place >= operands and _axis(body, value) is not None
-            said = said or (isinstance(value, s.Number) and not op.variadic and place >= operands + op.positional)
+            said = said or (
+                isinstance(value, s.NumberLiteral) and not op.variadic and place >= operands + op.positional
+            )
             said = said and (call.brackets is None or (op.brackets is Brackets.MAP and call.brackets.result is None))
             place += 1
         if said:
@@ -56,7 +58,7 @@ class Usage:
     """One call. apart: its arguments that name axes; label: the name that its weights would lack."""
 
     body: Scope
-    call: s.Call
+    call: s.CallExpr
     made: OpCall
     apart: tuple[s.Argument, ...]
     label: str

@@ -342,7 +342,7 @@ class Declarations(Uses):
         name = decl.name.text
         if name in self.settings:
             number, written = self.settings[name], decl.value
-            if isinstance(written, s.Number) and isinstance(written.value, int):
+            if isinstance(written, s.NumberLiteral) and isinstance(written.value, int):
                 number = whole_number(number)
             return self.session.const(name, number)
         formula = self.number_static(decl.value)

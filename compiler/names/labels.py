@@ -20,23 +20,23 @@ def labels(decl: s.BlockDecl) -> dict[Span, str]:
     It is the name that the statement binds, where that is new there (`r = silu(linear[..](x))`: `r`); what is returned
     is `out`; else it says what the op is, with a number from the second on. A repeat is `layers`.
     """
-    calls = [node for node in walk(decl.body) if isinstance(node, s.Call)]
+    calls = [node for node in walk(decl.body) if isinstance(node, s.CallExpr)]
     taken = {call.label.text for call in calls if call.label is not None}
     taken |= {call.callee.text for call in calls if call.label is None}
     named: set[int] = set()
     for node in walk(decl.body):
-        if isinstance(node, s.Assign) and isinstance(node.value, s.Call) and _name(node) is not None:
+        if isinstance(node, s.Assign) and isinstance(node.value, s.CallExpr) and _name(node) is not None:
             named.add(id(node.value))
             if _is_learned(node.value):
                 taken.add(node.targets[0].text)
         elif isinstance(node, s.ParamDecl | s.Share):
             taken.add(node.name.text)
-        elif isinstance(node, s.Repeat):
+        elif isinstance(node, s.RepeatStatement):
             taken |= {name.text for name in (node.label, node.count) if isinstance(name, s.Ident | s.Name)}
     found: dict[Span, str] = {}
     for part in (*_statements(decl.body), decl.formals, decl.body):  # last what stands in defaults and conditions
         for call in walk(part):
-            if not isinstance(call, s.Call) or call.label is not None or call.callee.span in found:
+            if not isinstance(call, s.CallExpr) or call.label is not None or call.callee.span in found:
                 continue
             if id(call) not in named and _is_learned(call):
                 label = _first_free(_wishes(part, call), taken)
@@ -50,7 +50,7 @@ def labels(decl: s.BlockDecl) -> dict[Span, str]:
     return found
 
 
-def _is_learned(call: s.Call) -> bool:
+def _is_learned(call: s.CallExpr) -> bool:
     return call.callee.text in OPS and OPS[call.callee.text].learned
 
 
@@ -63,7 +63,7 @@ def _name(statement: s.Assign) -> str | None:
     return statement.targets[0].text if len(statement.targets) == 1 and statement.targets[0].text != "_" else None
 
 
-def _wishes(part: object, call: s.Call) -> Iterator[str]:
+def _wishes(part: object, call: s.CallExpr) -> Iterator[str]:
     if isinstance(part, s.Return):
         yield "out"
     target = _name(part) if isinstance(part, s.Assign) else None

@@ -23,7 +23,7 @@ def refuse_ragged(reporter: Reporter, decl: s.AxisDecl, *, in_block: bool = Fals
         help = f"leave the word out here, and write it behind the declaration of `{original}`: its copies follow"
     elif in_block or (decl.size is not None and not decl.bounded):
         why, help = "its size follows from others, and is ragged if they are", "leave the word out"
-        if isinstance(decl.size, s.Number):
+        if isinstance(decl.size, s.NumberLiteral):
             why = "its size is fixed"
             help = f"leave the size to the inputs, `width {name} ragged`, or bound it, `width {name} <= {size} ragged`"
     else:

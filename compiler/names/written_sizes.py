@@ -41,11 +41,11 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
         return _static(part, lookup, session, exact)
 
     match expr:
-        case s.Number(value) | s.Truth(value):
+        case s.NumberLiteral(value) | s.Truth(value):
             return Literal(value)
         case s.Name(text, span):
             return lookup(s.Ident(text, span))
-        case s.SizeOf(axis):
+        case s.SizeExpr(axis):
             return lookup(axis)
         case s.Unary("-", operand):
             inner = again(operand)
@@ -58,7 +58,7 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
         case s.Unary("not", operand) if not exact:
             inner = again(operand)
             return None if inner is None else Arith("not", (inner,))
-        case s.Call(callee, None, None, arguments) if callee.text in _FUNCTIONS:
+        case s.CallExpr(callee, None, None, arguments) if callee.text in _FUNCTIONS:
             if len(arguments) != _FUNCTIONS[callee.text] or any(argument.name for argument in arguments):
                 two = _FUNCTIONS[callee.text] == 2
                 session.report(
@@ -73,7 +73,7 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
             if any(part is None for part in parts):
                 return None
             return Arith(callee.text, tuple(part for part in parts if part is not None))
-        case s.Call(s.Ident(name), None, None, (argument,)) if name in NO_SIZES:
+        case s.CallExpr(s.Ident(name), None, None, (argument,)) if name in NO_SIZES:
             alone = f"write `{argument.value.span.text}` alone"
             session.report("E0207", "this is no number known at build time", expr.span, help=alone)
             return None

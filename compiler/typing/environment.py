@@ -35,7 +35,7 @@ class Environment:
     roles_known: bool
     params: list[Axis] = field(default_factory=list)
     const_params: list[Const] = field(default_factory=list)
-    results: tuple[s.Result, ...] = ()
+    results: tuple[s.ResultDecl, ...] = ()
     own_axes: list[Axis] = field(default_factory=list)
     open: set[int] = field(default_factory=set)
     local_consts: dict[str, Static] = field(default_factory=dict)

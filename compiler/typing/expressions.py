@@ -47,9 +47,9 @@ class Expressions(Scope):
         match expr:
             case s.Name(text, span):
                 return self.variable(text, span)
-            case s.Number(value, span) | s.Truth(value, span):
+            case s.NumberLiteral(value, span) | s.Truth(value, span):
                 return self.static(Literal(value), span)
-            case s.SizeOf(name, span) if self._is_const(name):
+            case s.SizeExpr(name, span) if self._is_const(name):
                 self.report(
                     "E0201",
                     f"`{name.text}` is a const, but `|...|` is the size of an axis",
@@ -58,7 +58,7 @@ class Expressions(Scope):
                     fix=[(span, name.text)],
                 )
                 return None
-            case s.SizeOf(name, span):
+            case s.SizeExpr(name, span):
                 axis = self.axis(name)
                 return None if axis is None else self.static(SizeOf(axis), span)
             case s.Binary():
@@ -68,7 +68,7 @@ class Expressions(Scope):
                 return (
                     None if wire is None else self.apply("neg" if op == "-" else op, op, span, [wire], [operand.span])
                 )
-            case s.Where(value, mask, span):
+            case s.WhereExpr(value, mask, span):
                 self.expr(value)
                 self.expr(mask)
                 self.report(
@@ -78,9 +78,9 @@ class Expressions(Scope):
                     help="write `softmax[k](s where m)`, `mean[k](x where m)`; or choose values with `select(m, x, y)`",
                 )
                 return None
-            case s.Index():
+            case s.IndexExpr():
                 return self.index(expr)
-            case s.Call():
+            case s.CallExpr():
                 found = self.call(expr, binding)
                 if isinstance(found, list):
                     if len(found) == 1:
@@ -94,7 +94,7 @@ class Expressions(Scope):
                     return None
                 return found
 
-    def _result_names(self, call: s.Call) -> str:
+    def _result_names(self, call: s.CallExpr) -> str:
         """Names for the results of a block, as its head has them."""
         name = call.callee.text
         block = self.environment.module.blocks[self.shares[name].block.text if name in self.shares else name]
@@ -180,7 +180,7 @@ class Expressions(Scope):
 
     # -- brackets on a value -------------------------------------------------------------------------------------
 
-    def index(self, expr: s.Index) -> TypedValue | None:
+    def index(self, expr: s.IndexExpr) -> TypedValue | None:
         wire = self.expr(expr.value)
         brackets = expr.brackets
         if brackets.result is not None or brackets.each:
@@ -209,10 +209,10 @@ class Expressions(Scope):
         return all(self.environment.axis(item.name.text) is not None for item in items)
 
     @staticmethod
-    def _around_colon(brackets: s.Brackets) -> list[s.Ident]:
+    def _around_colon(brackets: s.BracketList) -> list[s.Ident]:
         return [brackets.each[-1], brackets.items[0].name]
 
-    def _piece(self, expr: s.Index) -> str:
+    def _piece(self, expr: s.IndexExpr) -> str:
         """How to write `x[2:5]`."""
         first, last = (name.text for name in self._around_colon(expr.brackets))
         known = first.isdigit() and last.isdigit() and int(first) < int(last)
@@ -220,7 +220,7 @@ class Expressions(Scope):
         others = ", ..." if len(expr.brackets.items) + len(expr.brackets.each) > 2 else ""
         return piece(expr.value.span.text, first=first, size=size, more=others)
 
-    def _bare_all(self, wire: TypedValue, items: list[s.BracketItem], expr: s.Index) -> None:
+    def _bare_all(self, wire: TypedValue, items: list[s.BracketItem], expr: s.IndexExpr) -> None:
         """`x[i, j]`: indices in the order of the axes, as other libraries take them."""
         axes, shown = wire.type.axes, expr.value.span.text
         told = [self._indexed_axis(item.name.text, axes) for item in items]
@@ -248,7 +248,7 @@ class Expressions(Scope):
         into = index.element.axis if index is not None and isinstance(index.element, IndexInto) else None
         return into if into in axes else None
 
-    def _bare(self, wire: TypedValue | None, item: s.BracketItem, expr: s.Index) -> None:
+    def _bare(self, wire: TypedValue | None, item: s.BracketItem, expr: s.IndexExpr) -> None:
         """`x[i]`: an axis alone, or an index without its axis."""
         shown, name = expr.value.span.text, item.name.text
         if _is_number(item.name) and not name.isdigit():
@@ -269,7 +269,7 @@ class Expressions(Scope):
                 help = f"say along which axis{given}: `{shown}[axis = {name}]`"
         self.report("E0318", "brackets on a value rename or gather an axis", item.span, help=help, fix=fix)
 
-    def rename(self, wire: TypedValue | None, item: s.BracketItem, expr: s.Index) -> TypedValue | None:
+    def rename(self, wire: TypedValue | None, item: s.BracketItem, expr: s.IndexExpr) -> TypedValue | None:
         assert item.rename is not None
         old, new = self.axis(item.name), self.axis(item.rename)
         if wire is None or old is None or new is None:
@@ -355,7 +355,7 @@ class Expressions(Scope):
             (second.span, last),
         ]
 
-    def gather(self, wire: TypedValue | None, item: s.BracketItem, expr: s.Index) -> TypedValue | None:
+    def gather(self, wire: TypedValue | None, item: s.BracketItem, expr: s.IndexExpr) -> TypedValue | None:
         assert item.value is not None
         axis, e = self.axis(item.name), self.expr(item.value)
         if wire is None or axis is None or e is None:
@@ -407,7 +407,7 @@ class Expressions(Scope):
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
-    def call(self, call: s.Call, binding: str | None) -> TypedValue | list[TypedValue | None] | None:
+    def call(self, call: s.CallExpr, binding: str | None) -> TypedValue | list[TypedValue | None] | None:
         """An op (a wire), or a block (a list of its results)."""
         name = call.callee.text
         if call.scan is not None and name not in self.shares and name not in self.environment.module.blocks:
@@ -470,7 +470,7 @@ class Expressions(Scope):
         plain = name in self.variables and OPS[op].brackets is Brackets.NONE
         return f"an op is called by its name alone: `{f'{op}({name})' if plain else OPS[op].usage}`"
 
-    def _called_otherwise(self, call: s.Call, near: str | None, library: str | None) -> list[tuple[Span, str]]:
+    def _called_otherwise(self, call: s.CallExpr, near: str | None, library: str | None) -> list[tuple[Span, str]]:
         """The edit that makes an unknown callee known: a `use` of the library, else the near name."""
         if not library:
             return respelt(call.callee.span, near)
@@ -479,13 +479,13 @@ class Expressions(Scope):
         line = f"use {library}: {call.callee.text}\n"
         return [(Span(source, used[0], used[0]), line) if used else (Span(source, 0, 0), f"{line}\n")]
 
-    def visit_arguments(self, call: s.Call) -> None:
+    def visit_arguments(self, call: s.CallExpr) -> None:
         """For the mistakes in them, when the call itself cannot be understood."""
         for argument in call.arguments:
-            value = argument.value.value if isinstance(argument.value, s.Where) else argument.value
+            value = argument.value.value if isinstance(argument.value, s.WhereExpr) else argument.value
             self.expr(value)
 
-    def raw(self, call: s.Call) -> TypedValue | None:
+    def raw(self, call: s.CallExpr) -> TypedValue | None:
         """`raw(w)`: the same value without its mark (D6)."""
         if len(call.arguments) != 1 or call.brackets is not None:
             self.visit_arguments(call)
@@ -497,7 +497,7 @@ class Expressions(Scope):
         wire = self.expr(call.arguments[0].value)
         return None if wire is None else replace(wire, mark=frozenset(), loose=False)
 
-    def op_call(self, call: s.Call, op: Op, binding: str | None) -> TypedValue | None:
+    def op_call(self, call: s.CallExpr, op: Op, binding: str | None) -> TypedValue | None:
         shown = call.callee.text
         bracket_span = call.brackets.span if call.brackets else call.callee.span
         made = OpCall(self, op, shown, call.span, bracket_span, [], [])
@@ -539,7 +539,7 @@ class Expressions(Scope):
         call.made, call.made_spans = needed, [wire.span] * len(needed)
         return call.op.rule(call) or wire
 
-    def _learned_name(self, call: s.Call, op: Op, made: OpCall, binding: str | None) -> bool:
+    def _learned_name(self, call: s.CallExpr, op: Op, made: OpCall, binding: str | None) -> bool:
         owns = op.name in ("linear", "embed") or any(
             made.truth(o.name) for o in op.options if o.name in ("scale", "bias")
         )
@@ -561,7 +561,7 @@ class Expressions(Scope):
         )
         return False
 
-    def _operands(self, call: s.Call, op: Op, made: OpCall) -> bool:
+    def _operands(self, call: s.CallExpr, op: Op, made: OpCall) -> bool:
         """Sort the arguments into operands and options."""
         good = True
         if len(call.arguments) > OPERANDS:
@@ -599,7 +599,7 @@ class Expressions(Scope):
                 wire = replace(wire, spread=wire.spread | mask.spread)  # a number may take the axis from its mask
             if mask and not self._all_kept(mask):
                 made.mask, made.mask_span = mask, argument.value.mask.span  # type: ignore[union-attr]
-            if isinstance(argument.value, s.Where) and mask is None:
+            if isinstance(argument.value, s.WhereExpr) and mask is None:
                 good = False
             if wire is None:
                 good = False
@@ -607,7 +607,7 @@ class Expressions(Scope):
             if name in options:
                 good = self._option(made, options[name], wire, argument) and good
             elif name is not None:
-                place = argument.value.value if isinstance(argument.value, s.Where) else argument.value
+                place = argument.value.value if isinstance(argument.value, s.WhereExpr) else argument.value
                 slots[name] = (wire, place.span)
             elif op.variadic:
                 extra.append((wire, argument.value.span))
@@ -620,7 +620,7 @@ class Expressions(Scope):
         return good
 
     def _no_such_argument(
-        self, call: s.Call, argument: s.Argument, op: Op, made: OpCall, extra: TypedValue | None = None
+        self, call: s.CallExpr, argument: s.Argument, op: Op, made: OpCall, extra: TypedValue | None = None
     ) -> None:
         """extra: the value of an argument without a name, which is one too many."""
         name = argument.name.text if argument.name is not None else None
@@ -655,12 +655,12 @@ class Expressions(Scope):
         )
 
     def _as_where(
-        self, call: s.Call, argument: s.Argument, mask: TypedValue | None
+        self, call: s.CallExpr, argument: s.Argument, mask: TypedValue | None
     ) -> tuple[str, list[tuple[Span, str]]]:
         """A mask among the arguments, as it is written: behind what it masks."""
         first = call.arguments[0]
         text = argument.value.span.text
-        if first is argument or isinstance(first.value, s.Where):
+        if first is argument or isinstance(first.value, s.WhereExpr):
             return f"a mask stands behind what it masks: `x where {'m' if first is argument else 'm and n'}`", []
         if mask is not None and not mask.is_bool:
             return f"a mask stands behind what it masks, `x where m`; {kept(argument.value)}", []
@@ -671,7 +671,7 @@ class Expressions(Scope):
         fix = [(Span(call.span.source, end, end), f" where {text}"), *without(call, [argument])]
         return help, fix if mask is not None and not piped else []
 
-    def _complete(self, call: s.Call, op: Op, made: OpCall, given: set[str], good: bool) -> bool:
+    def _complete(self, call: s.CallExpr, op: Op, made: OpCall, given: set[str], good: bool) -> bool:
         """Fill in the defaults of options. What must be given and is not is said if all else was `good`."""
         missing = [name for name in op.operands if name not in given]
         if missing and good:
@@ -694,7 +694,7 @@ class Expressions(Scope):
 
     def _operand(self, argument: s.Argument, op: Op, made: OpCall) -> tuple[TypedValue | None, TypedValue | None]:
         """The operand, and its mask if it is `x where m`."""
-        if not isinstance(argument.value, s.Where):
+        if not isinstance(argument.value, s.WhereExpr):
             return self.expr(argument.value), None
         where = argument.value
         wire, mask = self.expr(where.value), self.expr(where.mask)
@@ -768,7 +768,7 @@ class Expressions(Scope):
         made.options[option.name] = wire.static
         return True
 
-    def _brackets(self, call: s.Call, op: Op, made: OpCall, form: Usage) -> bool:
+    def _brackets(self, call: s.CallExpr, op: Op, made: OpCall, form: Usage) -> bool:
         """Resolve what stands in brackets, and check its form."""
         brackets = call.brackets
         if brackets is None:
@@ -852,8 +852,8 @@ class Expressions(Scope):
         """`normal(0.02)`, `zeros`, ..."""
         match expr:
             case s.Name(text, span):
-                expr = s.Call(s.Ident(text, span), None, None, (), span)
-            case s.Call(label=None, brackets=None):
+                expr = s.CallExpr(s.Ident(text, span), None, None, (), span)
+            case s.CallExpr(label=None, brackets=None):
                 pass
             case _:
                 self.report("E0320", "this is no initialisation", expr.span, help=f"write one of {listed(INITS)}")
@@ -932,7 +932,7 @@ def _without(wire: TypedValue, axes: Iterable[Axis]) -> TypedValue:
     return replace(wire, type=Type(wire.element, kept, wire.type.thin - thin))
 
 
-def _with_more(call: s.Call, names: Iterable[str]) -> str:
+def _with_more(call: s.CallExpr, names: Iterable[str]) -> str:
     """The help for a call that lacks these."""
     given = [each.span.text for each in call.arguments]
     return f"write `{rewritten.call(call, arguments=[*given, *(f'{name} = ...' for name in names)])}`"

@@ -22,7 +22,7 @@ class Recorder(Body):
     ) -> TypedValue | None:
         return self._noted(span, super().apply(name, shown, span, operands, spans))
 
-    def call(self, call: s.Call, binding: str | None) -> TypedValue | list[TypedValue | None] | None:
+    def call(self, call: s.CallExpr, binding: str | None) -> TypedValue | list[TypedValue | None] | None:
         found = super().call(call, binding)
         assert self.checker.facts is not None
         match found:

@@ -34,7 +34,7 @@ class Repeats(Expressions):
         """Elaborate statements, in order."""
         raise NotImplementedError
 
-    def repeat(self, statement: s.Repeat) -> None:
+    def repeat(self, statement: s.RepeatStatement) -> None:
         """`repeat layers { x = f(x) }` (D10): the body once, however many passes."""
         count = size_static(statement.count, self.lookup, self.environment)
         number = None if count is None else self._count(self.checker.in_this_pass(count), statement.count.span)
@@ -193,12 +193,12 @@ class Repeats(Expressions):
             return None
         return value
 
-    def _repeat_name(self, statement: s.Repeat) -> str | None:
+    def _repeat_name(self, statement: s.RepeatStatement) -> str | None:
         if statement.label is not None:
             return statement.label.text if self.may_own(statement.label.text, statement.label.span) else None
         if isinstance(statement.count, s.Name):
             return statement.count.text if self.may_own(statement.count.text, statement.count.span) else None
-        if isinstance(statement.count, s.Call) and statement.count.callee.text in NO_SIZES:
+        if isinstance(statement.count, s.CallExpr) and statement.count.callee.text in NO_SIZES:
             return None  # said of its count
         count = statement.count.span.text
         each = f"{statement.index.text} in " if statement.index is not None else ""
@@ -215,7 +215,7 @@ class Repeats(Expressions):
         return None
 
     def _settled(
-        self, statement: s.Repeat, carried: list[str], starts: list[TypedValue], index: Const | None
+        self, statement: s.RepeatStatement, carried: list[str], starts: list[TypedValue], index: Const | None
     ) -> _Pass | None:
         """The body. Where passes share their weights, the sizes of depths may hang on the number of the pass, but not
         those that weights run along: if some do, all are decided pass by pass.
@@ -231,7 +231,7 @@ class Repeats(Expressions):
         return self._settle(statement, carried, starts, index)
 
     def _settle(
-        self, statement: s.Repeat, carried: list[str], starts: list[TypedValue], index: Const | None
+        self, statement: s.RepeatStatement, carried: list[str], starts: list[TypedValue], index: Const | None
     ) -> _Pass | None:
         """Run the body until what it carries has settled: its role, its marks, its thin axes (types must not
         change).
@@ -303,7 +303,7 @@ class Repeats(Expressions):
 
     def _one_pass(
         self,
-        statement: s.Repeat,
+        statement: s.RepeatStatement,
         carried: list[str],
         entering: list[TypedValue],
         index: Const | None,
@@ -350,7 +350,7 @@ class Repeats(Expressions):
         return _Pass(builder, ends, statement, self, formulas=body.formulas)
 
     def _variants(
-        self, statement: s.Repeat, carried: list[str], first: _Pass, index: Const | None, number: int
+        self, statement: s.RepeatStatement, carried: list[str], first: _Pass, index: Const | None, number: int
     ) -> tuple[list[Graph], tuple[int, ...], list[_Pass]] | None:
         """A static `if` or a depth hangs on the index: a body for each way in which they fall. None after a report."""
         entering = [_join(a, b) for a, b in zip(first.starts, first.ends, strict=True)]
@@ -373,7 +373,7 @@ class Repeats(Expressions):
 
     def _each_pass(
         self,
-        statement: s.Repeat,
+        statement: s.RepeatStatement,
         carried: list[str],
         first: _Pass,
         entering: list[TypedValue],
@@ -455,7 +455,7 @@ class _Pass:
 
     builder: Builder
     ends: list[TypedValue]
-    statement: s.Repeat
+    statement: s.RepeatStatement
     body: Repeats
     starts: list[TypedValue] = field(default_factory=list)
     after: list[TypedValue] = field(default_factory=list)
@@ -555,7 +555,7 @@ def assigned(statements: Sequence[s.Statement]) -> list[str]:
         match statement:
             case s.Assign(targets):
                 names.update(dict.fromkeys(target.text for target in targets if target.text != "_"))
-            case s.Repeat():
+            case s.RepeatStatement():
                 names.update(dict.fromkeys(assigned(statement.body)))
             case s.If():
                 names.update(dict.fromkeys(assigned(statement.then) + assigned(statement.otherwise)))

@@ -70,7 +70,7 @@ class Caller(Protocol):
         """A number with those of the pass at hand put in."""
 
     def call_block(
-        self, body: Scope, block: BlockDef, call: s.Call, shared: str | None = None
+        self, body: Scope, block: BlockDef, call: s.CallExpr, shared: str | None = None
     ) -> list[TypedValue | None] | None:
         """A block called: its results in the caller's axes; None after a report."""
 
@@ -112,7 +112,7 @@ class Scope(ABC):
         """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""
 
     @abstractmethod
-    def visit_arguments(self, call: s.Call) -> None:
+    def visit_arguments(self, call: s.CallExpr) -> None:
         """For the mistakes in them, when the call itself cannot be understood."""
 
     def static(self, value: Static, span: Span) -> TypedValue:

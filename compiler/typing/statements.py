@@ -59,7 +59,7 @@ class Body(Repeats):
                     self.expected(wire, wanted, name.span, written.span, f"`{name.text}`")
             case s.Share():
                 self.share(statement)
-            case s.Repeat():
+            case s.RepeatStatement():
                 self.repeat(statement)
             case s.If():
                 self.branch(statement)
@@ -168,7 +168,7 @@ class Body(Repeats):
     def _crossed(self, statement: s.Assign) -> None:
         """Warn of a name that is another result's: names on the left take results by their places."""
         call = statement.value
-        if not isinstance(call, s.Call):
+        if not isinstance(call, s.CallExpr):
             return
         share = self.shares.get(call.callee.text)
         block = self.environment.module.blocks.get(share.block.text if share else call.callee.text)
@@ -186,7 +186,7 @@ class Body(Repeats):
 
     def several(self, expr: s.Expr) -> list[TypedValue | None] | None:
         """A call with several results."""
-        if isinstance(expr, s.Call):
+        if isinstance(expr, s.CallExpr):
             found = self.call(expr, None)
             if found is None or isinstance(found, list):
                 return found

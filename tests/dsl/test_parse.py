@@ -44,13 +44,13 @@ def show(node: object) -> object:
     match node:
         case s.Ident(text) | s.Name(text):
             return text
-        case s.Number(value) | s.Truth(value):
+        case s.NumberLiteral(value) | s.Truth(value):
             return value
         case s.Binary(op, left, right):
             return [show(left), op, show(right)]
         case s.Unary(op, operand):
             return [op, show(operand)]
-        case s.SizeOf(axis):
+        case s.SizeExpr(axis):
             return f"|{axis.text}|"
         case tuple():
             return [show(each) for each in node]
@@ -96,7 +96,7 @@ def test_params() -> None:
         "ParamDecl": {
             "name": "E",
             "type": {"TypeExpr": {"axes": ["v", "m"]}},
-            "init": {"Call": {"callee": "normal", "arguments": [{"Argument": {"value": 0.02}}]}},
+            "init": {"CallExpr": {"callee": "normal", "arguments": [{"Argument": {"value": 0.02}}]}},
             "frozen": True,
         }
     }
@@ -104,7 +104,7 @@ def test_params() -> None:
         "ParamDecl": {
             "name": "P",
             "type": {"TypeExpr": {"element": "bool"}},
-            "init": {"Call": {"callee": "zeros"}},
+            "init": {"CallExpr": {"callee": "zeros"}},
             "frozen": False,
         }
     }
@@ -150,8 +150,8 @@ def test_block() -> None:
                 }
             ],
             "results": [
-                {"Result": {"name": "a", "type": {"TypeExpr": {"axes": ["q"]}}, "causal": ["q"]}},
-                {"Result": {"name": "b", "type": {"TypeExpr": {}}}},
+                {"ResultDecl": {"name": "a", "type": {"TypeExpr": {"axes": ["q"]}}, "causal": ["q"]}},
+                {"ResultDecl": {"name": "b", "type": {"TypeExpr": {}}}},
             ],
         }
     }
@@ -160,7 +160,7 @@ def test_block() -> None:
 def test_model_with_one_result() -> None:
     model = item("model m() -> [a, b] causal a, b {\n}")
     assert model.keyword == "model"
-    assert show(model.results) == [{"Result": {"type": {"TypeExpr": {"axes": ["a", "b"]}}, "causal": ["a", "b"]}}]
+    assert show(model.results) == [{"ResultDecl": {"type": {"TypeExpr": {"axes": ["a", "b"]}}, "causal": ["a", "b"]}}]
     assert item("model m() {\n}").results == ()
 
 
@@ -202,7 +202,7 @@ def test_statements() -> None:
         {
             "Assign": {
                 "targets": ["a", "_"],
-                "value": {"Call": {"callee": "f", "arguments": [{"Argument": {"value": "x"}}]}},
+                "value": {"CallExpr": {"callee": "f", "arguments": [{"Argument": {"value": "x"}}]}},
             }
         },
         {"Expect": {"name": "x", "type": {"TypeExpr": {"axes": ["a"]}}}},
@@ -218,8 +218,8 @@ def test_local_declarations() -> None:
 
 def test_repeat() -> None:
     plain, full = body("repeat layers { x = 1 }", "repeat.upper i in 2 * n shared {\n}")
-    assert isinstance(plain, s.Repeat)
-    assert isinstance(full, s.Repeat)
+    assert isinstance(plain, s.RepeatStatement)
+    assert isinstance(full, s.RepeatStatement)
     assert show(plain.count) == "layers"
     assert len(plain.body) == 1
     assert (show(full.label), show(full.index), show(full.count), full.shared) == ("upper", "i", [2, "*", "n"], True)
@@ -262,8 +262,8 @@ def test_operators(text: str, tree: object) -> None:
 
 def test_where_is_loosest() -> None:
     value = expression("x + 1 |> f where a and b")
-    assert isinstance(value, s.Where)
-    assert isinstance(value.value, s.Call)
+    assert isinstance(value, s.WhereExpr)
+    assert isinstance(value.value, s.CallExpr)
     assert show(value.mask) == ["a", "and", "b"]
     assert value.span.text == "x + 1 |> f where a and b"
 
@@ -276,11 +276,11 @@ def test_pipes_are_calls() -> None:
 
 def test_calls() -> None:
     assert show(expression("linear.O[heads, value -> model](x, bias = false,)")) == {
-        "Call": {
+        "CallExpr": {
             "callee": "linear",
             "label": "O",
             "brackets": {
-                "Brackets": {
+                "BracketList": {
                     "items": [{"BracketItem": {"name": "heads"}}, {"BracketItem": {"name": "value"}}],
                     "result": ["model"],
                 }
@@ -301,17 +301,17 @@ def test_brackets() -> None:
 
 def test_index() -> None:
     value = expression("f(x)[a as b, t = |t| - 1][c = 0]")
-    assert isinstance(value, s.Index)
-    assert isinstance(value.value, s.Index)
-    assert isinstance(value.value.value, s.Call)
+    assert isinstance(value, s.IndexExpr)
+    assert isinstance(value.value, s.IndexExpr)
+    assert isinstance(value.value.value, s.CallExpr)
     assert show(value.value.brackets.items[0]) == {"BracketItem": {"name": "a", "rename": "b"}}
-    assert isinstance(expression("x[a = 0]"), s.Index)
-    assert isinstance(expression("(x + y)[a = 0]"), s.Index)
+    assert isinstance(expression("x[a = 0]"), s.IndexExpr)
+    assert isinstance(expression("(x + y)[a = 0]"), s.IndexExpr)
 
 
 def test_scan() -> None:
     value = expression("scan[seq] cell.fore[d](x, h = 0)")
-    assert isinstance(value, s.Call)
+    assert isinstance(value, s.CallExpr)
     assert value.scan is not None
     assert [value.scan.text, value.callee.text, value.label and value.label.text] == ["seq", "cell", "fore"]
     assert value.span.text == "scan[seq] cell.fore[d](x, h = 0)"
@@ -390,7 +390,7 @@ def test_every_span_lies_inside_its_parents() -> None:
         span: Span = node.span  # type: ignore[attr-defined]
         assert span.start < span.end
         assert span.text == span.text.strip() or isinstance(node, s.File)
-        piped = isinstance(parent, s.Call) and isinstance(node, s.Argument) and span.start < parent.span.start
+        piped = isinstance(parent, s.CallExpr) and isinstance(node, s.Argument) and span.start < parent.span.start
         if parent is not None and not piped and not isinstance(node, s.Comment):
             outer: Span = parent.span  # type: ignore[attr-defined]
             assert outer.start <= span.start <= span.end <= outer.end or _in_pipe(parent), (node, parent)
@@ -486,7 +486,7 @@ def test_a_bracketed_expression_spans_its_brackets() -> None:
 
 def test_a_piped_call_spans_its_own_stage() -> None:
     value = expression("x |> f[a](y) |> g")
-    assert isinstance(value, s.Call)
+    assert isinstance(value, s.CallExpr)
     assert [value.span.text, value.arguments[0].span.text] == ["g", "x |> f[a](y)"]
 
 
@@ -506,7 +506,7 @@ def test_a_sum_of_a_thousand_terms() -> None:
 
 
 def test_a_pipe_of_a_thousand_stages() -> None:
-    assert isinstance(expression("x" + " |> f" * 1000), s.Call)
+    assert isinstance(expression("x" + " |> f" * 1000), s.CallExpr)
 
 
 def test_brackets_a_hundred_deep() -> None:

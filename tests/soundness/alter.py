@@ -17,36 +17,36 @@ from attnc.dsl.syntax import (
     Assign,
     Binary,
     BracketItem,
-    Brackets,
-    Call,
+    BracketList,
+    CallExpr,
     Formal,
     Generic,
     Ident,
-    Index,
+    IndexExpr,
     Name,
-    Number,
-    Result,
-    SizeOf,
+    NumberLiteral,
+    ResultDecl,
+    SizeExpr,
     Truth,
     TypeExpr,
     Unary,
-    Where,
+    WhereExpr,
 )
 
-EXPRESSIONS = (Binary, Call, Index, Name, Number, SizeOf, Truth, Unary, Where)
+EXPRESSIONS = (Binary, CallExpr, IndexExpr, Name, NumberLiteral, SizeExpr, Truth, Unary, WhereExpr)
 KINDS = (
     EXPRESSIONS,
     EXPRESSIONS,
     Ident,
     Ident,
     Ident,
-    Brackets,
+    BracketList,
     BracketItem,
     TypeExpr,
     Argument,
     Formal,
     Generic,
-    Result,
+    ResultDecl,
     Assign,
 )
 CALLED = sorted(name for name in OPS if name.isidentifier())
@@ -99,7 +99,7 @@ def exchanged(text: str, nodes: list[Any], rng: random.Random) -> str:
 
 
 def bracketed(node: Any) -> str:
-    return f"({node.span.text})" if isinstance(node, Binary | Where | Unary) else str(node.span.text)
+    return f"({node.span.text})" if isinstance(node, Binary | WhereExpr | Unary) else str(node.span.text)
 
 
 def swapped(text: str, nodes: list[Any], rng: random.Random) -> str:
@@ -113,7 +113,7 @@ def swapped(text: str, nodes: list[Any], rng: random.Random) -> str:
 
 
 def another_number(text: str, nodes: list[Any], rng: random.Random) -> str:
-    numbers = of(nodes, Number)
+    numbers = of(nodes, NumberLiteral)
     if not numbers:
         return text
     place = rng.choice(numbers)
@@ -135,7 +135,7 @@ def another_sign(text: str, nodes: list[Any], rng: random.Random) -> str:
 
 
 def another_call(text: str, nodes: list[Any], rng: random.Random) -> str:
-    calls = of(nodes, Call)
+    calls = of(nodes, CallExpr)
     if not calls:
         return text
     place, other = rng.choice(calls), rng.choice([*CALLED, *(call.callee.text for call in calls)])
@@ -144,7 +144,7 @@ def another_call(text: str, nodes: list[Any], rng: random.Random) -> str:
 
 def lost(text: str, nodes: list[Any], rng: random.Random) -> str:
     """One of several, or the word or brackets that may stand there."""
-    some = of(nodes, (Argument, BracketItem, Brackets, Generic, Formal, Result, Ident))
+    some = of(nodes, (Argument, BracketItem, BracketList, Generic, Formal, ResultDecl, Ident))
     if not some:
         return text
     start, end = (place := rng.choice(some).span).start, place.end

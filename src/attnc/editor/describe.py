@@ -90,7 +90,7 @@ def _declared(analysis: Analysis, axis: Axis) -> Symbol | None:
 def size_of(axis: Axis, written: s.Expr | None = None) -> str:
     """The size of an axis in words; `written` is how the declaration says it."""
     derived = None
-    if written is not None and not isinstance(written, s.Number):
+    if written is not None and not isinstance(written, s.NumberLiteral):
         derived = f"`{' '.join(written.span.text.split())}`"
     elif written is None and axis.size is not None and not isinstance(axis.size, Literal):
         derived = formula(axis.size)
@@ -130,9 +130,9 @@ def head(symbol: Symbol) -> str:
             return f"{kind} {node.span.text}"
         case s.ConstDecl():
             return f"const {node.span.text}"
-        case s.Repeat():
+        case s.RepeatStatement():
             return node.head.text
-        case s.Generic() | s.Formal() | s.OpDecl() | s.ParamDecl() | s.Share() | s.Result() | s.ConfigDecl():
+        case s.Generic() | s.Formal() | s.OpDecl() | s.ParamDecl() | s.Share() | s.ResultDecl() | s.ConfigDecl():
             return node.span.text
         case s.Used(name=name):
             return f"{node.span.text}\n{head(symbol.target)}" if symbol.target is not None else f"use ...: {name.text}"

@@ -166,7 +166,7 @@ class _Reader:
                     declare(name, "param", node)
                 case s.Share(name=name):
                     declare(name, "share", node)
-                case s.Repeat(index=s.Ident() as index):
+                case s.RepeatStatement(index=s.Ident() as index):
                     declare(index, "index", node)
                 case s.Assign(targets=targets):
                     for target in targets:
@@ -255,14 +255,14 @@ class _Reader:
         match node:
             case s.Name(text, span):
                 self._look(s.Ident(text, span))
-            case s.SizeOf(axis):
+            case s.SizeExpr(axis):
                 self._look(axis)
             case s.TypeExpr(element, axes):
                 for name in (*([element] if element else []), *axes):
                     self._look(name)
-            case s.Index(_, brackets):
+            case s.IndexExpr(_, brackets):
                 self._brackets(brackets)
-            case s.Call():
+            case s.CallExpr():
                 self._call(node)
             case s.AxisDecl(name=name, like=like):
                 self._mention(name, self._known(name), declares=True)
@@ -278,7 +278,7 @@ class _Reader:
             case s.Assign(targets=targets):
                 for target in targets:
                     self._mention(target, self.own.get(target.text), declares=True)
-            case s.Repeat(label=label, index=index):
+            case s.RepeatStatement(label=label, index=index):
                 self._label(label, node)
                 if index is not None:
                     self._mention(index, self.own.get(index.text), declares=True)
@@ -293,7 +293,7 @@ class _Reader:
             made = Symbol(label.text, "label", self.names.path, label.span, node, self.owner)
             self._mention(label, self.labels.setdefault(label.text, made), declares=True)
 
-    def _brackets(self, brackets: s.Brackets, callee: Symbol | None = None) -> None:
+    def _brackets(self, brackets: s.BracketList, callee: Symbol | None = None) -> None:
         for name in (*brackets.each, *(brackets.result or ())):
             self._look(name)
         for item in brackets.items:
@@ -304,7 +304,7 @@ class _Reader:
             if item.rename is not None:
                 self._look(item.rename)
 
-    def _call(self, call: s.Call) -> None:
+    def _call(self, call: s.CallExpr) -> None:
         found = self.own.get(call.callee.text)
         symbol = found if found is not None and found.kind == "share" else self.names.top.get(call.callee.text)
         self._mention(call.callee, symbol)

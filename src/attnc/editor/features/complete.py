@@ -215,7 +215,7 @@ class _Completion:
         for mention in self.names.mentions:
             symbol = mention.symbol
             if symbol.kind == "label":
-                same = isinstance(symbol.node, s.Call) and symbol.node.callee.text == callee
+                same = isinstance(symbol.node, s.CallExpr) and symbol.node.callee.text == callee
                 yield Offer(symbol.name, "label", "a label: the weights are stored under it", rank=1 if same else 3)
 
     # -- brackets and calls

@@ -54,7 +54,7 @@ def _code(view: Analysis, offset: int) -> Hover | None:
         return None
     mention = view.names.at(offset)
     expressions = view.expressions(offset)
-    call = next((e for e in expressions if isinstance(e, s.Call)), None)
+    call = next((e for e in expressions if isinstance(e, s.CallExpr)), None)
     if call is not None and call.callee.span.start <= offset <= call.callee.span.end:
         return _callee(view, call, mention)
     if mention is not None:
@@ -117,7 +117,7 @@ def _untyped(view: Analysis, expression: s.Expr, offset: int) -> Hover:
         return const
 
     text = " ".join(expression.span.text.split())
-    if isinstance(expression, s.Call) and expression.callee.text in INITS:
+    if isinstance(expression, s.CallExpr) and expression.callee.text in INITS:
         return Hover(f"**{expression.callee.text}**: how a weight begins", expression.span)
     if (wires := view.facts.results.get(expression.span)) is not None:
         return Hover(f"{describe.code(text)}\n\n{len(wires)} results", expression.span)
@@ -138,7 +138,7 @@ def _page(first: str, lines: list[str]) -> str:
 # -- calls
 
 
-def _callee(view: Analysis, call: s.Call, mention: Mention | None) -> Hover | None:
+def _callee(view: Analysis, call: s.CallExpr, mention: Mention | None) -> Hover | None:
     wire = view.typed_value(call.span)
     owner = view.names.owner(call.span.start)
     environment = view.environment(owner)
@@ -167,7 +167,7 @@ def _callee(view: Analysis, call: s.Call, mention: Mention | None) -> Hover | No
     return Hover("\n\n".join(part for part in (result, page) if part), call.callee.span)
 
 
-def _option(call: s.Call, offset: int) -> Hover | None:
+def _option(call: s.CallExpr, offset: int) -> Hover | None:
     """The name of an op's option or operand."""
     op = describe.op_named(call.callee.text, call.brackets is not None)
     for argument in call.arguments:
@@ -227,7 +227,7 @@ def _in_its_place(view: Analysis, mention: Mention) -> Symbol | None:
     return ours if ours is not None and ours.path == view.path and ours.kind in AXES | {"const"} else None
 
 
-def _otherwise(wire: TypedValue, result: s.Result) -> bool:
+def _otherwise(wire: TypedValue, result: s.ResultDecl) -> bool:
     """Whether a variable is of another type than the result of its name: it is rebound on the way."""
     of_reals = wire.element is Scalar.REAL
     return {a.name for a in wire.axes} != {a.text for a in result.type.axes} or of_reals != (not result.type.element)

@@ -120,9 +120,9 @@ def _inside(block: s.BlockDecl) -> Iterator[Entry]:
         match node:
             case s.ParamDecl(name=name):
                 yield Entry(name.text, "param", node.span, name.span, node.type.span.text)
-            case s.Call(label=s.Ident() as label):
+            case s.CallExpr(label=s.Ident() as label):
                 yield Entry(label.text, "label", node.span, label.span, node.callee.text)
-            case s.Repeat():
+            case s.RepeatStatement():
                 at = node.label.span if node.label is not None else node.count.span
                 yield Entry(at.text, "repeat", node.span, at)
             case _:

@@ -130,7 +130,9 @@ def _otherwise(analysis: Analysis, symbol: Symbol, used: s.Used, new: str) -> li
     """The edits that give what the library calls by one name another one in this file."""
     _readable(analysis.project, analysis.source)
     _free(analysis.names, symbol, new)
-    calls = [node.brackets for node in walk(analysis.file) if isinstance(node, s.Call) and node.brackets is not None]
+    calls = [
+        node.brackets for node in walk(analysis.file) if isinstance(node, s.CallExpr) and node.brackets is not None
+    ]
     theirs = {item.name.span for brackets in calls for item in brackets.items if item.value is not None}
     spans = (
         {mention.span for mention in analysis.names.mentions if mention.symbol == symbol} - theirs - {used.name.span}

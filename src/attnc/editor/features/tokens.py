@@ -42,12 +42,12 @@ def tokens(analysis: Analysis) -> list[Token]:
             modifiers = (["declaration"] if mention.declares else []) + (["defaultLibrary"] if library else [])
             found.append((mention.span, kind, frozenset(modifiers)))
     taken = {span for span, _, _ in found}
-    calls = [node for node in walk(analysis.file) if isinstance(node, s.Call) and node.callee.span not in taken]
+    calls = [node for node in walk(analysis.file) if isinstance(node, s.CallExpr) and node.callee.span not in taken]
     found += [(call.callee.span, "op", frozenset(["defaultLibrary"])) for call in calls if _is_op(call)]
     return sorted(found, key=lambda token: token[0].start)
 
 
-def _is_op(call: s.Call) -> bool:
+def _is_op(call: s.CallExpr) -> bool:
     return call.callee.text == "raw" or describe.op_named(call.callee.text, call.brackets is not None) is not None
 
 
