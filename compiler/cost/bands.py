@@ -42,7 +42,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class IndexBounds:
     """What is known of a value made of indices.
 
     exact: the value is true just where `true` holds. `absolute`: it is the absolute value of this form.
@@ -60,7 +60,7 @@ class Index:
     truth: bool | None = None
     partial: bool = False
 
-    def over(self, names: Mapping[Axis, Axis]) -> Index:
+    def over(self, names: Mapping[Axis, Axis]) -> IndexBounds:
         def facts(of: Facts) -> Facts:
             return {(names.get(a, a), names.get(b, b)): c for (a, b), c in of.items()}
 
@@ -74,11 +74,11 @@ class Index:
         )
 
 
-NOTHING = Index()
+NOTHING = IndexBounds()
 
 
-def of_form(form: Form) -> Index:
-    return Index(form, clamped=form)
+def of_form(form: Form) -> IndexBounds:
+    return IndexBounds(form, clamped=form)
 
 
 def both(a: Facts, b: Facts, values: Values) -> Facts:
@@ -102,21 +102,21 @@ def _at_most_zero(form: Form) -> Facts | None:
     return {(a, b): -form.constant} if x == ONE and y == -ONE else None
 
 
-def step(node: Apply, parts: list[Index], values: Values) -> Index:
+def step(node: Apply, parts: list[IndexBounds], values: Values) -> IndexBounds:
     """The result of a pointwise op of indices, numbers and truth values."""
     op = node.op
     if op in ("and", "or"):
         for one, other in (parts, parts[::-1]):
             if one.truth is not None:  # `and true` is the other, `and false` is false
-                return other if one.truth is (op == "and") else Index(truth=one.truth)
+                return other if one.truth is (op == "and") else IndexBounds(truth=one.truth)
     match op:
         case "and":
             a, b = parts
-            return Index(true=both(a.true, b.true, values), exact=a.exact and b.exact)
+            return IndexBounds(true=both(a.true, b.true, values), exact=a.exact and b.exact)
         case "or":
-            return Index(true=either(parts[0].true, parts[1].true, values))
+            return IndexBounds(true=either(parts[0].true, parts[1].true, values))
         case "not":
-            return Index(
+            return IndexBounds(
                 true=parts[0].false, false=parts[0].true, truth=None if parts[0].truth is None else not parts[0].truth
             )
         case "<=" | "<" | ">=" | ">":
@@ -130,13 +130,13 @@ def step(node: Apply, parts: list[Index], values: Values) -> Index:
         case "minimum" | "maximum" | "clamp":
             varying = [part for part in parts if part.form is None or part.form.terms]
             if len(varying) == 1:
-                return Index(clamped=varying[0].clamped)
+                return IndexBounds(clamped=varying[0].clamped)
         case "int" | "index" | "floor":
-            return Index(clamped=parts[0].clamped)
+            return IndexBounds(clamped=parts[0].clamped)
     return NOTHING
 
 
-def _arithmetic(op: str, forms: list[Form]) -> Index | None:
+def _arithmetic(op: str, forms: list[Form]) -> IndexBounds | None:
     match op, forms:
         case "+", [x, y]:
             return of_form(x.plus(y))
@@ -149,11 +149,11 @@ def _arithmetic(op: str, forms: list[Form]) -> Index | None:
         case "*", [x, y] if not x.terms or not y.terms:
             return of_form(y.times(x.constant) if not x.terms else x.times(y.constant))
         case "abs", [x]:
-            return Index(absolute=x)
+            return IndexBounds(absolute=x)
     return None
 
 
-def _comparison(op: str, a: Index, b: Index) -> Index:
+def _comparison(op: str, a: IndexBounds, b: IndexBounds) -> IndexBounds:
     if op in (">", ">="):
         a, b, op = b, a, {">": "<", ">=": "<="}[op]
     strict = ONE if op == "<" else ZERO
@@ -162,13 +162,13 @@ def _comparison(op: str, a: Index, b: Index) -> Index:
         difference = a.form.plus(b.form, -1)
         true = _at_most_zero(difference.plus(Form({}, strict)))
         false = _at_most_zero(difference.times(-ONE).plus(Form({}, ONE - strict)))
-        return Index(true=true or {}, false=false or {}, exact=true is not None)
+        return IndexBounds(true=true or {}, false=false or {}, exact=true is not None)
     if a.absolute is not None and b.form is not None and not b.form.terms:
         limit = b.form.plus(Form({}, strict), -1)
         above = _at_most_zero(a.absolute.plus(limit, -1))
         below = _at_most_zero(zero.plus(a.absolute, -1).plus(limit, -1))
         if above is not None and below is not None:
-            return Index(true={**above, **below}, exact=True)
+            return IndexBounds(true={**above, **below}, exact=True)
     return NOTHING
 
 

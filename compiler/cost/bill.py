@@ -17,10 +17,10 @@ from .memory import Memory, measure
 from .paths.longest import Path, longest
 from .paths.reach import pruned
 from .polynomials.operations import put
-from .polynomials.polynomial import ONE, ZERO, Poly, Symbol, base_symbols
+from .polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, base_symbols
 from .polynomials.show import formula
-from .scope import Scope, Sizes, base_symbol, bound_symbol, const_symbol, stands_for
-from .walk import Part, Walk
+from .scope import Sizes, SizeScope, base_symbol, bound_symbol, const_symbol, stands_for
+from .walk import CostWalk, Part
 from .work import BATCH
 
 ASSUMED = 1024  # the size of a free width of which nothing is said
@@ -38,7 +38,7 @@ class Figure:
     """An exact polynomial and its value. `str()` is the formula, the leading term first."""
 
     poly: Poly
-    values: Mapping[Symbol, int]
+    values: Mapping[SizeSymbol, int]
 
     @property
     def value(self) -> int:
@@ -71,7 +71,7 @@ class Bill:
     name: str
     dtype: str
     batch: int
-    values: Mapping[Symbol, int]
+    values: Mapping[SizeSymbol, int]
     sizes: Mapping[str, int]
     assumed: tuple[str, ...]
     part: Part
@@ -79,7 +79,7 @@ class Bill:
     fused: Memory
     ranked: Mapping[Poly, Poly]
     graph: Graph
-    scope: Scope
+    scope: SizeScope
 
     def figure(self, poly: Poly) -> Figure:
         """A polynomial with the batch put in, and with the formula of a size that shares its name with another."""
@@ -89,7 +89,7 @@ class Bill:
         return Figure(poly, self.values)
 
     @cached_property
-    def written_out(self) -> Mapping[Symbol, Poly]:
+    def written_out(self) -> Mapping[SizeSymbol, Poly]:
         """Sizes that share their name with another: each under its formula, `(d + 1)`."""
         found = {}
         for symbol in self.scope.sizes.ambiguous():
@@ -170,7 +170,7 @@ class Bill:
         found: dict[str, Path] = {}
         for family, name in self._tracked():
             n = self.scope.sizes.families.get(family) or self.scope.size(_named(self.graph, name))
-            walk = Walk(self.values, track=frozenset({family}), whole=n - 1)
+            walk = CostWalk(self.values, track=frozenset({family}), whole=n - 1)
             _, facts = walk.run(self.graph, self.scope)
             routes = [route for fact in facts for route in fact.routes]
             found[name] = longest(pruned(routes, self.values), n, self.values)
@@ -217,7 +217,7 @@ def bill(
         raise CostError(f"no dtype `{dtype}`: there are {listed(REALS)}")
     if not isinstance(batch, int) or batch < 1:
         raise CostError(f"a batch of {batch}: it must be a whole number of 1 or more")
-    scope = Scope(sizes=Sizes())
+    scope = SizeScope(sizes=Sizes())
     values, assumed = _values(graph, scope, sizes or {})
     values[BATCH] = batch
     for axis in graph.axes:
@@ -232,12 +232,12 @@ def bill(
 
 
 def _counted(
-    graph: Graph, scope: Scope, values: dict[Symbol, int], assumed: list[Axis], dtype: str, kind: type[B]
+    graph: Graph, scope: SizeScope, values: dict[SizeSymbol, int], assumed: list[Axis], dtype: str, kind: type[B]
 ) -> B:
     """The bill at these sizes. Raises CostError for derived ones that are no whole numbers."""
     _whole(graph, scope, values)
     memory = measure(graph, scope, values, REALS[dtype])
-    walk = Walk(values, REALS[dtype])
+    walk = CostWalk(values, REALS[dtype])
     part, _ = walk.run(graph, scope, memory)
     plain, _ = fold_truths(graph)
     plain, _ = fuse_attention(plain)
@@ -252,7 +252,7 @@ def _counted(
     return kind(graph.name, dtype, values[BATCH], values, shown, names, part, memory, fused, walk.ranked, graph, scope)
 
 
-def _divide(scope: Scope, values: dict[Symbol, int], assumed: list[Axis]) -> bool:
+def _divide(scope: SizeScope, values: dict[SizeSymbol, int], assumed: list[Axis]) -> bool:
     """Take widths that nobody gave a size at one that leaves the derived ones whole, near that which they have. Whether
     any was taken so.
     """
@@ -268,19 +268,19 @@ def _divide(scope: Scope, values: dict[Symbol, int], assumed: list[Axis]) -> boo
     return values != before
 
 
-def _is_whole(poly: Poly, values: dict[Symbol, int]) -> bool:
+def _is_whole(poly: Poly, values: dict[SizeSymbol, int]) -> bool:
     size = _value(poly, values)
     return not isinstance(size, str) and size.denominator == 1 and size >= 0
 
 
-def _values(graph: Graph, scope: Scope, given: Mapping[str, Number]) -> tuple[dict[Symbol, int], list[Axis]]:
+def _values(graph: Graph, scope: SizeScope, given: Mapping[str, Number]) -> tuple[dict[SizeSymbol, int], list[Axis]]:
     """A number for each symbol, and the widths that had none."""
     left: dict[str, int] = {}
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise CostError(f"`{name}` is set to {value!r}, but a size is a whole number of 0 or more")
         left[name] = value
-    values: dict[Symbol, int] = {}
+    values: dict[SizeSymbol, int] = {}
     assumed: list[Axis] = []
     roots: dict[int, Axis] = {}
     for axis in sorted(graph.axes, key=lambda axis: axis.id):
@@ -321,17 +321,17 @@ def _values(graph: Graph, scope: Scope, given: Mapping[str, Number]) -> tuple[di
     return values, assumed
 
 
-def _spoken(graph: Graph) -> Scope:
+def _spoken(graph: Graph) -> SizeScope:
     """Sizes under the names by which they are set; formulas have short labels for them."""
     free = sorted((axis for axis in graph.axes if axis.size is None), key=lambda axis: axis.id)
     names = {axis.family: axis.name for axis in reversed(free)}  # of copies the first
-    return Scope({axis: Poly.of(replace(base_symbol(axis), name=names[axis.family])) for axis in free})
+    return SizeScope({axis: Poly.of(replace(base_symbol(axis), name=names[axis.family])) for axis in free})
 
 
 TOO_LONG = "have thousands of digits"
 
 
-def _value(poly: Poly, values: dict[Symbol, int]) -> Fraction | str:
+def _value(poly: Poly, values: dict[SizeSymbol, int]) -> Fraction | str:
     """Its value; else what it would do instead of having one."""
     try:
         return poly.at(values)
@@ -343,7 +343,7 @@ def _value(poly: Poly, values: dict[Symbol, int]) -> Fraction | str:
         return "have no value"
 
 
-def _whole(graph: Graph, scope: Scope, values: dict[Symbol, int]) -> None:
+def _whole(graph: Graph, scope: SizeScope, values: dict[SizeSymbol, int]) -> None:
     """Every derived size is a whole number, which is found once: others may be derived from it."""
     for axis, poly in scope.sizes.derived.items():
         size = _value(poly, values)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from .bill import Bill, CostError
 from .polynomials.show import amount, short
-from .table import BYTES, COLUMNS, Line, aligned, label, lines
+from .table import BYTES, COLUMNS, TableLine, aligned, label, lines
 
 FIGURES: dict[str, Callable[[Bill], int]] = {
     "parameters": lambda cost: cost.parameters.value,
@@ -70,7 +70,7 @@ def _parts(a: Bill, b: Bill, depth: int | None, column: str) -> list[list[str]]:
     """One row for each part of either, those of one path in one row."""
     left, right = lines(a, depth)[1:], lines(b, depth)[1:]
     matcher = SequenceMatcher(None, [line.path for line in left], [line.path for line in right], autojunk=False)
-    rows: list[tuple[Line | None, Line | None]] = []
+    rows: list[tuple[TableLine | None, TableLine | None]] = []
     for tag, i, j, k, m in matcher.get_opcodes():
         if tag == "equal":
             rows += zip(left[i:j], right[k:m], strict=True)
@@ -79,7 +79,7 @@ def _parts(a: Bill, b: Bill, depth: int | None, column: str) -> list[list[str]]:
     return [_row(a, b, x, y, column) for x, y in rows]
 
 
-def _row(a: Bill, b: Bill, x: Line | None, y: Line | None, column: str) -> list[str]:
+def _row(a: Bill, b: Bill, x: TableLine | None, y: TableLine | None, column: str) -> list[str]:
     values: list[int | None] = []
     for cost, line in ((a, x), (b, y)):
         poly = None if line is None else COLUMNS[column][1](line)

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from .bill import Bill
 from .paths.longest import Path
 from .polynomials.operations import put
-from .polynomials.polynomial import CONST, DEPTH, ONE, WIDTH, Monomial, Poly, Symbol, base_symbols
+from .polynomials.polynomial import CONST, DEPTH, ONE, WIDTH, Monomial, Poly, SizeSymbol, base_symbols
 from .polynomials.show import power
 from .work import BATCH
 
 ORDER = {CONST: 0, WIDTH: 1, DEPTH: 2}  # r n d
 
 
-def order(poly: Poly, constant: Iterable[Symbol] = ()) -> str:
+def order(poly: Poly, constant: Iterable[SizeSymbol] = ()) -> str:
     """The leading terms in big-O. constant: symbols that do not grow."""
     for symbol in (*constant, BATCH):
         poly = put(poly, symbol, ONE)
@@ -28,13 +28,13 @@ def order(poly: Poly, constant: Iterable[Symbol] = ()) -> str:
     return f"O({' + '.join(shown) or '1'})"
 
 
-def _place(item: tuple[Symbol, int]) -> tuple[int, str]:
+def _place(item: tuple[SizeSymbol, int]) -> tuple[int, str]:
     return (ORDER[item[0].rank], item[0].name)
 
 
 def _smooth(monomial: Monomial) -> Monomial:
     """Rounded sizes grow as what is rounded: `floor(k / 2)` as k."""
-    powers: dict[Symbol, int] = {}
+    powers: dict[SizeSymbol, int] = {}
     for symbol, e in monomial:
         inner = symbol
         while inner.formula is not None and inner.formula[0] in ("floor", "ceil", "is", "//", "/"):
@@ -86,9 +86,9 @@ def width_name(width: Poly) -> str:
     return " ".join(symbol.name for symbol in width.symbols)
 
 
-def _counts(cost: Bill) -> list[Symbol]:
+def _counts(cost: Bill) -> list[SizeSymbol]:
     """The consts that count passes of repeats."""
-    found: list[Symbol] = []
+    found: list[SizeSymbol] = []
 
     def look(parts: Iterable[object]) -> None:
         from .walk import Part

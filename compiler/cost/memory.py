@@ -16,7 +16,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positio
 from ..graph.values import Role, Scalar, Value
 from ..sizes.axes import Literal, evaluate
 from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
-from .scope import Scope
+from .scope import SizeScope
 from .work import Meter, core, cost_of, has_gradient
 
 Root = object
@@ -49,11 +49,11 @@ class Memory:
     passes: tuple[Memory, ...] = ()
 
 
-def measure(graph: Graph, scope: Scope, values: Values, real: int) -> Memory:
+def measure(graph: Graph, scope: SizeScope, values: Values, real: int) -> Memory:
     return _graph(graph, scope, values, real, [False] * len(graph.inputs))
 
 
-def _graph(graph: Graph, scope: Scope, values: Values, real: int, graded: Sequence[bool]) -> Memory:
+def _graph(graph: Graph, scope: SizeScope, values: Values, real: int, graded: Sequence[bool]) -> Memory:
     if graph.target:
         meter = Meter(scope, real, values)
         results = tuple(Result(meter.bytes(o.value), None, any(graded), False) for o in graph.outputs)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ..graph.nodes import Call, Scan
 from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static
 from .polynomials.operations import apply
-from .polynomials.polynomial import CONST, DEPTH, WIDTH, Poly, Symbol, product
+from .polynomials.polynomial import CONST, DEPTH, WIDTH, Poly, SizeSymbol, product
 from .polynomials.show import formula
 
 
@@ -20,16 +20,16 @@ class Sizes:
 
     families: dict[int, Poly] = field(default_factory=dict)
     derived: dict[Axis, Poly] = field(default_factory=dict)
-    standing: dict[Symbol, None] = field(default_factory=dict)  # for a formula, under the name of an axis
+    standing: dict[SizeSymbol, None] = field(default_factory=dict)  # for a formula, under the name of an axis
 
-    def ambiguous(self) -> list[Symbol]:
+    def ambiguous(self) -> list[SizeSymbol]:
         """Of those the ones whose name another size has too; what hangs on others comes before these."""
         plain = {symbol for size in self.families.values() for symbol in size.symbols}
         names = Counter(symbol.name for symbol in (self.standing.keys() | plain))
         return [symbol for symbol in reversed(self.standing) if names[symbol.name] > 1]
 
 
-class Scope:
+class SizeScope:
     """Sizes in one graph. A call's scope is made by `inside`: its axes stand for those of the caller."""
 
     def __init__(
@@ -94,7 +94,7 @@ class Scope:
         """The number of items of an array with these axes."""
         return product(self.size(axis) for axis in axes)
 
-    def inside(self, node: Call | Scan) -> Scope:
+    def inside(self, node: Call | Scan) -> SizeScope:
         worked_out = [(formal, actual) for formal, actual in node.axes if formal.size and self._is_new(actual)]
         given = [pair for pair in node.axes if pair not in worked_out]
         axes = self._axes | {formal: self.size(actual) for formal, actual in given}
@@ -105,7 +105,7 @@ class Scope:
         for const, static in node.consts:
             with suppress(ZeroDivisionError):  # in a repeat of no passes: no size hangs on it
                 consts[const] = self.number(static)
-        inner = Scope(axes, self._consts | consts, self._bounds | bounds, self.sizes)
+        inner = SizeScope(axes, self._consts | consts, self._bounds | bounds, self.sizes)
         for formal, actual in worked_out:
             self._axes[actual] = inner.size(formal)
         return inner
@@ -114,27 +114,27 @@ class Scope:
         """Whether a size is first met at a call: it follows there from sizes that the call gives for others."""
         return axis.size is None and axis not in self._axes and axis.family not in self.sizes.families
 
-    def turn(self, index: Const | None, number: Poly) -> Scope:
+    def turn(self, index: Const | None, number: Poly) -> SizeScope:
         """The scope of one pass of a repeat, with sizes of its own: they may hang on its number."""
         if index is None:
             return self
-        return Scope(dict(self._axes), self._consts | {index: number}, self._bounds, self.sizes)
+        return SizeScope(dict(self._axes), self._consts | {index: number}, self._bounds, self.sizes)
 
 
-def base_symbol(axis: Axis) -> Symbol:
-    return Symbol(("axis", axis.family), axis.label, WIDTH if axis.is_width else DEPTH)
+def base_symbol(axis: Axis) -> SizeSymbol:
+    return SizeSymbol(("axis", axis.family), axis.label, WIDTH if axis.is_width else DEPTH)
 
 
-def bound_symbol(axis: Axis) -> Symbol:
+def bound_symbol(axis: Axis) -> SizeSymbol:
     """The largest extent of a bounded width: what a weight along it is allocated for (D14)."""
-    return Symbol(("bound", axis.family), f"max({axis.label})", WIDTH)
+    return SizeSymbol(("bound", axis.family), f"max({axis.label})", WIDTH)
 
 
-def const_symbol(const: Const) -> Symbol:
-    return Symbol(("const", const.id), const.name, CONST)
+def const_symbol(const: Const) -> SizeSymbol:
+    return SizeSymbol(("const", const.id), const.name, CONST)
 
 
-def stands_for(symbol: Symbol) -> Poly | None:
+def stands_for(symbol: SizeSymbol) -> Poly | None:
     """The formula in whose place a symbol stands under the name of an axis."""
     if symbol.formula is None:
         return None
@@ -149,5 +149,5 @@ def named(poly: Poly, name: str, rank: int) -> Poly:
         ((monomial, c),) = poly.terms.items()
         if c == 1 and len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].formula is not None:
             old = monomial[0][0]
-            return Poly.of(Symbol(old.key, name, rank, old.formula))
+            return Poly.of(SizeSymbol(old.key, name, rank, old.formula))
     return poly

@@ -15,7 +15,7 @@ from .walk import Part
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """A part with its depth in the bill, its path, and whether it is of those passes that have it of unlike ones."""
 
     part: Part
@@ -24,11 +24,11 @@ class Line:
     counted: bool = False
 
 
-def lines(cost: Bill, depth: int | None = None, per_op: bool = False) -> list[Line]:
+def lines(cost: Bill, depth: int | None = None, per_op: bool = False) -> list[TableLine]:
     """The parts down to `depth` (None: all), ops only if asked for."""
 
-    def below(part: Part, level: int, path: str, counted: bool = False) -> Iterator[Line]:
-        yield Line(part, level, path, counted)
+    def below(part: Part, level: int, path: str, counted: bool = False) -> Iterator[TableLine]:
+        yield TableLine(part, level, path, counted)
         if depth is not None and level >= depth:
             return
         for inner in part.parts:
@@ -43,7 +43,7 @@ def _counts(part: Part) -> bool:
     return bool(part.work.macs or part.work.ops or part.work.moved or part.weights)
 
 
-COLUMNS: dict[str, tuple[str, Callable[[Line], Poly | None]]] = {
+COLUMNS: dict[str, tuple[str, Callable[[TableLine], Poly | None]]] = {
     "parameters": ("parameters", lambda line: line.part.parameters),
     "macs": ("multiply-adds", lambda line: line.part.work.macs),
     "kept": ("unmasked", lambda line: line.part.work.kept),
@@ -109,7 +109,7 @@ def _size(cost: Bill, name: str) -> str:
     return f"{name}{'' if label == name else ' ' + label} = {cost.sizes[name]:,}"
 
 
-def label(cost: Bill, line: Line) -> str:
+def label(cost: Bill, line: TableLine) -> str:
     part = line.part
     name = part.name or part.what
     if part.kind == "scan":
@@ -248,4 +248,4 @@ def data(cost: Bill, *, depth: int | None = None, per_op: bool = True) -> dict[s
     }  # fmt: skip
 
 
-__all__ = ["COLUMNS", "ZERO", "Line", "base_symbols", "data", "lines", "text"]
+__all__ = ["COLUMNS", "ZERO", "TableLine", "base_symbols", "data", "lines", "text"]

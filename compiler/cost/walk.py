@@ -11,11 +11,11 @@ from ..graph.typed_value import static_element
 from ..graph.values import Role, Scalar, Value
 from ..ops import OPS
 from ..sizes.axes import Axis, evaluate
-from .bands import NOTHING, Facts, Form, Index, both, of_form, step
+from .bands import NOTHING, Facts, Form, IndexBounds, both, of_form, step
 from .memory import Memory, needed
-from .paths.reach import Reach, Route, Routes, Span, start
-from .polynomials.polynomial import ONE, ZERO, Poly, Symbol, Values, largest, total
-from .scope import Scope
+from .paths.reach import Distance, Reach, Route, Routes, start
+from .polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, Values, largest, total
+from .scope import SizeScope
 from .work import NAMES, Meter, Work, contractions, has_gradient, plain_work
 
 
@@ -71,7 +71,7 @@ class Fact:
     routes: which items of the tracked width it hangs on (`reach`).
     """
 
-    index: Index = NOTHING
+    index: IndexBounds = NOTHING
     graded: bool = False
     data: bool = False
     steps: Poly = ZERO
@@ -83,7 +83,7 @@ class Fact:
 
 
 @dataclass
-class Walk:
+class CostWalk:
     """values: a number for each symbol, by which the larger of two polynomials is chosen. real: bytes of a real.
 
     ranked: the sizes of axes among whose indices `topk` picks -> how many it picks.
@@ -96,19 +96,19 @@ class Walk:
     track: frozenset[int] = frozenset()
     whole: Poly = ZERO
 
-    def run(self, graph: Graph, scope: Scope, memory: Memory | None = None) -> tuple[Part, list[Fact]]:
+    def run(self, graph: Graph, scope: SizeScope, memory: Memory | None = None) -> tuple[Part, list[Fact]]:
         """The bill of a whole model, and what is known of its results."""
         inputs = []
         for entry in graph.inputs:
             axes = [axis for axis in entry.value.type.axes if axis not in entry.value.type.thin]
             data = entry.value.role is Role.DATA
-            inputs.append(Fact(Index(exact=data), data=data, routes=start(axes, self.track)))
+            inputs.append(Fact(IndexBounds(exact=data), data=data, routes=start(axes, self.track)))
         return self.graph(graph, scope, inputs, [True] * len(graph.outputs), graph.name, graph.kind, memory)
 
     def graph(
         self,
         graph: Graph,
-        scope: Scope,
+        scope: SizeScope,
         inputs: Sequence[Fact],
         used: Sequence[bool],
         name: str,
@@ -126,10 +126,10 @@ class Walk:
             graded, data = any(fact.graded for fact in inputs), any(fact.data for fact in inputs)
             routes = tuple(route for fact in inputs for route in fact.routes)
             anything = tuple(
-                replace(route, own=Span(self.whole, self.whole, route.own.hops + 1), local=None) for route in routes
+                replace(route, own=Distance(self.whole, self.whole, route.own.hops + 1), local=None) for route in routes
             )
             return part, [Fact(NOTHING, graded, data, steps, anything) for _ in graph.outputs]
-        inside = _Inside(self, graph, Meter(scope, self.real, self.values), used)
+        inside = _GraphWalk(self, graph, Meter(scope, self.real, self.values), used)
         inside.facts = {entry.value.id: fact for entry, fact in zip(graph.inputs, inputs, strict=True)}
         for place, node in enumerate(graph.nodes):
             first = len(inside.parts)
@@ -146,7 +146,7 @@ class Walk:
         part = _gathered(name, kind, graph.name, inside.parts, steps)
         return replace(part, peak=memory.peak if memory else None), outs
 
-    def idle(self, node: Node, scope: Scope) -> list[Part]:
+    def idle(self, node: Node, scope: SizeScope) -> list[Part]:
         """A node in a shared repeat of no passes: no pass runs it, but its weights are there, once."""
         weights: Sequence[Weight] = ()
         match node:
@@ -176,7 +176,7 @@ class Walk:
         meter = Meter(scope, self.real, self.values)
         return [Part(name, kind, what, Work(), meter.weights(weights), ZERO)]
 
-    def _idle(self, graph: Graph, scope: Scope, name: str, kind: str) -> Part:
+    def _idle(self, graph: Graph, scope: SizeScope, name: str, kind: str) -> Part:
         parts = [part for node in graph.nodes for part in self.idle(node, scope)]
         return _gathered(name, kind, graph.name, parts, ZERO)
 
@@ -195,10 +195,10 @@ def _gathered(name: str, kind: str, what: str, parts: Sequence[Part], steps: Pol
 
 
 @dataclass
-class _Inside:
+class _GraphWalk:
     """One graph of the walk."""
 
-    walk: Walk
+    walk: CostWalk
     graph: Graph
     meter: Meter
     used: Sequence[bool]
@@ -223,7 +223,7 @@ class _Inside:
             case Constant(value, out):
                 number = self.meter.scope.number(value)
                 truth = static_element(value) is Scalar.BOOL and number.number is not None
-                self.facts[out.id] = Fact(Index(truth=bool(number)) if truth else of_form(Form({}, number)))
+                self.facts[out.id] = Fact(IndexBounds(truth=bool(number)) if truth else of_form(Form({}, number)))
             case Positions(axis, out):
                 self.facts[out.id] = Fact(of_form(Form({axis: ONE}, ZERO)))
             case Parameter(weight, out):
@@ -274,21 +274,21 @@ class _Inside:
         before = largest((self.facts[value.id].steps for value in read), self.walk.values)
         return before + 1 if OPS[node.op].cost.moves else before
 
-    def _index(self, node: Apply, facts: Sequence[Fact], mask: Fact | None) -> Index:
+    def _index(self, node: Apply, facts: Sequence[Fact], mask: Fact | None) -> IndexBounds:
         parts = [fact.index for fact in facts]
         if node.out.role is Role.DATA and node.out.type.element is Scalar.BOOL and node.op not in KEPT:
-            return Index(exact=True)  # whatever the data say
+            return IndexBounds(exact=True)  # whatever the data say
         match node.op:
             case "rename":
                 return parts[0].over({node.axes[0]: node.made[0]})
             case "softmax" | "l2norm":
                 known = mask is None or mask.index.exact or mask.index.truth is True
-                return Index(true=mask.index.true if mask else {}, partial=not known)
+                return IndexBounds(true=mask.index.true if mask else {}, partial=not known)
             case "dot" | "sum" | "any":
                 gone = set(node.axes)
                 support = self._support(node, facts)
                 some = any(part.partial for part in parts)
-                return Index(true={key: c for key, c in support.items() if not set(key) & gone}, partial=some)
+                return IndexBounds(true={key: c for key, c in support.items() if not set(key) & gone}, partial=some)
             case "dropout" | "broadcast":
                 return parts[0]
             case op if OPS[op].group == "pointwise" or op == "index":
@@ -377,7 +377,7 @@ class _Inside:
         """One pass is followed; the rest is that many times as far."""
         entering = [self.facts[arg.id].routes for arg in node.args]
         forms = [_forms(routes) for routes in entering[: node.carried]]
-        index = None if node.index is None else Symbol(("index", node.index.id), node.index.name)
+        index = None if node.index is None else SizeSymbol(("index", node.index.id), node.index.name)
         scope = self.meter.scope.turn(node.index, Poly.of(index) if index else ZERO)
         values = self.walk.values if index is None else {**self.walk.values, index: 1}  # at 0 all reaches may be alike
         walk = replace(self.walk, values=values)
@@ -550,7 +550,7 @@ def _alive(graph: Graph, used: Sequence[bool]) -> set[int]:
     return alive
 
 
-def _masks(inside: _Inside) -> _Late:
+def _masks(inside: _GraphWalk) -> _Late:
     """For scores that only a masked softmax or sum reads, by way of pointwise ops: what the mask keeps."""
     makers = {node.out.id: node for node in inside.graph.nodes if isinstance(node, Apply)}
     found: dict[int, Value] = {}
@@ -576,7 +576,7 @@ class _Late:
     A mask is made of indices alone or it says nothing, so it can be looked at ahead of its turn.
     """
 
-    inside: _Inside
+    inside: _GraphWalk
     masks: Mapping[int, Value]
 
     def of(self, scores: int) -> Facts:

@@ -16,11 +16,11 @@ from ..ops import OPS
 from ..ops.table import Cost
 from ..sizes.axes import Axis
 from .bands import Facts, limits, pairs
-from .polynomials.polynomial import ONE, ZERO, Poly, Symbol, Values, product
-from .scope import Scope
+from .polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, Values, product
+from .scope import SizeScope
 
 ATTENTION = Cost(saves=("x", "result"), spare=0)  # fused by `rewrites.attention`: its scores are never all there
-BATCH = Symbol(("batch",), "batch", 0)
+BATCH = SizeSymbol(("batch",), "batch", 0)
 
 
 def cost_of(op: str) -> Cost:
@@ -67,7 +67,7 @@ NAMES = tuple(entry.name for entry in fields(Work) if entry.name != "experts")
 class Meter:
     """How big things are: sizes in a scope, and the bytes of a real."""
 
-    scope: Scope
+    scope: SizeScope
     real: int
     values: Values
 

@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 
 from attnc.compiler.cost.bands import pairs
-from attnc.compiler.cost.polynomials.polynomial import CONST, WIDTH, Poly, Symbol
+from attnc.compiler.cost.polynomials.polynomial import CONST, WIDTH, Poly, SizeSymbol
 from attnc.compiler.cost.polynomials.show import formula
 
-N, R = Symbol("n", "n", WIDTH), Symbol("r", "r", CONST)
+N, R = SizeSymbol("n", "n", WIDTH), SizeSymbol("r", "r", CONST)
 n, r = Poly.of(N), Poly.of(R)
 
 
@@ -43,5 +43,5 @@ def test_every_pair_is_counted() -> None:
         (None, -r, {N: 9, R: 8}, "n^2 / 2 + n / 2 - r (2 n + 1) / 2 + r^2 / 2"),
     ],
 )
-def test_as_it_is_written(left: Poly | None, right: Poly | None, values: dict[Symbol, int], written: str) -> None:
+def test_as_it_is_written(left: Poly | None, right: Poly | None, values: dict[SizeSymbol, int], written: str) -> None:
     assert formula(pairs(n, left, right, values)) == written

@@ -15,16 +15,16 @@ from attnc.compiler.cost.polynomials.polynomial import (
     WIDTH,
     ZERO,
     Poly,
-    Symbol,
+    SizeSymbol,
     Unknown,
     base_symbols,
     largest,
 )
 from attnc.compiler.cost.polynomials.show import amount, formula, short
 
-N, M = (Symbol(name, name, WIDTH) for name in "nm")
-D, E = (Symbol(name, name, DEPTH) for name in "de")
-L, R = (Symbol(name, name, CONST) for name in "lr")
+N, M = (SizeSymbol(name, name, WIDTH) for name in "nm")
+D, E = (SizeSymbol(name, name, DEPTH) for name in "de")
+L, R = (SizeSymbol(name, name, CONST) for name in "lr")
 n, m, d, e, l, r = map(Poly.of, (N, M, D, E, L, R))  # noqa: E741
 SIZES = {N: 7, M: 5, D: 3, E: 2, L: 4, R: 6}
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import ceil
 
 from ..polynomials.operations import apply
-from ..polynomials.polynomial import ONE, ZERO, Poly, Symbol, Values
-from .reach import Route, Routes, Step
+from ..polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, Values
+from .reach import Passes, Route, Routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class _Way:
     def at(self, poly: Poly) -> Fraction:
         return poly.at(self.values)
 
-    def to(self, step: Step) -> Fraction:
+    def to(self, step: Passes) -> Fraction:
         return self.at(step.all.to(self.side))
 
     @property
@@ -85,7 +85,7 @@ class _Way:
         if not useful:
             if route.local is not None or list(route.form.terms.values()) != [ONE]:  # not items of the same width
                 return Path(None, None, "never")
-            useful, done, hops = [Step(route.all, route.all, ONE)], ZERO, ZERO
+            useful, done, hops = [Passes(route.all, route.all, ONE)], ZERO, ZERO
         *first, last = sorted(useful, key=lambda step: self.at(step.all.hops) / self.to(step))
         passes = 0
         for step in first:
@@ -95,7 +95,7 @@ class _Way:
             passes += int(self.at(step.count))
         return self._last(last, done, hops, passes)
 
-    def _last(self, step: Step, done: Poly, hops: Poly, before: int) -> Path:
+    def _last(self, step: Passes, done: Poly, hops: Poly, before: int) -> Path:
         """What is left of the way, by passes of one repeat."""
         far, there = self.at(self.whole - done), int(self.at(step.count))
         reach = step.one.to(self.side)
@@ -113,7 +113,7 @@ class _Way:
         return Path(taken, None, "sum" if base is None else "log", before + passes, before + there, base or reach)
 
 
-def _geometric(reach: Poly, index: Symbol) -> Poly | None:
+def _geometric(reach: Poly, index: SizeSymbol) -> Poly | None:
     """The factor by which each pass reaches further than the one before, if it is `c * base ^ index`."""
     bases = {
         symbol.formula[1][0]

@@ -3,7 +3,7 @@
 A `Route` says which input items a value hangs on: those at `form - left` to `form + right`, where `form` is made of the
 value's own axes, and how many hops it took. A hop is an op that brings items together: a sum over the width (attention,
 pooling), a window, one step of a scan. What a mask made of indices leaves out is not reached. A repeat adds the reach
-of its passes, which are kept apart (`Step`): so many are taken as the way from one item to another needs (`paths`).
+of its passes, which are kept apart (`Passes`): so many are taken as the way from one item to another needs (`paths`).
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from ...graph.nodes import Apply
 from ...graph.values import Role
 from ...ops import OPS
 from ...sizes.axes import Axis
-from ..bands import Facts, Form, Index, limits
+from ..bands import Facts, Form, IndexBounds, limits
 from ..polynomials.operations import put
-from ..polynomials.polynomial import ONE, ZERO, Poly, Symbol, Values, total
-from ..scope import Scope
+from ..polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, Values, total
+from ..scope import SizeScope
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Distance:
     """As far as that to both sides, in so many hops."""
 
     left: Poly
     right: Poly
     hops: Poly
 
-    def __add__(self, other: Span) -> Span:
-        return Span(self.left + other.left, self.right + other.right, self.hops + other.hops)
+    def __add__(self, other: Distance) -> Distance:
+        return Distance(self.left + other.left, self.right + other.right, self.hops + other.hops)
 
-    def put(self, index: Symbol, by: Poly) -> Span:
-        return Span(*(put(poly, index, by) for poly in (self.left, self.right, self.hops)))
+    def put(self, index: SizeSymbol, by: Poly) -> Distance:
+        return Distance(*(put(poly, index, by) for poly in (self.left, self.right, self.hops)))
 
     def to(self, side: str) -> Poly:
         """How far to the "left" or "right", or to "both" together, which is all that counts for what has no width."""
@@ -44,22 +44,22 @@ class Span:
 
 
 SIDES = ("left", "right", "both")
-NOWHERE = Span(ZERO, ZERO, ZERO)
+NOWHERE = Distance(ZERO, ZERO, ZERO)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Passes:
     """Passes of a repeat: what one of them adds, which may hang on its number (`index`, from `first` on), and what all
     of them do.
     """
 
-    one: Span
-    all: Span
+    one: Distance
+    all: Distance
     count: Poly
-    index: Symbol | None = None
+    index: SizeSymbol | None = None
     first: int = 0
 
-    def put(self, index: Symbol, by: Poly) -> Step:
+    def put(self, index: SizeSymbol, by: Poly) -> Passes:
         return replace(self, one=self.one.put(index, by), all=self.all.put(index, by), count=put(self.count, index, by))
 
 
@@ -73,27 +73,27 @@ class Route:
     """
 
     form: Form
-    own: Span = NOWHERE
-    steps: tuple[Step, ...] = ()
+    own: Distance = NOWHERE
+    steps: tuple[Passes, ...] = ()
     carried: bool = False
     local: Poly | None = None
     sure: bool = True
 
     @property
-    def all(self) -> Span:
+    def all(self) -> Distance:
         return reduce(add, (step.all for step in self.steps), self.own)
 
     def over(self, names: Mapping[Axis, Axis]) -> Route:
         return replace(self, form=self.form.over(names))
 
-    def put(self, index: Symbol, by: Poly) -> Route:
+    def put(self, index: SizeSymbol, by: Poly) -> Route:
         local = None if self.local is None else put(self.local, index, by)
         return replace(
             self, own=self.own.put(index, by), steps=tuple(step.put(index, by) for step in self.steps), local=local
         )
 
     def further(self, left: Poly = ZERO, right: Poly = ZERO, hops: Poly = ZERO) -> Route:
-        return replace(self, own=self.own + Span(left, right, hops))
+        return replace(self, own=self.own + Distance(left, right, hops))
 
 
 Routes = tuple[Route, ...]
@@ -129,7 +129,7 @@ def _bounds(routes: Sequence[tuple[Route, Measured]]) -> Iterator[Route]:
     for some in kinds.values():
         left, right = (max(some, key=lambda each: each[1][side])[0].all.to(side) for side in ("left", "right"))
         hops = ONE if all(measured["hops"] for _, measured in some) else ZERO
-        yield Route(some[0][0].form, Span(left, right, hops), carried=some[0][0].carried, sure=False)
+        yield Route(some[0][0].form, Distance(left, right, hops), carried=some[0][0].carried, sure=False)
 
 
 def _measured(route: Route, values: Values) -> Measured:
@@ -165,12 +165,12 @@ def _covers(a: tuple[Route, Measured], b: tuple[Route, Measured], side: str) -> 
 class Reach:
     """The rules, in one scope. whole: the size of the width less one: as far as anything reaches."""
 
-    scope: Scope
+    scope: SizeScope
     values: Values
     whole: Poly
 
     def through(
-        self, node: Apply, parts: Sequence[Routes], indices: Sequence[Index], support: Facts, exact: bool
+        self, node: Apply, parts: Sequence[Routes], indices: Sequence[IndexBounds], support: Facts, exact: bool
     ) -> Routes:
         """The routes of an op's result. parts: of its operands, and of its mask last. exact: the support is all."""
         before = [route for part in parts for route in part]
@@ -179,7 +179,7 @@ class Reach:
             found = tuple(route if route in before else replace(route, sure=False) for route in found)
         return found
 
-    def _through(self, node: Apply, parts: Sequence[Routes], indices: Sequence[Index], support: Facts) -> Routes:
+    def _through(self, node: Apply, parts: Sequence[Routes], indices: Sequence[IndexBounds], support: Facts) -> Routes:
         all_parts = [route for part in parts for route in part]
         if not all_parts:
             return ()
@@ -243,7 +243,7 @@ class Reach:
         def within(reach: Poly) -> Poly:
             return most if reach.at(self.values) >= most.at(self.values) else reach
 
-        return replace(route, own=Span(within(own.left), within(own.right), own.hops))
+        return replace(route, own=Distance(within(own.left), within(own.right), own.hops))
 
     def _moving(self, route: Route, axis: Axis, every: bool) -> Route:
         """Before it moves along an axis (every: to all of its items): within blocks, if that is a part of the width.
@@ -301,7 +301,7 @@ class Reach:
         route = replace(route, form=Form(route.form.terms, ZERO)).further(hops=ONE)
         return self._wider(route, left - c, right + c)
 
-    def _gathered(self, route: Route, node: Apply, index: Index) -> Route:
+    def _gathered(self, route: Route, node: Apply, index: IndexBounds) -> Route:
         axis = node.axes[0]
         if axis not in route.form.terms:
             return route
@@ -369,7 +369,7 @@ class Reach:
     # -- repeats and scans ---------------------------------------------------------------------------------------
 
     def repeated(
-        self, outside: Sequence[Routes], inside: Sequence[Routes], count: Poly, index: Symbol | None
+        self, outside: Sequence[Routes], inside: Sequence[Routes], count: Poly, index: SizeSymbol | None
     ) -> list[Routes]:
         """After all passes. outside: of what goes in; inside: of one pass, from what goes round or elsewhere."""
         before = [route for part in outside for route in part]
@@ -391,10 +391,10 @@ class Reach:
         return out
 
     @staticmethod
-    def _in_pass(route: Route, index: Symbol | None, number: int) -> Route:
+    def _in_pass(route: Route, index: SizeSymbol | None, number: int) -> Route:
         return route if index is None else route.put(index, Poly.of(number))
 
-    def _passes(self, old: Route, step: Route, first: int, count: Poly, index: Symbol | None) -> list[Route]:
+    def _passes(self, old: Route, step: Route, first: int, count: Poly, index: SizeSymbol | None) -> list[Route]:
         """From that pass on. One pass is enough for a side that it reaches the end of."""
         if step.all == NOWHERE:
             return [replace(old, form=step.form if step.form.terms else old.form)]
@@ -412,11 +412,11 @@ class Reach:
             found.append(self._wider(once, here.own.left, here.own.right))
         if step.local is None and (far < whole or 0 < near < whole):
             one = step.all
-            every = Span(*(self._all(each, first, count, index) for each in (one.left, one.right, one.hops)))
-            found.append(replace(old, steps=(*old.steps, Step(one, every, count - first, index, first))))
+            every = Distance(*(self._all(each, first, count, index) for each in (one.left, one.right, one.hops)))
+            found.append(replace(old, steps=(*old.steps, Passes(one, every, count - first, index, first))))
         return found
 
-    def _all(self, each: Poly, first: int, count: Poly, index: Symbol | None) -> Poly:
+    def _all(self, each: Poly, first: int, count: Poly, index: SizeSymbol | None) -> Poly:
         """The sum over all passes from that one on."""
         if index is None:
             return each * (count - first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...sizes.axes import OPERATIONS
-from .polynomial import ONE, ZERO, Poly, Symbol, plain
+from .polynomial import ONE, ZERO, Poly, SizeSymbol, plain
 from .show import formula
 
 _INFIX = {"+": "+", "-": "-", "*": "*", "/": "/", "//": "/", "%": "mod", "^": "^"}
@@ -41,7 +41,7 @@ def apply(op: str, args: tuple[Poly, ...], name: str = "") -> Poly:
 def _whole(poly: Poly) -> bool:
     """Whether it is a whole number for all whole sizes, as far as its coefficients show."""
 
-    def whole(symbol: Symbol) -> bool:
+    def whole(symbol: SizeSymbol) -> bool:
         return symbol.formula is None or symbol.formula[0] in ("floor", "ceil", "is", "//", "^")
 
     return all(
@@ -58,10 +58,10 @@ def _opaque(op: str, args: tuple[Poly, ...], name: str) -> Poly:
         shown = [shown[0][1:-1]]  # ceil((n - 1) / (k - 1)), its argument in one pair of brackets
     name = name or f"{op}({', '.join(shown)})"
     rank = max(symbol.rank for arg in args for symbol in arg.symbols)
-    return Poly.of(Symbol((op, *args), name, rank, (op, args)))
+    return Poly.of(SizeSymbol((op, *args), name, rank, (op, args)))
 
 
-def put(poly: Poly, symbol: Symbol, by: Poly, known: dict[Symbol, Poly] | None = None) -> Poly:
+def put(poly: Poly, symbol: SizeSymbol, by: Poly, known: dict[SizeSymbol, Poly] | None = None) -> Poly:
     """With something else in a symbol's place, inside formulas too. Where that would divide by a sum, the symbol stays.
 
     known: what becomes of each symbol, worked out once.
@@ -80,7 +80,7 @@ def put(poly: Poly, symbol: Symbol, by: Poly, known: dict[Symbol, Poly] | None =
     return total
 
 
-def _formula_with(found: Symbol, symbol: Symbol, by: Poly, known: dict[Symbol, Poly]) -> Poly:
+def _formula_with(found: SizeSymbol, symbol: SizeSymbol, by: Poly, known: dict[SizeSymbol, Poly]) -> Poly:
     if found.formula is None:
         return Poly.of(found)
     op, args = found.formula

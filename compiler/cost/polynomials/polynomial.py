@@ -13,13 +13,13 @@ from functools import cached_property, reduce
 
 from ...sizes.axes import OPERATIONS
 
-Monomial = tuple[tuple["Symbol", int], ...]
-Values = Mapping["Symbol", int]
+Monomial = tuple[tuple["SizeSymbol", int], ...]
+Values = Mapping["SizeSymbol", int]
 CONST, DEPTH, WIDTH = 0, 1, 2  # the order in which a product names them
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class SizeSymbol:
     """An unknown size or number. Two are the same if their keys are.
 
     formula: for what is no polynomial, the operation and its arguments.
@@ -38,7 +38,7 @@ class Symbol:
 class Unknown(LookupError):
     """A symbol without a value."""
 
-    def __init__(self, symbol: Symbol) -> None:
+    def __init__(self, symbol: SizeSymbol) -> None:
         super().__init__(f"`{symbol.name}` has no value")
         self.symbol = symbol
 
@@ -50,8 +50,8 @@ class Poly:
     terms: Mapping[Monomial, Fraction]
 
     @staticmethod
-    def of(value: int | float | Fraction | Symbol) -> Poly:
-        if isinstance(value, Symbol):
+    def of(value: int | float | Fraction | SizeSymbol) -> Poly:
+        if isinstance(value, SizeSymbol):
             return Poly({((value, 1),): Fraction(1)})
         return Poly({(): Fraction(value)} if value else {})
 
@@ -123,12 +123,12 @@ class Poly:
         return self.terms[()] if self.terms.keys() == {()} else None
 
     @property
-    def symbols(self) -> list[Symbol]:
+    def symbols(self) -> list[SizeSymbol]:
         """In order, those inside formulas left out."""
         found = {symbol for monomial in self.terms for symbol, _ in monomial}
         return sorted(found, key=lambda symbol: symbol.order)
 
-    def at(self, values: Values, known: dict[Symbol, Fraction] | None = None) -> Fraction:
+    def at(self, values: Values, known: dict[SizeSymbol, Fraction] | None = None) -> Fraction:
         """Its value, exactly. Raises Unknown for a symbol without a value. known: of formulas, worked out once."""
         known = {} if known is None else known
         total = Fraction(0)
@@ -151,7 +151,7 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
     return tuple(sorted(((s, e) for s, e in powers.items() if e), key=lambda item: item[0].order))
 
 
-def value_of(symbol: Symbol, values: Values, known: dict[Symbol, Fraction] | None = None) -> Fraction:
+def value_of(symbol: SizeSymbol, values: Values, known: dict[SizeSymbol, Fraction] | None = None) -> Fraction:
     """Raises Unknown; ZeroDivisionError, ValueError or OverflowError where it has no value."""
     if symbol in values:
         return Fraction(values[symbol])
@@ -173,9 +173,9 @@ def plain(number: Fraction) -> int | Fraction:
     return number.numerator if number.denominator == 1 else number
 
 
-def base_symbols(polys: Iterable[Poly]) -> list[Symbol]:
+def base_symbols(polys: Iterable[Poly]) -> list[SizeSymbol]:
     """The symbols without a formula that they hang on, in order."""
-    found: set[Symbol] = set()
+    found: set[SizeSymbol] = set()
     todo = list(polys)
     while todo:
         for monomial in todo.pop().terms:

@@ -6,7 +6,7 @@ import sys
 from decimal import Decimal
 from fractions import Fraction
 
-from .polynomial import CONST, WIDTH, Monomial, Poly, Symbol, Unknown, Values
+from .polynomial import CONST, WIDTH, Monomial, Poly, SizeSymbol, Unknown, Values
 
 
 def formula(poly: Poly, values: Values | None = None) -> str:
@@ -119,7 +119,7 @@ def _term(monomial: Monomial, c: Fraction) -> str:
     return f"{text} / {below[0]}" if len(below) == 1 else f"{text} / ({' '.join(below)})"
 
 
-def power(symbol: Symbol, e: int) -> str:
+def power(symbol: SizeSymbol, e: int) -> str:
     return symbol.name if e == 1 else f"{symbol.name}^{e}"
 
 
