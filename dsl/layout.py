@@ -114,10 +114,10 @@ class _Open:
 
 def lay_out(source: Source, limit: int = 20) -> Layout:
     """Read the layout of a file; after `limit` problems the rest of the text is left alone."""
-    return _Pass(source, limit).run()
+    return _Scanner(source, limit).run()
 
 
-class _Pass:
+class _Scanner:
     """The state of the one pass: a scanner that may step back to where a bracket should have been closed."""
 
     def __init__(self, source: Source, limit: int) -> None:

@@ -27,7 +27,7 @@ from .mistakes.closing import Closing
 from .source import Source, Span
 from .syntax import AxisDecl, Comment, ConstDecl, File, Item
 from .tables import load_parser
-from .tree import Builder, Refused
+from .tree import RefusedText, TreeBuilder
 
 MAX_ERRORS = 20
 
@@ -35,8 +35,8 @@ _lock = threading.Lock()  # one parser, and one builder that its callbacks are b
 
 
 @cache
-def _parser() -> tuple[Lark, Builder]:
-    builder = Builder()
+def _parser() -> tuple[Lark, TreeBuilder]:
+    builder = TreeBuilder()
     return load_parser(builder), builder
 
 
@@ -128,7 +128,7 @@ def _reads(source: Source, line: Line, first: bool, text: str) -> bool:
     """Whether a line can be read with another text."""
     try:
         _read(source, line.start, "", expected.alone(text, line.heads, first))
-    except (Refused, UnexpectedToken, UnexpectedCharacters):
+    except (RefusedText, UnexpectedToken, UnexpectedCharacters):
         return False
     return True
 
@@ -155,7 +155,7 @@ def _item(
     while True:
         try:
             node = _read(source, piece.start, doc, text)
-        except Refused as refusal:
+        except RefusedText as refusal:
             problem = refusal.diagnostic
             at = problem.span.start if problem.span is not None else piece.start
         except (UnexpectedToken, UnexpectedCharacters) as unexpected:

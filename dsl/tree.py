@@ -68,7 +68,7 @@ MAX_NAME = 200
 """Letters of a name. Names become files, attributes and keys of a state dict."""
 
 
-class Refused(Exception):
+class RefusedText(Exception):
     """The text fits the grammar, and is refused all the same."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
@@ -83,7 +83,7 @@ class _Ended(NamedTuple):
     end: int
 
 
-class Builder:
+class TreeBuilder:
     """Callbacks for Lark; each item begins anew."""
 
     def begin(self, source: Source, base: int, doc: str) -> None:
@@ -108,7 +108,7 @@ class Builder:
         span = self.over(token)
         if len(token) > MAX_NAME:
             message = f"a name of {len(token):,} letters has more than {MAX_NAME}"
-            raise Refused(error("E0220", message, span, help="shorten it"))
+            raise RefusedText(error("E0220", message, span, help="shorten it"))
         return Ident(token.value, span)
 
     def maybe(self, token: Token | None) -> Ident | None:
@@ -123,7 +123,7 @@ class Builder:
         """Count how deep a node nests to the right; `span` is the place to blame."""
         depth = self.deepest[1] + 1 if self.deepest[0] is inner else 1
         if depth > MAX_DEPTH:
-            raise Refused(
+            raise RefusedText(
                 error(
                     "E0107",
                     f"this nests more than {MAX_DEPTH} deep",
@@ -142,7 +142,7 @@ class Builder:
         if calls > MAX_CALLS or links > MAX_LINKS:
             what = f"calls stand in one another more than {MAX_CALLS} deep" if calls > MAX_CALLS else ""
             message = what or f"more than {MAX_LINKS} operators stand in a row"
-            raise Refused(error("E0107", message, span, "one too many", help="name an inner value"))
+            raise RefusedText(error("E0107", message, span, "one too many", help="name an inner value"))
         self.depths[id(node)] = (calls, links)
         return node
 
@@ -301,13 +301,13 @@ class Builder:
     def integer(self, parts: list[Token]) -> NumberLiteral:
         span = self.over(parts[0])
         if len(parts[0]) > MAX_DIGITS and len(parts[0].lstrip("0")) > MAX_DIGITS:
-            raise Refused(error("E0105", "this number is too large", span, f"more than {MAX_DIGITS} digits"))
+            raise RefusedText(error("E0105", "this number is too large", span, f"more than {MAX_DIGITS} digits"))
         return NumberLiteral(int(parts[0]), span)
 
     def real(self, parts: list[Token]) -> NumberLiteral:
         value, span = float(parts[0]), self.over(parts[0])
         if math.isinf(value):
-            raise Refused(error("E0105", "this number is too large", span, "beyond a 64-bit float"))
+            raise RefusedText(error("E0105", "this number is too large", span, "beyond a 64-bit float"))
         return NumberLiteral(value, span)
 
     def truth(self, parts: list[Token]) -> Truth:
@@ -402,7 +402,7 @@ class Builder:
         if second is not None:
             for item in first:
                 if item.rename is not None or item.value is not None:
-                    raise Refused(
+                    raise RefusedText(
                         error(
                             "E0101",
                             "only names of axes stand before the `:`",

@@ -15,14 +15,13 @@ from functools import cache
 from lark import Lark
 
 from ..errors import AttnError
-from ..layout import Layout as Items
-from ..layout import lay_out
+from ..layout import Layout, lay_out
 from ..parse import parse
 from ..source import Source
 from ..syntax import same
 from ..tables import load_parser
 from .comments import Remark, Remarks, attach
-from .document import BLANK, LINE, Doc, Layout, Lead, Trail, align
+from .document import BLANK, LINE, Doc, Layouter, Lead, Trail, align
 from .printer import Printer, Statement
 
 WIDTH = 120
@@ -47,7 +46,7 @@ def format_source(source: Source, width: int = WIDTH) -> str:
     items = lay_out(source)
     remarks = attach(source, items)
     document = _file(_statements(items, remarks), remarks)
-    lines = align(Layout(width).run(document), width)
+    lines = align(Layouter(width).run(document), width)
     text = "\n".join(lines).strip("\n") + "\n" if file.items or file.comments else ""
     again, problems = parse(Source(source.name, text))
     if problems or not same(file.items, again.items) or len(file.comments) != len(again.comments):
@@ -55,7 +54,7 @@ def format_source(source: Source, width: int = WIDTH) -> str:
     return text.replace("\n", source.newline)
 
 
-def _statements(items: Items, remarks: Remarks) -> list[Statement]:
+def _statements(items: Layout, remarks: Remarks) -> list[Statement]:
     """The items of a file as documents."""
     with _lock:
         parser, printer = _parser()

@@ -20,7 +20,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LineBreak:
     """A place to break; on one line it is `flat`. `blank`: an empty line comes before."""
 
     flat: str = " "
@@ -65,10 +65,10 @@ class Lead:
     comment: str
 
 
-Doc = Text | Line | Either | Indent | Group | Trail | Lead | tuple["Doc", ...]
+Doc = Text | LineBreak | Either | Indent | Group | Trail | Lead | tuple["Doc", ...]
 
 SPACE, EMPTY = Text(" "), Text("")
-LINE, SOFT, BLANK = Line(), Line(""), Line(blank=True)
+LINE, SOFT, BLANK = LineBreak(), LineBreak(""), LineBreak(blank=True)
 
 
 def group(*parts: Doc, first: bool = False) -> Group:
@@ -97,7 +97,7 @@ def group(*parts: Doc, first: bool = False) -> Group:
 def flat(doc: Doc) -> Doc:
     """The document on one line, wherever it stands."""
     match doc:
-        case Line(text):
+        case LineBreak(text):
             return Text(text)
         case Either(_, text):
             return Text(text)
@@ -124,7 +124,7 @@ def begins_item(doc: Doc) -> bool:
 
 
 @dataclass(slots=True)
-class Row:
+class PrintedLine:
     """A line of the result: its text, and the comment at its end, which is aligned with its neighbours'."""
 
     text: str
@@ -134,15 +134,15 @@ class Row:
 _Item = tuple[int, bool, Doc]  # indent, whether on one line, what
 
 
-class Layout:
+class Layouter:
     """Lays a document out in rows."""
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self.rows: list[Row] = [Row("")]
+        self.rows: list[PrintedLine] = [PrintedLine("")]
         self.closed = False  # a comment stands at the end of the row: nothing may follow it
 
-    def run(self, doc: Doc) -> list[Row]:
+    def run(self, doc: Doc) -> list[PrintedLine]:
         stack: list[_Item] = [(0, False, doc)]
         while stack:
             indent, flat, doc = stack.pop()
@@ -151,7 +151,7 @@ class Layout:
                     self._text(text, indent)
                 case Either(broken, on_one_line):
                     self._text(on_one_line if flat else broken, indent)
-                case Line(text, blank):
+                case LineBreak(text, blank):
                     if flat:
                         self._text(text, indent)
                     else:
@@ -177,8 +177,8 @@ class Layout:
     def _new_row(self, indent: int, blank: bool = False) -> None:
         self.rows[-1].text = self.rows[-1].text.rstrip(" ")
         if blank:
-            self.rows.append(Row(""))
-        self.rows.append(Row(" " * indent))
+            self.rows.append(PrintedLine(""))
+        self.rows.append(PrintedLine(" " * indent))
         self.closed = False
 
     def _text(self, text: str, indent: int) -> None:
@@ -225,7 +225,7 @@ class Layout:
                     room -= len(text)
                 case Either(broken, on_one_line):
                     room -= len(on_one_line if flat else broken)
-                case Line(text):
+                case LineBreak(text):
                     if not flat:
                         return True
                     room -= len(text)
@@ -240,7 +240,7 @@ class Layout:
         return False
 
 
-def align(rows: list[Row], width: int) -> list[str]:
+def align(rows: list[PrintedLine], width: int) -> list[str]:
     """The rows as lines: comments at the ends of neighbouring lines of one indent stand in a column, if it fits."""
     lines: list[str] = []
     at = 0
@@ -259,5 +259,5 @@ def align(rows: list[Row], width: int) -> list[str]:
     return lines
 
 
-def _indent(row: Row) -> int:
+def _indent(row: PrintedLine) -> int:
     return len(row.text) - len(row.text.lstrip(" "))

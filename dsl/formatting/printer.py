@@ -24,7 +24,7 @@ from .document import (
     Group,
     Indent,
     Lead,
-    Line,
+    LineBreak,
     Text,
     Trail,
     begins_item,
@@ -115,7 +115,7 @@ class Printer:
                 docs.append(SPACE if begins_item(self.doc(parts[at + 1])) else LINE)
         return group(docs[0], Indent(tuple(docs[1:])) if hang else tuple(docs[1:]), Either(",", "") if comma else EMPTY)
 
-    def enclosed(self, opener: Token, inside: Doc, closer: Token, line: Line = SOFT, before: bool = False) -> Doc:
+    def enclosed(self, opener: Token, inside: Doc, closer: Token, line: LineBreak = SOFT, before: bool = False) -> Doc:
         """Brackets around something, and the comments before the closing one; they break `before` what follows does."""
         last = self.dangling(closer)
         if inside == EMPTY and not last:

@@ -15,7 +15,7 @@ _TIGHT = frozenset("*/%^")
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Gap:
     """A place, and the token that follows. `splits`: it parts a name from a bracket that stands right behind it;
     `sums`: what is before it adds or subtracts."""
 
@@ -69,7 +69,7 @@ def _likely(statement: str, opened: int) -> Iterator[int]:
     yield from whole[::-1] + split[::-1]
 
 
-def _places(statement: str, opened: int) -> Iterator[_Place]:
+def _places(statement: str, opened: int) -> Iterator[_Gap]:
     """Behind each token that the bracket at `opened` holds, down to what closes a bracket further out."""
     depth, at, last, sums = 0, opened + 1, "", False
     for found in TOKEN.finditer(statement, at):
@@ -77,14 +77,14 @@ def _places(statement: str, opened: int) -> Iterator[_Place]:
         if kind == "space" or kind == "newline":
             continue
         if not depth:
-            yield _Place(at, token, last == "word" and found.start() == at and kind == "open", sums)
+            yield _Gap(at, token, last == "word" and found.start() == at and kind == "open", sums)
             sums = sums or token == "+" or token == "-"
         depth += (kind == "open") - (kind == "close")
         if depth < 0:
             return
         at, last = found.end(), kind or ""
     if not depth:
-        yield _Place(at, "", False, sums)
+        yield _Gap(at, "", False, sums)
 
 
 def _last(text: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 from attnc.dsl import tables
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source
-from attnc.dsl.tree import Builder
+from attnc.dsl.tree import TreeBuilder
 
 
 def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -31,7 +31,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def works(folder: Path) -> None:
-    builder = Builder()
+    builder = TreeBuilder()
     parser = tables.load_parser(builder, folder)
     builder.begin(Source("t", "width a"), 0, "")
     assert parser.parse("width a")[0].name.text == "a"  # type: ignore[index]
@@ -120,7 +120,7 @@ def test_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 def test_what_is_built_is_kept_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    tables.load_parser(Builder())
+    tables.load_parser(TreeBuilder())
     assert len(list((tmp_path / "attnc").iterdir())) == 1
 
 
@@ -131,7 +131,7 @@ def test_without_a_home_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", homeless)
     assert tables.cache_folder() is None
-    assert tables.load_parser(Builder()) is not None
+    assert tables.load_parser(TreeBuilder()) is not None
 
 
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
