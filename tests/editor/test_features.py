@@ -70,7 +70,7 @@ def test_a_renamed_spec_means_the_same(path: Path, tmp_path: Path) -> None:
         seen.add(symbol)
         try:
             edits = rename.rename(analysis, mention.span.start, "another_name")
-        except rename.Refused as refused:
+        except rename.RenameRefused as refused:
             assert "lives in the standard library" in str(refused) or symbol.kind == "file", refused
             continue
         text = analysis.text
@@ -106,7 +106,7 @@ def ask_everything(analysis: Analysis, offset: int) -> None:
         feature(analysis, offset)
     try:
         rename.rename(analysis, offset, "another_name")
-    except rename.Refused as refused:
+    except rename.RenameRefused as refused:
         assert str(refused)
 
 

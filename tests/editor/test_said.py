@@ -60,7 +60,7 @@ def signatures(analysis: Analysis) -> Iterator[str]:
             yield f"{place(analysis, found.end())} {said.label.splitlines()[0]} | {part}"
 
 
-def outlined(entries: Iterable[navigate.Entry], indent: str = "") -> Iterator[str]:
+def outlined(entries: Iterable[navigate.OutlineEntry], indent: str = "") -> Iterator[str]:
     for entry in entries:
         yield f"{indent}{entry.kind} {entry.name}: {entry.detail} ({entry.at.text})"
         yield from outlined(entry.children, indent + "    ")

@@ -12,7 +12,7 @@ from pygls import uris
 from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.source import Source, Span
 from .analysis import Analysis
-from .features.navigate import Entry
+from .features.navigate import OutlineEntry
 from .features.offers import Offer
 from .lines import Lines
 from .project import Project
@@ -107,7 +107,7 @@ class Converter:
             found.setdefault(self.uri(span.source), []).append(lsp.TextEdit(self.range(span), text))
         return lsp.WorkspaceEdit(changes=found)
 
-    def entry(self, entry: Entry) -> lsp.DocumentSymbol:
+    def entry(self, entry: OutlineEntry) -> lsp.DocumentSymbol:
         return lsp.DocumentSymbol(
             name=entry.name,
             detail=entry.detail,

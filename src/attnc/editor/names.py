@@ -92,7 +92,7 @@ class Names:
         return {**self.top, **mine}
 
 
-class Files(Protocol):
+class FileLookup(Protocol):
     """The other files that a `use` may lead to."""
 
     def used(self, path: str, parts: Sequence[str]) -> str | None:
@@ -102,14 +102,14 @@ class Files(Protocol):
         """Every name of a file; None for one that cannot be read."""
 
 
-def names_of(files: Files, names: Names, file: s.File) -> None:
+def names_of(files: FileLookup, names: Names, file: s.File) -> None:
     """Fill in the names of a file."""
     _Reader(files, names).run(file)
 
 
 @dataclass(eq=False)
 class _Reader:
-    files: Files
+    files: FileLookup
     names: Names
     own: dict[str, Symbol] = field(default_factory=dict)  # of the block at hand
     owner: Owner | None = None

@@ -164,7 +164,7 @@ def _capability(path: str) -> Any:
 def _prepare(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
     try:
         found = renaming.prepare(*server.place(params))
-    except renaming.Refused as refused:
+    except renaming.RenameRefused as refused:
         raise JsonRpcException(str(refused), REFUSED) from None
     return lsp.PrepareRenamePlaceholder(server.converter.range(found.span), found.symbol.name)
 
@@ -173,7 +173,7 @@ def _prepare(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | 
 def _rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
     try:
         return server.converter.edits(renaming.rename(*server.place(params), params.new_name))
-    except renaming.Refused as refused:
+    except renaming.RenameRefused as refused:
         raise JsonRpcException(str(refused), REFUSED) from None
 
 

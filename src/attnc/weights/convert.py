@@ -15,7 +15,7 @@ import numpy as np
 from ..backends.loading.load import WeightsError
 from ..backends.loading.memory import as_array
 from .files import Weights, load, save
-from .maps import Map, Rule, Step, filled, in_full, matched
+from .maps import Map, Rule, Transform, filled, in_full, matched
 
 if TYPE_CHECKING:
     from ..compiler.graph.inventory import WeightSpec
@@ -287,12 +287,12 @@ def _spec(link: _Link, i: int, parts: Sequence[Array]) -> WeightSpec:
     return link.ours[i] if len(parts) == len(link.ours) else link.ours[0]
 
 
-def _alone(step: Step, spec: WeightSpec) -> bool:
+def _alone(step: Transform, spec: WeightSpec) -> bool:
     """Whether the axis of `split per axis` is a dimension of its own, as the experts of `linear[expert: a -> b]`."""
     return bool(step.axes) and tuple(axis.name for axis in spec.dims[0]) == step.axes
 
 
-def _grid(array: Array, step: Step, spec: WeightSpec) -> Array:
+def _grid(array: Array, step: Transform, spec: WeightSpec) -> Array:
     """[axis, rows of each, rest] of what is to be cut or joined `per axis`."""
     first = spec.dims[0][0].name if spec.dims and spec.dims[0] else ""
     if first != step.axes[0]:
@@ -305,7 +305,7 @@ def _grid(array: Array, step: Step, spec: WeightSpec) -> Array:
     return array.reshape(count, array.shape[0] // count, *array.shape[1:])
 
 
-def _joined(parts: Sequence[Array], step: Step, spec: WeightSpec) -> Array:
+def _joined(parts: Sequence[Array], step: Transform, spec: WeightSpec) -> Array:
     try:
         if not step.axes:
             return np.concatenate(parts)
@@ -315,7 +315,7 @@ def _joined(parts: Sequence[Array], step: Step, spec: WeightSpec) -> Array:
     return joined if _alone(step, spec) else joined.reshape(-1, *joined.shape[2:])
 
 
-def _cut(array: Array, shapes: Sequence[tuple[int, ...]], step: Step, spec: WeightSpec) -> list[Array]:
+def _cut(array: Array, shapes: Sequence[tuple[int, ...]], step: Transform, spec: WeightSpec) -> list[Array]:
     """The parts of these shapes, that stand one after the other along the first axis, or so for each index of one."""
     alone = _alone(step, spec)
     along = 1 if alone else 0
@@ -330,7 +330,7 @@ def _cut(array: Array, shapes: Sequence[tuple[int, ...]], step: Step, spec: Weig
     return cuts if alone else [cut.reshape(-1, *cut.shape[2:]) for cut in cuts]
 
 
-def _one(array: Array, step: Step, spec: WeightSpec, back: bool) -> Array:
+def _one(array: Array, step: Transform, spec: WeightSpec, back: bool) -> Array:
     """The steps that make one array of one."""
     sizes = _extents(spec)
     if step.kind == "transpose":

@@ -54,7 +54,7 @@ _STEPS = ("transpose", "split", "merge", "stack", "shape", "unpair", "pair")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Transform:
     """One thing that is done to weights: `kind` is one of the words above.
 
     axes: what it names; for `shape` a tuple of dimensions, each a tuple of axes and numbers.
@@ -80,7 +80,7 @@ class Rule:
 
     theirs: tuple[str, ...]
     ours: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Transform, ...]
     place: str
     other: bool
 
@@ -214,20 +214,20 @@ def _pattern(text: str) -> str:
     return text
 
 
-def _step(text: str) -> Step:
+def _step(text: str) -> Transform:
     kind, *rest = text.split()
     names = all(re.fullmatch(_NAME, word) for word in rest)
     match kind, rest:
         case (("transpose" | "split" | "merge"), []):
-            return Step(kind)
+            return Transform(kind)
         case (("split" | "merge"), ["per", axis]) if names:
-            return Step(kind, (axis,))
+            return Transform(kind, (axis,))
         case (("stack" | "unpair" | "pair"), [axis]) if names:
-            return Step(kind, (axis,))
+            return Transform(kind, (axis,))
         case "shape", _:
             listed = re.fullmatch(r"\s*shape\s*\[([A-Za-z0-9_, ]*)\]\s*", text)
             if listed:
-                return Step(kind, shape=tuple(tuple(dim.split()) for dim in listed[1].split(",")))
+                return Transform(kind, shape=tuple(tuple(dim.split()) for dim in listed[1].split(",")))
     near = difflib.get_close_matches(kind, _STEPS, n=1)
     help = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(_STEPS)}"
     raise ValueError(f"`{text.strip()}` is nothing that can be done; {help}")

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.growth:
         return growth(args)
     try:
-        bills = [Bill(target, args) for target in targets]
+        bills = [CountedSpec(target, args) for target in targets]
         if args.plot is not None:
             drawn(bills, args)
         else:
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     return CLEAN
 
 
-class Bill:
+class CountedSpec:
     """One spec of the command line, to be counted at any size of a width."""
 
     def __init__(self, target: str, args: argparse.Namespace) -> None:
@@ -103,7 +103,7 @@ class Bill:
         return self.model.cost({**self.given, **more}, batch=self.args.batch, dtype=self.args.dtype)
 
 
-def shown(bills: list[Bill], args: argparse.Namespace) -> None:
+def shown(bills: list[CountedSpec], args: argparse.Namespace) -> None:
     from ...compiler.cost.table import data, text
 
     cost = bills[0].cost()
@@ -116,7 +116,7 @@ def shown(bills: list[Bill], args: argparse.Namespace) -> None:
     print("\n".join(text(cost, depth=args.depth, per_op=args.per_op, training=training, symbolic=args.formula)))
 
 
-def compared(bills: list[Bill], args: argparse.Namespace) -> None:
+def compared(bills: list[CountedSpec], args: argparse.Namespace) -> None:
     from ...compiler.cost.compare import FIGURES, ratio, shared_widths, text
 
     a, b = (bill.cost() for bill in bills)
@@ -135,7 +135,7 @@ def compared(bills: list[Bill], args: argparse.Namespace) -> None:
     print("\n".join(text(a, b, found, depth=args.depth, column=args.formula)))
 
 
-def crossed(bills: list[Bill], width: str, figures: list[str]) -> list[Crossing]:
+def crossed(bills: list[CountedSpec], width: str, figures: list[str]) -> list[Crossing]:
     from ...compiler.cost.compare import crossings
 
     a, b = bills
@@ -143,7 +143,7 @@ def crossed(bills: list[Bill], width: str, figures: list[str]) -> list[Crossing]
     return crossings(names, lambda n: a.cost(**{width: n}), lambda n: b.cost(**{width: n}), width, figures)
 
 
-def drawn(bills: list[Bill], args: argparse.Namespace) -> None:
+def drawn(bills: list[CountedSpec], args: argparse.Namespace) -> None:
     """Cost against a width, at steps of a quarter of a doubling."""
     from ...compiler.cost.bill import CostError
     from ...compiler.cost.compare import FIGURES

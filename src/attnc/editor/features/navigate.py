@@ -74,7 +74,7 @@ def highlight(analysis: Analysis, offset: int) -> list[Mention]:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OutlineEntry:
     """One line of a file's outline. `detail`: the rest of its declaration."""
 
     name: str
@@ -82,30 +82,30 @@ class Entry:
     span: Span
     at: Span
     detail: str = ""
-    children: tuple[Entry, ...] = ()
+    children: tuple[OutlineEntry, ...] = ()
 
 
-def outline(file: s.File) -> list[Entry]:
+def outline(file: s.File) -> list[OutlineEntry]:
     """What a file declares; of a block, its weights, labels and repeats."""
     return [entry for item in file.items if (entry := _entry(item)) is not None]
 
 
-def _entry(item: s.Item) -> Entry | None:
+def _entry(item: s.Item) -> OutlineEntry | None:
     match item:
         case s.UseDecl(path=path):
             at = path[0].span.to(path[-1].span)
-            return Entry(at.text, "file", item.span, at, ", ".join(used.span.text for used in item.names))
+            return OutlineEntry(at.text, "file", item.span, at, ", ".join(used.span.text for used in item.names))
         case s.AxisDecl(kind=kind, name=name):
-            return Entry(name.text, kind, item.span, name.span, _rest(item.span, name.span))
+            return OutlineEntry(name.text, kind, item.span, name.span, _rest(item.span, name.span))
         case s.ConstDecl(name=name):
-            return Entry(name.text, "const", item.span, name.span, _rest(item.span, name.span))
+            return OutlineEntry(name.text, "const", item.span, name.span, _rest(item.span, name.span))
         case s.ConfigDecl(name=name):
-            return Entry(name.text, "config", item.span, name.span)
+            return OutlineEntry(name.text, "config", item.span, name.span)
         case s.BlockDecl(name=name):
             rest = " ".join(item.head.text[item.head.text.find(name.text) + len(name.text) :].split())
-            return Entry(name.text, item.keyword, item.span, name.span, rest, tuple(_inside(item)))
+            return OutlineEntry(name.text, item.keyword, item.span, name.span, rest, tuple(_inside(item)))
         case s.OpDecl(name=name):
-            return Entry(name.text, "op", item.span, name.span)
+            return OutlineEntry(name.text, "op", item.span, name.span)
         case _:
             return None
 
@@ -114,17 +114,17 @@ def _rest(whole: Span, name: Span) -> str:
     return " ".join(whole.text[name.end - whole.start :].split())
 
 
-def _inside(block: s.BlockDecl) -> Iterator[Entry]:
+def _inside(block: s.BlockDecl) -> Iterator[OutlineEntry]:
     """What gives names to weights, in order."""
     for node in walk(block.body):
         match node:
             case s.ParamDecl(name=name):
-                yield Entry(name.text, "param", node.span, name.span, node.type.span.text)
+                yield OutlineEntry(name.text, "param", node.span, name.span, node.type.span.text)
             case s.CallExpr(label=s.Ident() as label):
-                yield Entry(label.text, "label", node.span, label.span, node.callee.text)
+                yield OutlineEntry(label.text, "label", node.span, label.span, node.callee.text)
             case s.RepeatStatement():
                 at = node.label.span if node.label is not None else node.count.span
-                yield Entry(at.text, "repeat", node.span, at)
+                yield OutlineEntry(at.text, "repeat", node.span, at)
             case _:
                 pass
 

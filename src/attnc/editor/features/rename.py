@@ -23,23 +23,23 @@ from .navigate import mention_at, mentions
 NAMES_WEIGHTS = frozenset(("label", "param", "share", "block", "variable"))
 
 
-class Refused(Exception):
+class RenameRefused(Exception):
     """One line that says why a name cannot be changed so."""
 
 
 def prepare(analysis: Analysis, offset: int) -> Mention:
-    """The name at a place, if it can be changed. Raises Refused."""
+    """The name at a place, if it can be changed. Raises RenameRefused."""
     found = mention_at(analysis, offset)
     if found is None:
-        raise Refused("there is no name here that could be changed")
+        raise RenameRefused("there is no name here that could be changed")
     for used, theirs, ours in analysis.names.joined:
         if used.name.span == found.span and is_library(theirs.path):  # ours stands in its place in this file
             found = replace(found, symbol=ours)
     symbol = found.symbol
     if symbol.kind == "file":
-        raise Refused(f"`{symbol.name}` is a file: change its name on disk")
+        raise RenameRefused(f"`{symbol.name}` is a file: change its name on disk")
     if is_library(symbol.path) and symbol.kind != "alias" and _used(analysis.names, symbol) is None:
-        raise Refused(
+        raise RenameRefused(
             f"`{symbol.name}` lives in the standard library; give it another name here: "
             f"`use ...: {symbol.name} as other`"
         )
@@ -47,8 +47,9 @@ def prepare(analysis: Analysis, offset: int) -> Mention:
 
 
 def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
-    """The edits that give what stands at a place the name `new`. Raises Refused, also where they would bring out a
-    mistake: a weight of the same name, two axes that meet.
+    """The edits that give what stands at a place the name `new`.
+
+    Raises RenameRefused, also where they would bring out a mistake: a weight of the same name, two axes that meet.
     """
     edits = _edits(analysis, offset, new)
     _do_no_harm(analysis.project, edits)
@@ -84,11 +85,11 @@ def _edits(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
 
 def _readable(project: Project, source: Source) -> None:
     if project.tree(source)[1]:
-        raise Refused(f"{source.name} has syntax errors: mend them first, or mentions would be missed")
+        raise RenameRefused(f"{source.name} has syntax errors: mend them first, or mentions would be missed")
 
 
 def _do_no_harm(project: Project, edits: list[tuple[Span, str]]) -> None:
-    """Raises Refused where the files that are changed, or others that use them, have more errors afterwards."""
+    """Raises RenameRefused where the files that are changed, or others that use them, have more errors afterwards."""
     changed: dict[str, list[Edit]] = {}
     for span, text in edits:
         changed.setdefault(project.path_of(span.source), []).append(Edit(span, text))
@@ -102,7 +103,7 @@ def _do_no_harm(project: Project, edits: list[tuple[Span, str]]) -> None:
             if before[each.code] == 0:
                 place = each.span
                 where = f", in {place.source.name}, line {place.source.position(place.start)[0]}" if place else ""
-                raise Refused(f"that would be a mistake{where}: {each.message} ({each.code})")
+                raise RenameRefused(f"that would be a mistake{where}: {each.message} ({each.code})")
             before[each.code] -= 1
 
 
@@ -144,15 +145,15 @@ def _otherwise(analysis: Analysis, symbol: Symbol, used: s.Used, new: str) -> li
 def _may_be(new: str, symbol: Symbol) -> None:
     """Whether anything of this kind may bear the name."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", new):
-        raise Refused(f"`{new}` is no name: letters a to z, digits and `_`, and no digit first")
+        raise RenameRefused(f"`{new}` is no name: letters a to z, digits and `_`, and no digit first")
     if new in RESERVED:
-        raise Refused(f"`{new}` is a word of the language")
+        raise RenameRefused(f"`{new}` is a word of the language")
     if new in ELEMENTS:
-        raise Refused(f"`{new}` is the name of an element kind")
+        raise RenameRefused(f"`{new}` is the name of an element kind")
     if symbol.meant.kind in CALLED | {"share"} and new in OPS:
-        raise Refused(f"`{new}` is the name of an op")
+        raise RenameRefused(f"`{new}` is the name of an op")
     if new == "_" or (symbol.kind in NAMES_WEIGHTS and is_reserved(new)):
-        raise Refused(f"weights cannot be named `{new}`: it is reserved")
+        raise RenameRefused(f"weights cannot be named `{new}`: it is reserved")
 
 
 def _free(names: Names, symbol: Symbol, new: str) -> None:
@@ -171,7 +172,7 @@ def _free(names: Names, symbol: Symbol, new: str) -> None:
                 taken = inside
     if taken is not None and taken != symbol:
         line = taken.span.source.position(taken.span.start)[0]
-        raise Refused(
+        raise RenameRefused(
             f"`{new}` is the name of {_article(taken.kind)} already, in {taken.span.source.name}, line {line}"
         )
 
