@@ -9,7 +9,7 @@ bound when it is defined, so that the function and its defaults tell one mask fr
 
 from __future__ import annotations
 
-from ...compiler.graph.term import Index, Leaf, Number, Op, Predicate, Term, leaves
+from ...compiler.graph.term import Index, Leaf, Number, Predicate, Term, TermOp, leaves
 from ...compiler.sizes.axes import Literal
 from ..text.names import Namer
 from ..text.static_code import BITAND, BITOR, Code, number, operator
@@ -50,7 +50,7 @@ def define(body: Body, predicate: Predicate, data: list[Val]) -> tuple[str, list
                 name = namer.give(text.rsplit(".", 1)[-1] if text.rsplit(".", 1)[-1].isidentifier() else "number")
                 bound[name] = text
                 return Code(name)
-            case Op(op, args):
+            case TermOp(op, args):
                 return operation(op, [code(arg) for arg in args])
 
     text = code(predicate.term).text

@@ -28,7 +28,7 @@ from ...compiler.graph.nodes import (
     children,
 )
 from ...compiler.graph.sources import Sources
-from ...compiler.graph.term import Index, Leaf, Number, Op, Term
+from ...compiler.graph.term import Index, Leaf, Number, Term, TermOp
 from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import substitute
@@ -117,7 +117,7 @@ class _Canon:
                 return ("number", self.static(static))
             case Leaf(value):
                 return ("leaf", self.value(value))
-            case Op(op, args):
+            case TermOp(op, args):
                 return op, [self.term(arg) for arg in args]
 
     def core(self, axes: tuple[Axis, ...]) -> object:

@@ -150,7 +150,7 @@ def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnosti
 
 def _first_leak(graph: Graph, output: int, axis: Axis, span: Span, given: Given) -> Diagnostic | None:
     """What a result reads after its own item, in the order of the proof; None if that is nothing."""
-    analysis = Analysis()
+    analysis = CausalityAnalysis()
     inputs = [
         Info(
             {
@@ -188,7 +188,7 @@ def _reached(bound: Bound, axis: Axis) -> str:
 
 
 @dataclass
-class Analysis:
+class CausalityAnalysis:
     """Runs over graphs, nested ones with the infos of their arguments; kept by graph and infos."""
 
     kept: dict[object, list[Info]] = field(default_factory=dict)

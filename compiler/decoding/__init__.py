@@ -22,10 +22,10 @@ from ..graph.nodes import Constant, Graph
 from ..graph.values import IndexInto, Scalar, Value
 from ..rewrites.simplify.constants import fold_truths
 from ..sizes.axes import Axis, Literal, Static, known
-from .build import Axes, Kept, Step
+from .build import Axes, Kept, StepBuilder
 from .cut import remembered
 from .demand import DemandAnalysis
-from .facts import Facts
+from .facts import SiteFacts
 from .prepare import Prepare
 from .sites import TIME, Cell, Demand, NoStep, Site, Sites
 from .tail import take_tail
@@ -143,11 +143,11 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
         raise NoStep(f"its result has both `{both[0][0].name}` and `{both[0][1].name}`", both[1])
     tree = Sites(graph, origin, time)
     root = tree.root
-    facts = Facts(root)
+    facts = SiteFacts(root)
     first = DemandAnalysis(root, results, facts, None)
     analysis = DemandAnalysis(root, results, facts, remembered(first))
     axes = Axes(time)
-    maker = Step(analysis, axes)
+    maker = StepBuilder(analysis, axes)
     entering: list[tuple[Cell, tuple[None]]] = [
         (root.cells[item.value.id], (None,)) for item in graph.inputs if root.cells[item.value.id].kind == TIME
     ]

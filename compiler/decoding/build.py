@@ -79,7 +79,7 @@ class Axes:
         return self.families.setdefault(visible, next(self.ids))
 
 
-class Builder:
+class GraphBuilder:
     """One graph under construction: fresh values, nodes in order."""
 
     def __init__(self, site: Site, axes: Axes) -> None:
@@ -155,7 +155,7 @@ def grows(cell: Cell, demand: Demand) -> bool:
     return cell.remembered and len(demand) == 1 and demand[0] is not None
 
 
-class Step:
+class StepBuilder:
     """Builds the graph of the step. `kept` collects the caches, in the order of the steps."""
 
     def __init__(self, analysis: DemandAnalysis, axes: Axes) -> None:
@@ -166,7 +166,7 @@ class Step:
     def graph(self, site: Site, entering: list[tuple[Cell, Demand]], leaving: list[tuple[Cell, Demand]],
               outputs: Sequence[Output] = ()) -> Graph:  # fmt: skip
         """The step of one site, with these inputs and outputs."""
-        b = Builder(site, self.axes)
+        b = GraphBuilder(site, self.axes)
         inputs = []
         for cell, demand in entering:
             value = b.value(cell, demand)
@@ -198,7 +198,7 @@ class Step:
         ]
         return tuple(dict.fromkeys(found))
 
-    def _finish(self, b: Builder, inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> Graph:
+    def _finish(self, b: GraphBuilder, inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> Graph:
         site, graph = b.site, b.site.graph
         own = [new for (home, _, _), new in self.axes.made.items() if home is site]
         ranges = []
@@ -235,7 +235,7 @@ class Step:
 
     # -- what is kept --------------------------------------------------------------------------------------------
 
-    def _remember(self, b: Builder, cell: Cell) -> None:
+    def _remember(self, b: GraphBuilder, cell: Cell) -> None:
         """The new items of a cell join its cache."""
         if not cell.remembered:
             return
@@ -250,21 +250,23 @@ class Step:
             axes = (self.axes.at(b.site, axis, None),), (self.axes.at(b.site, axis, demand[0]),)
             b.add("remember", (new,), b.value(cell, demand), key, *axes)
 
-    def _recall(self, b: Builder, cell: Cell) -> None:
+    def _recall(self, b: GraphBuilder, cell: Cell) -> None:
         key = b.key(called(cell))
         path = f"{b.site.path}.{key}" if b.site.path else key
         self.kept.append(Kept(path, cell, None))
         self.keys[cell] = key
         b.add("recall", (), b.value(cell, ()), key)
 
-    def _resume(self, b: Builder, first: Value, type: Type, role: Role, cell: Cell, name: str) -> tuple[Value, str]:
+    def _resume(
+        self, b: GraphBuilder, first: Value, type: Type, role: Role, cell: Cell, name: str
+    ) -> tuple[Value, str]:
         key = b.key(name)
         self.kept.append(Kept(f"{b.site.path}.{key}" if b.site.path else key, cell, None, state=True))
         return b.add("resume", (first,), b.fresh(type, role, name, cell.value), key), key
 
     # -- nodes ---------------------------------------------------------------------------------------------------
 
-    def _node(self, b: Builder, place: int, node: Node) -> None:
+    def _node(self, b: GraphBuilder, place: int, node: Node) -> None:
         site = b.site
         match node:
             case Constant(_, out) | Positions(_, out) | Parameter(_, out):
@@ -292,13 +294,13 @@ class Step:
             case Repeat():
                 self._repeat(b, place, node)
 
-    def _stored(self, b: Builder, outs: tuple[Value, ...]) -> None:
+    def _stored(self, b: GraphBuilder, outs: tuple[Value, ...]) -> None:
         for out in outs:
             cell = b.site.cells[out.id]
             if cell.stored:
                 self._recall(b, cell)
 
-    def _given(self, b: Builder, node: Constant | Positions | Parameter, cell: Cell, demand: Demand) -> None:
+    def _given(self, b: GraphBuilder, node: Constant | Positions | Parameter, cell: Cell, demand: Demand) -> None:
         """A number, indices, or a weight."""
         site = b.site
         match node:
@@ -315,14 +317,14 @@ class Step:
                 b.nodes.append(Parameter(weight, table))
                 self._rows(b, table, cell, (ENTIRE,) * len(demand), demand)
 
-    def _positions(self, b: Builder, axis: Axis, mode: Mode, out: Value) -> None:
+    def _positions(self, b: GraphBuilder, axis: Axis, mode: Mode, out: Value) -> None:
         along = self.axes.at(b.site, axis, mode)
         if mode is ENTIRE:
             b.nodes.append(Positions(along, out))
         else:
             b.add("positions", (), out, axes=(along,))
 
-    def _rows(self, b: Builder, table: Value, cell: Cell, made: Demand, demand: Demand) -> None:
+    def _rows(self, b: GraphBuilder, table: Value, cell: Cell, made: Demand, demand: Demand) -> None:
         """The value of a cell in these modes, from what is made of it for all items."""
         taken = [(axis, mode) for axis, its, mode in zip(cell.axes, made, demand, strict=True) if its is not mode]
         for axis, mode in taken:
@@ -350,7 +352,7 @@ class Step:
             case _:
                 return static
 
-    def _apply(self, b: Builder, node: Apply, cell: Cell, demand: Demand) -> None:
+    def _apply(self, b: GraphBuilder, node: Apply, cell: Cell, demand: Demand) -> None:
         site = b.site
         modes = dict(zip(cell.axes, demand, strict=True))
         if cell.kind == STATIC:
@@ -367,7 +369,7 @@ class Step:
             self._made(b, node, cell, whole, reads)
         self._rows(b, b.values[cell, whole], cell, whole, demand)
 
-    def _made(self, b: Builder, node: Apply, cell: Cell, demand: Demand, reads: Reads) -> None:
+    def _made(self, b: GraphBuilder, node: Apply, cell: Cell, demand: Demand, reads: Reads) -> None:
         """What the op gives in the modes in which it gives it."""
         site = b.site
         modes = dict(zip(cell.axes, demand, strict=True))
@@ -400,7 +402,7 @@ class Step:
             made = tuple(self._extent_of(site, axis) for axis in node.made)
         b.nodes.append(replace(node, op=op, operands=operands, out=out, axes=axes, made=made, mask=mask))
 
-    def _running(self, b: Builder, node: Apply, cell: Cell, demand: Demand, x: Value) -> None:
+    def _running(self, b: GraphBuilder, node: Apply, cell: Cell, demand: Demand, x: Value) -> None:
         """cumsum: the sum so far, and that of the new items; of a number, so many times that number."""
         type = b.type(cell, demand)
         if even(b.site, node.operands[0]):
@@ -427,13 +429,13 @@ class Step:
     def _outs(self, cell: Cell) -> list[Demand]:
         return [] if cell.stored else [demand for demand in distinct_demands(cell) if not grows(cell, demand)]
 
-    def _actual(self, b: Builder, node: Call | Scan, modes: Modes) -> tuple[tuple[Axis, Axis], ...]:
+    def _actual(self, b: GraphBuilder, node: Call | Scan, modes: Modes) -> tuple[tuple[Axis, Axis], ...]:
         return tuple((formal, self.axes.at(b.site, actual, modes.get(actual))) for formal, actual in node.axes)
 
-    def _groups(self, b: Builder, node: Call | Scan) -> list[Modes]:
+    def _groups(self, b: GraphBuilder, node: Call | Scan) -> list[Modes]:
         return groups(b.site, node, self._outs)
 
-    def _copies(self, b: Builder, node: Call | Scan, modes: Modes) -> tuple[Value, ...]:
+    def _copies(self, b: GraphBuilder, node: Call | Scan, modes: Modes) -> tuple[Value, ...]:
         """The results of a call that is kept whole, made once for each way in which they are wanted."""
         outs = []
         for out in node.outs:
@@ -445,7 +447,7 @@ class Step:
                 outs.append(b.fresh(b.type(cell, demand), out.role, None, out))
         return tuple(outs)
 
-    def _whole(self, b: Builder, node: Call) -> None:
+    def _whole(self, b: GraphBuilder, node: Call) -> None:
         self._stored(b, node.outs)
         for modes in self._groups(b, node):
             args = tuple(b.get(b.site.cells[arg.id], modes) for arg in node.args)
@@ -454,7 +456,7 @@ class Step:
         for out in node.outs:
             self._remember(b, b.site.cells[out.id])
 
-    def _scan(self, b: Builder, node: Scan) -> None:
+    def _scan(self, b: GraphBuilder, node: Scan) -> None:
         site = b.site
         self._stored(b, node.outs)
         for modes in self._groups(b, node):
@@ -481,7 +483,7 @@ class Step:
         """What must be passed for an argument."""
         return [] if inner.stored else [demand for demand in distinct_demands(inner) if not grows(inner, demand)]
 
-    def _call(self, b: Builder, place: int, node: Call) -> None:
+    def _call(self, b: GraphBuilder, place: int, node: Call) -> None:
         site, child = b.site, b.site.inside[place][0]
         outward = dict(node.axes)
         entering: list[tuple[Cell, Demand]] = []
@@ -514,7 +516,7 @@ class Step:
         for out in node.outs:
             self._remember(b, site.cells[out.id])
 
-    def _repeat(self, b: Builder, place: int, node: Repeat) -> None:
+    def _repeat(self, b: GraphBuilder, place: int, node: Repeat) -> None:
         site, bodies = b.site, b.site.inside[place]
         self._stored(b, node.outs)
         carried: list[tuple[int, ByAxis]] = []

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ..graph.nodes import Apply, Call, Repeat, Scan, reads
 from ..graph.values import Value
 from ..sizes.axes import Axis
-from .facts import Facts
+from .facts import SiteFacts
 from .sites import STATIC, TIME, Cell, Demand, NoStep, Site, costly, even, same_along, whole
 from .visible_range import ENTIRE, Mode, VisibleRange, same_kind
 
@@ -38,7 +38,7 @@ class Reads:
     made: Modes = field(default_factory=dict)
 
 
-def through(site: Site, node: Apply, modes: Modes, facts: Facts) -> Reads:
+def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> Reads:
     """How one op of the table reads for a result in these modes. Raises NoStep for an op with no form in time."""
     op, eaten = node.op, site.time(node.axes)
     values = reads(node)
@@ -131,7 +131,7 @@ def _reads_after(axis: Axis) -> str:
     return f"reads `{axis.name}` after the item at hand"
 
 
-def _entire(site: Site, node: Apply, modes: Modes, facts: Facts) -> bool:
+def _entire(site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> bool:
     """Whether an op is done for all of a width, for it gives no rows by themselves, and no items are there."""
     across = {*site.time(node.axes), *site.time(node.made), *site.time(node.each)}
     if not across or any(axis.extent is None for axis in across):
@@ -176,7 +176,7 @@ class DemandAnalysis:
     sinks:      those of these cells that are read by what does not itself hold the range.
     """
 
-    def __init__(self, root: Site, results: Iterable[int], facts: Facts, remembered: set[Cell] | None) -> None:
+    def __init__(self, root: Site, results: Iterable[int], facts: SiteFacts, remembered: set[Cell] | None) -> None:
         self.facts, self.remembered = facts, remembered
         self.made_of: dict[Cell, list[Cell] | None] = {}
         self.sinks: dict[Cell, None] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..causality.proof import Analysis, Given, Info, Step, constant_info, over_info
+from ..causality.proof import CausalityAnalysis, Given, Info, Step, constant_info, over_info
 from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
 from ..graph.values import Value
 from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, Static, known
@@ -17,34 +17,34 @@ from ..sizes.predicates import ALWAYS, Cases, Linear, both, closed, shared
 from .sites import Site
 from .visible_range import ENTIRE, Mode, Need
 
-Environment = Mapping[Const, Number]
+ConstValues = Mapping[Const, Number]
 Lowers = dict[Axis, int]
 
 
 @dataclass
 class Where:
-    """Which infos hold at which pass: `chosen[i]` is the place in `Facts.infos[site]`, any where it does not run."""
+    """Which infos hold at which pass: `chosen[i]` indexes `SiteFacts.infos[site]`; any index where it does not run."""
 
     repeat: Repeat | None = None
     chosen: tuple[int, ...] = (0,)
 
 
 @dataclass
-class Facts:
+class SiteFacts:
     """infos: for each site, what is known of its values, once for each way in which its passes differ."""
 
     root: Site
     infos: dict[Site, list[dict[int, Info]]] = field(default_factory=dict)
     where: dict[Site, Where] = field(default_factory=dict)
     _lowers: dict[int, dict[int, Lowers]] = field(default_factory=dict)  # by the id of the infos
-    _whole: Analysis = field(default_factory=Analysis)  # of calls that are kept whole: no site is inside
+    _whole: CausalityAnalysis = field(default_factory=CausalityAnalysis)  # of calls that are kept whole
 
     def __post_init__(self) -> None:
         self._run(self.root, [Info({}) for _ in self.root.graph.inputs], {}, Given(), Where())
 
     # -- forward -------------------------------------------------------------------------------------------------
 
-    def _run(self, site: Site, inputs: list[Info], env: Environment, given: Given, where: Where) -> list[Info]:
+    def _run(self, site: Site, inputs: list[Info], env: ConstValues, given: Given, where: Where) -> list[Info]:
         infos: dict[int, Info] = {i.value.id: info for i, info in zip(site.graph.inputs, inputs, strict=True)}
         self.infos.setdefault(site, []).append(infos)
         self.where[site] = where
@@ -71,7 +71,7 @@ class Facts:
         return [infos[output.value.id] for output in site.graph.outputs]
 
     def _call(
-        self, site: Site, place: int, node: Call, infos: dict[int, Info], env: Environment, given: Given, where: Where
+        self, site: Site, place: int, node: Call, infos: dict[int, Info], env: ConstValues, given: Given, where: Where
     ) -> None:
         child = site.inside[place][0]
         entering = []
@@ -85,7 +85,7 @@ class Facts:
             infos[out.id] = over_info(info, dict(node.axes))
 
     def _repeat(
-        self, site: Site, place: int, node: Repeat, infos: dict[int, Info], env: Environment, given: Given, where: Where
+        self, site: Site, place: int, node: Repeat, infos: dict[int, Info], env: ConstValues, given: Given, where: Where
     ) -> None:
         args = [infos[arg.id] for arg in node.args]
         entering = [Info({}) if number < node.carried else info for number, info in enumerate(args)]
@@ -94,7 +94,7 @@ class Facts:
             index = node.index
             apart = index is not None and where.repeat is None and isinstance(count, int)
             kinds: dict[tuple[object, ...], int] = {}
-            looks: list[Environment] = []
+            looks: list[ConstValues] = []
             chosen: list[int] = []
             for i in range(int(count or 0)) if apart else ():
                 if node.runs(i) != number:
@@ -234,7 +234,7 @@ def _lower_bounds(node: Apply, found: Mapping[int, Lowers], infos: Mapping[int, 
     return {}
 
 
-def substituted(static: Static, env: Environment) -> Static:
+def substituted(static: Static, env: ConstValues) -> Static:
     """The static number with consts that are known put in."""
     match static:
         case ConstOf(const) if const in env:
@@ -260,7 +260,7 @@ def _statics(graph: Graph) -> Iterator[Static]:
                 pass
 
 
-def _values(body: Graph, env: Environment) -> Iterator[object]:
+def _values(body: Graph, env: ConstValues) -> Iterator[object]:
     """What the facts can hang on in a body at one pass, number by number: passes that agree on it need one look."""
     for static in _statics(body):
         here = substituted(static, env)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Output, Parameter, Positions, Repeat, Scan, Stepped, reads
 from ..graph.values import Role
-from .build import Axes, Builder, several
+from .build import Axes, GraphBuilder, several
 from .sites import STATIC, Cell, Site, whole
 
 
@@ -56,7 +56,7 @@ class Prepare:
                 return [site.cells[value.id] for value in reads(node)]
 
     def graph(self, site: Site, entering: list[Cell], leaving: list[Output]) -> Graph:
-        b = Builder(site, self.axes)
+        b = GraphBuilder(site, self.axes)
         inputs = []
         for item in site.graph.inputs:
             cell = site.cells[item.value.id]
@@ -74,12 +74,12 @@ class Prepare:
             outputs=outputs, stepped=stepped,
         )  # fmt: skip
 
-    def _store(self, b: Builder, cell: Cell) -> None:
+    def _store(self, b: GraphBuilder, cell: Cell) -> None:
         if cell in self.keys:
             value = b.get(cell, {})
             b.add("store", (value,), b.fresh(value.type, Role.DATA, None, value), self.keys[cell])
 
-    def _node(self, b: Builder, place: int, node: Node) -> None:
+    def _node(self, b: GraphBuilder, place: int, node: Node) -> None:
         site = b.site
         match node:
             case Constant(out=out) | Positions(out=out) | Parameter(out=out):
@@ -104,7 +104,7 @@ class Prepare:
                     for out in node.outs:
                         self._store(b, site.cells[out.id])
 
-    def _nested(self, b: Builder, place: int, node: Call | Repeat) -> None:
+    def _nested(self, b: GraphBuilder, place: int, node: Call | Repeat) -> None:
         """A block or a repeat of which only what is static is done."""
         site, children = b.site, b.site.inside[place]
         if not any(child in self.sites for child in children):

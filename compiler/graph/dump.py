@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..sizes.axes import show_static
 from .nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
-from .term import Index, Leaf, Number, Op, Term
+from .term import Index, Leaf, Number, Term, TermOp
 from .typed_value import show_axes, show_type
 from .values import Value
 
@@ -92,7 +92,7 @@ def _term(term: Term) -> str:
         case Leaf(value, name, known=number):
             called = f":{name.replace(' ', '')}" if name not in ("", value.name) else ""
             return f"%{value.id}{called}" + ("" if number is None else f"={number}")
-        case Op(op, args):
+        case TermOp(op, args):
             return f"({op} {' '.join(map(_term, args))})"
 
 

@@ -49,7 +49,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Op:
+class TermOp:
     """One of OPERATIONS."""
 
     op: str
@@ -58,7 +58,7 @@ class Op:
     positional: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        inner = [arg for arg in self.args if isinstance(arg, Op)]
+        inner = [arg for arg in self.args if isinstance(arg, TermOp)]
         object.__setattr__(self, "size", 1 + sum(arg.size for arg in inner))
         object.__setattr__(self, "positional", any(map(positional, self.args)))
 
@@ -68,7 +68,7 @@ class Op:
         return self.size > LONGEST
 
 
-Term = Index | Number | Leaf | Op
+Term = Index | Number | Leaf | TermOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +88,19 @@ def leaves(term: Term) -> tuple[Leaf, ...]:
 def parts(term: Term) -> Iterator[Term]:
     """A term and all that it is made of."""
     yield term
-    if isinstance(term, Op):
+    if isinstance(term, TermOp):
         for arg in term.args:
             yield from parts(arg)
 
 
 def positional(term: Term) -> bool:
     """Whether it says anything about positions."""
-    return term.positional if isinstance(term, Op) else isinstance(term, Index)
+    return term.positional if isinstance(term, TermOp) else isinstance(term, Index)
 
 
 def change(term: Term, one: Callable[[Index | Number | Leaf], Term | None]) -> Term | None:
     """The term with each index, number and leaf replaced; None if any of them is None."""
-    if not isinstance(term, Op):
+    if not isinstance(term, TermOp):
         return one(term)
     args = [change(arg, one) for arg in term.args]
     kept = tuple(arg for arg in args if arg is not None)
@@ -113,26 +113,26 @@ def plain(term: Term) -> Term:
 
 
 def _plain(term: Term, negate: bool) -> Term:
-    if isinstance(term, Op):
+    if isinstance(term, TermOp):
         if term.op == "not":
             return _plain(term.args[0], not negate)
         if term.op in ("and", "or"):
             op = {"and": "or", "or": "and"}[term.op] if negate else term.op
-            return Op(op, tuple(_plain(arg, negate) for arg in term.args))
+            return TermOp(op, tuple(_plain(arg, negate) for arg in term.args))
         if negate and term.op in FLIPPED:
-            return Op(FLIPPED[term.op], term.args)
-    return Op("not", (term,)) if negate else term
+            return TermOp(FLIPPED[term.op], term.args)
+    return TermOp("not", (term,)) if negate else term
 
 
 def conjuncts(term: Term) -> tuple[Term, ...]:
     """What `and` joins, at the top of the term."""
-    if isinstance(term, Op) and term.op == "and":
+    if isinstance(term, TermOp) and term.op == "and":
         return tuple(part for arg in term.args for part in conjuncts(arg))
     return (term,)
 
 
 def disjuncts(term: Term) -> tuple[Term, ...]:
     """What `or` joins, at the top of the term."""
-    if isinstance(term, Op) and term.op == "or":
+    if isinstance(term, TermOp) and term.op == "or":
         return tuple(part for arg in term.args for part in disjuncts(arg))
     return (term,)

@@ -15,7 +15,7 @@ from ..graph.typed_value import TypedValue, show_axes
 from ..graph.values import IndexInto
 from ..ops import Brackets, Op
 from ..sizes.axes import Axis
-from ..typing.application import OpCall
+from ..typing.application import OpApplication
 from ..typing.scope import Scope
 
 Edits = list[tuple[Span, str]]
@@ -59,7 +59,7 @@ class Usage:
 
     body: Scope
     call: s.CallExpr
-    made: OpCall
+    made: OpApplication
     apart: tuple[s.Argument, ...]
     label: str
 

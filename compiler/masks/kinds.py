@@ -16,9 +16,9 @@ from ..graph.term import (
     Index,
     Leaf,
     Number,
-    Op,
     Predicate,
     Term,
+    TermOp,
     conjuncts,
     disjuncts,
     leaves,
@@ -30,7 +30,7 @@ from ..sizes.axes import Static, known, show_static
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MaskKind:
     """The name of a mask, and the leaves that had to stay dense."""
 
     name: str
@@ -38,7 +38,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class LinearBound:
     """`q * query + k * key + rest <= 0`, or another comparison with 0; `rest` is a number and, in words, more."""
 
     op: str
@@ -48,10 +48,10 @@ class Bound:
     words: str
 
 
-def classify(predicate: Predicate) -> Kind:
+def classify(predicate: Predicate) -> MaskKind:
     """The kind of a mask."""
     term = plain(predicate.term)
-    return Kind(_either(term, predicate), tuple(leaf for leaf in leaves(term) if is_dense(leaf, predicate)))
+    return MaskKind(_either(term, predicate), tuple(leaf for leaf in leaves(term) if is_dense(leaf, predicate)))
 
 
 def is_causal(predicate: Predicate) -> bool:
@@ -118,7 +118,7 @@ def _sharpest(bounds: list[str], which: Callable[[list[int]], int]) -> str:
     return left[0] if len(left) == 1 else f"{which.__name__}({', '.join(left)})"
 
 
-def _side(bound: Bound) -> tuple[str, str]:
+def _side(bound: LinearBound) -> tuple[str, str]:
     """Which side of `q - k` it bounds, and at what: `k - q + c <= 0` is `q - k >= c`."""
     op = bound.op if bound.query == -1 else {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}[bound.op]
     sign = 1 if bound.query == -1 else -1  # now: -(q - k) + sign * rest, compared with 0 by `op`
@@ -146,10 +146,10 @@ def _negated(words: str) -> str:
 
 def _within(term: Term, predicate: Predicate) -> str | None:
     """n, if the term is `abs(q - k) <= n`."""
-    if not isinstance(term, Op) or term.op not in ("<=", "<", ">=", ">"):
+    if not isinstance(term, TermOp) or term.op not in ("<=", "<", ">=", ">"):
         return None
     left, right = term.args if term.op in ("<=", "<") else term.args[::-1]
-    if not isinstance(left, Op) or left.op != "abs" or positional(right):
+    if not isinstance(left, TermOp) or left.op != "abs" or positional(right):
         return None
     inner = linear(left.args[0], predicate)
     if inner is None or inner[3] or inner[2] or (inner[0], inner[1]) not in ((1, -1), (-1, 1)):
@@ -160,22 +160,22 @@ def _within(term: Term, predicate: Predicate) -> str | None:
     return _moved(most[3], ceil(most[2]) - 1 if term.op in ("<", ">") else floor(most[2]))
 
 
-def _atom(term: Term, bound: Bound | None, predicate: Predicate) -> str:
+def _atom(term: Term, bound: LinearBound | None, predicate: Predicate) -> str:
     """The name of one conjunct."""
     if isinstance(term, Leaf):
         return _leaf(term, predicate)
-    if isinstance(term, Op) and term.op == "not":
+    if isinstance(term, TermOp) and term.op == "not":
         return f"not {_leaf(term.args[0], predicate)}" if isinstance(term.args[0], Leaf) else "not (a mask)"
-    if isinstance(term, Op) and term.op == "or":
+    if isinstance(term, TermOp) and term.op == "or":
         return f"({_either(term, predicate)})"
-    if isinstance(term, Op) and term.op in FLIPPED:
+    if isinstance(term, TermOp) and term.op in FLIPPED:
         left, right = term.args
         for one, other in ((left, right), (right, left)):
-            if isinstance(one, Op) and one.op == "%" and not positional(other):
+            if isinstance(one, TermOp) and one.op == "%" and not positional(other):
                 return f"strided by {_words(one.args[1])}" if _distance(one.args[0], predicate) else "periodic"
         if (
-            isinstance(left, Op)
-            and isinstance(right, Op)
+            isinstance(left, TermOp)
+            and isinstance(right, TermOp)
             and left.op == right.op == "//"
             and left.args[1] == right.args[1]
         ):
@@ -212,9 +212,9 @@ def _leaf(leaf: Leaf, predicate: Predicate) -> str:
     )
 
 
-def _bound(term: Term, predicate: Predicate) -> Bound | None:
+def _bound(term: Term, predicate: Predicate) -> LinearBound | None:
     """A comparison of linear forms, everything brought to the left."""
-    if not isinstance(term, Op) or term.op not in FLIPPED:
+    if not isinstance(term, TermOp) or term.op not in FLIPPED:
         return None
     left, right = (linear(arg, predicate) for arg in term.args)
     if left is None or right is None:
@@ -222,7 +222,7 @@ def _bound(term: Term, predicate: Predicate) -> Bound | None:
     if left[3] and right[3]:
         return None
     words = left[3] or (_negated(right[3]) if right[3] else "")
-    return Bound(term.op, left[0] - right[0], left[1] - right[1], left[2] - right[2], words)
+    return LinearBound(term.op, left[0] - right[0], left[1] - right[1], left[2] - right[2], words)
 
 
 Linear = tuple[int, int, int | float, str]  # of q, of k, a number, and in words what is not known yet
@@ -240,17 +240,17 @@ def linear(term: Term, predicate: Predicate) -> Linear | None:
             if term.known is not None:
                 return (0, 0, term.known, "")
             return None if set(value.type.axes) - value.type.thin else (0, 0, 0, term.name or value.name or "a number")
-        case Op("+" | "-" as op, (a, b)):
+        case TermOp("+" | "-" as op, (a, b)):
             x, y = linear(a, predicate), linear(b, predicate)
             if x is None or y is None or (x[3] and y[3]):
                 return None
             sign = 1 if op == "+" else -1
             words = x[3] or (y[3] if sign == 1 or not y[3] else _negated(y[3]))
             return (x[0] + sign * y[0], x[1] + sign * y[1], x[2] + sign * y[2], words)
-        case Op("neg", (a,)):
+        case TermOp("neg", (a,)):
             x = linear(a, predicate)
             return None if x is None else (-x[0], -x[1], -x[2], _negated(x[3]) if x[3] else "")
-        case Op("*", (a, b)):
+        case TermOp("*", (a, b)):
             x, y = linear(a, predicate), linear(b, predicate)
             for one, other in ((x, y), (y, x)):
                 if one is not None and other is not None and one[:2] == (0, 0) and not one[3] and not other[3]:

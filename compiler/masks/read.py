@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Positions
-from ..graph.term import LONGEST, OPERATIONS, Index, Leaf, Number, Op, Term, change, leaves, positional
+from ..graph.term import LONGEST, OPERATIONS, Index, Leaf, Number, Term, TermOp, change, leaves, positional
 from ..graph.values import IndexInto, Role, Scalar, Value
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, known
@@ -79,7 +79,7 @@ class Reader:
             return Leaf(out, why="the divisor of `%` is not a number")
         if node.op == "*" and not any(_single(arg) for arg in args):
             return Leaf(out, why="it multiplies two positions")
-        term = Op(node.op, args)
+        term = TermOp(node.op, args)
         if term.long:
             return Leaf(out, why=f"it is longer than {LONGEST} operations")
         # What varies along one axis alone is cheap to make, and read no further unless positions are in it.
@@ -96,7 +96,7 @@ class Reader:
         args = tuple(map(self.term, ratio.operands))
         if not _divisor(args[1]):
             return None
-        return Op("//", args) if positional(args[0]) else Leaf(node.out)
+        return TermOp("//", args) if positional(args[0]) else Leaf(node.out)
 
     def _call(self, node: Call, value: Value) -> Term:
         """A block that makes a mask of positions: its own term, in the caller's axes and numbers."""
@@ -131,7 +131,7 @@ class Reader:
             return Leaf(value, why=f"`{node.graph.name}` makes a part of it that is not read through")
         return (
             Leaf(value, why=f"it is longer than {LONGEST} operations")
-            if isinstance(found, Op) and found.long
+            if isinstance(found, TermOp) and found.long
             else found
         )
 

@@ -30,7 +30,7 @@ _Lacking = tuple[TypedValue, Span, list[Axis]]  # an operand, its place, and the
 
 
 @dataclass
-class OpCall:
+class OpApplication:
     """axes, made, each: the brackets, resolved, with the span of each; options: given or default; name: of a
     learned op.
     """

@@ -28,7 +28,7 @@ from ..names.written_sizes import checked_number
 from ..ops import OPS, Brackets, Op
 from ..sizes.axes import Axis, Literal, SizeOf, Static, hangs, known
 from ..sizes.limits import OPERANDS, TooMuch
-from .application import OpCall
+from .application import OpApplication
 from .copies import copies
 from .scope import Scope
 
@@ -175,7 +175,7 @@ class Expressions(Scope):
         self, name: str, shown: str, span: Span, operands: list[TypedValue], spans: list[Span]
     ) -> TypedValue | None:
         """An op without brackets or options."""
-        call = OpCall(self, OPS[name], shown, span, span, operands, spans)
+        call = OpApplication(self, OPS[name], shown, span, span, operands, spans)
         return call.op.rule(call)
 
     # -- brackets on a value -------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ class Expressions(Scope):
         if wire is None or old is None or new is None:
             return None
         wire = _without(wire, [new] if new != old else [])
-        call = OpCall(
+        call = OpApplication(
             self,
             OPS["rename"],
             "as",
@@ -360,7 +360,7 @@ class Expressions(Scope):
         axis, e = self.axis(item.name), self.expr(item.value)
         if wire is None or axis is None or e is None:
             return None
-        call = OpCall(
+        call = OpApplication(
             self,
             OPS["gather"],
             "[=]",
@@ -500,7 +500,7 @@ class Expressions(Scope):
     def op_call(self, call: s.CallExpr, op: Op, binding: str | None) -> TypedValue | None:
         shown = call.callee.text
         bracket_span = call.brackets.span if call.brackets else call.callee.span
-        made = OpCall(self, op, shown, call.span, bracket_span, [], [])
+        made = OpApplication(self, op, shown, call.span, bracket_span, [], [])
         plain, apart = axes_apart(self, call, op)
         good = self._operands(plain, op, made)
         nameless = op.learned and call.label is None and binding in (None, "_")
@@ -535,11 +535,11 @@ class Expressions(Scope):
         needed = [axis for axis in axes if axis in wire.spread and not wire.has(axis)]
         if not needed:
             return wire
-        call = OpCall(self, OPS["broadcast"], "broadcast", wire.span, wire.span, [wire], [wire.span])
+        call = OpApplication(self, OPS["broadcast"], "broadcast", wire.span, wire.span, [wire], [wire.span])
         call.made, call.made_spans = needed, [wire.span] * len(needed)
         return call.op.rule(call) or wire
 
-    def _learned_name(self, call: s.CallExpr, op: Op, made: OpCall, binding: str | None) -> bool:
+    def _learned_name(self, call: s.CallExpr, op: Op, made: OpApplication, binding: str | None) -> bool:
         owns = op.name in ("linear", "embed") or any(
             made.truth(o.name) for o in op.options if o.name in ("scale", "bias")
         )
@@ -561,7 +561,7 @@ class Expressions(Scope):
         )
         return False
 
-    def _operands(self, call: s.CallExpr, op: Op, made: OpCall) -> bool:
+    def _operands(self, call: s.CallExpr, op: Op, made: OpApplication) -> bool:
         """Sort the arguments into operands and options."""
         good = True
         if len(call.arguments) > OPERANDS:
@@ -620,7 +620,7 @@ class Expressions(Scope):
         return good
 
     def _no_such_argument(
-        self, call: s.CallExpr, argument: s.Argument, op: Op, made: OpCall, extra: TypedValue | None = None
+        self, call: s.CallExpr, argument: s.Argument, op: Op, made: OpApplication, extra: TypedValue | None = None
     ) -> None:
         """extra: the value of an argument without a name, which is one too many."""
         name = argument.name.text if argument.name is not None else None
@@ -671,7 +671,7 @@ class Expressions(Scope):
         fix = [(Span(call.span.source, end, end), f" where {text}"), *without(call, [argument])]
         return help, fix if mask is not None and not piped else []
 
-    def _complete(self, call: s.CallExpr, op: Op, made: OpCall, given: set[str], good: bool) -> bool:
+    def _complete(self, call: s.CallExpr, op: Op, made: OpApplication, given: set[str], good: bool) -> bool:
         """Fill in the defaults of options. What must be given and is not is said if all else was `good`."""
         missing = [name for name in op.operands if name not in given]
         if missing and good:
@@ -692,7 +692,9 @@ class Expressions(Scope):
                     made.options[option.name] = Literal(option.default)
         return good
 
-    def _operand(self, argument: s.Argument, op: Op, made: OpCall) -> tuple[TypedValue | None, TypedValue | None]:
+    def _operand(
+        self, argument: s.Argument, op: Op, made: OpApplication
+    ) -> tuple[TypedValue | None, TypedValue | None]:
         """The operand, and its mask if it is `x where m`."""
         if not isinstance(argument.value, s.WhereExpr):
             return self.expr(argument.value), None
@@ -721,7 +723,7 @@ class Expressions(Scope):
         """`where true` masks nothing."""
         return isinstance(mask.static, Literal) and mask.static.value is True
 
-    def _option(self, made: OpCall, option: Any, wire: TypedValue, argument: s.Argument) -> bool:
+    def _option(self, made: OpApplication, option: Any, wire: TypedValue, argument: s.Argument) -> bool:
         if wire.static is None:
             names = [
                 node for node in walk(argument.value) if isinstance(node, s.Name) and self.environment.axis(node.text)
@@ -768,7 +770,7 @@ class Expressions(Scope):
         made.options[option.name] = wire.static
         return True
 
-    def _brackets(self, call: s.CallExpr, op: Op, made: OpCall, form: Usage) -> bool:
+    def _brackets(self, call: s.CallExpr, op: Op, made: OpApplication, form: Usage) -> bool:
         """Resolve what stands in brackets, and check its form."""
         brackets = call.brackets
         if brackets is None:

@@ -21,7 +21,7 @@ from ..names.written_sizes import checked_size, refuse_own_size, size_static
 from ..ops import OPS
 from ..sizes.arithmetic import largest
 from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, hangs, known
-from .application import OpCall
+from .application import OpApplication
 from .builder import Builder
 from .repeats import Repeats
 from .scope import Shared
@@ -76,7 +76,7 @@ class Body(Repeats):
         wire, wanted = self.expr(formal.default), self.type(formal.type)
         if wire is None or wanted is None or not isinstance(wanted.element, IndexInto):
             return wire
-        call = OpCall(self, OPS["index"], "index", wire.span, wire.span, [wire], [wire.span])
+        call = OpApplication(self, OPS["index"], "index", wire.span, wire.span, [wire], [wire.span])
         call.made = [wanted.element.axis]
         return call.op.rule(call)
 

@@ -260,7 +260,7 @@ class _Match:
         if self.readers.get(value.id) != 1 or value.id in self.keep:
             return None
         if isinstance(node, Call) and node.graph.kind == "block":
-            inside = _Inside(node)
+            inside = _InlinedBlock(node)
             found = inside.match._cap(node.graph.outputs[0].value)
             if found is None or found[0].id not in inside.args:
                 return None
@@ -293,7 +293,7 @@ class _Match:
         return free[0], next(iter(own))
 
 
-class _Inside:
+class _InlinedBlock:
     """A block of one result, to be matched as if it stood in its caller: its numbers are the caller's."""
 
     def __init__(self, node: Call) -> None:

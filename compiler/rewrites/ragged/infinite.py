@@ -18,7 +18,7 @@ from ...graph.nodes import Apply
 from ...graph.values import Role, Scalar, Value
 from ...ops import OPS
 from ...sizes.axes import Axis, Static
-from .lengths import Given, Lengths, varies
+from .lengths import InputFacts, Lengths, varies
 
 EXTREMES = ("max", "min", "logsumexp")  # infinite of nothing
 SUMS = ("sum", "mean", "dot", "linear", "l2norm")  # 0 of nothing
@@ -96,15 +96,15 @@ class Infinite:
         if undefined(static):
             self.odd.add(value.id)
 
-    def of(self, values: Iterable[tuple[int, Value]]) -> Given:
+    def of(self, values: Iterable[tuple[int, Value]]) -> InputFacts:
         """What is to be said of these values where they go in at these places."""
         pairs = [(place, value.id) for place, value in values if value.type.element is Scalar.REAL]
         hollow, odd, wild = (
             frozenset(place for place, value in pairs if value in kind) for kind in (self.hollow, self.odd, self.wild)
         )
-        return Given(hollow=hollow, odd=odd, wild=wild)
+        return InputFacts(hollow=hollow, odd=odd, wild=wild)
 
-    def called(self, outs: Sequence[Value], given: Given) -> None:
+    def called(self, outs: Sequence[Value], given: InputFacts) -> None:
         """The results at these places of a call, a scan or a repeat."""
         for kind, places in ((self.hollow, given.hollow), (self.odd, given.odd), (self.wild, given.wild)):
             kind |= {outs[place].id for place in places}

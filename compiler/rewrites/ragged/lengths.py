@@ -33,7 +33,7 @@ from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, axes_in, known
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class CallerAxis:
     """A ragged axis of a caller's: the body is lifted over it, or is called at each index of it (`step`).
 
     zeros, ones: the places of the inputs that are 0, or 1, where it is padding.
@@ -46,7 +46,7 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class InputFacts:
     """What a caller says of the inputs of a body, by their places.
 
     numbers: each example has a number of its own, where the spec has one for all.
@@ -58,13 +58,13 @@ class Given:
     odd: frozenset[int] = frozenset()
     wild: frozenset[int] = frozenset()
 
-    def __or__(self, other: Given) -> Given:
-        return Given(
+    def __or__(self, other: InputFacts) -> InputFacts:
+        return InputFacts(
             self.numbers | other.numbers, self.hollow | other.hollow, self.odd | other.odd, self.wild | other.wild
         )
 
 
-NOTHING = Given()
+NOTHING = InputFacts()
 Told = int | Axis  # what a body is told: the lengths of a family, or where an axis around it is none of padding
 
 
@@ -76,8 +76,8 @@ class Lengths:
 
     old: Graph
     families: tuple[int, ...]
-    around: tuple[Around, ...]
-    given: Given
+    around: tuple[CallerAxis, ...]
+    given: InputFacts
     problems: dict[object, Diagnostic]
     nodes: list[Node] = field(default_factory=list)
     lengths: dict[int, Value] = field(default_factory=dict)  # by family: inputs, and what derives from them

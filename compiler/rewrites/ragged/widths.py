@@ -35,7 +35,7 @@ from ...sizes.axes import Axis, Literal, SizeOf, Static, axes_in
 from ..simplify.dead import alive
 from .growth import finite
 from .infinite import Infinite
-from .lengths import NOTHING, Around, Given, Lengths, Told, varies
+from .lengths import NOTHING, CallerAxis, InputFacts, Lengths, Told, varies
 from .ops import RULES
 
 
@@ -47,43 +47,43 @@ def pad_ragged(graph: Graph) -> tuple[Graph, list[Diagnostic]]:
             families.setdefault(axis.family, axis)
     if not families:
         return graph, []
-    pass_ = _Pass()
+    pass_ = _ModelRewrite()
     body = pass_.body(graph, tuple(families), root=True)
     return body.finish(tuple(families)), list(pass_.problems.values())
 
 
-class _Pass:
+class _ModelRewrite:
     """All graphs of one model: each is rewritten once for each set of families that are ragged in it."""
 
     def __init__(self) -> None:
         self.problems: dict[object, Diagnostic] = {}
-        self._bodies: dict[object, Body] = {}
+        self._bodies: dict[object, RaggedBody] = {}
         self._graphs: dict[object, Graph] = {}
 
     def body(
         self,
         graph: Graph,
         families: tuple[int, ...],
-        around: tuple[Around, ...] = (),
-        given: Given = NOTHING,
+        around: tuple[CallerAxis, ...] = (),
+        given: InputFacts = NOTHING,
         *,
         states: tuple[tuple[int, int], ...] = (),
         seen: frozenset[int] = frozenset(),
         root: bool = False,
-    ) -> Body:
+    ) -> RaggedBody:
         """A graph in which these families are ragged, called over or along these axes, and given this.
 
         states, seen: of the step of a scan, as `Scan.states`, and which of its results someone reads.
         """
         key = (id(graph), families, around, given, states, seen)
         if key not in self._bodies:
-            self._bodies[key] = Body(
+            self._bodies[key] = RaggedBody(
                 graph, families, around, given, self.problems, owner=self, states=states, seen=seen, root=root
             )
             self._bodies[key].run()
         return self._bodies[key]
 
-    def graph(self, body: Body, wanted: tuple[Told, ...]) -> Graph:
+    def graph(self, body: RaggedBody, wanted: tuple[Told, ...]) -> Graph:
         key = (id(body), wanted)
         if key not in self._graphs:
             self._graphs[key] = body.finish(wanted)
@@ -91,10 +91,10 @@ class _Pass:
 
 
 @dataclass
-class Body(Lengths):
+class RaggedBody(Lengths):
     """One graph on its way, node by node."""
 
-    owner: _Pass = field(kw_only=True)
+    owner: _ModelRewrite = field(kw_only=True)
     states: tuple[tuple[int, int], ...] = field(kw_only=True)
     seen: frozenset[int] = field(kw_only=True)
     root: bool = field(kw_only=True)
@@ -304,9 +304,9 @@ class Body(Lengths):
         if self.is_ragged(node.axis):
             around += (self._in_padding(node.axis, args, node.steps, step=True),)
         seen = frozenset(place for place, out in enumerate(node.outs) if out.id in self._read)
-        given: Given | None = None
+        given: InputFacts | None = None
         found = self._said(node.graph, args)
-        found |= Given(wild=found.odd.difference(node.steps))  # it lacks the axis of the steps
+        found |= InputFacts(wild=found.odd.difference(node.steps))  # it lacks the axis of the steps
         while found != given:  # what a step makes infinite the next one takes
             given = found
             body = self.owner.body(node.graph, tuple(families), around, given, states=node.states, seen=seen)
@@ -318,18 +318,20 @@ class Body(Lengths):
         self.nodes.append(replace(node, graph=graph, args=(*args, *told), steps=(*node.steps, *steps)))
         self.infinite.called(node.outs, body.infinite.of(enumerate(body.outputs)))
 
-    def _around(self, lifted: Iterable[Axis], args: Sequence[Value], places: Sequence[int]) -> tuple[Around, ...]:
+    def _around(self, lifted: Iterable[Axis], args: Sequence[Value], places: Sequence[int]) -> tuple[CallerAxis, ...]:
         """The ragged axes that a block called stands in: those that the call lifts over, and the steps around it."""
         lifts = tuple(self._in_padding(axis, args, places) for axis in lifted if self.is_ragged(axis))
         return lifts + tuple(self._in_padding(axis, args, places, step=True) for axis in self.steps)
 
-    def _in_padding(self, axis: Axis, args: Sequence[Value], places: Sequence[int], *, step: bool = False) -> Around:
+    def _in_padding(
+        self, axis: Axis, args: Sequence[Value], places: Sequence[int], *, step: bool = False
+    ) -> CallerAxis:
         """What a body called along an axis knows of its arguments at these places."""
 
         def filled(known: Mapping[int, set[Axis]]) -> tuple[int, ...]:
             return tuple(place for place in places if axis in known.get(args[place].id, ()))
 
-        return Around(axis, step, filled(self.zero), filled(self.one))
+        return CallerAxis(axis, step, filled(self.zero), filled(self.one))
 
     def _repeat(self, node: Repeat) -> None:
         """The bodies' axes are ours. What one of them needs, all are given: they have the same inputs."""
@@ -337,14 +339,14 @@ class Body(Lengths):
         args = tuple(map(self.now, node.args))
         fixed = range(node.carried, len(args))  # what is carried each pass changes
         around = tuple(self._in_padding(one.axis, args, fixed, step=one.step) for one in self.around)
-        given: Given | None = None
+        given: InputFacts | None = None
         found = self._said(node.bodies[0], args)
         while found != given:  # what a pass makes infinite, or a number of each example, the next one takes
             given = found
             bodies = [self.owner.body(body, tuple(families), around, given) for body in node.bodies]
             for body in bodies:
                 made = body.outputs[: node.carried]
-                found |= Given(_numbers(body.old, made)) | body.infinite.of(enumerate(made))
+                found |= InputFacts(_numbers(body.old, made)) | body.infinite.of(enumerate(made))
         wanted = tuple(dict.fromkeys(told for body in bodies for told in body.used))
         told = tuple(self._told(one, families) for one in wanted)
         graphs = tuple(self.owner.graph(body, wanted) for body in bodies)
@@ -357,9 +359,9 @@ class Body(Lengths):
         for body in bodies:
             self.infinite.called(outs, body.infinite.of(enumerate(body.outputs)))
 
-    def _said(self, inner: Graph, args: Sequence[Value]) -> Given:
+    def _said(self, inner: Graph, args: Sequence[Value]) -> InputFacts:
         """What a body is told of its arguments."""
-        return Given(_numbers(inner, args)) | self.infinite.of(enumerate(args))
+        return InputFacts(_numbers(inner, args)) | self.infinite.of(enumerate(args))
 
     def _into(
         self,

@@ -16,7 +16,7 @@ from ...graph.values import Role, Scalar, Value
 from ...sizes.axes import Const
 from ..tools.same import STATEFUL
 from ..tools.tables import Tables
-from ..tools.transport import Caller, Terms
+from ..tools.transport import TargetBody, Terms
 from ..tools.walk import Fresh, making, reading
 
 
@@ -61,7 +61,7 @@ class _Hoister:
         return self._graphs[id(graph)]
 
     def _rewrite(self, graph: Graph) -> Graph:
-        caller = Caller(graph)
+        caller = TargetBody(graph)
         for node in graph.nodes:
             match node:
                 case Call() if not node.graph.target:
@@ -76,7 +76,7 @@ class _Hoister:
 
     # -- calls and repeats ---------------------------------------------------------------------------------------
 
-    def _call(self, caller: Caller, node: Call) -> Call:
+    def _call(self, caller: TargetBody, node: Call) -> Call:
         found = self._block(node.graph)
         if found is None:
             child = self.graph(node.graph)
@@ -100,7 +100,7 @@ class _Hoister:
                 self._blocks[id(graph)] = parts, parts.body(parts.given, left, {})
         return self._blocks[id(graph)]
 
-    def _repeat(self, caller: Caller, node: Repeat) -> Repeat:
+    def _repeat(self, caller: TargetBody, node: Repeat) -> Repeat:
         bodies = [self.graph(body) for body in node.bodies]
         for body, old in zip(bodies, node.bodies, strict=True):
             caller.made += body.axes[len(old.axes) :]

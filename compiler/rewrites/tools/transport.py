@@ -16,7 +16,7 @@ from .walk import Fresh, making
 _ids = count(1 << 41)  # of axes made here: no other axis has such an id
 
 
-class Caller:
+class TargetBody:
     """A body under construction. Of what is brought into it, what it has already is not made again.
 
     made: axes that stand for own axes of the bodies that nodes come from.
@@ -61,7 +61,7 @@ class Terms:
     own: whether it has axes of its own; those of the body of a repeat are those around it.
     """
 
-    caller: Caller
+    caller: TargetBody
     graph: Graph
     axes: dict[Axis, Axis]
     consts: Mapping[Const, Static]
