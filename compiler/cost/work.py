@@ -13,17 +13,17 @@ from dataclasses import dataclass, field, fields
 from ..graph.nodes import Apply, Weight
 from ..graph.values import Role, Scalar, Value
 from ..ops import OPS
-from ..ops.table import Cost
+from ..ops.table import OpCost
 from ..sizes.axes import Axis
 from .bands import Facts, limits, pairs
 from .polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, Values, product
 from .scope import SizeScope
 
-ATTENTION = Cost(saves=("x", "result"), spare=0)  # fused by `rewrites.attention`: its scores are never all there
+ATTENTION = OpCost(saves=("x", "result"), spare=0)  # fused by `rewrites.attention`: its scores are never all there
 BATCH = SizeSymbol(("batch",), "batch", 0)
 
 
-def cost_of(op: str) -> Cost:
+def cost_of(op: str) -> OpCost:
     """The row's cost; of what a rewrite made, its own."""
     return OPS[op].cost if op in OPS else ATTENTION
 

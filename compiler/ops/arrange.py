@@ -12,7 +12,7 @@ from ..graph.typed_value import show, union
 from ..graph.values import IndexInto, Scalar, Type
 from ..sizes.arithmetic import provably_different
 from ..sizes.axes import Arith, Number, SizeOf, Static, evaluate
-from .table import Brackets, Cost, Op, Option
+from .table import Brackets, Op, OpCost, Option
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
@@ -254,7 +254,7 @@ ROWS: tuple[Op, ...] = (
         written_elsewhere,
         Brackets.MAP,
         glyph="rename",
-        cost=Cost(work=0, moves=False),
+        cost=OpCost(work=0, moves=False),
     ),
     Op(
         "gather",
@@ -269,7 +269,7 @@ ROWS: tuple[Op, ...] = (
         Brackets.MAP,
         operands=("x", "e"),
         glyph="gather",
-        cost=Cost(work=0, saves=("index",)),
+        cost=OpCost(work=0, saves=("index",)),
     ),
     Op(
         "broadcast",
@@ -281,7 +281,7 @@ ROWS: tuple[Op, ...] = (
         broadcast,
         Brackets.MADE,
         glyph="broadcast",
-        cost=Cost(work=0, moves=False),
+        cost=OpCost(work=0, moves=False),
     ),
     Op(
         "split",
@@ -293,7 +293,7 @@ ROWS: tuple[Op, ...] = (
         split,
         Brackets.MAP,
         glyph="bar",
-        cost=Cost(work=0, moves=False),
+        cost=OpCost(work=0, moves=False),
     ),
     Op(
         "merge",
@@ -306,7 +306,7 @@ ROWS: tuple[Op, ...] = (
         merge,
         Brackets.MAP,
         glyph="bar",
-        cost=Cost(work=0, moves=False),
+        cost=OpCost(work=0, moves=False),
     ),
     Op(
         "concat",
@@ -320,7 +320,7 @@ ROWS: tuple[Op, ...] = (
         operands=("x", "y"),
         variadic=True,
         glyph="concat",
-        cost=Cost(work=0),
+        cost=OpCost(work=0),
     ),
     Op(
         "index",
@@ -332,7 +332,7 @@ ROWS: tuple[Op, ...] = (
         index,
         Brackets.MADE,
         operands=("i",),
-        cost=Cost(work=0, moves=False),
+        cost=OpCost(work=0, moves=False),
     ),
     Op(
         "dropout",
@@ -345,7 +345,7 @@ ROWS: tuple[Op, ...] = (
         positional=1,
         glyph="dropout",
         options=(Option("p", None, "the probability of leaving an item out", _share),),
-        cost=Cost(2, saves=("mask",)),
+        cost=OpCost(2, saves=("mask",)),
     ),
     Op(
         "cross_entropy",
@@ -362,6 +362,6 @@ ROWS: tuple[Op, ...] = (
         operands=("logits", "ids"),
         glyph="loss",
         options=(Option("smoothing", 0.0, "label smoothing", _share),),
-        cost=Cost(5, reads=True, saves=("copy", "index")),
+        cost=OpCost(5, reads=True, saves=("copy", "index")),
     ),
 )

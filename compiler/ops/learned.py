@@ -13,7 +13,7 @@ from ..graph.nodes import Init, Weight
 from ..graph.typed_value import show
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..sizes.axes import Number
-from .table import Brackets, Cost, Op, Option
+from .table import Brackets, Op, OpCost, Option
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
@@ -158,7 +158,7 @@ ROWS: tuple[Op, ...] = (
         options=(_BIAS,),
         learned=True,
         glyph="linear",
-        cost=Cost(work=0, saves=("x",)),
+        cost=OpCost(work=0, saves=("x",)),
     ),
     Op(
         "embed",
@@ -174,7 +174,7 @@ ROWS: tuple[Op, ...] = (
         operands=("ids",),
         learned=True,
         glyph="embed",
-        cost=Cost(work=0, saves=("index",)),
+        cost=OpCost(work=0, saves=("index",)),
     ),
     Op(
         "layernorm",
@@ -197,7 +197,7 @@ ROWS: tuple[Op, ...] = (
             Option("scale", True, "whether it has a scale"),
             _BIAS,
         ),
-        cost=Cost(7, reads=True, saves=("x",)),
+        cost=OpCost(7, reads=True, saves=("x",)),
     ),
     Op(
         "rmsnorm",
@@ -217,6 +217,6 @@ ROWS: tuple[Op, ...] = (
             Option("eps", 1e-6, "added to the mean square", _positive),
             Option("scale", True, "whether it has a scale"),
         ),
-        cost=Cost(5, reads=True, saves=("x", "copy")),
+        cost=OpCost(5, reads=True, saves=("x", "copy")),
     ),
 )

@@ -10,7 +10,7 @@ from ..graph.typed_value import show
 from ..graph.values import IndexInto, Scalar, Type
 from ..sizes.arithmetic import provably_more
 from ..sizes.axes import Arith, Number, SizeOf, known
-from .table import Brackets, Cost, Op, Option
+from .table import Brackets, Op, OpCost, Option
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
@@ -162,7 +162,7 @@ ROWS: tuple[Op, ...] = (
             Option("pad", 0, "zeros before x", _whole),
         ),
         glyph="window",
-        cost=Cost(work=0),
+        cost=OpCost(work=0),
     ),
     Op(
         "pad",
@@ -178,7 +178,7 @@ ROWS: tuple[Op, ...] = (
             Option("value", 0, "what stands outside of x"),
         ),
         glyph="bar",
-        cost=Cost(work=0),
+        cost=OpCost(work=0),
     ),
     Op(
         "topk",
@@ -190,7 +190,7 @@ ROWS: tuple[Op, ...] = (
         rank,
         Brackets.MAP,
         glyph="order",
-        cost=Cost(reads=True),
+        cost=OpCost(reads=True),
     ),
     Op(
         "argsort",
@@ -203,6 +203,6 @@ ROWS: tuple[Op, ...] = (
         Brackets.MAP,
         options=(Option("descending", False, "the largest first"),),
         glyph="order",
-        cost=Cost(reads=True),
+        cost=OpCost(reads=True),
     ),
 )

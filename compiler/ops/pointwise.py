@@ -11,7 +11,7 @@ from ..graph.typed_value import Range, show, union
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Literal, Static, consts_in, known
-from .table import Cost, Op, Rule
+from .table import Op, OpCost, Rule
 
 if TYPE_CHECKING:
     from ...dsl.source import Span
@@ -397,7 +397,7 @@ def _op(
     saves: str = "",
     example: str = "",
     wrong: str = "",
-    cost: Cost | None = None,
+    cost: OpCost | None = None,
 ) -> Op:
     """The wrong program, unless given: the op on truth values."""
     inputs = ", ".join(f"{name}: bool[]" for name in operands or ("x",))
@@ -411,7 +411,7 @@ def _op(
         rule,
         operands=operands or ("x",),
         variadic=variadic,
-        cost=cost or Cost(saves=tuple(saves.split())),
+        cost=cost or OpCost(saves=tuple(saves.split())),
         torch=torch,
         numpy=numpy,
         glyph=glyph,
@@ -589,6 +589,6 @@ ROWS: tuple[Op, ...] = (
         "i",
         example="width seq\ndepth vocab = 9\nblock f(ids: vocab[seq]) -> int[seq] {\n    return int(ids)\n}\n",
         wrong="block f(i: []) -> int[] {\n    return int(i)\n}\n",
-        cost=Cost(work=0, moves=False),
+        cost=OpCost(work=0, moves=False),
     ),
 )

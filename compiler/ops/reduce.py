@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.names import indexed
 from ..graph.typed_value import show, union
 from ..graph.values import IndexInto, Role, Scalar, Type
-from .table import Brackets, Cost, Op, Option, Rule
+from .table import Brackets, Op, OpCost, Option, Rule
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
@@ -166,7 +166,7 @@ def _reduction(
     kind: str = "",
     result: str = "[q]",
     masked: bool = True,
-    cost: Cost = Cost(reads=True),  # noqa: B008 (a frozen row)
+    cost: OpCost = OpCost(reads=True),  # noqa: B008 (a frozen row)
 ) -> Op:
     example = f"width q, k\nblock f(x: {kind}[q, k]) -> {result} {{\n    return {name}[k](x)\n}}\n"
     wrong = f"width q, k\nblock f(x: [q]) -> [q] {{\n    return {name}[k](x)\n}}\n"
@@ -185,28 +185,28 @@ ROWS: tuple[Op, ...] = (
         "contract",
         operands=("x",),
         variadic=True,
-        cost=Cost(work=0, saves=("other",)),
+        cost=OpCost(work=0, saves=("other",)),
     ),
     _reduction("sum", "Sum over the axes in brackets. Over nothing at all: 0."),
     _reduction(
         "mean",
         "Mean over the axes in brackets (of what the mask keeps). Over nothing at all: 0.",
-        cost=Cost(reads=True, saves=("count",)),
+        cost=OpCost(reads=True, saves=("count",)),
     ),
     _reduction(
         "max",
         "The largest over the axes in brackets. Over nothing at all: minus infinity (int: the least).",
-        cost=Cost(reads=True, saves=("x", "result")),
+        cost=OpCost(reads=True, saves=("x", "result")),
     ),
     _reduction(
         "min",
         "The smallest over the axes in brackets. Over nothing at all: infinity (int: the greatest).",
-        cost=Cost(reads=True, saves=("x", "result")),
+        cost=OpCost(reads=True, saves=("x", "result")),
     ),
     _reduction(
         "logsumexp",
         "log of the sum of exp over the axes in brackets, without overflow. Over nothing at all: minus infinity.",
-        cost=Cost(4, reads=True, saves=("x", "result")),
+        cost=OpCost(4, reads=True, saves=("x", "result")),
     ),
     _reduction("any", "Whether any holds over the axes in brackets.", quantify, "bool", "bool[q]"),
     _reduction("all", "Whether all hold over the axes in brackets.", quantify, "bool", "bool[q]"),
@@ -227,7 +227,7 @@ ROWS: tuple[Op, ...] = (
         normalise,
         "softmax",
         masked=True,
-        cost=Cost(5, saves=("result",), spare=2),
+        cost=OpCost(5, saves=("result",), spare=2),
     ),
     _row(
         "log_softmax",
@@ -239,7 +239,7 @@ ROWS: tuple[Op, ...] = (
         normalise,
         "softmax",
         masked=True,
-        cost=Cost(5, saves=("result",), spare=2),
+        cost=OpCost(5, saves=("result",), spare=2),
     ),
     _row(
         "l2norm",
@@ -255,6 +255,6 @@ ROWS: tuple[Op, ...] = (
                 "eps", 1e-12, "the length is at least this", lambda v: None if v >= 0 else "it must not be negative"
             ),
         ),
-        cost=Cost(4, saves=("x",)),
+        cost=OpCost(4, saves=("x",)),
     ),
 )

@@ -38,7 +38,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class OpCost:
     """What one use of an op takes beside its multiply-adds; `compiler/cost` adds it up.
 
     work:  operations for each item of the result, or of the first operand where `reads`; a function such as exp is one.
@@ -90,4 +90,4 @@ class Op:
     torch: str = ""
     numpy: str = ""
     glyph: str = "function"
-    cost: Cost = Cost()
+    cost: OpCost = OpCost()
