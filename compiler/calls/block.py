@@ -20,7 +20,7 @@ from ..typing.specialisation import Specialisation
 from ..typing.statements import Body
 from .specialise import SpecialisedCall
 
-_TOLD_BY_CALLS = frozenset({"E0307"})  # what is decided where a block is called, not where it is declared
+_DECIDED_AT_CALLS = frozenset({"E0307"})  # what is decided where a block is called, not where it is declared
 
 
 class BlockCall(SpecialisedCall):
@@ -69,7 +69,7 @@ class BlockCall(SpecialisedCall):
             )
         specialisation = self._specialisation(environment, inputs)
         if broken:
-            self._relay(specialisation, only=None if self._of_the_library() else _TOLD_BY_CALLS)
+            self._relay(specialisation, only=None if self._of_the_library() else _DECIDED_AT_CALLS)
             return self._promised(specialisation.environment)
         checker.decisions.extend(specialisation.decisions)
         checker.undecided = checker.undecided or specialisation.undecided

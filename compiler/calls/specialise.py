@@ -63,7 +63,7 @@ class SpecialisedCall(Arguments):
         consts = {formal.id: static for formal, static in self.const_actual}
         for formula in formulas:
             given = formula.with_values(axes, consts)
-            if given.hangs:
+            if given.undetermined:
                 self.body.formulas.append(replace(given, call=self.call.span))
 
     def _numbers(self) -> dict[int, Number]:

@@ -220,15 +220,15 @@ def consts_in(static: Static) -> tuple[Const, ...]:
             return ()
 
 
-def hangs(static: Static) -> bool:
+def undetermined(static: Static) -> bool:
     """Whether a const without a value decides it: a parameter, or the index of a repeat."""
     return any(const.value is None for const in consts_in(static))
 
 
-def turns(static: Static, index: Const | None) -> bool:
+def depends_on_pass(static: Static, index: Const | None) -> bool:
     """Whether the number of a pass decides it, be it by way of the sizes of axes."""
     sizes = (axis.size for axis in axes_in(static) if axis.extent is None)
-    return index in consts_in(static) or any(size is not None and turns(size, index) for size in sizes)
+    return index in consts_in(static) or any(size is not None and depends_on_pass(size, index) for size in sizes)
 
 
 def known(static: Static) -> Number | None:

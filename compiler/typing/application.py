@@ -17,7 +17,7 @@ from ..hints import missing_axis, unlike
 from ..ops.table import Op
 from ..ops.use import Validator
 from ..sizes.arithmetic import at_most
-from ..sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static, evaluate, hangs, known
+from ..sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static, evaluate, known, undetermined
 from .builder import Builder
 from .copies import copies
 from .scope import Scope
@@ -101,7 +101,7 @@ class OpApplication:
         name = _STATIC_NAMES.get(self.op.name, self.op.name)
         if name in OPERATIONS and all(static is not None for static in statics):
             number = Arith(name, tuple(s for s in statics if s is not None))
-            if name in _PARTIAL and hangs(number):
+            if name in _PARTIAL and undetermined(number):
                 self.body.formulas.append(Formula((number,), self.span, validate_number))
             return replace(self.body.static(number, self.span), spread=self._spread())
         wires = [*self.operands, *([self.mask] if self.mask else [])]
@@ -163,7 +163,7 @@ class OpApplication:
         validator(environment, statics, span)
         formula = Formula(statics, span, validator)
         good = len(environment.problems) == before
-        if good and formula.hangs:
+        if good and formula.undetermined:
             self.body.formulas.append(formula)
         return good
 

@@ -72,14 +72,14 @@ class Environment:
             return False
         return static.const.value is None and static.const.like is None and static.const in self.const_params
 
-    def told_by_calls(self, static: Static) -> bool:
+    def known_at_calls(self, static: Static) -> bool:
         """Whether all that is not known of it is for each call to say. A depth always has a size in the end."""
         consts = (const.value is not None or const in self.const_params for const in consts_in(static))
         return all(consts) and all(axis.extent is not None or not axis.is_width for axis in axes_in(static))
 
-    def for_a_call_to_say(self, static: Static) -> bool:
+    def left_to_calls(self, static: Static) -> bool:
         """Whether no call stands above that would have said it: the block is checked on its own."""
-        return self.told_by_calls(static) and not any(
+        return self.known_at_calls(static) and not any(
             const.value is None and const.like is not None for const in consts_in(static)
         )
 

@@ -26,7 +26,7 @@ from ..hints import unlike
 from ..hints.usage import Usage, arguments, axes_apart
 from ..names.written_sizes import checked_number
 from ..ops import OPS, Brackets, Op
-from ..sizes.axes import Axis, Literal, SizeOf, Static, hangs, known
+from ..sizes.axes import Axis, Literal, SizeOf, Static, known, undetermined
 from ..sizes.limits import OPERANDS, TooMuch
 from .application import OpApplication
 from .copies import copies
@@ -762,7 +762,7 @@ class Expressions(Scope):
         if not made.in_each_pass(validate, argument.span, wire.static):
             return False
         if isinstance(option.default, bool) and value is None:
-            if self.environment.told_by_calls(wire.static):
+            if self.environment.known_at_calls(wire.static):
                 made.options[option.name] = Literal(option.default)
                 return True
             self.report("E0320", f"`{option.name}` must be known at build time", argument.span, help=option.doc)
@@ -885,11 +885,13 @@ class Expressions(Scope):
             if wire is None:
                 return None
             value = None if wire.static is None else checked_number(self.environment, wire.static, argument.span)
-            if value is None and wire.static is not None and self.environment.for_a_call_to_say(wire.static):
+            if value is None and wire.static is not None and self.environment.left_to_calls(wire.static):
                 value = 1.0  # stands for it while the block is checked on its own
             if not isinstance(value, int | float) or isinstance(value, bool):
                 static = wire.static
-                in_a_pass = static is not None and hangs(static) and not self.environment.only_at_run_time(static)
+                in_a_pass = (
+                    static is not None and undetermined(static) and not self.environment.only_at_run_time(static)
+                )
                 self.report(
                     "E0320",
                     "an initialisation takes a number known at build time",

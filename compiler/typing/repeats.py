@@ -17,7 +17,7 @@ from ..graph.nodes import Apply, Call, Graph, Output, Parameter, Repeat, Scan, c
 from ..graph.typed_value import TypedValue, fits, show
 from ..graph.values import IndexInto, Scalar, Type
 from ..names.written_sizes import NO_SIZES, checked_number, size_static
-from ..sizes.axes import Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known, turns
+from ..sizes.axes import Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, depends_on_pass, known
 from .builder import Builder
 from .expressions import Expressions
 from .sharing import check_one_set, own
@@ -85,7 +85,9 @@ class Repeats(Expressions):
         outside = self._join_outside(builders)
         graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
         # An axis whose size hangs on the pass is none of the block's: it has no one size.
-        self.environment.own_axes = [axis for axis in self.environment.own_axes if not turns(SizeOf(axis), index)]
+        self.environment.own_axes = [
+            axis for axis in self.environment.own_axes if not depends_on_pass(SizeOf(axis), index)
+        ]
         args = tuple(self.builder.take(w) for w in [*body.starts, *outside])
         outs = tuple(
             self.builder.value(w.type, w.role, statement.span, text)
@@ -131,7 +133,7 @@ class Repeats(Expressions):
                     told_now = told_now.with_values({}, {index.id: Literal(at)})
                     given.setdefault(told_now.statics, told_now)
             for each in given.values():
-                if each.hangs:
+                if each.undetermined:
                     self.formulas.append(each)
                 elif each.place not in told and self._found_invalid(each):
                     told.add(each.place)
@@ -487,7 +489,11 @@ def _weighs(
     """Whether the number of a pass decides how long a weight is. axes, consts: those of the graph that it decides."""
 
     def decides(static: Static) -> bool:
-        return turns(static, index) or not consts.isdisjoint(consts_in(static)) or any(map(along, axes_in(static)))
+        return (
+            depends_on_pass(static, index)
+            or not consts.isdisjoint(consts_in(static))
+            or any(map(along, axes_in(static)))
+        )
 
     def along(axis: Axis) -> bool:
         return axis in axes or (axis.extent is None and axis.size is not None and decides(axis.size))

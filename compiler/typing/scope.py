@@ -18,7 +18,7 @@ from ..graph.typed_value import Range, TypedValue, show, static_element
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_number, has_no_value
-from ..sizes.axes import Axis, ConstOf, Kind, Number, SizeOf, Static, hangs
+from ..sizes.axes import Axis, ConstOf, Kind, Number, SizeOf, Static, undetermined
 from .builder import Builder
 from .copies import copies
 from .environment import Environment
@@ -100,10 +100,10 @@ class Scope(ABC):
         """The size of an axis in the pass at hand. Where the passes of a repeat differ in a depth, each has a body of
         its own, for weights may run along it.
         """
-        if kind is Kind.WIDTH or not hangs(size) or (self.builder.parent is not None and not self.decided):
+        if kind is Kind.WIDTH or not undetermined(size) or (self.builder.parent is not None and not self.decided):
             return size
         size = self.checker.in_this_pass(size)
-        self.checker.undecided = self.checker.undecided or hangs(size)
+        self.checker.undecided = self.checker.undecided or undetermined(size)
         self.checker.decisions.append(size)
         return size
 
@@ -247,7 +247,9 @@ class Scope(ABC):
         """A name in a declaration: an axis is its size, and one that hangs on the pass of a repeat is its formula."""
         axis = self.environment.axis(name.text)
         if axis is not None:
-            return axis.size if axis.extent is None and axis.size is not None and hangs(axis.size) else SizeOf(axis)
+            return (
+                axis.size if axis.extent is None and axis.size is not None and undetermined(axis.size) else SizeOf(axis)
+            )
         const = self.environment.const(name.text)
         if const is not None:
             return const

@@ -12,7 +12,7 @@ from ..graph.typed_value import TypedValue
 from ..names.written_sizes import checked_number
 from ..ops.use import Validator
 from ..sizes.arithmetic import substitute
-from ..sizes.axes import Axis, Static, hangs
+from ..sizes.axes import Axis, Static, undetermined
 from .environment import Environment
 
 
@@ -40,8 +40,8 @@ class Formula:
         return self.call or self.span
 
     @property
-    def hangs(self) -> bool:
-        return any(map(hangs, self.statics))
+    def undetermined(self) -> bool:
+        return any(map(undetermined, self.statics))
 
     def with_values(self, axes: dict[int, Axis], consts: dict[int, Static]) -> Formula:
         """The same over other axes and consts."""

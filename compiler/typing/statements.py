@@ -20,7 +20,7 @@ from ..names.ragged import refuse_ragged
 from ..names.written_sizes import checked_size, refuse_own_size, size_static
 from ..ops import OPS
 from ..sizes.arithmetic import largest
-from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, hangs, known
+from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, known, undetermined
 from .application import OpApplication
 from .builder import Builder
 from .repeats import Repeats
@@ -378,7 +378,7 @@ class Body(Repeats):
         def validate_size(reporter: Reporter, sizes: tuple[Static, ...], place: Span) -> None:
             checked_size(reporter, sizes[0], place, name or "", formula_span=span)
 
-        if hangs(formula):
+        if undetermined(formula):
             self.formulas.append(Formula((formula,), span, validate_number if name is None else validate_size))
 
     def param(self, decl: s.ParamDecl) -> None:

@@ -65,7 +65,7 @@ class InputFacts:
 
 
 NOTHING = InputFacts()
-Told = int | Axis  # what a body is told: the lengths of a family, or where an axis around it is none of padding
+ExtraInput = int | Axis  # what a body is told: the lengths of a family, or where an axis around it is none of padding
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Lengths:
     nodes: list[Node] = field(default_factory=list)
     lengths: dict[int, Value] = field(default_factory=dict)  # by family: inputs, and what derives from them
     outside: dict[Axis, Value] = field(default_factory=dict)  # of an axis around: whether this is none of its padding
-    used: dict[Told, None] = field(default_factory=dict)
+    used: dict[ExtraInput, None] = field(default_factory=dict)
     same: dict[int, Value] = field(default_factory=dict)  # old value -> the new one that stands for it
     zero: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which a value is 0 where there is padding
     one: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which it is 1 there

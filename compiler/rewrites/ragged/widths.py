@@ -35,7 +35,7 @@ from ...sizes.axes import Axis, Literal, SizeOf, Static, axes_in
 from ..simplify.dead import alive
 from .growth import finite
 from .infinite import Infinite
-from .lengths import NOTHING, CallerAxis, InputFacts, Lengths, Told, varies
+from .lengths import NOTHING, CallerAxis, ExtraInput, InputFacts, Lengths, varies
 from .ops import RULES
 
 
@@ -83,7 +83,7 @@ class _ModelRewrite:
             self._bodies[key].run()
         return self._bodies[key]
 
-    def graph(self, body: RaggedBody, wanted: tuple[Told, ...]) -> Graph:
+    def graph(self, body: RaggedBody, wanted: tuple[ExtraInput, ...]) -> Graph:
         key = (id(body), wanted)
         if key not in self._graphs:
             self._graphs[key] = body.finish(wanted)
@@ -138,7 +138,7 @@ class RaggedBody(Lengths):
         self.infinite.note(node, [])
         return node.out
 
-    def finish(self, wanted: tuple[Told, ...]) -> Graph:
+    def finish(self, wanted: tuple[ExtraInput, ...]) -> Graph:
         """The new graph, told these things by further inputs."""
         taken = {entry.name for entry in self.old.inputs}
         extra = []
@@ -383,7 +383,7 @@ class RaggedBody(Lengths):
                 self.length(ours)
         return found  # what the call lifts over nothing in the block acts on
 
-    def _told(self, told: Told, families: Mapping[int, int]) -> Value:
+    def _told(self, told: ExtraInput, families: Mapping[int, int]) -> Value:
         """What a body called is told, as it is here."""
         if isinstance(told, Axis):
             valid = self.valid((told,))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Positions, Repeat, Scan, makes, owns, reads
 from ...graph.values import IndexInto, Role, Value
-from ...sizes.axes import Axis, Const, SizeOf, Static, axes_in, consts_in, known, turns
+from ...sizes.axes import Axis, Const, SizeOf, Static, axes_in, consts_in, depends_on_pass, known
 from .same import RANDOM, STATEFUL, pure
 
 FREE = ("rename", "broadcast", "split", "merge", "int", "positions")  # hardly work: they stay where they are read
@@ -106,10 +106,10 @@ class Tables:
         """
 
         def outside(axis: Axis) -> bool:
-            return self.outside(old, axis) and not turns(SizeOf(axis), index)
+            return self.outside(old, axis) and not depends_on_pass(SizeOf(axis), index)
 
         def fixed(static: Static) -> bool:
-            return not turns(static, index) and all(map(outside, axes_in(static)))
+            return not depends_on_pass(static, index) and all(map(outside, axes_in(static)))
 
         def fits(value: Value) -> bool:
             element = value.type.element
