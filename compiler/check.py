@@ -286,7 +286,7 @@ def _few(found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
 def _unused_axes(session: Session, module: Module, told: Collection[str]) -> None:
     """Axes and consts of the file that nothing mentions. Those of a file that it uses may be there for others.
 
-    told: names of which was said that a used block has its own.
+    told: names for which it was reported that a used block has its own.
     """
     for item in module.file.items:
         if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in {*module.read, *told}:

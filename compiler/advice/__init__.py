@@ -1,1 +1,1 @@
-"""What a spec most likely does not mean, told of files that are right: one file for each such mistake."""
+"""Warnings about specs that are right and most likely do not mean what they say: one file for each such mistake."""

@@ -36,7 +36,7 @@ class _Meeting:
 
 @dataclass
 class Whose:
-    """The meetings of one module, found and told."""
+    """The meetings of one module, found and reported."""
 
     checker: Checker
     module: Module
@@ -48,7 +48,7 @@ class Whose:
         shown = [{label.span for label in found.related} for found in said]
         meetings = self._meetings()
         for meeting in meetings.values():
-            if not any(map(meeting.is_shown, shown)):  # those that met in a value are told of there
+            if not any(map(meeting.is_shown, shown)):  # those that met in a value are reported there
                 self._report(meeting)
         return set(meetings)
 

@@ -32,7 +32,7 @@ class Reporter(Protocol):
 
 @dataclass
 class Session:
-    """`formulas` and `const_formulas` say how file-level axes and consts hang on others, by id.
+    """`formulas` and `const_formulas` say how file-level axes and consts depend on others, by id.
 
     `waiting`: what is wrong with the size of a library's axis, by its id; said if a block that is used mentions it.
     """
@@ -61,7 +61,7 @@ class Session:
         span: Span | None = None,
         ragged: bool = False,
     ) -> Axis:
-        """A new axis; its own family unless told."""
+        """A new axis; in a family of its own, unless a family is given."""
         id = self.fresh()
         family = id if family is None else family
         return Axis(id, name, kind, label or name, extent, size, bound, family, span, ragged)
@@ -104,5 +104,5 @@ class Session:
 
 
 def place(span: Span | None) -> tuple[int, int, int] | None:
-    """Where a diagnostic stands: what tells two of one code apart."""
+    """Where a diagnostic stands: two of one code at one place are the same."""
     return None if span is None else (id(span.source), span.start, span.end)

@@ -20,7 +20,7 @@ from .parameters import Parameters
 
 @dataclass
 class Arguments(Parameters):
-    """What is wrong with several of them is told once."""
+    """What is wrong with several of them is reported once."""
 
     foreign: bool = False  # an argument has an axis of the right name, but of another file
     given_values: list[TypedValue] = field(default_factory=list)

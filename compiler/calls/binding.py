@@ -87,7 +87,7 @@ class Binding:
             )
             return None
         position = 0
-        numbered = False  # whether a number without its name was told: all of them are mended together
+        numbered = False  # whether a number without its name was reported: all of them are mended together
         for item in items:
             if item.rename is not None:
                 help = f"rename what it is given, `x[{item.span.text}]`, and write `{item.rename.text}` here"
@@ -143,7 +143,7 @@ class Binding:
                 bound[name] = found
         missing = [n for n, g in generics.items() if n not in bound and g.default is None]
         stray = {argument.name.text for argument in call.arguments if argument.name is not None}
-        lacking = [name for name in missing if name not in stray]  # of the others `_bind_arguments` tells
+        lacking = [name for name in missing if name not in stray]  # the others are reported by `_bind_arguments`
         if lacking and good:
             help, fix = self._parenthesised(bound, lacking)
             if not help:

@@ -83,8 +83,8 @@ class BlockCall(SpecialisedCall):
         return self._emit(specialisation, environment, arguments, name)
 
     def _of_the_library(self) -> bool:
-        """Whether the block is not to be changed by who calls it: what is wrong in it comes of sizes that the file of
-        the call has chosen for it.
+        """Whether the block is not to be changed by who calls it: what is wrong in it follows from sizes that the file
+        of the call has chosen for it.
         """
         return self.block.module.library and not self.body.environment.module.library
 
@@ -96,7 +96,7 @@ class BlockCall(SpecialisedCall):
 
     def _promised(self, environment: Environment) -> list[TypedValue | None]:
         """Something is wrong inside: go on with what the block promises, so that the rest is checked."""
-        if environment.lifted:  # which results would carry them hangs on the body
+        if environment.lifted:  # which results would carry them depends on the body
             return [None] * max(1, len(self.block.decl.results))
         probe = Body(self.checker, environment, Builder(), {})
         out: list[TypedValue | None] = []

@@ -155,7 +155,7 @@ class Checker(ABC):
         ordered[axis.id] = axis
 
     def formula(self, id: int) -> Static | None:
-        """How a file's axis or const hangs on others."""
+        """How a file's axis or const depends on others."""
         return self.session.formulas.get(id) or self.session.const_formulas.get(id)
 
     def parts(self, id: int) -> set[int]:

@@ -1,4 +1,4 @@
-"""The body that a call stands for, found or made, and what is wrong in it, told at the call."""
+"""The specialisation that a call stands for, found or made; what is wrong in it is reported at the call."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SpecialisedCall(Arguments):
         return specialisation
 
     def _pass_on(self, formulas: list[Formula]) -> None:
-        """What hangs on a const that the call gives the number of a pass is looked at where the passes are."""
+        """A formula over a const that the call sets to the number of a pass is validated where the passes are."""
         axes = {formal.id: axis for formal, axis in self.actual}
         consts = {formal.id: static for formal, static in self.const_actual}
         for formula in formulas:
@@ -67,7 +67,7 @@ class SpecialisedCall(Arguments):
                 self.body.formulas.append(replace(given, call=self.call.span))
 
     def _numbers(self) -> dict[int, Number]:
-        """What consts hang on the pass of a repeat around the call, and what they are in it."""
+        """The consts that depend on the pass of a repeat around the call, each with its number in that pass."""
         if not self.checker.numbers:
             return {}
         found = ((formal, known(self.checker.in_this_pass(static))) for formal, static in self.const_actual)
@@ -128,7 +128,7 @@ class SpecialisedCall(Arguments):
     def _relay(self, specialisation: Specialisation, only: frozenset[str] | None = None) -> None:
         """Mistakes of this specialisation that the block does not make on its own: shown at the call.
 
-        only: of a block with mistakes of its own, the codes of those that do not come of them.
+        only: of a block with mistakes of its own, the codes of those that do not follow from them.
         """
         known = set()
         if self.body.environment.module.library or not self.block.module.library:

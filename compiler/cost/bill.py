@@ -24,7 +24,7 @@ from .walk import CostWalk, Part
 from .work import BATCH
 
 ASSUMED = 1024  # the size of a free width of which nothing is said
-TERMS = 100_000  # of sizes, that are looked at for a width which leaves them whole
+TERMS = 100_000  # of sizes, that are tried for a width which leaves them whole
 TRACKED = 8  # widths along which the longest path is followed
 REALS = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 
@@ -64,7 +64,7 @@ class Bill:
 
     name:    of the model or block; `dtype` of its reals; `batch`: how many items along the leading batch axes.
     values:  the number that stands for each size and const; `assumed`: names of the widths that nobody gave a size.
-    part:    the bill, part by part (`walk.Part`); its polynomials hang on the batch too.
+    part:    the bill, part by part (`walk.Part`); its polynomials depend on the batch too.
     memory:  of the activations, every op as written; `fused`: with attention fused, no scores kept.
     """
 

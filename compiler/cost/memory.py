@@ -75,7 +75,7 @@ def _graph(graph: Graph, scope: SizeScope, values: Values, real: int, graded: Se
 
 
 def needed(graph: Graph) -> set[int]:
-    """The values that some result hangs on. What nothing reads need not run, and is not counted."""
+    """The values that some result depends on. What nothing reads need not run, and is not counted."""
     found = {output.value.id for output in graph.outputs}
     for node in reversed(graph.nodes):
         if any(out.id in found for out in makes(node)):

@@ -23,7 +23,7 @@ class Sizes:
     standing: dict[SizeSymbol, None] = field(default_factory=dict)  # for a formula, under the name of an axis
 
     def ambiguous(self) -> list[SizeSymbol]:
-        """Of those the ones whose name another size has too; what hangs on others comes before these."""
+        """Of those the ones whose name another size has too; what depends on others comes before these."""
         plain = {symbol for size in self.families.values() for symbol in size.symbols}
         names = Counter(symbol.name for symbol in (self.standing.keys() | plain))
         return [symbol for symbol in reversed(self.standing) if names[symbol.name] > 1]
@@ -86,7 +86,7 @@ class SizeScope:
 
     def const(self, const: Const) -> Poly:
         if const not in self._consts:
-            known = isinstance(const.value, bool | float)  # no size hangs on these
+            known = isinstance(const.value, bool | float)  # no size depends on these
             self._consts[const] = Poly.of(const.value or 0) if known else Poly.of(const_symbol(const))
         return self._consts[const]
 
@@ -103,7 +103,7 @@ class SizeScope:
         bounds = {formal: self.bound(actual) for formal, actual in given}
         consts = {}
         for const, static in node.consts:
-            with suppress(ZeroDivisionError):  # in a repeat of no passes: no size hangs on it
+            with suppress(ZeroDivisionError):  # in a repeat of no passes: no size depends on it
                 consts[const] = self.number(static)
         inner = SizeScope(axes, self._consts | consts, self._bounds | bounds, self.sizes)
         for formal, actual in worked_out:
@@ -115,7 +115,7 @@ class SizeScope:
         return axis.size is None and axis not in self._axes and axis.family not in self.sizes.families
 
     def turn(self, index: Const | None, number: Poly) -> SizeScope:
-        """The scope of one pass of a repeat, with sizes of its own: they may hang on its number."""
+        """The scope of one pass of a repeat, with sizes of its own: they may depend on its number."""
         if index is None:
             return self
         return SizeScope(dict(self._axes), self._consts | {index: number}, self._bounds, self.sizes)

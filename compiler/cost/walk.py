@@ -68,7 +68,7 @@ class Fact:
 
     data: whether it has the batch axes. Of a repeat's value the type says so if it has them after some pass; what goes
     in first may not.
-    routes: which items of the tracked width it hangs on (`reach`).
+    routes: which items of the tracked width it depends on (`reach`).
     """
 
     index: IndexBounds = NOTHING
@@ -413,7 +413,7 @@ class _GraphWalk:
             inputs[place] = Fact(NOTHING, outs[result].graded, outs[result].data)
         rest, outs = self.walk.graph(node.graph, scope, inputs, used, node.name, "scan", self.memory)
         routes: Routes = ()
-        if self.walk.track:  # whatever goes into a step, its results may hang on
+        if self.walk.track:  # whatever goes into a step, its results may depend on
             followed = [Fact(a.index, routes=b.routes) for a, b in zip(inputs, entering, strict=True)]
             _, given = self.walk.graph(node.graph, scope, followed, used, node.name, "scan")
             names = dict(node.axes)

@@ -1,6 +1,6 @@
 """How far back an op reads, from what its mask implies: `past <= seq and seq - past < 4` reads the last four items.
 
-The facts are those of the proof of causality (`predicates`), found at each site; where they hang on the number of a
+The facts are those of the proof of causality (`predicates`), found at each site; where they depend on the number of a
 pass, for each pass.
 """
 
@@ -261,7 +261,7 @@ def _statics(graph: Graph) -> Iterator[Static]:
 
 
 def _values(body: Graph, env: ConstValues) -> Iterator[object]:
-    """What the facts can hang on in a body at one pass, number by number: passes that agree on it need one look."""
+    """What the facts can depend on in a body at one pass, number by number: passes that agree on it need one look."""
     for static in _statics(body):
         here = substituted(static, env)
         number = known(here)

@@ -11,7 +11,7 @@ from ..graph.nodes import Apply, Call, Graph, Node, Output, Stepped, makes, read
 from ..graph.values import Type, Value
 from ..sizes.axes import Axis
 
-BY_CACHE = ("slice", "since", "taps")  # what they give hangs on the items at hand, which their axes do not say
+BY_CACHE = ("slice", "since", "taps")  # what they give depends on the items at hand, which their axes do not say
 
 
 def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:

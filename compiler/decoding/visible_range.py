@@ -35,7 +35,7 @@ class VisibleRange:
     def need(self, keep: Need, repeat: Repeat | None) -> None:
         """At least so many items."""
         visible = self.root()
-        # What leaves a repeat is made even, and in nested ones all is told by the outer one's passes.
+        # What leaves a repeat is the same for all its passes; in nested repeats only the outer one's passes differ.
         assert repeat is None or visible.repeat in (None, repeat)
         visible.repeat = visible.repeat or repeat
         size = max(len(visible.keep), len(keep))

@@ -93,7 +93,7 @@ class _Comparison:
     def _repeats(self, one: Repeat, other: Repeat, path: str) -> tuple[str, str] | None:
         if one.shared:
             return self.graphs(one.bodies[0], other.bodies[0], f"{path}.")
-        here, there = evaluate(other.count), evaluate(one.count)  # None: they hang on the number of a pass around
+        here, there = evaluate(other.count), evaluate(one.count)  # None: they depend on the number of a pass around
         if None not in (here, there) and here != there:
             return "E0414", f"`{path}` runs {here} times here and {there} at the other call"
         for number in range(max(len(one.variant), len(other.variant), 1)):
@@ -141,7 +141,7 @@ def _weights(one: Weight, other: Weight, path: str) -> tuple[str, str] | None:
 
 
 def shape(weight: Weight) -> tuple[int | None, ...]:
-    """As it is stored: a bounded width counts at its bound (D14). None where a size hangs on the number of a pass."""
+    """As it is stored: a bounded width counts at its bound (D14). None where a size depends on the number of a pass."""
     sizes = [[axis.bound if axis.extent is None else axis.extent for axis in dim] for dim in weight.dims]
     return tuple(None if None in dim else math.prod(size or 1 for size in dim) for dim in sizes)
 

@@ -48,7 +48,7 @@ def holds(claim: Claim, axes: Mapping[Axis, Axis]) -> bool:
     gap = difference(left, right)
     if relation == "==" or not gap:
         return not gap
-    # `at_most` takes it that there are items; of none the gap is what does not hang on a size.
+    # `at_most` takes it that there are items; of none the gap is what does not depend on a size.
     return at_most(left, right) and gap.get((), 0) <= 0
 
 

@@ -105,7 +105,7 @@ def inventory(graph: Graph) -> Inventory:
 
 
 def _collect(graph: Graph, memo: dict[int, list[WeightSpec]]) -> list[WeightSpec]:
-    """The weights of one graph, with paths relative to it; each graph object is looked at once."""
+    """The weights of one graph, with paths relative to it; each graph object is visited once."""
     if id(graph) in memo:
         return memo[id(graph)]
     found: dict[str, WeightSpec] = {}

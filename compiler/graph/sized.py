@@ -17,7 +17,7 @@ from .nodes import Apply, Call, Constant, Graph, Node, Parameter, Repeat, Scan, 
 
 
 def require_sizes(graph: Graph) -> None:
-    """Raises AttnError that names each depth or const without a value, each width that no input tells, and each weight
+    """Raises AttnError that names each depth or const without a value, each width that no input has, and each weight
     along a width that is not bounded.
     """
     problems: dict[int, Diagnostic] = {}
@@ -57,7 +57,7 @@ def require_sizes(graph: Graph) -> None:
 
 
 def unsized_widths(graph: Graph) -> list[Diagnostic]:
-    """A mistake for each free width whose size is needed, but told by no input."""
+    """A mistake for each free width whose size is needed, and which no input has."""
     return [
         error(
             "E0409",
@@ -84,7 +84,8 @@ def _untold(graph: Graph) -> list[Axis]:
         axis.family
         for entry in graph.inputs
         for axis in entry.value.type.axes
-        if axis not in entry.value.type.thin and entry.default is None  # what may be left out tells nothing
+        # the size of an input that may be left out is not known
+        if axis not in entry.value.type.thin and entry.default is None
     }
     open = [axis for axis in graph.axes if axis.is_width and axis.extent is None and axis.size is None]
     given = [axis for axis in graph.axes if axis.family in told and axis.size is not None]
@@ -96,7 +97,7 @@ def _untold(graph: Graph) -> list[Axis]:
 
 
 def _tells(whole: Axis, axis: Axis, told: set[int]) -> bool:
-    """Whether the size of a derived width tells that of one in its formula: nothing else there is unknown."""
+    """Whether the size of a derived width determines that of one in its formula: nothing else there is unknown."""
     assert whole.size is not None
 
     def known(part: Axis) -> bool:

@@ -1,4 +1,4 @@
-"""Which inputs of a graph its results hang on."""
+"""Which inputs of a graph its results depend on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Sources = frozenset[int]  # places of inputs
 
 
 def sources(graph: Graph, known: dict[Graph, tuple[Sources, ...]] | None = None) -> tuple[Sources, ...]:
-    """For each result of a graph, the places of the inputs that it hangs on.
+    """For each result of a graph, the places of the inputs that it depends on.
 
     known: answers kept from one question to the next.
     """
@@ -27,7 +27,7 @@ def sources(graph: Graph, known: dict[Graph, tuple[Sources, ...]] | None = None)
 
 
 def over_steps(of: tuple[Sources, ...], states: Mapping[int, int]) -> tuple[Sources, ...]:
-    """The same of a scan, for what its block's results hang on: `states` says of an argument which result is its
+    """The same of a scan, for what its block's results depend on: `states` says of an argument which result is its
     next value.
     """
     found = list(of)
@@ -39,7 +39,7 @@ def over_steps(of: tuple[Sources, ...], states: Mapping[int, int]) -> tuple[Sour
 
 
 def over_passes(bodies: Iterable[tuple[Sources, ...]], carried: int) -> tuple[Sources, ...]:
-    """The same of a repeat, for what the results of its bodies hang on: whichever of them ran before, or none."""
+    """The same of a repeat, for what the results of its bodies depend on: whichever of them ran before, or none."""
     own = (frozenset({place}) for place in range(carried))
     of = tuple(one.union(*found) for one, *found in zip(own, *bodies, strict=True))
     return over_steps(of, {place: place for place in range(carried)})

@@ -1,4 +1,4 @@
-"""Types and values: what flows along the wires of a graph."""
+"""Types and values: what flows between the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Type:
 
 
 class Role(IntEnum):
-    """What a value hangs on. A result's role is the largest of its operands'."""
+    """What a value depends on. A result's role is the largest of its operands'."""
 
     CONSTANT = 0  # numbers known at build time, or sizes: no axes
     TABLE = 1  # indices of axes (positions, masks): no weights, no data. Computed in float64
@@ -47,7 +47,7 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One wire: made once, read many times. `name` is the spec's variable, where it has one.
+    """One value: made once, read many times. `name` is the spec's variable, where it has one.
 
     exact: a real that carries data, but is made of whole numbers alone: float64, as a table is (rewrites/exact.py).
     """
@@ -61,5 +61,5 @@ class Value:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a real that hangs on whole numbers and sizes only."""
+        """Whether it is a real that depends on whole numbers and sizes only."""
         return self.type.element is Scalar.REAL and (self.role <= Role.TABLE or self.exact)

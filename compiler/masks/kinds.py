@@ -111,7 +111,7 @@ def _band(low: list[str], high: list[str]) -> list[str]:
 
 
 def _sharpest(bounds: list[str], which: Callable[[list[int]], int]) -> str:
-    """The one bound that counts, as far as that can be told."""
+    """The one bound that counts, as far as that is known."""
     numbers = [int(bound) for bound in bounds if bound.removeprefix("-").isdecimal()]
     others = [bound for bound in bounds if not bound.removeprefix("-").isdecimal()]
     left = list(dict.fromkeys([*([str(which(numbers))] if numbers else []), *others]))

@@ -36,7 +36,7 @@ class Reader:
         self._terms: dict[int, Term] = {}
 
     def term(self, value: Value) -> Term:
-        """What the value says; a leaf if nothing can be told."""
+        """The term of a value; a leaf if nothing more is known of it."""
         if value.id not in self._terms:
             self._terms[value.id] = self._read(value)
         return self._terms[value.id]

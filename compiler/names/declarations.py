@@ -130,7 +130,7 @@ class Declarations(Uses):
                     self.settings = {**self.settings, setting.name.text: value}
 
     def _no_name(self, name: s.Ident) -> None:
-        """What is set for another file is made of numbers: names of this one may hang on that file in turn."""
+        """What is set for another file is made of numbers: names of this one may depend on that file in turn."""
         self.session.report(
             "E0207",
             f"`{name.text}` cannot be used here: the config sets what comes from another file",
@@ -262,7 +262,7 @@ class Declarations(Uses):
         extent: int | None = None
         size: Static | None = None
         bound: int | None = None
-        formula: Static | None = None  # how it hangs on other axes of the file
+        formula: Static | None = None  # how it depends on other axes of the file
         aside = Session()
         if original is not None and setting is not None:
             refuse_setting(self.session, name, original.name)

@@ -152,7 +152,7 @@ class Uses(ABC):
         )
 
     def _early(self, use: s.UseDecl, found: Found, wanted: str) -> None:
-        """A name of a file whose own declarations wait for one of ours, which is derived from that name."""
+        """A name of a file whose own declarations wait for one of this file, which is derived from that name."""
         other = self.loader.peek(*found)
         for used in use.names:
             if (used.rename or used.name).text == wanted:

@@ -104,7 +104,7 @@ def refuse_size(reporter: Reporter, size: Span, name: str, original: str) -> Non
 
 
 def refuse_depth(reporter: Reporter, name: str, width: Axis | None, span: Span) -> None:
-    """Report a depth whose size only a run knows (D1): it hangs on this width, or on a const that a run gives."""
+    """Report a depth whose size only a run knows (D1): it depends on this width, or on a const that a run gives."""
     on = f"on the width `{width.name}`" if width is not None else "on what only a run knows"
     fixed = f", or fix the width: {rewritten.sized(width, '=', 128)}" if width is not None else ""
     reporter.report(

@@ -115,7 +115,7 @@ class OpCall(Protocol):
         """An option that is a truth value."""
 
     def truth_value(self, wire: TypedValue) -> bool:
-        """It is one, or a const parameter that may be one: only a call tells."""
+        """It is one, or a const parameter that may be one: only a call decides."""
 
     def numbers(self) -> bool:
         """The operand is made of numbers: no truth values, no indices."""

@@ -76,7 +76,7 @@ def mentions(static: Static) -> tuple[set[int], set[int]]:
 
 
 def open_width(static: Static, told: Container[int] = ()) -> Axis | None:
-    """The first width in it that has no size before a run; `told`: ids of axes that get one nevertheless."""
+    """The first width in it that has no size before a run; `told`: ids of axes whose size a call gives."""
     seen: set[int] = set()
     todo = [*reversed(axes_in(static))]
     while todo:
@@ -141,7 +141,7 @@ MONOMIALS = 200  # of one polynomial; what has more is opaque, and little is pro
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """What is not polynomial: an operation on polynomials. They nest as deep as sizes hang on sizes, so that the hash
+    """What is not polynomial: an operation on polynomials. They nest as deep as sizes depend on sizes, so that the hash
     and what it is at least are found once.
     """
 

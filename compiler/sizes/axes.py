@@ -177,7 +177,7 @@ OPERATIONS: dict[str, Callable[..., Number]] = {
 
 @once
 def evaluate(static: Static) -> Number | None:
-    """The number, or None where it hangs on a size or const not known yet.
+    """The number, or None where it depends on a size or const not known yet.
 
     Raises ZeroDivisionError, ValueError or OverflowError as Python's arithmetic does; the checker turns them into
     diagnostics where the expression is written.

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from ...dsl.diagnostic import Diagnostic, error
 from ...dsl.source import Span
 
-MISTAKES = 100  # told of one file
+MISTAKES = 100  # reported in one file
 FILES_DEEP = 50  # uses of uses
 FILES = 200
 PATH = 200  # letters of what a `use` names; file systems have no more than 255 for one name

@@ -202,7 +202,7 @@ class OpApplication:
         return bool(evaluate(self.options[option]))
 
     def truth_value(self, wire: TypedValue) -> bool:
-        """It is one, or a const parameter that may be one: only a call tells."""
+        """It is one, or a const parameter that may be one: only a call decides."""
         return wire.is_bool or self.body.environment.is_open(wire.static)
 
     def numbers(self) -> bool:
@@ -430,7 +430,7 @@ class OpApplication:
     def _another_width(
         self, wire: TypedValue, span: Span, other: TypedValue, other_span: Span, axis: Axis, lacking: list[Axis]
     ) -> bool:
-        """lacking: the widths that it lacks of the other operand, of which this one is told."""
+        """lacking: the widths of the other operand that it lacks."""
         foreign = [a for a in wire.axes if a.is_width and not other.has(a) and a.family != axis.family]
         copies = [a for a in wire.axes if a.family == axis.family and not other.has(a)]
         shared = (
@@ -639,7 +639,7 @@ def _equal_as_copy(first: Axis, second: Axis) -> list[tuple[Span, str]]:
 
 
 def _normalised_at(wire: TypedValue) -> Span | None:
-    """Where the axes stand in the brackets of the softmax that gave a wire its mark."""
+    """Where the axes stand in the brackets of the softmax that gave a value its mark."""
     builder, value = wire.home, wire.value
     while isinstance(builder, Builder) and value is not None:
         node = next((n for n in builder.nodes if isinstance(n, Apply) and n.out.id == value.id), None)

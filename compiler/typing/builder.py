@@ -41,7 +41,7 @@ class Builder:
         return TypedValue(type, role, span, value, home=self)
 
     def take(self, wire: TypedValue) -> Value:
-        """The wire as a value of this graph: constants are made here, values of the graph around enter as inputs."""
+        """The value of the graph: constants are made here, values of the graph around enter as inputs."""
         if wire.value is None:
             assert wire.static is not None
             out = self.value(Type(static_element(wire.static), ()), Role.CONSTANT, wire.span)

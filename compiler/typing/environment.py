@@ -22,7 +22,7 @@ class Environment:
     open: ids of axis parameters whose size is for each call to say, while the block is checked on its own; and those
         of what it calls that stand for them.
     roles_known: whether it is known which arguments carry data, so that D7 is decided here. While a block that others
-        call is checked on its own it is not: only a call tells.
+        call is checked on its own it is not: only a call decides.
     """
 
     block: BlockDef
@@ -84,7 +84,7 @@ class Environment:
         )
 
     def only_at_run_time(self, static: Static) -> bool:
-        """Whether nothing but a run knows it: it hangs on a width without a size, which no call will tell either."""
+        """Whether nothing but a run knows it: it depends on a width without a size, which no call will tell either."""
         return open_width(static, self.open) is not None or any(const in self.running for const in consts_in(static))
 
     def known_depth(self, name: str, size: Static, span: Span) -> bool:

@@ -408,7 +408,7 @@ class Expressions(Scope):
     # -- calls ---------------------------------------------------------------------------------------------------
 
     def call(self, call: s.CallExpr, binding: str | None) -> TypedValue | list[TypedValue | None] | None:
-        """An op (a wire), or a block (a list of its results)."""
+        """An op (a typed value), or a block (a list of its results)."""
         name = call.callee.text
         if call.scan is not None and name not in self.shares and name not in self.environment.module.blocks:
             self.visit_arguments(call)
@@ -507,7 +507,8 @@ class Expressions(Scope):
         label = self.environment.block.labels[call.callee.span] if nameless else ""
         good = self._brackets(call, op, made, Usage(self, call, made, apart, label)) and good
         if not good:
-            formed = call.brackets is not None and call.brackets.result is not None  # else it was told with the label
+            # Without an arrow in the brackets, that was reported together with the label.
+            formed = call.brackets is not None and call.brackets.result is not None
             if op.name in ("linear", "embed") and formed:
                 self._learned_name(call, op, made, binding)
             return None

@@ -12,7 +12,7 @@ from .statements import Body
 
 @dataclass
 class Recorder(Body):
-    """A body that tells `checker.facts` what it finds."""
+    """A body that records in `checker.facts` what it finds."""
 
     def expr(self, expr: s.Expr, binding: str | None = None) -> TypedValue | None:
         return self._noted(expr.span, super().expr(expr, binding))

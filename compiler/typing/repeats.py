@@ -1,7 +1,7 @@
 """`repeat layers { x = f(x) }` (D10): the body once, however many passes.
 
 A second elaboration is made where what the body carries has not settled (its role, its marks), and one for each pass
-where a static `if` or the size of a depth hangs on the index, of which the distinct ones are kept.
+where a static `if` or the size of a depth depends on the index, of which the distinct ones are kept.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Repeats(Expressions):
         """`repeat layers { x = f(x) }` (D10): the body once, however many passes."""
         count = size_static(statement.count, self.lookup, self.environment)
         number = None if count is None else self._count(self.checker.in_this_pass(count), statement.count.span)
-        if count is not None and known(count) is None:  # it hangs on the pass of a repeat around this one
+        if count is not None and known(count) is None:  # it depends on the pass of a repeat around this one
             self.checker.undecided = self.checker.undecided or number is None
             self.checker.decisions.append(number)
             count = count if number is None else Literal(number)
@@ -68,7 +68,7 @@ class Repeats(Expressions):
             self._check_formulas(body, index, range(number or 0), set())
         builders = [body]
         if varies and number is not None:
-            self.environment.own_axes = own_axes  # without those whose size hangs on a pass
+            self.environment.own_axes = own_axes  # without those whose size depends on a pass
             found = self._variants(statement, carried, body, index, number)
             if found is None:
                 for text in carried:
@@ -84,7 +84,7 @@ class Repeats(Expressions):
                 )
         outside = self._join_outside(builders)
         graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
-        # An axis whose size hangs on the pass is none of the block's: it has no one size.
+        # An axis whose size depends on the pass is none of the block's: it has no one size.
         self.environment.own_axes = [
             axis for axis in self.environment.own_axes if not depends_on_pass(SizeOf(axis), index)
         ]
@@ -121,7 +121,7 @@ class Repeats(Expressions):
     def _check_formulas(self, one: _Pass, index: Const | None, passes: Iterable[int], told: set[Span]) -> None:
         """Report numbers of the body that are wrong in one of these passes, once.
 
-        What hangs on the pass of a repeat around this one too is looked at there.
+        What also depends on the pass of a repeat around this one is validated there.
         """
         for formula in one.formulas:
             given = {formula.statics: formula}
@@ -219,7 +219,7 @@ class Repeats(Expressions):
     def _settled(
         self, statement: s.RepeatStatement, carried: list[str], starts: list[TypedValue], index: Const | None
     ) -> _Pass | None:
-        """The body. Where passes share their weights, the sizes of depths may hang on the number of the pass, but not
+        """The body. Where passes share their weights, the sizes of depths may depend on the number of the pass, but not
         those that weights run along: if some do, all are decided pass by pass.
         """
         quiet, own_axes = self.environment.mute(), list(self.environment.own_axes)
@@ -346,7 +346,7 @@ class Repeats(Expressions):
                 returned.span,
                 help="bind the result, and return it after the repeat",
             )
-        # What is wrong in the body is told; it goes out as it came in, for a repeat keeps types.
+        # What is wrong in the body has been reported; a value leaves with its type at entry, for a repeat keeps types.
         given = [body.variables.get(text) or inside for text, inside in zip(carried, insides, strict=True)]
         ends = [_like(end, wire) for end, wire in zip(given, entering, strict=True)]
         return _Pass(builder, ends, statement, self, formulas=body.formulas)
@@ -354,7 +354,7 @@ class Repeats(Expressions):
     def _variants(
         self, statement: s.RepeatStatement, carried: list[str], first: _Pass, index: Const | None, number: int
     ) -> tuple[list[Graph], tuple[int, ...], list[_Pass]] | None:
-        """A static `if` or a depth hangs on the index: a body for each way in which they fall. None after a report."""
+        """A static `if` or a depth depends on the index: one body for each way they turn out. None after a report."""
         entering = [_join(a, b) for a, b in zip(first.starts, first.ends, strict=True)]
         outer, undecided = self.checker.decisions, self.checker.undecided
         while True:
@@ -385,7 +385,7 @@ class Repeats(Expressions):
         """Whether all passes are right; which of the distinct ones each pass is; the distinct ones."""
         kept: dict[tuple[object, ...], int] = {}
         replayed = set[object]()  # these, each with the marks of what went in: the same body may be wrong for others
-        self.checker.undecided = False  # now the number of the pass is known: what is open hangs on something else
+        self.checker.undecided = False  # now the number of the pass is known: what is open depends on something else
         decisions: list[object] = []
         passes: list[_Pass] = []
         variant: list[int] = []

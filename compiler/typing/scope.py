@@ -90,7 +90,7 @@ class Scope(ABC):
     outside: frozenset[str] = frozenset()  # shares that stand before the repeat around this
     gone: dict[str, Span] = field(default_factory=dict)  # variables of a repeat that has ended
     untaken: dict[str, Span] = field(default_factory=dict)  # variables of a branch that is not taken
-    formulas: list[Formula] = field(default_factory=list)  # that hang on the number of a pass
+    formulas: list[Formula] = field(default_factory=list)  # that depend on the number of a pass
     splits: Splits = field(default_factory=dict)
     numbered: bool = False  # inside a repeat whose passes have weights of their own
     decided: bool = False  # inside a repeat of which the sizes of depths are decided pass by pass
@@ -123,7 +123,7 @@ class Scope(ABC):
         return TypedValue(Type(kind, ()), Role.CONSTANT, span, static=value, range=exactly)
 
     def worth(self, value: Static, span: Span) -> Static:
-        """The formula, or, where it has no value, which is told, a number that nobody knows: told once is enough."""
+        """The formula. Where it has no value, that is reported, and an unknown number stands for it from there on."""
         checked_number(self.environment, value, span)
         return ConstOf(self.checker.session.const(span.text, None)) if has_no_value(value) else value
 
@@ -244,7 +244,7 @@ class Scope(ABC):
         return None if any(axis is None for axis in found) else [axis for axis in found if axis is not None]
 
     def lookup(self, name: s.Ident) -> Static | None:
-        """A name in a declaration: an axis is its size, and one that hangs on the pass of a repeat is its formula."""
+        """A name in a declaration: an axis is its size, and one that depends on the pass of a repeat is its formula."""
         axis = self.environment.axis(name.text)
         if axis is not None:
             return (

@@ -139,7 +139,7 @@ class Body(Repeats):
                 if wire is not None and wanted is not None:
                     what, value = f"`{target.text}`", statement.value.span
                     if not self.expected(wire, wanted, value, statement.type.span, what):
-                        wire = None  # one mistake, told once
+                        wire = None  # one mistake, reported once
             self.bind(target, wire)
             return
         wires = self.several(statement.value)
@@ -206,7 +206,7 @@ class Body(Repeats):
     def expected(
         self, wire: TypedValue, wanted: Type, span: Span, wanted_span: Span, what: str, code: str = "E0315"
     ) -> bool:
-        """Whether the wire has the type that is written for it (lifted axes apart)."""
+        """Whether the value has the type that is written for it (lifted axes apart)."""
         lifted = set(self.environment.lifted)
         free = lifted | wire.type.thin  # a thin axis may be spoken of or not
         have = [axis for axis in wire.type.axes if axis not in free or axis in wanted.axes]
@@ -479,7 +479,7 @@ class Body(Repeats):
     def _discard(self, statements: Sequence[s.Statement], unsure: bool, by_pass: bool) -> None:
         """Check a branch that is not taken, and keep nothing of it but its mistakes.
 
-        by_pass: other passes of a repeat take it. What hangs on the values that it gets (D6) is told of those.
+        by_pass: other passes of a repeat take it. What depends on the values that they get (D6) is reported for those.
         """
         builder = Builder(parent=self.builder)
         trial = replace(

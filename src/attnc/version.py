@@ -1,3 +1,3 @@
-"""The version of attnc: read by the build, and told by generated code."""
+"""The version of attnc: read by the build, and named in generated code."""
 
 __version__ = "0.1.0"

@@ -1,9 +1,9 @@
 """How far information travels along a width, and in how many hops: the paths of Vaswani et al. 2017, table 1.
 
-A `Route` says which input items a value hangs on: those at `form - left` to `form + right`, where `form` is made of the
-value's own axes, and how many hops it took. A hop is an op that brings items together: a sum over the width (attention,
-pooling), a window, one step of a scan. What a mask made of indices leaves out is not reached. A repeat adds the reach
-of its passes, which are kept apart (`Passes`): so many are taken as the way from one item to another needs (`paths`).
+A `Route` says which input items a value depends on: those at `form - left` to `form + right`, where `form` is made of
+the value's own axes, and how many hops it took. A hop is an op that brings items together: a sum over the width
+(attention, pooling), a window, one step of a scan. What a mask made of indices leaves out is not reached. A repeat adds
+the reach of its passes, which are kept apart (`Passes`): as many are taken as the way between two items needs.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ NOWHERE = Distance(ZERO, ZERO, ZERO)
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """Passes of a repeat: what one of them adds, which may hang on its number (`index`, from `first` on), and what all
-    of them do.
+    """Passes of a repeat: what one of them adds, which may depend on its number (`index`, from `first` on), and what
+    all of them do.
     """
 
     one: Distance

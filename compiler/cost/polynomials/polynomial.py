@@ -174,7 +174,7 @@ def plain(number: Fraction) -> int | Fraction:
 
 
 def base_symbols(polys: Iterable[Poly]) -> list[SizeSymbol]:
-    """The symbols without a formula that they hang on, in order."""
+    """The symbols without a formula that they depend on, in order."""
     found: set[SizeSymbol] = set()
     todo = list(polys)
     while todo:

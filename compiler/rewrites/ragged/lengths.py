@@ -65,12 +65,13 @@ class InputFacts:
 
 
 NOTHING = InputFacts()
-ExtraInput = int | Axis  # what a body is told: the lengths of a family, or where an axis around it is none of padding
+# what a body gets by a further input: the lengths of a family, or where an axis around it has no padding
+ExtraInput = int | Axis
 
 
 @dataclass
 class Lengths:
-    """One graph on its way. `families` are ragged in it, and what is `around` it is; what it needs to be told of these
+    """One graph on its way. `families` are ragged in it, and what is `around` it is; what it needs to know of these
     becomes inputs.
     """
 
@@ -86,7 +87,7 @@ class Lengths:
     same: dict[int, Value] = field(default_factory=dict)  # old value -> the new one that stands for it
     zero: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which a value is 0 where there is padding
     one: dict[int, set[Axis]] = field(default_factory=dict)  # axes along which it is 1 there
-    sizes: dict[int, Static] = field(default_factory=dict)  # numbers of each example, that hang on its extents
+    sizes: dict[int, Static] = field(default_factory=dict)  # numbers of each example, that depend on its extents
     idle: bool = False  # nothing reads what is made now: it refuses no batch
     _valid: dict[Axis, Value] = field(default_factory=dict)
     _positions: dict[Axis, Value] = field(default_factory=dict)

@@ -139,7 +139,7 @@ class RaggedBody(Lengths):
         return node.out
 
     def finish(self, wanted: tuple[ExtraInput, ...]) -> Graph:
-        """The new graph, told these things by further inputs."""
+        """The new graph, with further inputs for these things."""
         taken = {entry.name for entry in self.old.inputs}
         extra = []
         for told in wanted:
@@ -360,7 +360,7 @@ class RaggedBody(Lengths):
             self.infinite.called(outs, body.infinite.of(enumerate(body.outputs)))
 
     def _said(self, inner: Graph, args: Sequence[Value]) -> InputFacts:
-        """What a body is told of its arguments."""
+        """What is known of the arguments of a body."""
         return InputFacts(_numbers(inner, args)) | self.infinite.of(enumerate(args))
 
     def _into(
@@ -384,7 +384,7 @@ class RaggedBody(Lengths):
         return found  # what the call lifts over nothing in the block acts on
 
     def _told(self, told: ExtraInput, families: Mapping[int, int]) -> Value:
-        """What a body called is told, as it is here."""
+        """The value here of an extra input of a called body."""
         if isinstance(told, Axis):
             valid = self.valid((told,))
             assert valid is not None

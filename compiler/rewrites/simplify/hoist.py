@@ -1,9 +1,9 @@
-"""What hangs on positions and sizes alone is made once a forward, not once a pass of a repeat or a call of a block.
+"""What depends on positions and sizes alone is made once a forward, not once a pass of a repeat or a call of a block.
 
 Tables of sines, masks, biases made of distances: the nodes that make them move from a body that runs several times to
 whoever calls it, as far out as that spares work; the body takes the table as an argument, reals in the model's own type
 (the op `cast`, which is only found here). Numbers known at build time stay where they are. What it does not do: look
-into scans and ops of the user's own, take anything out of a model, or move what hangs on the number of a pass.
+into scans and ops of the user's own, take anything out of a model, or move what depends on the number of a pass.
 """
 
 from __future__ import annotations

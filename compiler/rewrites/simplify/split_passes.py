@@ -1,4 +1,4 @@
-"""A repeat whose passes differ by a truth that hangs on the pass's number gets a body for each kind of pass.
+"""A repeat whose passes differ by a truth that depends on the pass's number gets a body for each kind of pass.
 
 In `mask = past <= seq and (i % 2 == 1 or seq - past < near)` every other pass is causal and the rest are bands: two
 bodies, each with a mask that is known. What it does not do: split `shared` repeats, or by numbers.
@@ -46,7 +46,7 @@ def _passes(node: Repeat) -> Repeat:
 
 
 def _switches(body: Graph, index: Const) -> Iterator[Constant]:
-    """Constants that hang on the pass and are joined with other truths."""
+    """Constants that depend on the pass and are joined with other truths."""
     joined = {
         value.id
         for node in body.nodes

@@ -11,8 +11,9 @@ from typing import IO
 def prepare() -> None:
     """Open what is closed; have stdout write files in UTF-8, and show a terminal what it can show.
 
-    What goes into a file or a pipe is a file of ours: a spec, code, DOT, TeX. So it is the same, byte for byte, as with
-    `-o`, whatever the locale; names of files keep their bytes. A terminal gets its own coding, and escapes of the rest.
+    What goes into a file or a pipe is what attnc makes: a spec, code, DOT, TeX. So it is the same, byte for byte, as
+    with `-o`, whatever the locale; names of files keep their bytes. A terminal gets its own coding, and escapes of the
+    rest.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

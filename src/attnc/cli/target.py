@@ -115,7 +115,7 @@ def specs(paths: list[str]) -> list[str]:
 
 
 def _is_a_spec_of(project: Path | None, file: str) -> bool:
-    """No pipe or device, which might never end, and no link out of the project. A link to nothing is to be told."""
+    """No pipe or device, which might never end, and no link out of the project. A link to nothing is to be reported."""
     if not os.path.exists(file):
         return True
     return os.path.isfile(file) and project is not None and Path(file).resolve().is_relative_to(project)

@@ -75,7 +75,7 @@ class Protocol(LanguageServerProtocol):
         self._send_data({"jsonrpc": self.VERSION, "id": id, "error": error})
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """What was sent, as the type of its method. A request of another form is told so."""
+        """What was sent, as the type of its method. A request of another form is answered with an error."""
         try:
             return super().structure_message(data)
         except JsonRpcException as problem:

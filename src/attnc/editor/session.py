@@ -67,7 +67,7 @@ class Server(LanguageServer):
         self.loop: asyncio.AbstractEventLoop | None = None
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """What a client asks wrongly is its affair: it is told in the answer, its user is not bothered."""
+        """A wrong request is the client's affair: it gets an error as its answer, and its user sees nothing."""
         if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
             self.protocol.refuse_text()
 
@@ -123,7 +123,7 @@ class Server(LanguageServer):
         self.check(path)
 
     def changed(self, params: lsp.DidChangeTextDocumentParams) -> None:
-        """A change of a text that is not open is none of ours."""
+        """A change of a text that is not open is ignored."""
         path = path_of(params.text_document.uri)
         if path in self.converter.opened:
             text = self.project.source(path).text
@@ -181,7 +181,7 @@ class Server(LanguageServer):
             self.tell(lambda: self.text_document_publish_diagnostics(params))
 
     def confess(self, path: str, bug: Exception) -> None:
-        """A mistake of ours while a text was checked: what was said of it before holds no more."""
+        """attnc itself failed while a text was checked: what was said of the text before holds no more."""
         self.told.pop(path, None)
         words = (
             f"attnc failed on this text, which is a mistake of its own ({type(bug).__name__}: {bug}): please report it"
@@ -202,7 +202,7 @@ server = Server()
 
 
 def failed(what: str) -> None:
-    """A mistake of ours, into the client's log."""
+    """A failure of attnc itself, into the client's log."""
     text = f"{what} failed; please report it with the spec:\n{traceback.format_exc()}"
     server.tell(lambda: server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Error, text)))
 
