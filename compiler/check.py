@@ -283,13 +283,13 @@ def _few(found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     return (*kept, replace(last, notes=(*last.notes, more)))
 
 
-def _unused_axes(session: Session, module: Module, told: Collection[str]) -> None:
+def _unused_axes(session: Session, module: Module, reported: Collection[str]) -> None:
     """Axes and consts of the file that nothing mentions. Those of a file that it uses may be there for others.
 
-    told: names for which it was reported that a used block has its own.
+    reported: names for which it was reported that a used block has its own.
     """
     for item in module.file.items:
-        if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in {*module.read, *told}:
+        if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in {*module.read, *reported}:
             name = item.name.text
             what = "const" if isinstance(item, s.ConstDecl) else item.kind
             text = f"{what} `{name}` is never used"

@@ -198,7 +198,7 @@ class Checker(ABC):
         self.decisions, self.undecided = [], False
         environment = Environment.of(block, roles_known=block not in self.called)
         results, graph, depth = None, None, len(self.stack)
-        told = environment.problems
+        reported = environment.problems
         try:
             results, graph = self._alone(block, environment)
         except Exhausted:
@@ -206,7 +206,7 @@ class Checker(ABC):
         except TooMuch as much:
             del self.stack[depth:]
             self.given_up.add(block)
-            environment.problems = [*told[:MISTAKES], (much.at(environment.at or block.decl.name.span), False)]
+            environment.problems = [*reported[:MISTAKES], (much.at(environment.at or block.decl.name.span), False)]
         specialisation = Specialisation(
             environment, graph, results or [], environment.problems, self.decisions, self.undecided
         )

@@ -18,7 +18,7 @@ from ..graph.values import Role, Value
 from ..ops import OPS
 from ..sizes.axes import Axis, axes_in
 
-STEPS_TOLD = 20  # of the path of a leak
+STEPS_SHOWN = 20  # of the path of a leak
 Around = tuple[Call | Repeat | Scan, Graph]  # what a graph runs in, and the graph where that stands
 
 
@@ -52,14 +52,14 @@ def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagn
         steps.append(last)
         last = last.before
     steps.reverse()
-    told = list(enumerate(steps, 1))
-    if len(told) > STEPS_TOLD:
-        told = [*told[: STEPS_TOLD // 2], *told[-(STEPS_TOLD // 2) :]]
-    notes = [f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "") for number, step in told]
-    if len(told) < len(steps):
-        notes.insert(STEPS_TOLD // 2, f"... {len(steps) - len(told)} steps more ...")
+    shown = list(enumerate(steps, 1))
+    if len(shown) > STEPS_SHOWN:
+        shown = [*shown[: STEPS_SHOWN // 2], *shown[-(STEPS_SHOWN // 2) :]]
+    notes = [f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "") for number, step in shown]
+    if len(shown) < len(steps):
+        notes.insert(STEPS_SHOWN // 2, f"... {len(steps) - len(shown)} steps more ...")
     place = _place(trace, claim)
-    related = [(step.span, f"{number}. {step.text}") for number, step in told if step.span is not None]
+    related = [(step.span, f"{number}. {step.text}") for number, step in shown if step.span is not None]
     seen = [item for item in related if item[0].source is claim.source]
     here = next((said for span, said in reversed(seen) if span == place), "")
     return error(

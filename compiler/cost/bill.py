@@ -348,11 +348,11 @@ def _whole(graph: Graph, scope: SizeScope, values: dict[SizeSymbol, int]) -> Non
     for axis, poly in scope.sizes.derived.items():
         size = _value(poly, values)
         if isinstance(size, str) or size.denominator != 1 or size < 0:
-            told = poly if axis.size is None or axis not in graph.axes else _spoken(graph).number(axis.size)
-            known = ", ".join(f"{symbol.name} = {values[symbol]}" for symbol in base_symbols([told]))
+            written = poly if axis.size is None or axis not in graph.axes else _spoken(graph).number(axis.size)
+            known = ", ".join(f"{symbol.name} = {values[symbol]}" for symbol in base_symbols([written]))
             would = size if isinstance(size, str) else f"be {size}"
             must = "be smaller" if would == TOO_LONG else "be a whole number"
-            raise CostError(f"`{axis.name}` = {formula(told)} would {would} with {known}: it must {must}")
+            raise CostError(f"`{axis.name}` = {formula(written)} would {would} with {known}: it must {must}")
         for symbol in poly.symbols:
             if poly == Poly.of(symbol):
                 values[symbol] = int(size)

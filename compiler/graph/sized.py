@@ -80,7 +80,7 @@ def _fixing(graph: Graph, axis: Axis) -> str:
 
 def _untold(graph: Graph) -> list[Axis]:
     """Free widths that the graph needs the size of, but no input that must be given has (nor a copy of them)."""
-    told = {
+    determined = {
         axis.family
         for entry in graph.inputs
         for axis in entry.value.type.axes
@@ -88,20 +88,20 @@ def _untold(graph: Graph) -> list[Axis]:
         if axis not in entry.value.type.thin and entry.default is None
     }
     open = [axis for axis in graph.axes if axis.is_width and axis.extent is None and axis.size is None]
-    given = [axis for axis in graph.axes if axis.family in told and axis.size is not None]
-    while new := {axis.family for axis in open for whole in given if _tells(whole, axis, told)} - told:
-        told |= new
+    given = [axis for axis in graph.axes if axis.family in determined and axis.size is not None]
+    while new := {axis.family for axis in open for whole in given if _determines(whole, axis, determined)} - determined:
+        determined |= new
     needed = _needed(graph, {})
-    needed = with_parts(needed, lambda axis: axis.family not in told)
-    return [axis for axis in open if axis.family not in told and axis in needed]
+    needed = with_parts(needed, lambda axis: axis.family not in determined)
+    return [axis for axis in open if axis.family not in determined and axis in needed]
 
 
-def _tells(whole: Axis, axis: Axis, told: set[int]) -> bool:
+def _determines(whole: Axis, axis: Axis, determined: set[int]) -> bool:
     """Whether the size of a derived width determines that of one in its formula: nothing else there is unknown."""
     assert whole.size is not None
 
     def known(part: Axis) -> bool:
-        if not part.is_width or part.extent is not None or part.family in told:
+        if not part.is_width or part.extent is not None or part.family in determined:
             return True
         return part.family != axis.family and part.size is not None and all(map(known, axes_in(part.size)))
 

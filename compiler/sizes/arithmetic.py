@@ -75,13 +75,13 @@ def mentions(static: Static) -> tuple[set[int], set[int]]:
             return axes, consts
 
 
-def open_width(static: Static, told: Container[int] = ()) -> Axis | None:
-    """The first width in it that has no size before a run; `told`: ids of axes whose size a call gives."""
+def open_width(static: Static, given: Container[int] = ()) -> Axis | None:
+    """The first width in it that has no size before a run; `memo`: ids of axes whose size a call gives."""
     seen: set[int] = set()
     todo = [*reversed(axes_in(static))]
     while todo:
         axis = todo.pop()
-        if axis.extent is not None or axis.id in told or axis.id in seen:
+        if axis.extent is not None or axis.id in given or axis.id in seen:
             continue
         seen.add(axis.id)
         if axis.size is not None:
@@ -320,24 +320,24 @@ def at_most(a: Static, b: Static) -> bool:
     return _at_most(a, b, {})
 
 
-def _at_most(a: Static, b: Static, told: dict[tuple[int, int], bool]) -> bool:
-    """`told`: what was found of parts of the two, which meet again and again."""
+def _at_most(a: Static, b: Static, memo: dict[tuple[int, int], bool]) -> bool:
+    """`memo`: what was found of parts of the two, which meet again and again."""
     key = (id(a), id(b))
-    if key not in told:
-        told[key] = _decided(a, b, told)
-    return told[key]
+    if key not in memo:
+        memo[key] = _decided(a, b, memo)
+    return memo[key]
 
 
-def _decided(a: Static, b: Static, told: dict[tuple[int, int], bool]) -> bool:
+def _decided(a: Static, b: Static, memo: dict[tuple[int, int], bool]) -> bool:
     match a:
         case Arith("max", parts):
-            return all(_at_most(part, b, told) for part in parts)
-        case Arith("min", parts) if any(_at_most(part, b, told) for part in parts):
+            return all(_at_most(part, b, memo) for part in parts)
+        case Arith("min", parts) if any(_at_most(part, b, memo) for part in parts):
             return True
     match b:
         case Arith("min", parts):
-            return all(_at_most(a, part, told) for part in parts)
-        case Arith("max", parts) if any(_at_most(a, part, told) for part in parts):
+            return all(_at_most(a, part, memo) for part in parts)
+        case Arith("max", parts) if any(_at_most(a, part, memo) for part in parts):
             return True
     return never_negative(difference(b, a))
 

@@ -223,9 +223,9 @@ class Expressions(Scope):
     def _bare_all(self, wire: TypedValue, items: list[s.BracketItem], expr: s.IndexExpr) -> None:
         """`x[i, j]`: indices in the order of the axes, as other libraries take them."""
         axes, shown = wire.type.axes, expr.value.span.text
-        told = [self._indexed_axis(item.name.text, axes) for item in items]
-        if not any(told) and len(axes) == len(items) == len(expr.brackets.items):
-            told = [*axes]
+        indexed = [self._indexed_axis(item.name.text, axes) for item in items]
+        if not any(indexed) and len(axes) == len(items) == len(expr.brackets.items):
+            indexed = [*axes]
 
         def written(item: s.BracketItem, axis: Axis | None) -> str:
             name = item.name.text
@@ -233,7 +233,7 @@ class Expressions(Scope):
                 return f"{name} as other"
             return f"{axis.name if axis is not None else 'axis'} = {name}"
 
-        inside = ", ".join(written(item, axis) for item, axis in zip(items, told, strict=True))
+        inside = ", ".join(written(item, axis) for item, axis in zip(items, indexed, strict=True))
         self.report(
             "E0318",
             "brackets on a value rename or gather an axis",

@@ -118,7 +118,7 @@ class Repeats(Expressions):
             if text not in carried:
                 self.gone[text] = statement.head
 
-    def _check_formulas(self, one: _Pass, index: Const | None, passes: Iterable[int], told: set[Span]) -> None:
+    def _check_formulas(self, one: _Pass, index: Const | None, passes: Iterable[int], reported: set[Span]) -> None:
         """Report numbers of the body that are wrong in one of these passes, once.
 
         What also depends on the pass of a repeat around this one is validated there.
@@ -129,14 +129,14 @@ class Repeats(Expressions):
                 given = {}
                 for at in passes:
                     self.checker.spend(formula.place)
-                    told_now = replace(formula, passes=((index.name, at), *formula.passes))
-                    told_now = told_now.with_values({}, {index.id: Literal(at)})
-                    given.setdefault(told_now.statics, told_now)
+                    in_pass = replace(formula, passes=((index.name, at), *formula.passes))
+                    in_pass = in_pass.with_values({}, {index.id: Literal(at)})
+                    given.setdefault(in_pass.statics, in_pass)
             for each in given.values():
                 if each.undetermined:
                     self.formulas.append(each)
-                elif each.place not in told and self._found_invalid(each):
-                    told.add(each.place)
+                elif each.place not in reported and self._found_invalid(each):
+                    reported.add(each.place)
 
     def _found_invalid(self, formula: Formula) -> bool:
         """Whether something is wrong with numbers whose values are known by now; reported."""
@@ -390,7 +390,7 @@ class Repeats(Expressions):
         passes: list[_Pass] = []
         variant: list[int] = []
         good = True
-        told: set[Span] = set()
+        reported: set[Span] = set()
         given = first.starts
         first.after = given
         for value in range(max(number, 1)):  # no passes: the body as the first would have it
@@ -423,7 +423,7 @@ class Repeats(Expressions):
                             help=self._before(text, before, after),
                         )
                         good = False
-            self._check_formulas(one, index, [value], told)
+            self._check_formulas(one, index, [value], reported)
             variant.append(kept[key])
         self.checker.decisions = decisions
         return good, variant, passes

@@ -53,12 +53,12 @@ def own(body: Scope, name: str, span: Span) -> None:
 def check_one_set(body: Scope) -> None:
     """Report what comes to a model another way than what stands before it: each way has weights of its own."""
     first: dict[object, tuple[Way, Calling]] = {}
-    told: set[str] = set()
+    reported: set[str] = set()
     for node in _callers(body.builder.nodes):
         for declared, way in _ways_of(node, body.checker):
             before, there = first.setdefault(declared, (way, node))
-            if before.name != way.name and node.span is not None and way.name not in told:
-                told.add(way.name)
+            if before.name != way.name and node.span is not None and way.name not in reported:
+                reported.add(way.name)
                 _second(body, way.model, node, there, node.span)
 
 

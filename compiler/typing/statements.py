@@ -493,10 +493,10 @@ class Body(Repeats):
             splits=dict(self.splits),
         )
         axes_before, consts_before = dict(self.environment.names), dict(self.environment.local_consts)
-        told = self.environment.mute()
+        kept = self.environment.mute()
         trial.run(statements)
         check_one_set(trial)
-        self.environment.replay([found for found in self.environment.unmute(told) if not (by_pass and found[1])])
+        self.environment.replay([found for found in self.environment.unmute(kept) if not (by_pass and found[1])])
         self.environment.names, self.environment.local_consts = axes_before, consts_before
         for name in trial.assigned:
             self.assigned.setdefault(name, trial.assigned[name])

@@ -32,8 +32,8 @@ def _by_hand(graph: Graph, lengths: Mapping[int, str]) -> Iterator[Diagnostic]:
         if entry.value.type.element is not Scalar.BOOL or len(axes) != 1:
             continue
         parts = {part.family for part in with_parts({axes[0]})}
-        told = [name for family, name in lengths.items() if family in parts]
-        if not told:
+        names = [name for family, name in lengths.items() if family in parts]
+        if not names:
             continue
         place = next(_masks(graph, {entry.value.id}), None)
         if place is not None:
@@ -43,7 +43,7 @@ def _by_hand(graph: Graph, lengths: Mapping[int, str]) -> Iterator[Diagnostic]:
                 f"`{entry.name}` masks the ragged width `{name}` by hand: its padding is left out already",
                 entry.value.span,
                 related=[(place, f"a mask over `{name}` or a copy of it")],
-                help=f"leave `{entry.name}` out; the model is given {listed(told)} instead",
+                help=f"leave `{entry.name}` out; the model is given {listed(names)} instead",
                 severity=Severity.WARNING,
             )
 

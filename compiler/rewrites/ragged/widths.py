@@ -13,7 +13,7 @@ mix what is padding into what is not:
 
 So each example comes out as if it ran alone, whatever stands in the padding of the inputs; in the results it is 0. What
 would be refused alone is refused in a batch. The pass does *not* look at blocks' signatures: a width parameter is
-ragged in a call that gives it a ragged width. A block that is lifted over one, or scanned along one, is told where that
+ragged in a call that gives it a ragged width. A block that is lifted over one, or scanned along one, knows where that
 is padding, if there is anything in it that padding could spoil.
 
 Where there is no such reading (padding in the middle of a concatenation, an op of the user's own) a diagnostic is
@@ -142,14 +142,18 @@ class RaggedBody(Lengths):
         """The new graph, with further inputs for these things."""
         taken = {entry.name for entry in self.old.inputs}
         extra = []
-        for told in wanted:
-            value = self.outside[told] if isinstance(told, Axis) else self.lengths[told]
+        for extra_input in wanted:
+            value = self.outside[extra_input] if isinstance(extra_input, Axis) else self.lengths[extra_input]
             name = value.name or "lengths"
             while name in taken:
                 name += "_"
             taken.add(name)
             extra.append(
-                Input(name, value, length_of=self._named(told) if self.root and isinstance(told, int) else None)
+                Input(
+                    name,
+                    value,
+                    length_of=self._named(extra_input) if self.root and isinstance(extra_input, int) else None,
+                )
             )
         inputs = list(self.old.inputs)
         for place in self.given.numbers:
@@ -292,9 +296,9 @@ class RaggedBody(Lengths):
         around = self._around(node.graph.lifted, args, range(len(args)))
         body = self.owner.body(node.graph, tuple(families), around, self._said(node.graph, args))
         wanted = tuple(body.used)
-        told = tuple(self._told(one, families) for one in wanted)
+        extras = tuple(self._extra_input(one, families) for one in wanted)
         outs = tuple(self._made(out, [made]) for out, made in zip(node.outs, body.outputs, strict=True))
-        self.nodes.append(replace(node, graph=self.owner.graph(body, wanted), args=(*args, *told), outs=outs))
+        self.nodes.append(replace(node, graph=self.owner.graph(body, wanted), args=(*args, *extras), outs=outs))
         self.infinite.called(outs, body.infinite.of(enumerate(body.outputs)))
 
     def _scan(self, node: Scan) -> None:
@@ -312,10 +316,10 @@ class RaggedBody(Lengths):
             body = self.owner.body(node.graph, tuple(families), around, given, states=node.states, seen=seen)
             found |= body.infinite.of((into, body.outputs[made]) for into, made in node.states)
         wanted = tuple(body.used)
-        told = tuple(self._told(one, families) for one in wanted)
+        extras = tuple(self._extra_input(one, families) for one in wanted)
         steps = tuple(place for place, one in enumerate(wanted, len(args)) if one == node.axis)
         graph = self.owner.graph(body, wanted)
-        self.nodes.append(replace(node, graph=graph, args=(*args, *told), steps=(*node.steps, *steps)))
+        self.nodes.append(replace(node, graph=graph, args=(*args, *extras), steps=(*node.steps, *steps)))
         self.infinite.called(node.outs, body.infinite.of(enumerate(body.outputs)))
 
     def _around(self, lifted: Iterable[Axis], args: Sequence[Value], places: Sequence[int]) -> tuple[CallerAxis, ...]:
@@ -347,14 +351,14 @@ class RaggedBody(Lengths):
             for body in bodies:
                 made = body.outputs[: node.carried]
                 found |= InputFacts(_numbers(body.old, made)) | body.infinite.of(enumerate(made))
-        wanted = tuple(dict.fromkeys(told for body in bodies for told in body.used))
-        told = tuple(self._told(one, families) for one in wanted)
+        wanted = tuple(dict.fromkeys(each for body in bodies for each in body.used))
+        extras = tuple(self._extra_input(one, families) for one in wanted)
         graphs = tuple(self.owner.graph(body, wanted) for body in bodies)
         outs = tuple(
             self._made(out, [args[place], *(body.outputs[place] for body in bodies)])
             for place, out in enumerate(node.outs)
         )
-        self.nodes.append(replace(node, bodies=graphs, args=(*args, *told), outs=outs))
+        self.nodes.append(replace(node, bodies=graphs, args=(*args, *extras), outs=outs))
         self.infinite.called(outs, self.infinite.of(enumerate(args[: node.carried])))
         for body in bodies:
             self.infinite.called(outs, body.infinite.of(enumerate(body.outputs)))
@@ -383,13 +387,13 @@ class RaggedBody(Lengths):
                 self.length(ours)
         return found  # what the call lifts over nothing in the block acts on
 
-    def _told(self, told: ExtraInput, families: Mapping[int, int]) -> Value:
+    def _extra_input(self, wanted: ExtraInput, families: Mapping[int, int]) -> Value:
         """The value here of an extra input of a called body."""
-        if isinstance(told, Axis):
-            valid = self.valid((told,))
+        if isinstance(wanted, Axis):
+            valid = self.valid((wanted,))
             assert valid is not None
             return valid
-        family = families[told]
+        family = families[wanted]
         if family in self.families:
             self.used[family] = None
         return self.lengths[family]
