@@ -1,4 +1,4 @@
-"""What functions of other libraries are called here: the help for a name that is an op elsewhere."""
+"""The names of other libraries' functions and what to write for them here: help for a name that is an op elsewhere."""
 
 from __future__ import annotations
 
@@ -178,16 +178,16 @@ OTHER_INITS: dict[str, str] = {
     **dict.fromkeys(("rand", "random"), "it is `uniform(bound)`, from -bound to bound"),
     **dict.fromkeys(("const", "fill", "full"), "it is `constant(c)`"),
 }
-"""What initialisations of other libraries are called here."""
+"""The names of other libraries' initialisations, and what to write for them here."""
 
 AXIS_WORDS = frozenset(("axis", "axes", "dim", "dims"))
 """What other libraries call the argument that says along which axes an op goes."""
 
 MASK_WORDS = frozenset(("mask", "attn_mask", "attention_mask", "key_padding_mask", "keep"))
-"""... and the one that says which items count."""
+"""The names of their argument that says which items count: a mask."""
 
 FOREIGN = frozenset(("torch", "F", "nn", "np", "jnp", "numpy", "jax", "tf", "keras", "einops"))
-"""What libraries are called, before a dot."""
+"""The names that libraries go by in front of a dot, as in `torch.relu`."""
 
 
 def kept(mask: s.Expr) -> str:
@@ -210,7 +210,7 @@ def compared(text: str) -> str:
 
 
 def _sign(number: str) -> int | None:
-    """Of a number as it is written."""
+    """The sign of a number as it is written: -1, 0 or 1; None for what is no number."""
     if not re.fullmatch(r"-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?", number):
         return None
     return -1 if number[0] == "-" else int(float(number) > 0)

@@ -24,7 +24,7 @@ class Mentions:
 
 @cache
 def _parts(kind: type) -> tuple[str, ...] | None:
-    """The fields of a kind of syntax node that may hold others, last first; None for what is no node."""
+    """The fields of a syntax node class that may hold other nodes, last first; None for any other class."""
     if kind.__module__ != s.__name__:
         return None
     return tuple(f.name for f in reversed(fields(kind)) if f.name not in ("span", "op_span", "head"))

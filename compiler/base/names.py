@@ -1,4 +1,4 @@
-"""Names: which are refused for weights, which are near a misspelt one; and words for messages."""
+"""Names that weights may not have, the known name nearest to a misspelt one, and lists of names for messages."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def misspelt(name: str, known: str) -> bool:
 
 
 def respelt(span: Span, near: str | None) -> list[tuple[Span, str]]:
-    """The edit that puts a near name in place of the one that stands there, if that is surely misspelt."""
+    """The edit that replaces a name by a near one, if it is surely a misspelling."""
     return [(span, near)] if near and misspelt(span.text, near) else []
 
 

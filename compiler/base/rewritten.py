@@ -1,4 +1,4 @@
-"""What the user wrote, with one thing changed: for helps, which leave nothing else of it out.
+"""The user's text with one thing changed, for help texts that show what to write.
 
 A word that a help drops is dropped by whoever follows it: a repeat is no longer `shared`, a call loses its label.
 """
@@ -44,7 +44,7 @@ def call(
 
 
 def edited(span: Span, edits: Sequence[tuple[Span, str]]) -> str:
-    """The text of a span with edits made. It reaches out to them: what is piped stands before a call."""
+    """The text of a span with edits made. It grows to cover them, as what is piped into a call stands before it."""
     for at, _ in edits:
         span = Span(span.source, min(span.start, at.start), max(span.end, at.end))
     moved = [Edit(Span(at.source, at.start - span.start, at.end - span.start), text) for at, text in edits]
@@ -52,7 +52,9 @@ def edited(span: Span, edits: Sequence[tuple[Span, str]]) -> str:
 
 
 def sized(axis: Axis, sign: str, size: int) -> str:
-    """How a width is declared to be so long (`=`), or no longer (`<=`). Where it has a bound, that is the size."""
+    """The declaration that gives a width this size (`=`) or bound (`<=`). Where it has a bound already, the size is
+    that.
+    """
     return _sized(axis.span, axis.name, sign, axis.bound or size)
 
 

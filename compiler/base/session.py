@@ -12,7 +12,7 @@ from ..sizes.axes import Axis, Const, Kind, Number, Static
 
 
 class Reporter(Protocol):
-    """Whoever collects diagnostics: the session, or one elaboration of a block."""
+    """An object that collects diagnostics: the session, or one elaboration of a block."""
 
     def report(
         self,

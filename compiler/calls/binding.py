@@ -63,7 +63,7 @@ class Binding:
         return (self.call.label or self.call.callee).text
 
     def _parameters(self) -> set[str]:
-        """All that brackets may give."""
+        """All parameters that brackets may set."""
         return {*self.block.generics, *self.checker.file_names(self.block)}
 
     def _bind_parameters(self) -> dict[str, Axis | Static] | None:
@@ -230,7 +230,7 @@ class Binding:
         return f"write `{callee.text}{written}(...)`", [(Span(source, place, place), edit)]
 
     def _meant(self, known: dict[str, Axis]) -> dict[str, Axis]:
-        """The axes of parameters: those known, and those that follow from arguments that are names."""
+        """The axes that parameters stand for: those given, and those that follow from arguments that are plain names."""
         formals = {formal.name.text: formal for formal in self.block.decl.formals}
         generics, order = self.block.generics, list(formals)
         pairs = []
@@ -270,7 +270,7 @@ class Binding:
         return item.kind.value if isinstance(item, Axis) else "const"
 
     def _mask_of(self, name: str, formals: Mapping[str, s.Formal]) -> str:
-        """How a mask is given that other languages call otherwise, or ask for by a truth value."""
+        """The help where a call asks for a mask by another language's name for it, or by a truth value."""
         masks = [each for each, formal in formals.items() if formal.type.element and formal.type.element.text == "bool"]
         if not masks or name not in {*MASK_WORDS, "is_causal", "causal", "causal_mask"}:
             return ""
@@ -289,7 +289,7 @@ class Binding:
 
     @staticmethod
     def _fewer(given: Sequence[s.BracketItem | s.Argument], most: int) -> list[str]:
-        """What is given by name, and so many of the rest."""
+        """The arguments given by name, and at most so many of those given by position."""
         kept = []
         for each in given:
             named = each.name is not None and each.value is not None
@@ -447,5 +447,5 @@ def _spans(names: tuple[s.Ident, ...] | None) -> list[Span]:
 
 
 def _has(names: Iterable[str], what: str) -> str:
-    """What a block has of parameters or arguments."""
+    """Which parameters or arguments a block has, in words."""
     return f"it has {listed(names) or f'no {what}'}"

@@ -91,7 +91,7 @@ class BlockCall(SpecialisedCall):
     def _arranged(
         self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[TypedValue, Span]]
     ) -> dict[str, tuple[TypedValue, Span]] | None:
-        """The arguments as the callee gets them; a scan gives it items."""
+        """The arguments as the callee takes them; a scan passes single items."""
         return arguments
 
     def _promised(self, environment: Environment) -> list[TypedValue | None]:

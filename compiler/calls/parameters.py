@@ -114,7 +114,7 @@ class Parameters(Binding):
         numbers: dict[int, Static],
         exact: bool = True,
     ) -> Static | None:
-        """What a parameter of the callee is where the call does not say. Without a value nothing rests on the call."""
+        """The default of a parameter of the callee, for a call that does not set it. None after a report."""
         assert generic.default is not None
         lookup = lambda ident: self._default_name(environment, ident, given, numbers)  # noqa: E731
         static = size_static(generic.default, lookup, self.body.environment, exact=exact)
@@ -122,7 +122,7 @@ class Parameters(Binding):
         return static
 
     def _like_number(self, static: Static) -> Number | None:
-        """A number of the kind of what a const is given; None where calls of the block around tell that."""
+        """A number of the same kind as what a const is given; None where calls of the block around decide the kind."""
         if any(self.body.environment.is_open(ConstOf(const)) for const in consts_in(static)):
             return None
         return {Scalar.REAL: 0.5, Scalar.BOOL: True}.get(static_element(static), 0)
@@ -211,7 +211,7 @@ class Parameters(Binding):
             self._inherit_const(const, rebound, given, numbers)
 
     def _changed(self, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> set[int]:
-        """Those that the call names which are not the caller's own anyway, as in `f[seq = seq]`."""
+        """The names that the call sets to something else than the caller's own of that name: not `f[seq = seq]`."""
         caller = self.body.environment
         own = {id for id, axis in caller.of_file.items() if given.get(id) == axis}
         own |= {id for id, const in caller.const_of_file.items() if numbers.get(id) == ConstOf(const)}

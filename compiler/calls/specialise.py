@@ -174,7 +174,7 @@ class SpecialisedCall(Arguments):
         return ""
 
     def _of_arguments(self, help: str) -> str:
-        """What is to be passed to the block, where that is no argument of it, left open."""
+        """Leaves open, as `...`, what to pass to the block where the help names a value that is no argument of it."""
         formals = {formal.name.text for formal in self.block.decl.formals}
 
         def open(found: re.Match[str]) -> str:
@@ -183,7 +183,7 @@ class SpecialisedCall(Arguments):
         return re.sub(r"(pass `broadcast\[[^]]*\])\(([^`]*)\)`", open, help)
 
     def _in_callers_words(self, help: str) -> str:
-        """What a message of the body says to write, written for the call: with its axes and its arguments."""
+        """The help of a message about the body, rewritten for the call: with the caller's axes and arguments."""
         words = {f.name: a.name for f, a in self.actual}
         formals = [formal.name.text for formal in self.block.decl.formals]
         for given, argument in enumerate(self.call.arguments):
@@ -205,7 +205,7 @@ class SpecialisedCall(Arguments):
         return re.sub(r"`[^`]*`", said, help)
 
     def _renamed(self, problem: Diagnostic) -> list[str]:
-        """What the axes that a message of the body speaks of are called here."""
+        """The names that the caller has for the axes in a message about the body."""
         spoken = re.findall(r"\w+", problem.message)
         pairs = [(f.name, a.name) for f, a in self.actual if f.name != a.name and f.name in spoken]
         return [f"in `{self.block.name}`, " + " and ".join(f"`{a}` is called `{f}`" for f, a in pairs)] if pairs else []

@@ -382,7 +382,7 @@ class OpApplication:
         return True
 
     def _outer(self, first: _Lacking, second: _Lacking) -> bool:
-        """Each of two operands lacks a depth of the other: all are paired with all, which is said where it is meant."""
+        """Each of two operands lacks a depth of the other: an outer product or sum, which must be written as one."""
         (x, x_span, x_lacks), (y, y_span, y_lacks) = first, second
         environment = self.body.environment
         # An axis that the block is lifted over, or that a formal has and its argument lacks, the call alone can give.

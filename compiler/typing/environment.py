@@ -56,7 +56,7 @@ class Environment:
         return self.local_consts.get(name) or self.consts.get(name)
 
     def bearer(self, name: str) -> tuple[str, Span | None] | None:
-        """What has this name here, so that no variable may: "axis" or "const", and where it is declared."""
+        """What else has this name here, so that no variable may have it: "axis" or "const", and where it is declared."""
         axis = self.axis(name) or self.module.axes.get(name)  # also what the block does not mention otherwise
         if axis is not None:
             return "axis", axis.span
@@ -73,18 +73,18 @@ class Environment:
         return static.const.value is None and static.const.like is None and static.const in self.const_params
 
     def known_at_calls(self, static: Static) -> bool:
-        """Whether all that is not known of it is for each call to say. A depth always has a size in the end."""
+        """Whether each call decides all that is unknown in it. A depth has a size in every call."""
         consts = (const.value is not None or const in self.const_params for const in consts_in(static))
         return all(consts) and all(axis.extent is not None or not axis.is_width for axis in axes_in(static))
 
     def left_to_calls(self, static: Static) -> bool:
-        """Whether no call stands above that would have said it: the block is checked on its own."""
+        """Whether a call would decide it and there is none: the block is checked on its own."""
         return self.known_at_calls(static) and not any(
             const.value is None and const.like is not None for const in consts_in(static)
         )
 
     def only_at_run_time(self, static: Static) -> bool:
-        """Whether nothing but a run knows it: it depends on a width without a size, which no call will tell either."""
+        """Whether it is known at run time only: it depends on a width without a size, in every call."""
         return open_width(static, self.open) is not None or any(const in self.running for const in consts_in(static))
 
     def known_depth(self, name: str, size: Static, span: Span) -> bool:
@@ -101,7 +101,7 @@ class Environment:
         return [*self.consts, *self.local_consts]
 
     def candidate_axes(self) -> list[str]:
-        """The names that one of an axis may be meant for: also those of the file that the block does not mention."""
+        """The axis names that a misspelt one may be meant for: also those of the file that the block does not mention."""
         return [*self.names, *self.module.axes]
 
     def candidate_consts(self) -> list[str]:

@@ -480,7 +480,7 @@ class Expressions(Scope):
         return [(Span(source, used[0], used[0]), line) if used else (Span(source, 0, 0), f"{line}\n")]
 
     def visit_arguments(self, call: s.CallExpr) -> None:
-        """For the mistakes in them, when the call itself cannot be understood."""
+        """Check the arguments for mistakes of their own, when the call itself cannot be understood."""
         for argument in call.arguments:
             value = argument.value.value if isinstance(argument.value, s.WhereExpr) else argument.value
             self.expr(value)
@@ -532,7 +532,7 @@ class Expressions(Scope):
         return op.rule(made)
 
     def _spread(self, wire: TypedValue, axes: Iterable[Axis]) -> TypedValue:
-        """A number that stands for an argument, with those of its axes that an op acts on."""
+        """A number that stands for an argument, given those of the argument's axes that an op acts on."""
         needed = [axis for axis in axes if axis in wire.spread and not wire.has(axis)]
         if not needed:
             return wire
@@ -673,7 +673,7 @@ class Expressions(Scope):
         return help, fix if mask is not None and not piped else []
 
     def _complete(self, call: s.CallExpr, op: Op, made: OpApplication, given: set[str], good: bool) -> bool:
-        """Fill in the defaults of options. What must be given and is not is said if all else was `good`."""
+        """Fill in the defaults of options. One that must be given and is missing is reported if all else was `good`."""
         missing = [name for name in op.operands if name not in given]
         if missing and good:
             self.report("E0319", f"`{made.shown}` lacks {listed(missing)}", call.span, help=_with_more(call, missing))
@@ -924,12 +924,12 @@ def _whole(op: Op, axes: list[Axis] | None) -> str:
 
 
 def _is_number(name: s.Ident) -> bool:
-    """Whether a number stands where brackets hold names: the grammar takes it, so that more can be said of it."""
+    """Whether a number stands where brackets hold names: the grammar accepts it, for a better message than its own."""
     return name.text[0].isdigit()
 
 
 def _without(wire: TypedValue, axes: Iterable[Axis]) -> TypedValue:
-    """The value without those of the axes that it has in name only: an op is about to make them."""
+    """The value without those thin axes that an op is about to make."""
     thin = wire.type.thin & set(axes)
     if not thin:
         return wire

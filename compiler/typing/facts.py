@@ -1,4 +1,4 @@
-"""What the checker finds out of every expression, kept by its place: for editors. `attnc check` keeps nothing."""
+"""What the checker finds out about every expression, kept by its span, for editors. `attnc check` keeps nothing."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Repeats(Expressions):
             for text in carried:
                 self.variables[text] = None
             return
-        graphs, variant = [body.graph], _alike(number or 0)
+        graphs, variant = [body.graph], _all_alike(number or 0)
         if not varies:
             if not number:  # there may be no pass, and then this is what went in
                 body.after = [_join(a, b) for a, b in zip(body.ends, body.starts, strict=True)]
@@ -274,7 +274,7 @@ class Repeats(Expressions):
         return result if good else None
 
     def _before(self, text: str, before: TypedValue, after: TypedValue) -> str:
-        """How to make what a pass takes and what it gives one type."""
+        """The help where a pass takes one type and gives another."""
         more = [axis for axis in after.type.axes if axis not in before.type.axes]
         names = ", ".join(axis.name for axis in more)
         if not set(before.type.axes) < set(after.type.axes):
@@ -284,7 +284,7 @@ class Repeats(Expressions):
         return f"give it all its axes before the repeat: `{text} = broadcast[{names}]({text})`"
 
     def _is_given(self, text: str) -> bool:
-        """Whether a variable begins as an argument, so that who calls may give it any axes."""
+        """Whether a variable begins as an argument, so that a caller may give it any axes."""
         return any(formal.name.text == text for formal in self.environment.block.decl.formals)
 
     def _begun(self, text: str, before: TypedValue, after: TypedValue) -> list[str]:
@@ -514,13 +514,13 @@ def _weighs(
 
 
 @cache
-def _alike(passes: int) -> tuple[int, ...]:
-    """The one body of so many passes, again and again: one tuple for all repeats."""
+def _all_alike(passes: int) -> tuple[int, ...]:
+    """Which body each of so many passes runs where there is one body: one tuple, shared by all repeats."""
     return (0,) * passes
 
 
 def _like(end: TypedValue, start: TypedValue) -> TypedValue:
-    """What a pass gives, with those axes in name only that what it takes has."""
+    """What a pass gives, with the thin axes of what it takes."""
     kept = tuple(axis for axis in end.type.axes if end.has(axis) or axis in start.type.axes)
     more = tuple(axis for axis in start.type.axes if axis in start.type.thin and axis not in kept)
     if kept == end.type.axes and not more:
@@ -530,7 +530,7 @@ def _like(end: TypedValue, start: TypedValue) -> TypedValue:
 
 
 def _join(a: TypedValue, b: TypedValue) -> TypedValue:
-    """What is known of a carried value that may be either."""
+    """What is known of a carried value that may be either of two."""
     element = a.element
     if a.element is Scalar.INT and b.element is Scalar.REAL:
         element = Scalar.REAL
@@ -546,7 +546,7 @@ def _join(a: TypedValue, b: TypedValue) -> TypedValue:
 
 
 def _marked_as(wire: TypedValue, other: TypedValue) -> TypedValue:
-    """With the marks of the other, and where these come from."""
+    """A value with the marks of another, and the place where that one gets them."""
     return replace(wire, mark=other.mark, scaled=other.scaled, loose=other.loose, span=other.span)
 
 

@@ -31,7 +31,7 @@ _BATCH = frozenset(("batch", "batches", "batch_size", "batchsize", "bs", "bsz", 
 _ELEMENTS = "a type is `[axes]` for real numbers, `bool[axes]`, `int[axes]`, or `axis[axes]` for indices into that axis"
 
 Splits = dict[tuple[int, frozenset[int]], tuple[tuple[tuple[Axis, ...], Span], ...]]
-"""By an axis and what it was split into, in any order: the orders that were written, and where."""
+"""By an axis and the set of axes that it was split into: the orders that were written, and where."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Shared:
 
 
 class Caller(Protocol):
-    """The checker of whole blocks, as what is typed in one of them sees it: the one knot between typing and calls.
+    """The checker of whole blocks, as the typing of one block sees it: typing reaches calls through this protocol only.
 
     alone:     each block checked on its own.
     decisions: what was decided by numbers of the pass at hand (`numbers`); undecided: whether some are not known.
@@ -113,7 +113,7 @@ class Scope(ABC):
 
     @abstractmethod
     def visit_arguments(self, call: s.CallExpr) -> None:
-        """For the mistakes in them, when the call itself cannot be understood."""
+        """Check the arguments for mistakes of their own, when the call itself cannot be understood."""
 
     def static(self, value: Static, span: Span) -> TypedValue:
         """A number known at build time, or a size."""

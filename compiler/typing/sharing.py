@@ -1,4 +1,4 @@
-"""A model has one set of weights (D11): what would give it a second is wrong."""
+"""A model has one set of weights (D11): what would make a second one is reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Calling = Call | Scan | Repeat
 
 
 def ways(graph: Graph, checker: Caller) -> Ways:
-    """The first way to each model with weights: by calls of it, and of blocks that call it."""
+    """The first path to each model with weights: by calls of it, and of blocks that call it."""
     known = checker.ways
     if graph not in known:
         known[graph] = {}
@@ -51,7 +51,7 @@ def own(body: Scope, name: str, span: Span) -> None:
 
 
 def check_one_set(body: Scope) -> None:
-    """Report what comes to a model another way than what stands before it: each way has weights of its own."""
+    """Report a call that reaches a model by another path than an earlier one: each path has weights of its own."""
     first: dict[object, tuple[Way, Calling]] = {}
     reported: set[str] = set()
     for node in _callers(body.builder.nodes):

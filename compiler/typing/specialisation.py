@@ -1,4 +1,4 @@
-"""What came of one elaboration of a block, and the numbers in it that wait for the passes of a repeat."""
+"""The result of one elaboration of a block, and the numbers in it that only the passes of a repeat determine."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Body(Repeats):
         return call.op.rule(call)
 
     def everywhere(self, wire: TypedValue | None, formal: s.Formal) -> TypedValue | None:
-        """A number in the place of an argument is the same along all axes of its formal."""
+        """A number passed for an argument is the same along all axes of the formal."""
         wanted = self.type(formal.type)
         if wire is None or wire.static is None or wanted is None:
             return wire
@@ -113,7 +113,7 @@ class Body(Repeats):
         self.gone.pop(text, None)
 
     def _name(self, wire: TypedValue, text: str) -> TypedValue:
-        """Tell the graph what the spec calls this value."""
+        """Give the value its name in the spec, in the graph."""
         assert wire.value is not None
         named = replace(wire.value, name=text)
         nodes = self.builder.nodes
@@ -166,7 +166,7 @@ class Body(Repeats):
         return f"it is one value: bind one name, `both = ...`, and pick its items, {items}{' ...' * (names > 2)}"
 
     def _crossed(self, statement: s.Assign) -> None:
-        """Warn of a name that is another result's: names on the left take results by their places."""
+        """Warn of a name that another result of the block has: names on the left take results by position."""
         call = statement.value
         if not isinstance(call, s.CallExpr):
             return
@@ -507,7 +507,7 @@ class Body(Repeats):
 
 
 def _of_another_kind(wire: TypedValue, wanted: Type, text: str) -> str:
-    """How a value becomes one of other elements."""
+    """The help where a value has elements of another kind."""
     match wire.element, wanted.element:
         case Scalar.INT, IndexInto(axis):
             return f"`index[{axis.name}](...)` makes an index of an int, and looks that it is one"
