@@ -230,7 +230,7 @@ class Binding:
         return f"write `{callee.text}{written}(...)`", [(Span(source, place, place), edit)]
 
     def _meant(self, known: dict[str, Axis]) -> dict[str, Axis]:
-        """The axes that parameters stand for: those given, and those that follow from arguments that are plain names."""
+        """The axes that parameters stand for: those given, and those that follow from arguments that are names."""
         formals = {formal.name.text: formal for formal in self.block.decl.formals}
         generics, order = self.block.generics, list(formals)
         pairs = []

@@ -40,7 +40,7 @@ class Trace:
     again: bool = False  # the step before is taken again and again
 
     def leaving(self, inner: Graph, node: Call | Repeat | Scan, outer: Graph) -> Trace:
-        """The same outside of a call or a repeat; what only passed through it is as it was."""
+        """The same path outside of a call or a repeat; one that only passes through stays as it was."""
         return replace(self, at=outer, via=(*self.via, (node, outer))) if self.at is inner else self
 
 
@@ -106,7 +106,7 @@ def _declared(axis: Axis) -> int:
 
 
 def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
-    """How the last step reads nothing that comes after."""
+    """How to make the last step read nothing that comes after."""
     copies = sorted((each for each in graph.axes if each.family == axis.family and each != axis), key=_declared)
     new = "past" if axis.name != "past" else "before"
     past, name, node = copies[0].name if copies else new, axis.name, trace.node
@@ -138,7 +138,7 @@ def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
 
 
 def _operand(node: Apply) -> str:
-    """What an op is given, as it is written there, if that is short."""
+    """The operand of an op as the spec writes it, if that is short."""
     text = node.span.text if node.span is not None else ""
     found = re.fullmatch(r"\w+\[[^]]*\]\((.*?)([ \n]where\b.*)?\)", text, re.DOTALL)
     inner = found[1].strip() if found is not None else ""
@@ -170,7 +170,7 @@ def _kept(node: Apply, axis: Axis | None = None, copy: str = "") -> str:
 
 
 def _groups(steps: list[Trace], axis: Axis) -> Axis | None:
-    """The width of groups of items that the way leads along: one that derives from the axis, or a copy of it."""
+    """The width of groups of items that the path leads along: one that derives from the axis, or a copy of it."""
 
     def derives(width: Axis) -> bool:
         parts = axes_in(width.size) if width.is_width and width.size is not None else []

@@ -38,7 +38,7 @@ __all__ = ["Cache", "Decoding", "NoStep", "decoding"]
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """What one value leaves behind for later steps.
+    """What is kept of one value for later steps.
 
     path:   where: `decoder.layers.{i}.self.K`; `{i}` stands for the number of a pass, of which there are `passes`.
     axes:   its axes for each item, with their sizes (None: known at run time).
@@ -113,7 +113,7 @@ class Decoding:
 
 
 def decoding(graph: Graph, origin: Graph | None = None) -> Decoding:
-    """What decodes a model (every size in it known).
+    """The decoding of a model, in which every size is known.
 
     origin: the same model as it is emitted, whose weights the step has; its nested graphs must stand in the same order.
     """
@@ -173,7 +173,7 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
 
 
 def _with_defaults(graph: Graph, time: Axis) -> Graph:
-    """Inputs along time that may be left out are. All rows go on item by item, so none of them has a length yet."""
+    """Inputs along time that may be left out are left out. All rows go on item by item, so no row has a length yet."""
     given, nodes = [], []
     for item in graph.inputs:
         if item.length_of is not None and item.length_of.family == time.family:

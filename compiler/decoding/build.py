@@ -1,4 +1,4 @@
-"""The graph of the step, from what is wanted of each value.
+"""The graph of the step, from what is demanded of each value.
 
 It is an ordinary graph, nested as the model is, with a few ops more, which the cache of its site serves:
 
@@ -127,7 +127,7 @@ def norm(demand: Sequence[Mode]) -> Demand:
 
 
 def by_axis(cell: Cell, demand: Demand) -> ByAxis:
-    """Modes in no order: what a pass takes and what it gives may have the same axes in different ones."""
+    """Modes without an order: what a pass takes and what it gives may have the same axes in different orders."""
     return frozenset(zip(cell.axes, demand, strict=True))
 
 
@@ -137,7 +137,7 @@ def in_order(cell: Cell, modes: ByAxis) -> Demand:
 
 
 def called(cell: Cell) -> str:
-    """What to call what is kept of a cell."""
+    """A name for what is kept of a cell."""
     if cell.value.name:
         return cell.value.name
     if isinstance(cell.node, Apply):
@@ -436,7 +436,7 @@ class StepBuilder:
         return groups(b.site, node, self._outs)
 
     def _copies(self, b: GraphBuilder, node: Call | Scan, modes: Modes) -> tuple[Value, ...]:
-        """The results of a call that is kept whole, made once for each way in which they are wanted."""
+        """The results of a call that is kept whole, made once for each of the modes in which they are demanded."""
         outs = []
         for out in node.outs:
             cell = b.site.cells[out.id]

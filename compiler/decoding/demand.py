@@ -28,7 +28,7 @@ Modes = dict[Axis, Mode]
 
 @dataclass
 class Reads:
-    """How an op reads its operands for given modes of its result: theirs, and those of the axes that it eats.
+    """How an op reads its operands for given modes of its result: theirs, and those of the axes that it reduces.
 
     made: the modes in which it gives its result, where these are others: of all rows the wanted ones are taken.
     """
@@ -47,7 +47,7 @@ def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> Reads:
         return NoStep(f"`{op}` {why}", node.span)
 
     def beyond(axis: Axis) -> bool:
-        """Whether it reads after the new items: all of a width of a given size, that is."""
+        """Whether it reads after the new items, so that all items of a width of a given size are demanded."""
         ahead = facts.ahead(site, node, axis, modes)
         if axis.extent is None and ahead is not None and ahead > 0:
             raise refuse(_reads_after(axis))
@@ -132,7 +132,7 @@ def _reads_after(axis: Axis) -> str:
 
 
 def _entire(site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> bool:
-    """Whether an op is done for all of a width, for it gives no rows by themselves, and no items are there."""
+    """Whether an op is done for all of a width at once: it cannot give single rows, and reads nothing of items."""
     across = {*site.time(node.axes), *site.time(node.made), *site.time(node.each)}
     if not across or any(axis.extent is None for axis in across):
         return False
@@ -304,7 +304,7 @@ class DemandAnalysis:
                     self._demand(cell, {axis: modes.get(axis) for axis in cell.axes}, reader)
 
     def groups(self, site: Site, node: Call | Scan) -> list[Modes]:
-        """The different ways in which the results of a call that is kept whole are wanted."""
+        """The different modes in which the results of a call that is kept whole are demanded."""
         return groups(site, node, self._made)
 
     def _call(self, site: Site, place: int, node: Call) -> None:
@@ -316,7 +316,7 @@ class DemandAnalysis:
             self._up(child.cells[item.value.id], site.cells[arg.id], dict(node.axes))
 
     def _down(self, outer: Cell, inner: Cell, node: Call, child: Site) -> None:
-        """What is wanted of a result is wanted of the value inside that it is."""
+        """What is demanded of a result is demanded of the value inside the block that becomes it."""
         for demand in self._made(outer):
             wanted = dict(zip(outer.axes, demand, strict=True))
             outward = dict(node.axes)
@@ -324,7 +324,7 @@ class DemandAnalysis:
             self._demand(inner, modes, outer)
 
     def _up(self, inner: Cell, outer: Cell, outward: dict[Axis, Axis]) -> None:
-        """What is wanted of an argument inside is wanted of the value that is passed for it."""
+        """What is demanded of an input inside the block is demanded of the value that is passed for it."""
         for demand in self._made(inner):
             modes = {outward.get(axis, axis): mode for axis, mode in zip(inner.axes, demand, strict=True)}
             self._demand(outer, modes, inner)
@@ -389,7 +389,7 @@ def _count_demands(bodies: list[Site]) -> int:
 
 
 def groups(site: Site, node: Call | Scan, made: Callable[[Cell], list[Demand]]) -> list[Modes]:
-    """The different ways in which the results of a call that is kept whole are wanted."""
+    """The different modes in which the results of a call that is kept whole are demanded."""
     found: list[Modes] = []
     for out in node.outs:
         cell = site.cells[out.id]

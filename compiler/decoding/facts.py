@@ -151,7 +151,7 @@ class SiteFacts:
         return max(known)
 
     def _read_at_most(self, node: Apply, axis: Axis, infos: dict[int, Info]) -> list[tuple[Axis | None, int]]:
-        """Of an op that sums, picks or normalises: what it reads is at most each `axis + k`; None: it reads nothing."""
+        """Of an op that sums, picks or normalises: it reads nothing beyond each `axis + k`; None: it reads nothing."""
         support = self._support(node, infos)
         if not support:
             return [(None, 0)]

@@ -60,7 +60,7 @@ class _Roots:
 
 
 def _once(graph: Graph) -> Graph:
-    """Blocks that get one value several times get it once, and call it by its other names inside."""
+    """Blocks that take one value several times take it once, and rename it inside for its other uses."""
     roots = _Roots(graph)
     nodes: list[Node] = []
     for node in graph.nodes:

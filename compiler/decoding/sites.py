@@ -87,7 +87,7 @@ class Site:
         return f"{above}.{self.name}" if above else self.name
 
     def spread(self) -> bool:
-        """Whether it is done for each item by lifting over time: what `prepare` keeps lacks that dimension."""
+        """Whether the site is lifted over time, so that it runs for each item: what `prepare` keeps lacks that axis."""
         return bool(self.time(self.graph.lifted)) or (self.parent is not None and self.parent.spread())
 
     def home(self, axis: Axis) -> Site:
@@ -99,7 +99,7 @@ class Site:
 
 
 def plain(graph: Graph, families: frozenset[int]) -> bool:
-    """Whether a graph treats each item of time alike: no positions, nothing that reads across."""
+    """Whether a graph computes each item of time from that item alone: no positions, nothing that reads across."""
     if graph.target:
         return not families
 
@@ -338,14 +338,14 @@ def same_node(graph: Graph, place: int, other: Graph | None) -> Call | Repeat | 
     if other is None or not isinstance(node, Call | Repeat | Scan):
         return None
     key = type(node), named(node), node.span
-    before = next(number for number, one in enumerate(_alike(graph)[key]) if one is node)
-    found = _alike(other).get(key, [])
+    before = next(number for number, one in enumerate(_by_place(graph)[key]) if one is node)
+    found = _by_place(other).get(key, [])
     return found[before] if before < len(found) else None
 
 
 @lru_cache(maxsize=8)  # of one graph each node is asked for in turn
-def _alike(graph: Graph) -> Mapping[tuple[type, str, Span | None], list[Call | Repeat | Scan]]:
-    """The nodes with graphs of their own that are of one kind, one name and one place in the spec, in order."""
+def _by_place(graph: Graph) -> Mapping[tuple[type, str, Span | None], list[Call | Repeat | Scan]]:
+    """The nodes with nested graphs, grouped by kind, name and place in the spec, in order."""
     found: dict[tuple[type, str, Span | None], list[Call | Repeat | Scan]] = {}
     for node in graph.nodes:
         if isinstance(node, Call | Repeat | Scan):

@@ -1,4 +1,4 @@
-"""Of the result of a step only the last items may be wanted (the next token needs one): what comes after all mixing of
+"""Of the result of a step only the last items may be needed (the next token needs one): what comes after all mixing of
 items is done for these alone. `tail` takes them, as many as the step is asked for. A result has one axis of time, and
 nothing that is done for each new item alike takes an axis away: so what is shortened has one axis of new items, too.
 """
@@ -24,7 +24,7 @@ def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:
     for place in reversed(range(len(graph.nodes))):
         node = graph.nodes[place]
         outs = makes(node)
-        if _alike(node, new) and all(set(readers.get(out.id, ())) <= late for out in outs):
+        if _itemwise(node, new) and all(set(readers.get(out.id, ())) <= late for out in outs):
             late.add(place)
     change: dict[int, Value] = {}
     nodes: list[Node] = []
@@ -73,8 +73,8 @@ def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:
     return replace(graph, nodes=tuple(nodes), outputs=tuple(outputs), stepped=replace(stepped, tail=tail))
 
 
-def _alike(node: Node, new: frozenset[Axis]) -> bool:
-    """Whether a node treats each new item alike."""
+def _itemwise(node: Node, new: frozenset[Axis]) -> bool:
+    """Whether a node computes each new item from that item alone."""
     match node:
         case Apply():
             return node.op not in BY_CACHE and not new & {*node.axes, *node.each}

@@ -76,7 +76,7 @@ def mentions(static: Static) -> tuple[set[int], set[int]]:
 
 
 def open_width(static: Static, given: Container[int] = ()) -> Axis | None:
-    """The first width in it that has no size before a run; `memo`: ids of axes whose size a call gives."""
+    """The first width in it that has no size before a run; `given`: ids of axes whose size a call gives."""
     seen: set[int] = set()
     todo = [*reversed(axes_in(static))]
     while todo:

@@ -56,7 +56,7 @@ class Environment:
         return self.local_consts.get(name) or self.consts.get(name)
 
     def bearer(self, name: str) -> tuple[str, Span | None] | None:
-        """What else has this name here, so that no variable may have it: "axis" or "const", and where it is declared."""
+        """What has this name here already, so that no variable may: "axis" or "const", and where it is declared."""
         axis = self.axis(name) or self.module.axes.get(name)  # also what the block does not mention otherwise
         if axis is not None:
             return "axis", axis.span
@@ -101,7 +101,7 @@ class Environment:
         return [*self.consts, *self.local_consts]
 
     def candidate_axes(self) -> list[str]:
-        """The axis names that a misspelt one may be meant for: also those of the file that the block does not mention."""
+        """The axis names that a misspelt one may mean: also those of the file that the block does not mention."""
         return [*self.names, *self.module.axes]
 
     def candidate_consts(self) -> list[str]:
