@@ -43,7 +43,7 @@ def labels(decl: s.BlockDecl) -> dict[Span, str]:
                 taken.add(label)
                 found[call.callee.span] = label
     for node in walk(decl.body):
-        if isinstance(node, s.Repeat) and node.label is None and not isinstance(node.count, s.Name):
+        if isinstance(node, s.RepeatStatement) and node.label is None and not isinstance(node.count, s.Name):
             label = _first_free(_numbered("layers"), taken)
             taken.add(label)
             found[node.count.span] = label

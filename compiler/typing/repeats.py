@@ -205,7 +205,7 @@ class Repeats(Expressions):
         count = statement.count.span.text
         each = f"{statement.index.text} in " if statement.index is not None else ""
         shared = " shared" if statement.shared else ""
-        label = self.frame.block.labels[statement.count.span]
+        label = self.environment.block.labels[statement.count.span]
         end = statement.head.start + len("repeat")
         self.report(
             "E0218",
