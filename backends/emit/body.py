@@ -356,8 +356,14 @@ class Body(Scans, Repeats):
         return replace(val, code=Code(self.expanded(val, ", ".join([f"*{batch}", *sizes]))), lead=FULL)
 
     def checks_input(self, val: Val) -> bool:
-        """What another model makes and broadcasts for one that it calls need not have all extents."""
-        return self.graph.kind == "model" and (self.plan.is_root or (val.lead == FULL and not val.thin))
+        """Whether an input of a model is held to what it declares.
+
+        What another model makes and broadcasts for one that it calls need not have all extents. In a step it has new
+        items of one input and all so far of another, of one width: the model that is called checks what it is given.
+        """
+        stepped = self.graph.stepped
+        whole = stepped is None or stepped.method != "step"
+        return self.graph.kind == "model" and (self.plan.is_root or (whole and val.lead == FULL and not val.thin))
 
     def batch(self) -> str:
         """The extents of the batch axes."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+import torch
 
 import attnc
 from attnc.compiler.decoding.build import by_pass
@@ -377,6 +379,40 @@ def test_models_that_models_call() -> None:
         "    a, b = middle(x)\n    return a + broadcast[seq](y) + mix.last[reach = 2](b)\n}\n"
     ).model("net")
     check_steps(model, dtypes=("float64",), seeds=(0, 1))
+
+
+WITH_A_MASK = {
+    "of its own items": "return inner(ids, ids > 1)",
+    "of its own items and of what stays": "return inner(ids, ids > 1 and broadcast[seq](limit > 0))",
+    "of earlier items": "return inner(ids, ok = ids[seq = max(seq - 2, 0)] != ids)",
+    "given and left out": "return inner(ids, ids > 1) - inner(ids)",
+    "at each pass": (
+        "x = broadcast[vocab](select(ids > 1, 0.5, 0.1))\n"
+        "repeat.layers 3 shared {\n x = tanh(x + inner(ids, max[vocab](x) > 0))\n}\nreturn x"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", WITH_A_MASK.values(), ids=WITH_A_MASK)
+@pytest.mark.parametrize("reach", ["past <= seq", "past <= seq and seq - past < 3"])
+def test_models_that_are_given_a_mask_of_their_items(body: str, reach: str) -> None:
+    """A step gives a called model new items of one input and all so far of another."""
+    model = attnc.loads(
+        f"{HEAD}"
+        "model inner(ids: vocab[seq], ok: bool[seq] = true) -> [seq, vocab] causal seq {\n"
+        "    x = embed[vocab -> model](ids)\n"
+        f"    weights = softmax[past](dot[model](x, x[seq as past]) where {reach} and ok[seq as past])\n"
+        "    return linear.L[model -> vocab](dot[past](weights, x[seq as past]))\n}\n"
+        f"model net({'limit: [], ' * ('limit' in body)}ids: vocab[seq]) -> [seq, vocab] causal seq {{\n{body}\n}}\n"
+    ).model("net")
+    check_steps(model, dtypes=("float64",), seeds=(0, 1))
+    if model.decoding.prompt is not None and model.decoding.prepare is not None and not model.decoding.prepare.inputs:
+        for net in (model.torch(seed=1), model.numpy(seed=1)):
+            ids = [1, 2]
+            for _ in range(3):
+                scores = net(torch.tensor(ids)) if isinstance(net, torch.nn.Module) else net(np.array(ids))
+                ids.append(int(scores[-1].argmax()))
+            assert [int(one) for one in net.generate([1, 2], 3)] == ids[2:]
 
 
 @pytest.mark.parametrize("text", [text for text in SPECS if " causal " in text])
