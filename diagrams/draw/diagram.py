@@ -78,7 +78,7 @@ class Diagram:
         return page.write(self._graph, self._sheet, self._openable, self._redraw)
 
     def graphviz(self) -> Source:
-        """The figure as the package `graphviz` has it: `.view()`, `.render()`, `.pipe()`, a notebook's display.
+        """The figure as an object of the package `graphviz`: `.view()`, `.render()`, `.pipe()`, a notebook's display.
 
         Those run `dot` as that package does: as long as it takes, and a PNG at the dots per inch of Graphviz.
         """

@@ -89,9 +89,8 @@ def _wire(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int],
     sheet.occupied.trace(sampled(chain))
     sheet.curves.append((wire, chain))
     x0, _, x1, y1 = sheet.extent
-    sheet.include(
-        (x0, min(y for _, y in chain), x1, y1)
-    )  # a wire without axes has no label above it that would keep the title away
+    # Needed for a wire without axes: it has no label above it that would keep the title away.
+    sheet.include((x0, min(y for _, y in chain), x1, y1))
     out = ends_here and end is not None and any(s.kind is StepKind.SINK for s in sheet.columns[end.column].steps)
     runs = [run for run in runs if run[1] - run[0] > 1]
     for k, (a, b, y) in enumerate(runs):

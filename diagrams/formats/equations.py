@@ -375,7 +375,7 @@ def _consts(graph: Graph) -> dict[tuple[str, str], set[str]]:
 
 
 def _repeat(rows: _Rows, node: Repeat) -> None:
-    """Its body with what goes round; where passes differ, each kind of body, and which passes run it."""
+    """The rows of a repeat: of its body, or, where passes differ, of each body, with the passes that run it."""
     carried: list[str] = []
     for entry, value in zip(node.bodies[0].inputs, node.args[: node.carried], strict=False):
         carried.append(_fresh(rows, entry.name))

@@ -24,7 +24,7 @@ _KIN = 0.6  # what each point more between two wires of one tensor costs, in eac
 _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
 _REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
 _LOOP = 17.0  # room beneath a scan for the line that feeds its state back
-_NAMED = 24.0  # a glyph that reaches further up than this has a name over it
+_NAMED = 24.0  # a glyph that goes further up than this has a name over it
 _INSIDE = 8.0  # between a border and the next one around it
 _OUTSIDE = 9.0  # between a border and a wire or dashed line that is not inside it
 
@@ -169,10 +169,8 @@ class FigureLayout:
             if id(track) in last:
                 pulls.append((last[id(track)], v, 2.0 if isinstance(track, Dash) else _STRAIGHT))
             last[id(track)] = v
-        for wanted in (
-            stacked,
-            fences,
-        ):  # left out where they cannot all be kept: a wire crosses a border from above to below
+        # Gaps that cannot all be kept are left out, as where a wire from outside crosses a border.
+        for wanted in (stacked, fences):
             if lanes.sound(n, gaps + wanted):
                 gaps += wanted
         y = lanes.heights(n, gaps, pulls, ties, starts)

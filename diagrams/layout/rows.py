@@ -72,10 +72,8 @@ def _price(columns: Sequence[Column], j: int) -> float:
     price += 6.0 * deepest
     if any(not s.repeat for s in scopes):
         price += 12.0
-    for near in (
-        columns[j + 1 : j + 4],
-        columns[max(0, j - 2) : j + 1],
-    ):  # not so near a bracket that a row has only a column or two of the repeat
+    # A fold right behind or before a bracket would leave only a column or two of the repeat on a row.
+    for near in (columns[j + 1 : j + 4], columns[max(0, j - 2) : j + 1]):
         for column in near:
             ends = StepKind.EXIT if near[0] is there else StepKind.ENTER
             if any(s.kind is ends and s.mark == "bracket" for s in column.steps) and deepest and column is not here:

@@ -72,9 +72,7 @@ class Column:
     steps: list[DrawStep]
     left: list[Track] = field(default_factory=list)
     right: list[Track] = field(default_factory=list)
-    all: list[Track] = field(
-        default_factory=list
-    )  # the right side, with the wires that get a height only in the next column
+    all: list[Track] = field(default_factory=list)  # the right side, and wires whose heights begin in the next column
     scopes: dict[int, Section | None] = field(default_factory=dict)  # the section of each wire
     after: dict[int, Section | None] = field(default_factory=dict)  # the same, right of this column
     strands: dict[int, int] = field(default_factory=dict)  # the strand of each wire, on the left if it is there
@@ -93,7 +91,7 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
     strand: dict[int, int] = {}
     scope: dict[int, Section | None] = {}  # of strands
     dashes: dict[int, Dash] = {}
-    born: dict[int, int] = {}  # strand -> column after which it has lanes
+    born: dict[int, int] = {}  # strand -> the last column in which its wires have no height
     copied: dict[int, int] = {}  # strand -> column in which it was last copied
     out: list[Column] = []
     meetings: dict[int, Meeting] = {}
@@ -103,7 +101,7 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
 
     for j, (steps, stack) in enumerate(zip(columns, stacks, strict=True)):
         column = Column(list(steps))
-        hidden: set[int] = set()  # wires that bend before this column and have no lane in it
+        hidden: set[int] = set()  # wires that bend before this column and have no height in it
         for step in steps:
             _line_up(step, stack.before, wires, wishes, any(copied.get(strand[id(t)]) == j - 1 for t in step.ins))
             meetings[id(step)] = meeting = Meeting([list(wires[id(t)]) for t in step.ins])

@@ -50,9 +50,7 @@ class Opening:
         self.holds: dict[int, bool] = {}
         self.named: dict[int, frozenset[str]] = {}
         self.grown: set[int] = set()
-        self.toggled: frozenset[str] = (
-            frozenset()
-        )  # names of blocks that are open where they would be closed, and closed where open
+        self.toggled: frozenset[str] = frozenset()  # blocks to open if they would be closed, and close if open
         self.growth: list[int] = []  # calls (by id) that a small figure might also open, smallest first
         known = sorted(self._names(graph))
         for names, verb in ((self.open, "open"), (self.close, "close")):

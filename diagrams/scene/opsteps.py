@@ -143,9 +143,7 @@ class Steps:
             return items[0]
         if all(isinstance(item, Symbolic) for item in items) and node.mask is None and node.out.role is not Role.WEIGHT:
             args = tuple(item for item in items if isinstance(item, Symbolic))
-            over = (
-                node.axes and glyph.shape is not Shape.RENAME
-            )  # an op that ends axes gets a step: there the wires end
+            over = node.axes and glyph.shape is not Shape.RENAME  # it ends axes: a step shows where the wires end
             lazy = boolean and any(arg.leaves for arg in args) and not over
             if lazy or not any(arg.leaves for arg in args):
                 if glyph.shape is Shape.RENAME:
@@ -374,7 +372,7 @@ class Steps:
         return x
 
     def rides(self, frame: Frame, node: Apply, items: Sequence[Item]) -> Tensor | None:
-        """A scale right after a contraction rides on its arrow."""
+        """A scale right after a contraction: written on the arrow that leaves its half-loop."""
         if node.op not in ("*", "/") or len(items) != 2:
             return None
         for at, (x, c) in enumerate(((items[0], items[1]), (items[1], items[0]))):

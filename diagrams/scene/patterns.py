@@ -16,8 +16,8 @@ from .symbolic import Symbolic, index, number
 
 GRID = 8  # a pattern is drawn as GRID x GRID cells
 LEFT_OUT, KEPT, BY_DATA = 0, 1, 2  # what a cell can be; BY_DATA: data decides whether the item is kept
-_MOST = 20_000  # passes looked at
-_ITEMS = 256  # items of further axes looked at
+_MOST = 20_000  # passes looked at, at most
+_ITEMS = 256  # items of further axes looked at, at most
 _SHOWN = 3  # patterns side by side, at most
 
 Pattern = tuple[tuple[int, ...], ...]  # rows, columns
@@ -42,9 +42,8 @@ def cases(formula: Symbolic, rows: Axis | None, columns: Axis) -> tuple[Case, ..
     symbols = {s.text: s.values for s in _parts(formula) if s.op == "symbol" and s.values}
     if math.prod(map(len, symbols.values())) > _MOST:
         return ()
-    by_key: dict[
-        str, tuple[Symbolic, list[tuple[int, ...]]]
-    ] = {}  # by what is left of the formula when the values are put in
+    # Passes by what is left of the formula when their values are put in.
+    by_key: dict[str, tuple[Symbolic, list[tuple[int, ...]]]] = {}
     for values in product(*symbols.values()):
         folded = fold(formula, dict(zip(symbols, values, strict=True)))
         by_key.setdefault(_key(folded), (folded, []))[1].append(values)
@@ -115,7 +114,7 @@ def _key(formula: Symbolic) -> str:
 
 
 def fold(formula: Symbolic, values: Mapping[str, int], depth: int = 0) -> Symbolic:
-    """With the symbols' values put in, and what then is a number worked out."""
+    """The formula with these values for its symbols; parts that are then numbers are computed."""
     if formula.op == "symbol" and formula.text in values:
         return number(values[formula.text])
     if not formula.args or depth > 60:
@@ -192,7 +191,7 @@ def _largest(formula: Symbolic) -> float:
 
 
 def _scale(formulas: Sequence[Symbolic]) -> float:
-    """For the numbers that indices are compared with."""
+    """The factor by which numbers that indices are compared with are made small enough for the grid."""
     largest = max(map(_largest, formulas), default=0.0)
     return 1.0 if largest <= GRID / 2 or (len(formulas) > 1 and largest < GRID) else GRID / (3 * largest)
 

@@ -37,7 +37,7 @@ class Section:
     tint: int = 0
     along: Axis | None = None  # of a scan: the axis that it runs along
     name: str = ""  # of the block that is open
-    loops: tuple[str, ...] = ()  # of a scan: names of what goes round
+    loops: tuple[str, ...] = ()  # of a scan: the names of its state
     outside: int = 0  # of a repeat: how many values come in from outside, the same in every pass
     enter: DrawStep | None = None
     exit: DrawStep | None = None
@@ -54,8 +54,12 @@ class Section:
 
 @dataclass(eq=False, slots=True)
 class DrawStep:
-    """One glyph. `eaten`, `made` and `on` are axes of the first operand, or of the result; `joined` are the axes that
-    a JOIN contracts (loop) or concatenates (bar); shared ones meet in dots without being named."""
+    """One glyph: tensors `ins` become tensors `outs`.
+
+    eaten, made, on: axes whose wires end at the glyph, begin at it, or pass under it.
+    contracted: axes that a JOIN contracts (mark `loop`) or concatenates (`bar`). Axes that its operands share, and that
+        are not among these, meet in dots.
+    """
 
     kind: StepKind
     mark: str
@@ -68,7 +72,7 @@ class DrawStep:
     contracted: tuple[Axis, ...] = ()
     text: Rich = ()
     raised: Rich = ()  # a weight's label, as superscript
-    note: Rich = ()  # a scale on the arrow of a contraction, masks of a box
+    note: Rich = ()  # the scale on the arrow of a contraction; the names of the masks of a box
     bias: bool = False
     learned: bool = False
     cases: tuple[Case, ...] = ()  # of a mask: what it keeps, in which passes
@@ -77,7 +81,7 @@ class DrawStep:
     tip: str = ""
     late: bool = False  # a SOURCE that stands just before the step that reads it
     first: int = 0  # rank of a SINK's or SOURCE's tensor in declared order
-    block: str = ""  # the name of the block that is closed
+    block: str = ""  # of a closed block: its name
     kept: frozenset[int] = frozenset()  # an EXIT's operands (by id) that end there if nothing outside reads them
     weights: int = 0  # glyphs with the same number (not 0) share their weights
     span: Span | None = None  # where the spec says it

@@ -139,7 +139,7 @@ class _Unfolding(Steps):
         """The body between brackets; where passes have different bodies, each of them where it runs."""
         self.span = node.span or self.span
         args = [frame.items[v.id] for v in node.args]
-        for i in range(node.carried):  # what goes round must be wires
+        for i in range(node.carried):  # what is carried from pass to pass must be wires
             args[i] = self.tensor(frame, args[i], node.args[i].name or "")
         count = evaluate(node.count)
         if len(node.bodies) == 1:
@@ -307,9 +307,8 @@ class _Unfolding(Steps):
         entering = {id(item) for item in args if isinstance(item, Tensor)}
         for i, (entry, item) in enumerate(zip(inner.graph.inputs, args, strict=True)):
             swapped = item
-            fresh = (
-                carried is not None and i < carried
-            )  # carried from pass to pass: a port of its own, even if two carried values begin as one tensor
+            # What is carried from pass to pass gets a port of its own, even if two such values begin as one tensor.
+            fresh = carried is not None and i < carried
             solid = isinstance(item, Symbolic) and any(not leaf.boolean_input for leaf in item.leaves)
             if solid and inner.reads.get(entry.value.id):
                 swapped = self.tensor(frame, item)
