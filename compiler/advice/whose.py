@@ -2,7 +2,8 @@
 
 The axes of a used file are its own unless the `use` names them. So `heads = 4` here leaves the `heads = 8` there, and
 all that is derived of it, as they are: said where the names are the same, nothing in the call decides, and the two
-could be one. Another kind, a copy, or the same formula of the same axes is no mix-up.
+could be one. A const and a depth are never one, but the one may be meant to give the other its number, where that is
+counted by. A width, a copy, or the same formula of the same axes is no mix-up.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from ...dsl.source import Span
 from ..base.mentions import walk
 from ..base.names import listed
 from ..calls.checker import Checker
+from ..graph.nodes import Call, Graph, Scan, children
 from ..names.modules import BlockDef, Module
 from ..names.uses import agree
-from ..sizes.axes import Axis, Const, Literal, Number
+from ..sizes.axes import Axis, Const, Kind, Literal, Number
 
 
 @dataclass
@@ -65,18 +67,28 @@ class Whose:
             message = f"{has}: {_shown(theirs)} as here, but a config or `--set` changes this one alone"
         else:
             message = f"`{name}` is {_shown(mine)} here, but {has}, which is {_shown(theirs)}"
-        in_use = _in_use(module.blocks[block], name, theirs)
+        other_kind = isinstance(mine, Axis) != isinstance(theirs, Axis)
+        lifted = self._lifted(meeting)
+        in_use = _in_use(module.blocks[block], name, theirs) and not other_kind
         ours = any(isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text == name for item in module.file.items)
-        fix = [edit for each, item in meeting.theirs.items() for edit in self._edits(each, name, item)]
         own = f"if its own is meant, say `{name} as other` there"
-        if not ours and not all(agree(mine, other) for other in meeting.theirs.values()):
-            help, fix = f"declare `{name}` in this file and name it in each `use`: there is one for all then; {own}", []
-        elif in_use:
+        fix: list[tuple[Span, str]] = []
+        if not ours and not other_kind and not all(agree(mine, other) for other in meeting.theirs.values()):
+            help = f"declare `{name}` in this file and name it in each `use`: there is one for all then; {own}"
+        elif any(lifted):
+            size = _shown(mine) if _number(mine) is not None else "2"
+            help = f"it is called along this `{name}`: give it a size in the call, such as `{block}[{name} = {size}]`"
+        elif in_use and not lifted:
             help = f"name it in the `use`, and this one holds there too; {own}"
+            fix = [edit for each in meeting.theirs for edit in module.also_used(each, name)]
         else:
+            # A const takes the axis as a number, and so does a call that lifts over it: that may not mention the axis.
+            given = f"|{name}|" if lifted or (other_kind and isinstance(mine, Axis)) else name
+            holds = "its number" if other_kind or lifted else "this one"
             help = (
-                f"give it in the call, and this one holds there too: `{block}[{name} = {name}]`; or give its own size"
+                f"give it in the call, and {holds} holds there too: `{block}[{name} = {given}]`; or give its own size"
             )
+            fix = [edit for each in meeting.theirs for edit in self._given(each, name, given)]
         wrong = bool(differing) and ours and in_use
         related = [(module.places.get(each), f"`{each}` comes without `{name}`") for each in meeting.theirs]
         place = theirs.span if isinstance(theirs, Axis) else module.blocks[block].module.places.get(name)
@@ -85,6 +97,7 @@ class Whose:
             message,
             module.places.get(name),
             related=[*related, (place, f"the `{name}` of `{block}`")],
+            notes=[f"a {_kind(mine)} here, a {_kind(theirs)} there: they are never one"] if other_kind else [],
             help=help,
             fix=list(dict.fromkeys(fix)),
             warning=not wrong,
@@ -101,7 +114,9 @@ class Whose:
                     continue
                 for name, theirs in self._left(block, bound).items():
                     mine = have.get(name)
-                    if mine is None or theirs.id in known or not self._could_be_one(mine, theirs):
+                    if mine is None or theirs.id in known or not self._could_be_one(block, mine, theirs):
+                        continue
+                    if self.module.is_used(callee, name):  # as another kind, which is an error of its own
                         continue
                     # What the block's file has no name for is that file's affair, unless sizes are not as here.
                     if _in_use(block, name, theirs) or self._differ(callee, mine, theirs):
@@ -138,14 +153,29 @@ class Whose:
         self.needed[key] = frozenset(id for id in found if not given or not self.checker.hangs_on(id, given))
         return self.needed[key]
 
-    def _could_be_one(self, mine: Axis | Const, theirs: Axis | Const) -> bool:
-        """Whether the one could stand for the other, and is not so already."""
+    def _could_be_one(self, block: BlockDef, mine: Axis | Const, theirs: Axis | Const) -> bool:
+        """Whether the one could stand for the other in the block, and is not so already."""
         if isinstance(mine, Axis) != isinstance(theirs, Axis):
-            return False
+            return _is_size(mine) and _is_size(theirs) and (isinstance(theirs, Axis) or self._counts(block, theirs))
         if isinstance(mine, Axis) and isinstance(theirs, Axis) and mine.kind is not theirs.kind:
             return False
         formula = self.checker.formula(mine.id)
         return formula is None or isinstance(formula, Literal) or formula != self.checker.formula(theirs.id)
+
+    def _counts(self, block: BlockDef, const: Const) -> bool:
+        """Whether sizes of the block, or the passes of a repeat in it or in what it calls, hang on a const."""
+        counting, seen, left = {axis.id for axis in self.checker.closure(block)[0]}, {block}, [block]
+        while left:
+            one = left.pop()
+            module = one.module
+            for node in walk(one.decl.body):
+                if isinstance(node, s.RepeatStatement):
+                    names = {each.text for each in walk(node.count) if isinstance(each, s.Name)} - set(one.generics)
+                    counting.update(module.consts[name].id for name in names if name in module.consts)
+            called = {module.blocks[name] for name, _ in one.mentions.calls if name in module.blocks} - seen
+            seen |= called
+            left += called
+        return const.id in counting or any(self.checker.hangs_on(id, {const.id}) for id in counting)
 
     def _differ(self, block: str, mine: Axis | Const, theirs: Axis | Const) -> bool:
         """Whether a size of the block is another than with the one of this file."""
@@ -153,14 +183,24 @@ class Whose:
         if one is None or other is None or one == other:
             return False
         axes, _ = self.checker.closure(self.module.blocks[block])
-        return isinstance(mine, Axis) or any(self.checker.hangs_on(axis.id, {theirs.id}) for axis in axes)
+        return isinstance(theirs, Axis) or any(self.checker.hangs_on(axis.id, {theirs.id}) for axis in axes)
 
-    def _edits(self, callee: str, name: str, theirs: Axis | Const) -> Iterator[tuple[Span, str]]:
-        """The edits that give a block this file's axis or const: in the `use`, or where that cannot, in each call."""
-        block = self.module.blocks[callee]
-        if _in_use(block, name, theirs):
-            yield from self.module.also_used(callee, name)
-            return
+    def _lifted(self, meeting: _Meeting) -> list[bool]:
+        """For each call of these blocks along the axis of this file, as an argument has it: whether it stands in a
+        block that is itself called along it.
+        """
+        names = {self.module.blocks[callee].name for callee in meeting.theirs}
+        found = []
+        for own in self.module.own:
+            alone = self.checker.alone.get(own)
+            axis = alone.environment.of_file.get(meeting.mine.id) if alone is not None else None
+            for graph, call in _calls(alone.graph) if alone is not None and alone.graph is not None else ():
+                if call.graph.name in names and any(axis in value.type.axes for value in call.args):
+                    found.append(axis in graph.lifted)
+        return found
+
+    def _given(self, callee: str, name: str, given: str) -> Iterator[tuple[Span, str]]:
+        """The edits that give it in the brackets of each call."""
         for own in self.module.own:
             shared = {
                 node.name.text
@@ -174,8 +214,21 @@ class Whose:
                 if any(item.value is not None and item.name.text == name for item in items):
                     continue
                 place = node.brackets.span.end - 1 if node.brackets else (node.label or node.callee).span.end
-                given = f"{name} = {name}"
-                yield Span(node.span.source, place, place), f", {given}" if node.brackets else f"[{given}]"
+                text = f"{name} = {given}"
+                yield Span(node.span.source, place, place), f", {text}" if node.brackets else f"[{text}]"
+
+
+def _calls(graph: Graph) -> Iterator[tuple[Graph, Call | Scan]]:
+    """Every call in a graph and where it stands, those in what it calls too, each graph once."""
+    seen, left = {graph}, [graph]
+    while left:
+        graph = left.pop()
+        for node in graph.nodes:
+            if isinstance(node, Call | Scan):
+                yield graph, node
+            fresh = [child for child in children(node) if child not in seen]
+            seen.update(fresh)
+            left += fresh
 
 
 def _mentioned(block: BlockDef) -> Iterator[int]:
@@ -191,6 +244,16 @@ def _in_use(block: BlockDef, name: str, item: Axis | Const) -> bool:
     """Whether a `use` of the block's file brings the item under this name."""
     there = block.module.axes.get(name) or block.module.consts.get(name)
     return there is not None and there.id == item.id
+
+
+def _is_size(item: Axis | Const) -> bool:
+    """Whether it is a depth, or a const that could be the size of one."""
+    number = _number(item)
+    return item.kind is Kind.DEPTH if isinstance(item, Axis) else number is None or (type(number) is int and number > 0)
+
+
+def _kind(item: Axis | Const) -> str:
+    return item.kind.value if isinstance(item, Axis) else "const"
 
 
 def _number(item: Axis | Const) -> Number | None:

@@ -76,10 +76,19 @@ class Module:
 
     def also_used(self, block: str, name: str) -> list[tuple[Span, str]]:
         """The edit that names an axis or const in the `use` that brings a block: the one of this file then holds."""
+        use = self._use_of(block)
+        return [(Span(use.span.source, use.span.end, use.span.end), f", {name}")] if use is not None else []
+
+    def is_used(self, block: str, name: str) -> bool:
+        """Whether the `use` that brings a block names this of its file, too."""
+        use = self._use_of(block)
+        return use is not None and any(used.name.text == name for used in use.names)
+
+    def _use_of(self, block: str) -> s.UseDecl | None:
         for item in self.file.items:
             if isinstance(item, s.UseDecl) and any((used.rename or used.name).text == block for used in item.names):
-                return [(Span(item.span.source, item.span.end, item.span.end), f", {name}")]
-        return []
+                return item
+        return None
 
 
 def called_blocks(blocks: Iterable[BlockDef]) -> set[BlockDef]:

@@ -301,6 +301,10 @@ block half(x: [seq]) -> [seq] {
         the `use`, and the one of this file holds there too; if the other file's own is meant, say so: bring it under
         another name, `heads as other`, or give it in the brackets of the call. Where their sizes differ, this is the
         error E0212.
+
+        A const and a depth of one name are two as well, and no `use` makes them one: `block[heads = heads]` gives the
+        block's depth the const's number, and `block[heads = |heads|]` a const the depth's. So does a call whose
+        argument has an axis `heads` of this file: the block is called along it, and takes its number alone.
         """,
         """
 use std.feed_forward: feed_forward, model

@@ -11,6 +11,7 @@ import pytest
 import attnc
 from attnc.compiler.check import Program, build
 from attnc.compiler.graph.nodes import Call
+from attnc.dsl.diagnostic import Diagnostic
 from attnc.dsl.errors import AttnError
 from attnc.dsl.mistakes.fixes import repair
 from attnc.dsl.source import Source
@@ -445,3 +446,77 @@ def test_the_fix_for_an_axis_left_out_makes_the_declaration_hold(tmp_path: Path)
     kept = check(Source("main.attn", text.replace("low, d, key", "low, d, key, heads as other")))
     assert kept.diagnostics == ()
     assert heads(kept) == (8 * 4, 16)
+
+
+def given(fix: str, tmp_path: Path, main: str, low: str) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights of a program whose one mistake was mended by its fix, which is this text."""
+    (tmp_path / "low.attn").write_text(low, encoding="utf-8")
+
+    def check(source: Source) -> tuple[Diagnostic, ...]:
+        return build(source, base=tmp_path).diagnostics
+
+    source = Source("main.attn", main)
+    (found,) = check(source)
+    assert found.fix is not None and {edit.text for edit in found.fix.edits} == {fix}
+    mended = repair(source, check)
+    assert mended.left == ()
+    model = attnc.loads(mended.source.text, base=tmp_path).model("net")
+    return {name: weight.shape for name, weight in model.weights.items()}
+
+
+LOW_HEADS = """
+depth d = 8, heads = 8
+block low(x: [d]) -> [d] {
+    return linear.O[heads -> d](linear.Q[d -> heads](x))
+}
+"""
+
+
+def test_a_const_gives_a_depth_of_its_name_its_number(tmp_path: Path) -> None:
+    main = "use low: low, d\nconst heads = 4\nmodel net(x: [d]) -> [d] {\nreturn low(x) * heads\n}\n"
+    assert given("[heads = heads]", tmp_path, main, LOW_HEADS)["low.Q.weight"] == (4, 8)
+
+
+def test_a_depth_gives_a_const_of_its_name_its_number(tmp_path: Path) -> None:
+    main = "use low: low, d\ndepth n = 5\nmodel net(x: [d]) -> [d] {\n"
+    main += "return linear.b[n -> d](linear.a[d -> n](low(x)))\n}\n"
+    low = "depth d = 8\nconst n = 3\nblock low(x: [d]) -> [d] {\nrepeat n {\nx = linear.W[d -> d](x)\n}\nreturn x\n}\n"
+    assert "low.n.4.W.weight" in given("[n = |n|]", tmp_path, main, low)
+
+
+ALONG = """use low: low, d
+depth heads = 4
+block within(x: [d]) -> [d] {
+    return low(x)
+}
+model net(x: [d, heads]) -> [d, heads] {
+    repeat.layers 2 {
+        x = low(x)
+    }
+    return x
+}
+"""
+
+
+def test_a_call_along_an_axis_takes_its_number(tmp_path: Path) -> None:
+    """The block may not mention the axis itself: that would be E0406."""
+    shapes = given("[heads = |heads|]", tmp_path, ALONG, LOW_HEADS)
+    assert [shape for name, shape in shapes.items() if name.endswith("low.Q.weight")] == [(4, 8)] * 2
+
+
+def test_a_call_within_what_is_called_along_an_axis_takes_a_number(tmp_path: Path) -> None:
+    """There neither the axis nor its size may be mentioned."""
+    main = ALONG.replace("x = low(x)", "x = within(x)")
+    (tmp_path / "low.attn").write_text(LOW_HEADS, encoding="utf-8")
+    (found,) = build(Source("main.attn", main), base=tmp_path).diagnostics
+    assert found.help.endswith("give it a size in the call, such as `low[heads = 4]`") and found.fix is None
+    assert not build(Source("main.attn", main.replace("low(x)", "low[heads = 4](x)")), base=tmp_path).diagnostics
+
+
+@pytest.mark.parametrize("mine", ["const heads = 0.5", "const heads = true", "const heads = -4", "width heads"])
+def test_what_is_no_size_is_not_meant_for_a_depth(mine: str, tmp_path: Path) -> None:
+    (tmp_path / "low.attn").write_text(LOW_HEADS, encoding="utf-8")
+    uses = "select(heads, 1, 0)" if "true" in mine else "|heads|" if "width" in mine else "heads"
+    formal = ", y: [heads]" if "width" in mine else ""
+    text = f"use low: low, d\n{mine}\nmodel net(x: [d]{formal}) -> [d] {{\nreturn low(x) * {uses}\n}}\n"
+    assert not build(Source("main.attn", text), base=tmp_path).diagnostics
