@@ -62,6 +62,14 @@ def test_ops_are_asked_for_by_what_they_do() -> None:
     assert found.total() <= MOST, f"{found.total()} places stand for one op by its name, more than {MOST}:\n{most}"
 
 
+def test_a_class_name_stands_for_one_thing() -> None:
+    files = [path for folder in ("dsl", "compiler", "src") for path in (ROOT / folder).rglob("*.py")]
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in files)
+    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    twice = {name for name, number in names.items() if number > 1}
+    assert twice == {"Map"}  # both public: `attnc.weights.Map` (names of weights) and `attnc.inspect.Map` (attention)
+
+
 def test_what_counts() -> None:
     text = 'RELU = "relu"\nmatch op:\n    case "softmax" | "sum":\n        f(RELU, x.RELU, "relu of x")\n'
     assert sorted(mentions(text)) == ["relu", "relu", "relu", "softmax", "sum"]
