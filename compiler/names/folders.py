@@ -29,7 +29,7 @@ class Folders:
 
     @classmethod
     def of(cls, main: Path | None, given: Sequence[Path]) -> Folders:
-        """For a main file, which need not be there."""
+        """Folders for a main file, which need not exist."""
         if main is None:
             return cls(None, tuple(given))
         own = main.parent.resolve()

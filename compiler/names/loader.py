@@ -33,7 +33,7 @@ def library_source(name: str) -> Source:
 
 
 def _files_beside(folder: Path, own: Path | None) -> list[str]:
-    """What a file could have used from a folder."""
+    """The names of the files that a `use` could have named in a folder."""
     return [path.stem for path in folder.glob("*.attn") if path != own]
 
 

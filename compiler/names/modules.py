@@ -92,7 +92,7 @@ class Module:
 
 
 def called_blocks(blocks: Iterable[BlockDef]) -> set[BlockDef]:
-    """Those that some block calls."""
+    """The blocks that some block calls."""
     return {
         block.module.blocks[name] for block in blocks for name, _ in block.mentions.calls if name in block.module.blocks
     }

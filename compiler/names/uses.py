@@ -34,7 +34,7 @@ class Files(Protocol):
     def peek(
         self, source: Source, path: Path | None, library: bool, overrides: Mapping[str, Override] | None = None
     ) -> Module:
-        """The same, only to look at its declarations."""
+        """The module of a file, only to look at its declarations."""
 
 
 @dataclass

@@ -132,7 +132,7 @@ def checked_number(session: Reporter, formula: Static, span: Span) -> Number | N
 
 
 def has_no_value(formula: Static) -> bool:
-    """Whether it is arithmetic that comes to nothing, whatever is not known yet."""
+    """Whether it is arithmetic without a value, whatever the unknown sizes are."""
     return isinstance(_worked_out(formula), _NoValue)
 
 

@@ -130,7 +130,7 @@ class _Match:
         self.makers, self.readers, self.keep, self.lifted, self.capped = makers, readers, keep, lifted, capped
 
     def private(self, value: Value, *ops: str) -> Apply | None:
-        """The op that made the value, if it is one of `ops` and the value has one reader and nobody wants to see it."""
+        """The op that made the value, if it is one of `ops` and the value has one reader and it is not captured."""
         node = self.makers.get(value.id)
         if isinstance(node, Apply) and node.op in ops and self.readers.get(value.id) == 1 and value.id not in self.keep:
             return node

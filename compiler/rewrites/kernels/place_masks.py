@@ -205,7 +205,7 @@ def _settle(node: Apply, term: Term, fresh: _Fresh) -> list[Node]:
 
 
 def _transported(term: Term, back: Mapping[Axis, Axis]) -> Term | None:
-    """A term in the axes of a callee; None where it is not worth it or tells positions that the callee lacks."""
+    """A term in the axes of a callee; None if that is not worth it, or if the callee lacks axes of its positions."""
     if not _structured(term, set(back)):
         return None
 

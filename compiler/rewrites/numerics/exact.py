@@ -98,7 +98,7 @@ class _Marker:
 
 
 def _may_be(value: Value) -> bool:
-    """Whether this is a mark's business: tables are float64 without one."""
+    """Whether a value has to be marked exact: tables are float64 without a mark."""
     return value.type.element is Scalar.REAL and value.role > Role.TABLE
 
 

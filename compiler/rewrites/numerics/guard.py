@@ -27,7 +27,7 @@ def guard(graph: Graph) -> Graph:
 
 
 class _Guard:
-    """One body."""
+    """Guards the choices of one body."""
 
     def __init__(self, graph: Graph) -> None:
         self.old = graph

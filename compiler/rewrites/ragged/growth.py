@@ -19,7 +19,7 @@ from ...sizes.axes import known
 
 
 class Bound(IntEnum):
-    """How large a number gets. Each is also all that follow."""
+    """How large a number gets. A number in one class is in all the classes after it too."""
 
     SHARE = 0  # from 0 to 1
     UNIT = 1  # from -1 to 1
@@ -57,7 +57,7 @@ def finite(graph: Graph, states: Sequence[tuple[int, int]], seen: Collection[int
 
 
 class _Growth:
-    """What is known of a step's values, if the states whose next values are at these places stay bounded."""
+    """The bounds of a step's values, if the states whose next values are at these places stay bounded."""
 
     def __init__(self, graph: Graph, states: Sequence[tuple[int, int]], bounded: Collection[int]) -> None:
         self.graph = graph

@@ -28,7 +28,7 @@ STRAIGHT = ("+", "-", "neg", "select", "maximum", "minimum", "clamp", "abs", "re
 
 
 class Infinite:
-    """Of one body, the values to beware of, by ids.
+    """Of one body, the values that may be infinite or no number, by ids.
 
     hollow: 0 in an example without items.
     odd:    infinite perhaps, but not where the axes along which it varies are in their padding.
@@ -43,7 +43,7 @@ class Infinite:
         self.wild = {inputs[place].value.id for place in given.wild}
 
     def perhaps(self, value: Value) -> bool:
-        """Whether it is infinite perhaps, wherever."""
+        """Whether it may be infinite, in padding or elsewhere."""
         return value.id in self.odd or value.id in self.wild
 
     def tamed(self, node: Apply) -> Apply:
@@ -97,7 +97,7 @@ class Infinite:
             self.odd.add(value.id)
 
     def of(self, values: Iterable[tuple[int, Value]]) -> InputFacts:
-        """What is to be said of these values where they go in at these places."""
+        """What is known of these values as inputs of a nested graph at these places."""
         pairs = [(place, value.id) for place, value in values if value.type.element is Scalar.REAL]
         hollow, odd, wild = (
             frozenset(place for place, value in pairs if value in kind) for kind in (self.hollow, self.odd, self.wild)

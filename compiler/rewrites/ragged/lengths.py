@@ -47,7 +47,7 @@ class CallerAxis:
 
 @dataclass(frozen=True, slots=True)
 class InputFacts:
-    """What a caller says of the inputs of a body, by their places.
+    """What a caller knows of the inputs of a body, by their places.
 
     numbers: each example has a number of its own, where the spec has one for all.
     hollow, odd, wild: as `Infinite` says of values.
@@ -95,7 +95,7 @@ class Lengths:
     _next: int = 0
 
     def begin(self) -> None:
-        """The values that a caller may have to tell."""
+        """The values that a caller may have to pass."""
         self._next = max((value.id for value in values_of(self.old)), default=0)
         for family in self.families:
             axis = self._named(family)
@@ -112,7 +112,7 @@ class Lengths:
             self.same[value.id] = replace(value, role=Role.DATA)
 
     def refuse(self, message: str, span: Span | None, help: str) -> None:
-        """Say that something would mix padding in."""
+        """Report an op that would mix padding in."""
         self.problems.setdefault((span, message), error("E0802", message, span, help=help))
 
     def _named(self, family: int) -> Axis | None:
@@ -240,7 +240,7 @@ class Lengths:
         raise AssertionError(static)
 
     def _quotient(self, above: Value, below: Static, some: Container[int]) -> Value:
-        """Rounded down, of ints, which no real type rounds; by a length of 0 it is of no use, and is no error."""
+        """Ints divided and rounded down, exactly. By a length of 0 the result is never read, and is no error."""
         divisor = self._number(below, some)
         if self._ragged(below):
             divisor = self.or_one(divisor)

@@ -61,7 +61,7 @@ def _defined(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 
 
 def _exponential(body: Lengths, node: Apply, acts: list[Axis]) -> None:
-    """Of places alone, which grow with the array, beyond an example's own."""
+    """An exponential of positions alone may overflow beyond an example's own items: there its operand reads 1."""
     if node.out.role is Role.DATA:
         body.nodes.append(node)
         return

@@ -338,7 +338,7 @@ class RaggedBody(Lengths):
         return CallerAxis(axis, step, filled(self.zero), filled(self.one))
 
     def _repeat(self, node: Repeat) -> None:
-        """The bodies' axes are ours. What one of them needs, all are given: they have the same inputs."""
+        """The bodies have the axes of this graph. What one of them needs, all are given: they have the same inputs."""
         families = {family: family for family in self.lengths}
         args = tuple(map(self.now, node.args))
         fixed = range(node.carried, len(args))  # what is carried each pass changes
@@ -374,7 +374,7 @@ class RaggedBody(Lengths):
         consts: Iterable[tuple[object, Static]],
         span: Span | None,
     ) -> dict[int, int]:
-        """Families that are ragged in a block called, each with ours that it stands for."""
+        """Families that are ragged in a called block, each with the family here that it stands for."""
         if any(self._ragged(static) for _, static in consts):
             self.refuse(
                 f"a const of `{inner.name}` is the size of a ragged width, which is another in each example",
