@@ -15,24 +15,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .version import __version__ as __version__
-
 if TYPE_CHECKING:
     from .dsl.diagnostic import Diagnostic, Severity
     from .dsl.errors import AttnError
     from .spec import Model, Port, Spec, check, format, load, loads
+    from .version import __version__ as __version__
 
 __all__ = ["AttnError", "Diagnostic", "Model", "Port", "Severity", "Spec", "check", "format", "load", "loads"]
 
 _MODULES = ("backends", "compiler", "diagrams", "dsl", "inspect", "spec", "weights")
-_HOMES = {"AttnError": ".dsl.errors", "Diagnostic": ".dsl.diagnostic", "Severity": ".dsl.diagnostic"}
+_HOMES = {
+    "AttnError": ".dsl.errors",
+    "Diagnostic": ".dsl.diagnostic",
+    "Severity": ".dsl.diagnostic",
+    "__version__": ".version",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Each name is imported when it is first asked for, and so are modules: `attnc.weights`, `attnc.diagrams`."""
     if name in _MODULES:
         return import_module(f".{name}", __name__)
-    if name not in __all__:
+    if name not in __all__ and name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_HOMES.get(name, ".spec"), __name__), name)
     return found
