@@ -1,1 +1,1 @@
-"""Causality, proved; or the step at which the proof was lost (D12)."""
+"""Causality (D12): `proof.py` proves it, op by op; `leak.py` tells the step at which a proof was lost."""
