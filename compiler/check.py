@@ -13,6 +13,7 @@ from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity, error
 from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
+from .advice import methods
 from .advice.whose import Whose
 from .base.names import did_you_mean, listed, nearest
 from .base.session import Session
@@ -188,6 +189,10 @@ class _Build:
         sound = not session.errors
         for block in blocks:
             self._causal(session, checker, block, sound)
+        for block in blocks if not session.errors else ():
+            graph = checker.alone[block].graph
+            if block.is_model and graph is not None:
+                methods.tell(graph, session)
         if not session.errors and module.own:
             _unused_axes(session, module, whose[module])
         return {

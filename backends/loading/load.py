@@ -10,11 +10,14 @@ import linecache
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...compiler.advice.methods import why_no_step
+from ...compiler.base.names import DECODING
 from ...compiler.graph.inventory import WeightSpec, inventory
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
@@ -104,7 +107,8 @@ def build_torch(
     source = torch_source(graph, header=header, capture=capture, passes=passes)
     inputs = tuple(item.name for item in graph.inputs)
     laws = tuple((path, law(spec)) for path, spec in specs.items())
-    made = torch_class(source, graph.name, inputs, laws, "reset_parameters" not in parts([graph]))
+    resets = "reset_parameters" not in parts([graph])
+    made = torch_class(source, graph.name, inputs, laws, resets, why_no_step(graph))
     wanted: Any = dtype
     if dtype is None:  # the type that holds all weights, of those in which PyTorch computes
         known = [name for name in ("float16", "bfloat16", "float32", "float64") if name in _types(weights)]
@@ -159,12 +163,12 @@ def _put(parameter: torch.Tensor, value: Any, mappings: Mappings) -> None:
 
 @functools.cache
 def torch_class(
-    source: str, name: str, inputs: tuple[str, ...], laws: tuple[tuple[str, Law], ...], resets: bool
+    source: str, name: str, inputs: tuple[str, ...], laws: tuple[tuple[str, Law], ...], resets: bool, no_step: str
 ) -> type[torch.nn.Module]:
     """The class of a model, from its source. What is pickled of its instances takes all of these arguments along.
 
     inputs: as the spec calls them. laws: how each weight is drawn. resets: whether it has `reset_parameters`, which may
-    be the name of something in the spec.
+    be the name of something in the spec. no_step: why it does not decode, to be said to who asks for it.
     """
     import torch
 
@@ -176,7 +180,9 @@ def torch_class(
     made = _called(made, inputs)
     if resets:
         made.reset_parameters = functools.partialmethod(_reset_parameters, dict(laws))  # type: ignore[attr-defined]
-    copyreg.pickle(made, lambda model: (_empty, (source, name, inputs, laws, resets), model.__dict__))
+    if no_step:
+        made.__getattr__ = _attributes(no_step)  # type: ignore[method-assign]
+    copyreg.pickle(made, lambda model: (_empty, (source, name, inputs, laws, resets, no_step), model.__dict__))
     return made
 
 
@@ -184,6 +190,21 @@ def _empty(*made_from: Any) -> torch.nn.Module:
     """A model that is being unpickled, before anything is in it."""
     made = torch_class(*made_from)
     return made.__new__(made)
+
+
+def _attributes(no_step: str) -> Callable[[torch.nn.Module, str], Any]:
+    """`__getattr__` of a module that does not decode: asked for a function of decoding, it raises with the reason."""
+    import torch
+
+    def attribute(module: torch.nn.Module, name: str) -> Any:
+        try:
+            return torch.nn.Module.__getattr__(module, name)
+        except AttributeError:
+            if name in DECODING:
+                raise AttributeError(no_step) from None
+            raise
+
+    return attribute
 
 
 def _reset_parameters(module: torch.nn.Module, laws: Mapping[str, Law]) -> None:
@@ -210,7 +231,7 @@ def _called(made: type[torch.nn.Module], inputs: tuple[str, ...]) -> type[torch.
 
     if not names:
         return made
-    methods = [name for name in ("__call__", "prepare", "step", "generate", "stream") if hasattr(made, name)]
+    methods = [name for name in ("__call__", *DECODING) if hasattr(made, name)]
     inside = {name: renaming(getattr(made, name)) for name in methods}
     return type(made.__name__, (made,), {"__module__": made.__module__, "__doc__": made.__doc__, **inside})
 
@@ -243,6 +264,7 @@ def build_numpy(
     if wanted.kind not in "fV":  # V: bfloat16 and its like
         raise TypeError(f"dtype is {wanted}, but a model computes in reals: float32, float64, ...")
     arrays = laid_out({path: spec.shape for path, spec in specs.items()}, given, wanted, code.together)
+    code = replace(code, no_step=why_no_step(graph))
     return Compiled(code, graph.name, [item.name for item in graph.inputs], wanted, arrays)
 
 
@@ -333,7 +355,9 @@ class Compiled:
 
     def __getattr__(self, name: str) -> Any:
         """`prepare`, `step`, `generate` and `stream` of a model that decodes."""
-        if name in ("prepare", "step", "generate", "stream") and name in self.__dict__.get("_names", ()):
+        if name in DECODING and "_made_from" in self.__dict__ and self._made_from[0].no_step:
+            raise AttributeError(self._made_from[0].no_step)
+        if name in DECODING and name in self.__dict__.get("_names", ()):
             function = self.module.__dict__.get(self._names[name])
             dtype = self._names["dtype"]
             if function is not None and dtype in inspect.signature(function).parameters:

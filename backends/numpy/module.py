@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ...compiler.base.names import DECODING
 from ...compiler.decoding import Decoding
 from ...compiler.decoding.join_maps import weights_together
 from ...compiler.graph.nodes import Graph
@@ -18,7 +19,7 @@ from ..plan.capture import Captures
 from ..plan.lower import lower, stepping
 from ..plan.plan import Plan, Program
 from ..text.carried import NUMPY
-from ..text.names import AT, DECODING, DTYPE, FILE, FOUND, Namer, plain
+from ..text.names import AT, DTYPE, FILE, FOUND, Namer, plain
 from ..text.static_code import number
 from ..text.values import CannotEmit
 from ..text.writing import is_path, wrap
@@ -175,11 +176,13 @@ class NumpyCode:
     """A file. together: the paths of the weights that the products of steps read together.
 
     names: what it calls the functions of decoding, and the parameter `dtype`: a name of the spec may be the same.
+    no_step: why the model does not decode, where a part of it is called as such a function.
     """
 
     source: str
     names: Mapping[str, str]
     together: Sequence[tuple[str, ...]] = ()
+    no_step: str = ""
 
 
 def numpy_code(

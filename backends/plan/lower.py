@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...compiler.advice.methods import why_no_step
 from ...compiler.decoding import Decoding, decoding
-from ...compiler.graph.inventory import inventory
-from ...compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, children
+from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, PREPARE, STEP, Pass, rewritten
 from ...compiler.rewrites.kernels.attention import fuse_attention
 from ...compiler.rewrites.simplify.constants import fold_truths
 from ...compiler.rewrites.tools.walk import Walk
-from ..text.names import DECODING
 from .capture import Captures, recorded, resolve
 
 STRUCTURE = ("split_passes", "fold_truths")  # what a step is derived from has these, and no fused ops
@@ -52,30 +51,8 @@ def lower(graph: Graph, capture: tuple[str, ...] = (), passes: Sequence[Pass] = 
 def derived(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
     """How the model decodes, its graphs as they are made; `lowered` is the model as it is emitted."""
     found = decoding(rewritten(graph, [one for one in passes if one.name in STRUCTURE]), lowered)
-    name = _reserved(lowered) if found.step is not None else None
-    if name is None:
-        return found
-    reason = f"`{graph.name}` has no step: a part of it is called `{name}`, as a function would be: label it"
-    return replace(found, prepare=None, step=None, caches=(), reason=reason)
-
-
-def _reserved(graph: Graph) -> str | None:
-    """A part of the model, with weights, that has the name of one of the functions of decoding."""
-    for node in graph.nodes:
-        match node:
-            case Call(name="") | Scan(name=""):  # a model, whose parts stand beside those of its caller
-                head = _reserved(node.graph)
-            case Apply(name=str(name)):
-                head = name
-            case Call(name=name) | Scan(name=name) | Repeat(name=name) if any(map(inventory, children(node))):
-                head = name
-            case Parameter(weight=weight):
-                head = weight.name.split(".")[0]
-            case _:
-                continue
-        if head in DECODING:
-            return head
-    return None
+    reason = why_no_step(lowered) if found.step is not None else ""
+    return replace(found, prepare=None, step=None, caches=(), reason=reason) if reason else found
 
 
 def stepping(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:

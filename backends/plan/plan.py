@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from ...compiler.base.names import DECODING
 from ...compiler.graph.nodes import (
     Apply,
     Call,
@@ -33,7 +34,7 @@ from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import substitute
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
-from ..text.names import DECODING, FILE, MODULE_ATTRIBUTES, Namer, camel
+from ..text.names import FILE, MODULE_ATTRIBUTES, Namer, camel
 from .sharing import Homes, differing
 
 

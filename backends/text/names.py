@@ -28,7 +28,6 @@ MODULE_ATTRIBUTES = _words(
 LOCAL, FILE, SHARED = MARKS = ("\u01c0", "\u01c1", "\u01c2")
 _UNMARKED = str.maketrans("", "", "".join(MARKS))
 DEVICE, DTYPE, AT, FOUND = (f"{SHARED}{name}" for name in ("device", "dtype", "at", "found"))
-DECODING = ("prepare", "step", "generate", "stream")  # the functions of a model that decodes
 
 
 def plain(text: str) -> str:

@@ -21,6 +21,7 @@ register_state_dict_post_hook register_state_dict_pre_hook requires_grad_ set_ex
 state_dict to to_empty train training type xpu zero_grad
 """
 RESERVED = frozenset(_MODULE.split())
+DECODING = ("prepare", "step", "generate", "stream")  # the functions of a model that decodes
 
 
 def is_reserved(name: str) -> bool:

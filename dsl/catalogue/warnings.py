@@ -327,4 +327,31 @@ block layer(x: [seq, model]) -> [seq, model] {
 }
 """,
     ),
+    Entry(
+        "W0514",
+        "a part of a causal model is called as a function of decoding is",
+        """
+        A model that decodes has the functions `prepare`, `step`, `generate` and `stream`. The parts of a model with
+        weights are attributes of its class, and paths of its weights, under the names that the spec gives them. Where
+        one is called as such a function, the part keeps the name, and the model does not decode.
+        """,
+        """
+width seq
+depth model = 8
+
+model net(x: [seq, model]) -> [seq, model] causal seq {
+    param step: [model] ~ normal(1)
+    return cumsum[seq](x * step)
+}
+""",
+        """
+width seq
+depth model = 8
+
+model net(x: [seq, model]) -> [seq, model] causal seq {
+    param scale: [model] ~ normal(1)
+    return cumsum[seq](x * scale)
+}
+""",
+    ),
 )

@@ -18,9 +18,9 @@ import attnc
 from attnc.backends.loading.init import initial_weights
 from attnc.backends.text import spelling
 from attnc.backends.text.carried import NUMPY, TORCH, helpers
-from attnc.backends.text.names import DECODING, camel
+from attnc.backends.text.names import camel
 from attnc.backends.text.scopes import names_of
-from attnc.compiler.base.names import is_reserved
+from attnc.compiler.base.names import DECODING, is_reserved
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.ops import OPS

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -194,7 +197,7 @@ NO_STEP = [
         "block step(x: [model], h: [model]) -> (h: [model]) {\n    return linear.U[model -> model](x) + h\n}\n"
         "model net(x: [seq, model]) -> (h: [seq, model] causal seq) {\n"
         "    step = scan[seq] step(x, h = 0)\n    return step\n}\n",
-        "a part of it is called `step`",
+        "a part of it with weights is called `step`",
     ),
 ]  # fmt: skip
 
@@ -236,9 +239,19 @@ def test_parts_called_as_the_functions_of_decoding(what: str) -> None:
             check_steps(model)
         else:
             assert model.decoding.step is None and model.decoding.reason == (
-                f"`net` has no step: a part of it is called `{name}`, as a function would be: label it"
+                f"`net` has no step: a part of it with weights is called `{name}`, as a function of decoding is: "
+                "give it another name or label"
             )
-            assert model.torch(seed=0)(torch.zeros(2, 3, 4)).shape == (2, 3, 4)
+            net = model.torch(seed=0)
+            assert net(torch.zeros(2, 3, 4)).shape == (2, 3, 4)
+            for made in (net, model.numpy(seed=0), pickle.loads(pickle.dumps(net)), copy.deepcopy(net)):
+                for asked in {"prepare", "step", "generate", "stream"} - {name}:
+                    with pytest.raises(AttributeError, match=f"^{re.escape(model.decoding.reason)}$"):
+                        getattr(made, asked)
+                with pytest.raises(AttributeError, match=r"no attribute '?.*steps"):
+                    getattr(made, "steps")  # noqa: B009
+            compiled = torch.compile(net, fullgraph=True, backend="eager")
+            assert compiled(torch.zeros(2, 3, 4)).shape == (2, 3, 4)
 
 
 @pytest.mark.parametrize(
