@@ -75,3 +75,28 @@ def test_onnx_computes_the_same(name: str, dynamo: bool, tmp_path: Path) -> None
         case = given(name, *batch)
         (found,) = session.run(None, {session.get_inputs()[0].name: case})
         np.testing.assert_allclose(found, net(torch.tensor(case)).detach().numpy(), rtol=1e-5)
+
+
+ATTENTION = attnc.loads("""
+width s
+width past like s
+depth d = 6
+
+model net(x: [s, d]) -> [s, d] {
+    return dot[past](softmax[past](dot[d](x, x[s as past]) where past <= s), x[s as past])
+}
+""")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
+def test_attention_without_heads_as_onnx(batch: tuple[int, ...], tmp_path: Path) -> None:
+    """The newer exporter refuses what has not four dimensions (docs/gpu.md)."""
+    pytest.importorskip("onnxscript")
+    runtime = pytest.importorskip("onnxruntime")
+    net, file = ATTENTION.model("net").torch(), str(tmp_path / "net.onnx")
+    x = torch.randn(*batch, 5, 6, generator=torch.Generator().manual_seed(0))
+    torch.onnx.export(net, (x,), file, dynamo=False)
+    session = runtime.InferenceSession(file)
+    (found,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    np.testing.assert_allclose(found, net(x).detach().numpy(), rtol=1e-5, atol=1e-6)
