@@ -2,46 +2,62 @@
 
 The gradient of the side that is not taken is 0, but times an infinite derivative that is no number. So the operand of
 what may be infinite there is made harmless by the same condition before the op, as one would write by hand with two
-choices; it changes no result. Pointwise ops on the way are made anew, those of blocks without weights too; what they
-are called does not matter. What it does not do: look through ops that arrange, reduce or contract, or into repeats.
+choices; it changes no result. A factor that hangs on positions and sizes alone spoils the gradient of the other one:
+there it is made harmless too. Ops on the way are made anew: pointwise ones, those that arrange (the condition is
+arranged the other way round), and dropout that nothing else reads; those of blocks without weights too. What it does
+not do: look through ops that reduce, contract or gather, or into repeats.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes, reads
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import OPS
+from ...ops.ranges import HARMLESS
+from ...ops.undo import ARRANGING, undone
 from ...sizes.arithmetic import substitute
-from ...sizes.axes import Literal, known
+from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, known
 from ..simplify.dead import alive
-from ..tools.walk import Fresh, Walk, reading
+from ..tools.walk import Fresh, Walk, making, reading
+from .finite import KnownTables
 
-HARMLESS = {"exp": 0, "log": 1, "sqrt": 1, "rsqrt": 1}  # operands with a finite result and derivative
+LARGEST = 1000  # of the blocks that are made anew: how many nodes
 
 
 def guard(graph: Graph) -> Graph:
     """The graph with what its choices do not take made harmless."""
-    return Walk(lambda _, new: _Guard(new).graph())(graph)
+    blocks = _Blocks()
+    return Walk(lambda _, new: _Guard(new, blocks).graph())(graph)
 
 
 class _Guard:
     """Guards the choices of one body."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, blocks: _Blocks) -> None:
         self.old = graph
+        self.blocks = blocks
         self.fresh = Fresh(graph)
         self.nodes: list[Node] = []
         self.makers: dict[int, Node] = {}
+        self.tables = KnownTables()
+        self.reads = Counter(value.id for node in graph.nodes for value in reads(node))
+        self.reads.update(output.value.id for output in graph.outputs)
         self.same: dict[int, Value] = {}  # results of calls that are made here now
         self.made: dict[tuple[int, int], Value] = {}  # by value and condition
+        self.conditions: dict[tuple[object, ...], Value] = {}  # by what makes them of others
+        self.inlined: dict[int, tuple[Value, ...]] = {}  # results of calls that are made here too
 
     def graph(self) -> Graph:
         for node in self.old.nodes:
             node = reading(node, self.same)
             if isinstance(node, Call) and self.chooses(node):
-                self.same[node.outs[0].id] = replace(self.here(node), name=node.outs[0].name)
+                results = zip(node.outs, self.here(node), strict=True)
+                self.same |= {out.id: replace(result, name=out.name) for out, result in results}
             else:
                 self.add(node)
         if len(self.nodes) == len(self.old.nodes):
@@ -54,52 +70,118 @@ class _Guard:
             c, x, y = node.operands
             x = self.harmless(x, c)
             if self.risky(y):
-                y = self.harmless(y, self.apply("not", (c,), Type(Scalar.BOOL, c.type.axes, c.type.thin), c))
+                y = self.harmless(y, self.condition("not", c, c.type.axes))
             node = replace(node, operands=(c, x, y))
+        self.append(node)
+
+    def append(self, node: Node) -> None:
         self.nodes.append(node)
         self.makers |= {out.id: node for out in makes(node)}
+        self.tables.add(node)
 
-    def apply(self, op: str, operands: tuple[Value, ...], type: Type, like: Value) -> Value:
-        role = max(value.role for value in operands)
-        out = self.fresh(replace(like, type=type, role=role, name=None))
-        self.add(Apply(op, operands, out, span=like.span))
-        return out
+    def harmless(self, value: Value, c: Value, alone: bool = True) -> Value:
+        """The value, where c holds; elsewhere some finite number with finite derivatives.
 
-    def harmless(self, value: Value, c: Value) -> Value:
-        """The value, where c holds; elsewhere some finite number with finite derivatives."""
+        alone: nothing but what is made harmless reads what is made of the value.
+        """
         key = value.id, c.id
         if key not in self.made:
-            self.made[key] = self._harmless(value, c) if self.risky(value) else value
+            self.made[key] = self._harmless(value, c, alone) if self.risky(value, alone) else value
         return self.made[key]
 
-    def _harmless(self, value: Value, c: Value) -> Value:
+    def _harmless(self, value: Value, c: Value, alone: bool) -> Value:
         node = self.makers[value.id]
         if isinstance(node, Call):
-            return self.harmless(self.here(node), c)
+            return self.harmless(self.here(node)[node.outs.index(value)], c, alone)
         assert isinstance(node, Apply)
-        operands = [self.harmless(operand, c) for operand in node.operands]
-        found = self.hazard(node)
-        if found is not None:
-            place, number = found
-            operands[place] = self.chosen(c, operands[place], number)
+        alone = alone and self.reads[value.id] == 1
+        hazard = self.hazard(node)
+        operands = list(node.operands)
+        for place, operand in enumerate(operands):
+            dangerous = hazard is not None and hazard[0] == place
+            spoils = operand.role <= Role.TABLE and not self.tables.is_finite(operand)
+            if not (dangerous or spoils or self.risky(operand, alone)):
+                continue
+            before = self.before(c, node, place)
+            operand = self.harmless(operand, before, alone)
+            if dangerous or spoils:
+                number = hazard[1] if hazard is not None and dangerous else 1
+                operand = self.chosen(before, operand, number)
+            operands[place] = operand
         if tuple(operands) == node.operands:
             return value
-        out = self.fresh(replace(value, type=_joined(value, *operands), role=max(v.role for v in operands), name=None))
+        type = value.type if node.op in ARRANGING else _joined(value, *operands)
+        out = self.fresh(replace(value, type=type, role=max(v.role for v in operands), name=None))
         self.add(replace(node, operands=tuple(operands), out=out))
         return out
 
     def chosen(self, c: Value, x: Value, number: int) -> Value:
-        """x, or the number where c does not hold."""
+        """x, or the number where c does not hold. What is a table stays as exact as one."""
         node = self.makers.get(x.id)
         if isinstance(node, Apply) and node.op == "select" and node.operands[0].id == c.id:  # as it was written
             return x
         element = Scalar.INT if isinstance(x.type.element, IndexInto) else x.type.element
-        constant = Literal(number) if element is Scalar.INT else Literal(float(number))
-        other = self.fresh(replace(x, type=Type(element, ()), role=Role.CONSTANT, name=None, exact=False))
-        self.add(Constant(constant, other))
-        out = self.fresh(replace(x, type=replace(_joined(x, c), element=element), role=max(x.role, c.role), name=None))
-        self.nodes.append(Apply("select", (c, x, other), out, span=x.span))
-        self.makers[out.id] = self.nodes[-1]
+        other = self.number(Literal(number) if element is Scalar.INT else Literal(float(number)), element, x)
+        role = max(x.role, c.role)
+        exact = x.exact or (x.is_table and role > Role.TABLE)
+        out = self.fresh(replace(x, type=replace(_joined(x, c), element=element), role=role, name=None, exact=exact))
+        self.append(Apply("select", (c, x, other), out, span=x.span))
+        return out
+
+    def number(self, static: Static, element: Scalar, like: Value) -> Value:
+        out = self.fresh(replace(like, type=Type(element, ()), role=Role.CONSTANT, name=None, exact=False))
+        self.add(Constant(static, out))
+        return out
+
+    # -- conditions ------------------------------------------------------------------------------------------------
+
+    def before(self, c: Value, node: Apply, place: int) -> Value:
+        """The condition for an operand of an op: whether anything that is made of the item is taken."""
+        if node.op not in ARRANGING:
+            return c
+        c = self.any(c, [axis for axis in c.type.axes if axis not in node.out.type.axes or axis in c.type.thin])
+        for step in undone(node, place, c.type.axes):
+            others = () if step.behind is None else (self.places(step.made[0], step.behind),)
+            type = _instead(c.type.axes, step.axes, step.made)
+            c = self.condition(step.op, c, type, step.axes, step.made, others)
+        return c
+
+    def places(self, axis: Axis, behind: Sequence[Axis]) -> Value:
+        """Where the items of an axis are that stand behind those of others."""
+        first: Static = Literal(0)
+        for other in behind:
+            first = Arith("+", (first, SizeOf(other)))
+        index = self.fresh(Value(0, Type(Scalar.INT, (axis,)), Role.TABLE, None, None))
+        self.add(Positions(axis, index))
+        return self.apply(Apply("+", (index, self.number(first, Scalar.INT, index)), index))
+
+    def any(self, c: Value, axes: Sequence[Axis]) -> Value:
+        axes = tuple(axis for axis in axes if axis in c.type.axes)
+        kept = tuple(axis for axis in c.type.axes if axis not in axes)
+        return self.condition("any", c, kept, axes) if axes else c
+
+    def condition(
+        self,
+        op: str,
+        c: Value,
+        type: tuple[Axis, ...],
+        axes: tuple[Axis, ...] = (),
+        made: tuple[Axis, ...] = (),
+        others: tuple[Value, ...] = (),
+    ) -> Value:
+        """What an op makes of a condition: each once."""
+        key = op, c.id, axes, made
+        if key not in self.conditions:
+            thin = c.type.thin & frozenset(type)
+            role = max(value.role for value in (c, *others))
+            like = replace(c, type=Type(Scalar.BOOL, type, thin), role=role)
+            self.conditions[key] = self.apply(Apply(op, (c, *others), like, axes, made, span=c.span))
+        return self.conditions[key]
+
+    def apply(self, node: Apply) -> Value:
+        """The op done, with a result like the one that it has."""
+        out = self.fresh(replace(node.out, name=None))
+        self.add(replace(node, out=out))
         return out
 
     # -- what is looked at -----------------------------------------------------------------------------------------
@@ -109,7 +191,8 @@ class _Guard:
         if node.op in HARMLESS:
             return (0, HARMLESS[node.op]) if node.operands[0].role > Role.TABLE else None
         if node.op in ("/", "%"):
-            return (1, 1) if node.operands[1].role > Role.TABLE else None
+            divisor = node.operands[1]
+            return None if divisor.role <= Role.TABLE and self.tables.has_no_0(divisor) else (1, 1)
         if node.op != "^":
             return None
         base, exponent = node.operands
@@ -119,55 +202,71 @@ class _Guard:
         number = known(maker.value) if isinstance(maker, Constant) else None
         return None if isinstance(number, int) and number >= 1 else (0, 1)
 
-    def risky(self, value: Value) -> bool:
-        """Whether a hazard stands behind the value, with nothing but pointwise ops in between."""
-        todo, seen = [value], set[int]()
+    def risky(self, value: Value, alone: bool = True) -> bool:
+        """Whether a hazard stands behind the value, with nothing in between but what can be made anew."""
+        todo, seen = [(value, alone)], set[int]()
         while todo:
-            value = todo.pop()
+            value, alone = todo.pop()
             node = self.makers.get(value.id)
             if value.id in seen or value.role <= Role.TABLE or node is None:
                 continue
             seen.add(value.id)
-            if isinstance(node, Apply) and _is_pointwise(node):
+            alone = alone and self.reads[value.id] == 1
+            if isinstance(node, Apply) and (_is_plain(node) or (node.op == "dropout" and alone)):
                 if self.hazard(node) is not None:
                     return True
-                todo += node.operands
-            elif isinstance(node, Call) and _is_plain(node.graph) and _has_hazard(node.graph):
-                return True
+                for operand in node.operands:
+                    if operand.role <= Role.TABLE and not self.tables.is_finite(operand):
+                        return True
+                    todo.append((operand, alone))
+            elif isinstance(node, Call) and self.blocks.are_plain(node.graph):
+                if self.blocks.risky(node.graph, node.outs.index(value)):
+                    return True
+                todo += [(arg, False) for arg in node.args]
         return False
 
     def chooses(self, node: Call) -> bool:
         """Whether a block chooses, and what it chooses from may be infinite here."""
-        ops = {inner.op for inner in node.graph.nodes if isinstance(inner, Apply)}
-        return "select" in ops and _is_plain(node.graph) and any(map(self.risky, node.args))
+        plain = self.blocks.are_plain(node.graph) and self.blocks.choose(node.graph)
+        return plain and any(map(self.risky, node.args))
 
-    def here(self, node: Call) -> Value:
-        """The result of a block, made here in place of a call."""
+    def here(self, node: Call) -> tuple[Value, ...]:
+        """The results of a block, made here in place of a call."""
+        if node.outs[0].id not in self.inlined:
+            self.inlined[node.outs[0].id] = self._here(node)
+        return self.inlined[node.outs[0].id]
+
+    def _here(self, node: Call) -> tuple[Value, ...]:
         axes = dict(node.axes)
         sizes, numbers = {a.id: b for a, b in node.axes}, {const.id: static for const, static in node.consts}
         change = {item.value.id: arg for item, arg in zip(node.graph.inputs, node.args, strict=True)}
 
+        def ours(theirs: Sequence[Axis]) -> tuple[Axis, ...]:
+            return tuple(axes.get(axis, axis) for axis in theirs)
+
         def moved(value: Value) -> Value:
-            type = value.type
-            element = type.element
+            element = value.type.element
             if isinstance(element, IndexInto):
                 element = IndexInto(axes.get(element.axis, element.axis))
-            order = tuple(axes.get(axis, axis) for axis in type.axes)
-            made = Type(element, order, frozenset(axes.get(axis, axis) for axis in type.thin))
-            change[value.id] = self.fresh(replace(value, type=made, name=None))
-            return change[value.id]
+            made = Type(element, ours(value.type.axes), frozenset(ours(tuple(value.type.thin))))
+            return self.fresh(replace(value, type=made, name=None))
 
         for inner in node.graph.nodes:
-            match inner:
-                case Constant(value, out):
-                    self.add(Constant(substitute(value, sizes, numbers), moved(out)))
-                case Positions(axis, out):
-                    self.add(Positions(axes.get(axis, axis), moved(out)))
-                case Apply(out=out):
-                    copy = reading(inner, change)
-                    assert isinstance(copy, Apply)
-                    self.add(replace(copy, out=moved(out)))
-        return change[node.graph.outputs[0].value.id]
+            outs = tuple(map(moved, makes(inner)))
+            copy = making(reading(inner, change), outs)
+            match copy:
+                case Constant(value):
+                    self.add(replace(copy, value=substitute(value, sizes, numbers)))
+                case Positions(axis):
+                    self.add(replace(copy, axis=axes.get(axis, axis)))
+                case Apply():
+                    self.add(replace(copy, axes=ours(copy.axes), made=ours(copy.made)))
+                case Call():
+                    given = tuple((const, substitute(static, sizes, numbers)) for const, static in copy.consts)
+                    of = tuple((theirs, axes.get(axis, axis)) for theirs, axis in copy.axes)
+                    outs = self.here(replace(copy, axes=of, consts=given))
+            change |= {old.id: new for old, new in zip(makes(inner), outs, strict=True)}
+        return tuple(change[output.value.id] for output in node.graph.outputs)
 
 
 def _joined(value: Value, *others: Value) -> Type:
@@ -178,16 +277,61 @@ def _joined(value: Value, *others: Value) -> Type:
     return replace(value.type, axes=axes, thin=frozenset(axes) - varies)
 
 
-def _is_pointwise(node: Apply) -> bool:
-    return node.op == "broadcast" or (node.op in OPS and OPS[node.op].group == "pointwise")
+def _instead(axes: tuple[Axis, ...], old: Sequence[Axis], new: Sequence[Axis]) -> tuple[Axis, ...]:
+    """The axes with new ones where the first of the old ones stood, or in front."""
+    first = next((place for place, axis in enumerate(axes) if axis in old), 0)
+    return (*axes[:first], *new, *(axis for axis in axes[first:] if axis not in old))
 
 
-def _is_plain(graph: Graph) -> bool:
-    """Whether a block is made of numbers, positions and pointwise ops alone, with one result."""
-    plain = all(isinstance(n, Constant | Positions) or (isinstance(n, Apply) and _is_pointwise(n)) for n in graph.nodes)
-    return plain and graph.kind == "block" and not graph.target and len(graph.outputs) == 1
+def _is_plain(node: Apply) -> bool:
+    return node.op in ARRANGING or (node.op in OPS and OPS[node.op].group == "pointwise")
 
 
-def _has_hazard(graph: Graph) -> bool:
-    ops = {node.op for node in graph.nodes if isinstance(node, Apply) and any(v.role > Role.TABLE for v in reads(node))}
-    return bool(ops & {*HARMLESS, "/", "%", "^"})
+class _Blocks:
+    """Blocks that may be made anew in place of a call: of numbers, positions, ops as above and calls of such blocks.
+
+    What arranges in them must do it along axes that callers give.
+    """
+
+    def __init__(self) -> None:
+        self._sizes: dict[Graph, float] = {}
+        self._chooses: dict[Graph, bool] = {}
+        self._risky: dict[Graph, list[bool]] = {}
+
+    def are_plain(self, graph: Graph) -> bool:
+        return self._size(graph) <= LARGEST
+
+    def _size(self, graph: Graph) -> float:
+        """How many nodes such a block has, those of calls in it included; of others infinitely many."""
+        if graph not in self._sizes:
+            plain = graph.kind == "block" and not graph.target
+            given = {*graph.axes[: graph.params], *graph.lifted}
+            self._sizes[graph] = sum(self._count(node, given) for node in graph.nodes) if plain else math.inf
+        return self._sizes[graph]
+
+    def _count(self, node: Node, given: set[Axis]) -> float:
+        match node:
+            case Call():
+                return self._size(node.graph)
+            case Apply():
+                return 1 if _is_plain(node) and {*node.axes, *node.made} <= given else math.inf
+            case _:
+                return 1 if isinstance(node, Constant | Positions) else math.inf
+
+    def choose(self, graph: Graph) -> bool:
+        """Whether there is a choice in a block."""
+        if graph not in self._chooses:
+            self._chooses[graph] = any(
+                node.op == "select" if isinstance(node, Apply) else isinstance(node, Call) and self.choose(node.graph)
+                for node in graph.nodes
+            )
+        return self._chooses[graph]
+
+    def risky(self, graph: Graph, place: int) -> bool:
+        """Whether a hazard stands behind a result of a block, in the block itself."""
+        if graph not in self._risky:
+            body = _Guard(graph, self)
+            for node in graph.nodes:
+                body.append(node)
+            self._risky[graph] = [body.risky(output.value) for output in graph.outputs]
+        return self._risky[graph][place]
