@@ -56,7 +56,7 @@ def test_convolution(seed: int, side: str, words: int, model: int, taps: int, la
 def test_additive(seed: int, target: int, source: int) -> None:
     def formula(weights: Weights, y: Array, h: Array, start: Array, real: Array) -> tuple[Array, Array]:
         """Sections A.1.1, A.1.2 and A.2.2 of Bahdanau et al. 2015, word by word."""
-        w = {path.removeprefix("step."): weight for path, weight in weights.items()}
+        w = {path.removeprefix("word."): weight for path, weight in weights.items()}
         state, states, alignments = start, [], []
         for word in y:
             energies = [w["align.v"] @ np.tanh(w["align.W.weight"] @ state + weights["U.weight"] @ one) for one in h]
