@@ -112,7 +112,7 @@ class _Guard:
             return value
         type = value.type if node.op in ARRANGING else _joined(value, *operands)
         out = self.fresh(replace(value, type=type, role=max(v.role for v in operands), name=None))
-        self.add(replace(node, operands=tuple(operands), out=out))
+        self.append(replace(node, operands=tuple(operands), out=out))  # a choice is one that was guarded already
         return out
 
     def chosen(self, c: Value, x: Value, number: int) -> Value:
