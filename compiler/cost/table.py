@@ -186,7 +186,7 @@ def _remarks(cost: Bill) -> list[str]:
     """What the symbols mean that stand for a formula, and what is not in the bill."""
     from .polynomials.show import formula
 
-    found: dict[str, str] = {}
+    found: dict[str, set[tuple[int, str]]] = {}  # an axis of a repeat has a size in each of its passes
     for poly in (
         cost.parameters.poly,
         cost.macs.poly,
@@ -198,8 +198,11 @@ def _remarks(cost: Bill) -> list[str]:
         for symbol in poly.symbols:
             stands = stands_for(symbol)
             if stands is not None and symbol not in cost.written_out:
-                found[symbol.name] = f"{formula(stands)} = {cost.figure(Poly.of(symbol)).value:,}"
-    out = [f"where {name} = {meaning}" for name, meaning in sorted(found.items())]
+                found.setdefault(symbol.name, set()).add((cost.figure(Poly.of(symbol)).value, formula(stands)))
+    out = [
+        f"where {name} = " + " or ".join(f"{meaning} = {value:,}" for value, meaning in sorted(meanings))
+        for name, meanings in sorted(found.items())
+    ]
     out += [
         f"`{name}` is an op of your own: what it costs is not known, and not in these figures"
         for name in sorted(cost.part.unknown)
