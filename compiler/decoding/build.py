@@ -21,6 +21,7 @@ from itertools import count
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Input, Node, Output, Parameter, Positions, Repeat, Scan, Stepped
 from ..graph.values import IndexInto, Role, Scalar, Type, Value
+from ..ops import op_named
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static
 from .demand import DemandAnalysis, Modes, Reads, groups
 from .sites import STATIC, Cell, Demand, Site, even, whole
@@ -113,7 +114,7 @@ class GraphBuilder:
 
     def add(self, op: str, operands: tuple[Value, ...], out: Value, name: str | None = None,
             axes: tuple[Axis, ...] = (), made: tuple[Axis, ...] = ()) -> Value:  # fmt: skip
-        self.nodes.append(Apply(op, operands, out, axes, made, name=name))
+        self.nodes.append(Apply(op_named(op), operands, out, axes, made, name=name))
         return out
 
     def key(self, name: str) -> str:
@@ -400,7 +401,7 @@ class StepBuilder:
         out = b.value(cell, demand)
         if node.op == "index":  # into the whole sequence, if into time: no visible range holds it
             made = tuple(self._extent_of(site, axis) for axis in node.made)
-        b.nodes.append(replace(node, op=op, operands=operands, out=out, axes=axes, made=made, mask=mask))
+        b.nodes.append(replace(node, traits=op_named(op), operands=operands, out=out, axes=axes, made=made, mask=mask))
 
     def _running(self, b: GraphBuilder, node: Apply, cell: Cell, demand: Demand, x: Value) -> None:
         """cumsum: the sum so far, and that of the new items; of a number, so many times that number."""

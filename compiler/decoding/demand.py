@@ -153,9 +153,9 @@ def _said(cell: Cell) -> str:
     match cell.node:
         case _ if cell.value.name:
             return f"`{cell.value.name}`"
-        case Apply("rename", (x,)):
+        case Apply(op="rename", operands=(x,)):
             return _said(cell.site.cells[x.id])
-        case Apply(op):
+        case Apply(op=op):
             return f"what `{op}` gives"
         case Call(graph) | Scan(graph):
             return f"what `{graph.name}` gives"

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Stepped, owns
 from ..graph.values import Value
+from ..ops import op_named
 from ..sizes.axes import Axis, evaluate
 from .sites import same_node, segment
 
@@ -92,7 +93,7 @@ def _single(node: Call, roots: _Roots) -> Call:
             kept.append(place)
             continue
         axes, made = tuple(a for a, _ in change), tuple(b for _, b in change)
-        renames.append(Apply("rename", (source,), item.value, axes, made, span=node.span))
+        renames.append(Apply(op_named("rename"), (source,), item.value, axes, made, span=node.span))
     inputs = tuple(node.graph.inputs[place] for place in kept)
     graph = replace(node.graph, inputs=inputs, nodes=(*renames, *node.graph.nodes))
     return replace(node, graph=graph, args=tuple(node.args[place] for place in kept))
@@ -123,7 +124,7 @@ class _Maps:
         for place, node in enumerate(graph.nodes):
             match node:
                 case Apply(op="linear") if not node.each:
-                    nodes.append(replace(node, op="map"))
+                    nodes.append(replace(node, traits=op_named("map")))
                 case Apply(op="dot"):
                     nodes.append(_product(node, params) or node)
                 case Call() if node.graph.stepped is not None:
@@ -155,7 +156,7 @@ def _product(node: Apply, params: Mapping[int, Parameter]) -> Apply | None:
             continue
         out, inner = found.weight.dims
         if inner == node.axes and out[0] not in x.type.axes:
-            return replace(node, op="map", operands=(x,), made=out, weights=(found.weight,))
+            return replace(node, traits=op_named("map"), operands=(x,), made=out, weights=(found.weight,))
     return None
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ..graph.nodes import Apply, Call, Graph, Node, Output, Stepped, makes, reads, values_of
 from ..graph.values import Type, Value
+from ..ops import op_named
 from ..sizes.axes import Axis
 
 BY_CACHE = ("slice", "since", "taps")  # what they give depends on the items at hand, which their axes do not say
@@ -42,7 +43,7 @@ def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:
         if value.id not in change:
             top += 1
             change[value.id] = replace(value, id=top, type=shortened(value.type))
-            nodes.append(Apply("tail", (value,), change[value.id], (found[0],), (tail,)))
+            nodes.append(Apply(op_named("tail"), (value,), change[value.id], (found[0],), (tail,)))
         return change[value.id]
 
     for place, node in enumerate(graph.nodes):

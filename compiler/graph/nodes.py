@@ -23,6 +23,7 @@ from ...dsl.source import Span
 from ..sizes.axes import Axis, Const, Static
 from ..sizes.limits import ELEMENTS, TooMuch
 from .term import Predicate
+from .traits import OpTraits
 from .values import Value
 
 # -- weights -----------------------------------------------------------------------------------------------------
@@ -95,6 +96,7 @@ class Parameter:
 class Apply:
     """An op of the table (`compiler/ops`).
 
+    traits:  what is known of it: analyses match this, not its name.
     axes:    what stands in brackets, what the op acts on: contracted, reduced, normalised, eaten by `linear`.
     made:    what stands behind the arrow: axes born here (`linear`, `split`, `merge`, `concat`, `rename`, `gather`).
     each:    what stands before a colon: `linear[expert: a -> b]`.
@@ -106,7 +108,7 @@ class Apply:
     says:    of `demand`, the message where its first operand is false: `{}` stands for each other operand in turn.
     """
 
-    op: str
+    traits: OpTraits
     operands: tuple[Value, ...]
     out: Value
     axes: tuple[Axis, ...] = ()
@@ -119,6 +121,11 @@ class Apply:
     span: Span | None = field(default=None, compare=False, repr=False)
     seen: Predicate | None = None
     says: str = ""
+
+    @property
+    def op(self) -> str:
+        """Its name."""
+        return self.traits.name
 
 
 @dataclass(frozen=True, slots=True)

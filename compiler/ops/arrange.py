@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base import rewritten
+from ..graph.traits import Arrange, Gather, IndexMap, Pointwise, Reduce, Sum
 from ..graph.typed_value import show, union
 from ..graph.values import IndexInto, Scalar, Type
 from ..sizes.arithmetic import provably_different
@@ -254,6 +255,7 @@ ROWS: tuple[Op, ...] = (
         written_elsewhere,
         Brackets.MAP,
         glyph="rename",
+        reads=Arrange(IndexMap.SAME),
         cost=OpCost(work=0, moves=False),
     ),
     Op(
@@ -269,6 +271,7 @@ ROWS: tuple[Op, ...] = (
         Brackets.MAP,
         operands=("x", "e"),
         glyph="gather",
+        reads=Gather(),
         cost=OpCost(work=0, saves=("index",)),
     ),
     Op(
@@ -281,6 +284,7 @@ ROWS: tuple[Op, ...] = (
         broadcast,
         Brackets.MADE,
         glyph="broadcast",
+        reads=Arrange(IndexMap.NEW),
         cost=OpCost(work=0, moves=False),
     ),
     Op(
@@ -293,6 +297,7 @@ ROWS: tuple[Op, ...] = (
         split,
         Brackets.MAP,
         glyph="bar",
+        reads=Arrange(IndexMap.DIGITS),
         cost=OpCost(work=0, moves=False),
     ),
     Op(
@@ -306,6 +311,7 @@ ROWS: tuple[Op, ...] = (
         merge,
         Brackets.MAP,
         glyph="bar",
+        reads=Arrange(IndexMap.NUMBER),
         cost=OpCost(work=0, moves=False),
     ),
     Op(
@@ -320,6 +326,7 @@ ROWS: tuple[Op, ...] = (
         operands=("x", "y"),
         variadic=True,
         glyph="concat",
+        reads=Arrange(IndexMap.PARTS),
         cost=OpCost(work=0),
     ),
     Op(
@@ -332,6 +339,8 @@ ROWS: tuple[Op, ...] = (
         index,
         Brackets.MADE,
         operands=("i",),
+        reads=Pointwise(Sum((1,))),
+        jumps=True,
         cost=OpCost(work=0, moves=False),
     ),
     Op(
@@ -345,6 +354,8 @@ ROWS: tuple[Op, ...] = (
         positional=1,
         glyph="dropout",
         options=(Option("p", None, "the probability of leaving an item out", _share),),
+        reads=Pointwise(Sum((1,))),
+        random=True,
         cost=OpCost(2, saves=("mask",)),
     ),
     Op(
@@ -362,6 +373,7 @@ ROWS: tuple[Op, ...] = (
         operands=("logits", "ids"),
         glyph="loss",
         options=(Option("smoothing", 0.0, "label smoothing", _share),),
+        reads=Reduce(None),
         cost=OpCost(5, reads=True, saves=("copy", "index")),
     ),
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...dsl.source import Span
 from ..base import rewritten
 from ..graph.nodes import Init, Weight
+from ..graph.traits import ADDED, Lookup, Normalise, Pointwise, Reduce
 from ..graph.typed_value import show
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..sizes.axes import Number
@@ -158,6 +159,7 @@ ROWS: tuple[Op, ...] = (
         options=(_BIAS,),
         learned=True,
         glyph="linear",
+        reads=Reduce(ADDED, multiplies=True, skips_zeros=True),
         cost=OpCost(work=0, saves=("x",)),
     ),
     Op(
@@ -174,6 +176,7 @@ ROWS: tuple[Op, ...] = (
         operands=("ids",),
         learned=True,
         glyph="embed",
+        reads=Pointwise(Lookup()),
         cost=OpCost(work=0, saves=("index",)),
     ),
     Op(
@@ -197,6 +200,7 @@ ROWS: tuple[Op, ...] = (
             Option("scale", True, "whether it has a scale"),
             _BIAS,
         ),
+        reads=Normalise(centred=True),
         cost=OpCost(7, reads=True, saves=("x",)),
     ),
     Op(
@@ -217,6 +221,7 @@ ROWS: tuple[Op, ...] = (
             Option("eps", 1e-6, "added to the mean square", _positive),
             Option("scale", True, "whether it has a scale"),
         ),
+        reads=Normalise(),
         cost=OpCost(5, reads=True, saves=("x", "copy")),
     ),
 )

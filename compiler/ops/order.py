@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..base import rewritten
 from ..graph.extents import written
+from ..graph.traits import Arrange, IndexMap, Reduce, Window
 from ..graph.typed_value import show
 from ..graph.values import IndexInto, Scalar, Type
 from ..sizes.arithmetic import provably_more
@@ -162,6 +163,7 @@ ROWS: tuple[Op, ...] = (
             Option("pad", 0, "zeros before x", _whole),
         ),
         glyph="window",
+        reads=Window(),
         cost=OpCost(work=0),
     ),
     Op(
@@ -178,6 +180,7 @@ ROWS: tuple[Op, ...] = (
             Option("value", 0, "what stands outside of x"),
         ),
         glyph="bar",
+        reads=Arrange(IndexMap.SHIFTED),
         cost=OpCost(work=0),
     ),
     Op(
@@ -190,6 +193,8 @@ ROWS: tuple[Op, ...] = (
         rank,
         Brackets.MAP,
         glyph="order",
+        reads=Reduce(None, indices=True),
+        jumps=True,
         cost=OpCost(reads=True),
     ),
     Op(
@@ -203,6 +208,8 @@ ROWS: tuple[Op, ...] = (
         Brackets.MAP,
         options=(Option("descending", False, "the largest first"),),
         glyph="order",
+        reads=Reduce(None, indices=True),
+        jumps=True,
         cost=OpCost(reads=True),
     ),
 )

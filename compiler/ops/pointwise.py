@@ -7,6 +7,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..graph.extents import at_least_0
+from ..graph.traits import (
+    Choice,
+    Compared,
+    Complement,
+    Conjunction,
+    Disjunction,
+    Extreme,
+    Function,
+    Limited,
+    Magnitude,
+    Meaning,
+    Pointwise,
+    Power,
+    Product,
+    Quotient,
+    Remainder,
+    Rounded,
+    Sum,
+)
 from ..graph.typed_value import Range, show, union
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..sizes.arithmetic import at_most
@@ -386,6 +405,7 @@ def select(call: OpCall) -> TypedValue | None:
 
 def _op(
     name: str,
+    meaning: Meaning,
     usage: str,
     doc: str,
     rule: Rule,
@@ -415,10 +435,12 @@ def _op(
         torch=torch,
         numpy=numpy,
         glyph=glyph,
+        reads=Pointwise(meaning),
+        jumps=isinstance(meaning, Compared | Rounded | Remainder),
     )
 
 
-def _binary(name: str, doc: str, rule: Rule, glyph: str, saves: str = "") -> Op:
+def _binary(name: str, doc: str, rule: Rule, meaning: Meaning, glyph: str, saves: str = "") -> Op:
     """The backends write operators as Python does: no template says how."""
     boolean = rule in (compare, truth)
     result = "bool[]" if boolean else "[]"
@@ -434,6 +456,7 @@ def _binary(name: str, doc: str, rule: Rule, glyph: str, saves: str = "") -> Op:
         )
     return _op(
         name,
+        meaning,
         f"x {name} y",
         doc,
         rule,
@@ -448,24 +471,28 @@ def _binary(name: str, doc: str, rule: Rule, glyph: str, saves: str = "") -> Op:
     )
 
 
+LARGEST_EXPONENT = 80.0  # float32 goes up to e ^ 88
 ROWS: tuple[Op, ...] = (
-    _binary("+", "Sum.", arithmetic, "add"),
-    _binary("-", "Difference.", arithmetic, "subtract"),
-    _binary("*", "Product, element by element.", arithmetic, "multiply", "other"),
-    _binary("/", "Quotient: always real.", arithmetic, "divide", "other divisor"),
-    _binary("%", "Remainder, with the sign of the divisor; of an int by 0 it is 0.", arithmetic, "function"),
-    _binary("^", "Power; of ints an int if the exponent is a number from 0 up.", arithmetic, "function", "x"),
-    _op("neg", "-x", "Negation.", keep, "", ""),
-    _binary("<=", "At most.", compare, "predicate"),
-    _binary(">=", "At least.", compare, "predicate"),
-    _binary("<", "Less.", compare, "predicate"),
-    _binary(">", "Greater.", compare, "predicate"),
-    _binary("==", "Equal.", compare, "predicate"),
-    _binary("!=", "Unequal.", compare, "predicate"),
-    _binary("and", "Both.", truth, "predicate"),
-    _binary("or", "Either.", truth, "predicate"),
+    _binary("+", "Sum.", arithmetic, Sum((1, 1)), "add"),
+    _binary("-", "Difference.", arithmetic, Sum((1, -1)), "subtract"),
+    _binary("*", "Product, element by element.", arithmetic, Product(), "multiply", "other"),
+    _binary("/", "Quotient: always real.", arithmetic, Quotient(), "divide", "other divisor"),
+    _binary(
+        "%", "Remainder, with the sign of the divisor; of an int by 0 it is 0.", arithmetic, Remainder(), "function"
+    ),
+    _binary("^", "Power; of ints an int if the exponent is a number from 0 up.", arithmetic, Power(), "function", "x"),
+    _op("neg", Sum((-1,)), "-x", "Negation.", keep, "", ""),
+    _binary("<=", "At most.", compare, Compared("<="), "predicate"),
+    _binary(">=", "At least.", compare, Compared(">="), "predicate"),
+    _binary("<", "Less.", compare, Compared("<"), "predicate"),
+    _binary(">", "Greater.", compare, Compared(">"), "predicate"),
+    _binary("==", "Equal.", compare, Compared("=="), "predicate"),
+    _binary("!=", "Unequal.", compare, Compared("!="), "predicate"),
+    _binary("and", "Both.", truth, Conjunction(), "predicate"),
+    _binary("or", "Either.", truth, Disjunction(), "predicate"),
     _op(
         "not",
+        Complement(),
         "not x",
         "The opposite.",
         truth,
@@ -477,6 +504,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "select",
+        Choice(),
         "select(c, x, y)",
         "x where the truth value c holds, else y.",
         select,
@@ -490,18 +518,109 @@ ROWS: tuple[Op, ...] = (
         wrong="block f(c: [], x: [], y: []) -> [] {\n    return select(c, x, y)\n}\n",
         saves="index",
     ),
-    _op("exp", "exp(x)", "e to the power x.", function, "torch.exp({0})", "np.exp({0})", saves="result"),
-    _op("log", "log(x)", "Natural logarithm.", function, "torch.log({0})", "np.log({0})", saves="x"),
-    _op("sqrt", "sqrt(x)", "Square root.", function, "torch.sqrt({0})", "np.sqrt({0})", saves="result"),
-    _op("rsqrt", "rsqrt(x)", "1 / sqrt(x).", function, "torch.rsqrt({0})", "", saves="result"),
-    _op("sin", "sin(x)", "Sine of radians.", function, "torch.sin({0})", "np.sin({0})", saves="x"),
-    _op("cos", "cos(x)", "Cosine of radians.", function, "torch.cos({0})", "np.cos({0})", saves="x"),
-    _op("tanh", "tanh(x)", "Hyperbolic tangent.", function, "torch.tanh({0})", "np.tanh({0})", saves="result"),
-    _op("sigmoid", "sigmoid(x)", "1 / (1 + exp(-x)).", function, "torch.sigmoid({0})", "sigmoid({0})", saves="result"),
-    _op("erf", "erf(x)", "The error function.", function, "torch.erf({0})", "erf({0})", saves="x"),
-    _op("relu", "relu(x)", "max(x, 0).", function, "F.relu({0})", "np.maximum({0}, 0)", saves="result"),
+    _op(
+        "exp",
+        Function(least=0, below=LARGEST_EXPONENT, harmless=0, rising=True),
+        "exp(x)",
+        "e to the power x.",
+        function,
+        "torch.exp({0})",
+        "np.exp({0})",
+        saves="result",
+    ),
+    _op(
+        "log",
+        Function(above=0, harmless=1, rising=True),
+        "log(x)",
+        "Natural logarithm.",
+        function,
+        "torch.log({0})",
+        "np.log({0})",
+        saves="x",
+    ),
+    _op(
+        "sqrt",
+        Function(zero=True, least=0, above=0, harmless=1, rising=True),
+        "sqrt(x)",
+        "Square root.",
+        function,
+        "torch.sqrt({0})",
+        "np.sqrt({0})",
+        saves="result",
+    ),
+    _op(
+        "rsqrt",
+        Function(least=0, above=0, harmless=1),
+        "rsqrt(x)",
+        "1 / sqrt(x).",
+        function,
+        "torch.rsqrt({0})",
+        "",
+        saves="result",
+    ),
+    _op(
+        "sin",
+        Function(zero=True, least=-1, greatest=1),
+        "sin(x)",
+        "Sine of radians.",
+        function,
+        "torch.sin({0})",
+        "np.sin({0})",
+        saves="x",
+    ),
+    _op(
+        "cos",
+        Function(least=-1, greatest=1),
+        "cos(x)",
+        "Cosine of radians.",
+        function,
+        "torch.cos({0})",
+        "np.cos({0})",
+        saves="x",
+    ),
+    _op(
+        "tanh",
+        Function(zero=True, least=-1, greatest=1, rising=True),
+        "tanh(x)",
+        "Hyperbolic tangent.",
+        function,
+        "torch.tanh({0})",
+        "np.tanh({0})",
+        saves="result",
+    ),
+    _op(
+        "sigmoid",
+        Function(least=0, greatest=1, rising=True),
+        "sigmoid(x)",
+        "1 / (1 + exp(-x)).",
+        function,
+        "torch.sigmoid({0})",
+        "sigmoid({0})",
+        saves="result",
+    ),
+    _op(
+        "erf",
+        Function(zero=True, least=-1, greatest=1, rising=True),
+        "erf(x)",
+        "The error function.",
+        function,
+        "torch.erf({0})",
+        "erf({0})",
+        saves="x",
+    ),
+    _op(
+        "relu",
+        Function(zero=True, least=0, rising=True),
+        "relu(x)",
+        "max(x, 0).",
+        function,
+        "F.relu({0})",
+        "np.maximum({0}, 0)",
+        saves="result",
+    ),
     _op(
         "gelu",
+        Function(zero=True),
         "gelu(x)",
         "x times the normal distribution function of x, exact (Hendrycks and Gimpel 2016).",
         function,
@@ -511,6 +630,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "gelu_tanh",
+        Function(zero=True),
         "gelu_tanh(x)",
         "GELU by its tanh approximation (Hendrycks and Gimpel 2016), as GPT-2 has it.",
         function,
@@ -518,12 +638,29 @@ ROWS: tuple[Op, ...] = (
         "gelu_tanh({0})",
         saves="x",
     ),
-    _op("silu", "silu(x)", "x sigmoid(x), also called swish.", function, "F.silu({0})", "silu({0})", saves="x"),
     _op(
-        "abs", "abs(x)", "Absolute value; of an index or int, an int.", keep, "torch.abs({0})", "np.abs({0})", saves="x"
+        "silu",
+        Function(zero=True),
+        "silu(x)",
+        "x sigmoid(x), also called swish.",
+        function,
+        "F.silu({0})",
+        "silu({0})",
+        saves="x",
+    ),
+    _op(
+        "abs",
+        Magnitude(),
+        "abs(x)",
+        "Absolute value; of an index or int, an int.",
+        keep,
+        "torch.abs({0})",
+        "np.abs({0})",
+        saves="x",
     ),
     _op(
         "floor",
+        Rounded(up=False),
         "floor(x)",
         "The whole number at or below x.",
         whole,
@@ -533,6 +670,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "ceil",
+        Rounded(up=True),
         "ceil(x)",
         "The whole number at or above x.",
         whole,
@@ -542,6 +680,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "clamp",
+        Limited(),
         "clamp(x, low, high)",
         "x, but at least low and at most high.",
         clamp,
@@ -555,6 +694,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "maximum",
+        Extreme(largest=True),
         "max(x, y, ...)",
         "The largest, element by element (without brackets).",
         extreme,
@@ -568,6 +708,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "minimum",
+        Extreme(largest=False),
         "min(x, y, ...)",
         "The smallest, element by element (without brackets).",
         extreme,
@@ -581,6 +722,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "int",
+        Sum((1,)),
         "int(i)",
         "An index as a plain number: it forgets its axis, on purpose.",
         to_int,

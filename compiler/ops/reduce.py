@@ -5,6 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.names import indexed
+from ..graph.traits import (
+    ADDED,
+    ALL_TRUE,
+    AVERAGED,
+    LARGEST,
+    LOG_ADDED,
+    SMALLEST,
+    SOME_TRUE,
+    Normalise,
+    Reads,
+    Reduce,
+    Running,
+)
 from ..graph.typed_value import show, union
 from ..graph.values import IndexInto, Role, Scalar, Type
 from .table import Brackets, Op, OpCost, Option, Rule
@@ -154,28 +167,42 @@ def normalise(call: OpCall) -> TypedValue | None:
 
 
 def _row(
-    name: str, group: str, usage: str, doc: str, example: str, wrong: str, rule: Rule, glyph: str, **more: Any
+    name: str,
+    reads: Reads,
+    group: str,
+    usage: str,
+    doc: str,
+    example: str,
+    wrong: str,
+    rule: Rule,
+    glyph: str,
+    **more: Any,
 ) -> Op:
-    return Op(name, group, usage, doc, example, wrong, rule, brackets=Brackets.ACTS, glyph=glyph, **more)
+    return Op(name, group, usage, doc, example, wrong, rule, brackets=Brackets.ACTS, glyph=glyph, reads=reads, **more)
 
 
 def _reduction(
     name: str,
+    reads: Reads,
     doc: str,
     rule: Rule = reduce,
     kind: str = "",
     result: str = "[q]",
     masked: bool = True,
     cost: OpCost = OpCost(reads=True),  # noqa: B008 (a frozen row)
+    **more: Any,
 ) -> Op:
     example = f"width q, k\nblock f(x: {kind}[q, k]) -> {result} {{\n    return {name}[k](x)\n}}\n"
     wrong = f"width q, k\nblock f(x: [q]) -> [q] {{\n    return {name}[k](x)\n}}\n"
-    return _row(name, "reduce", f"{name}[k](x)", doc, example, wrong, rule, "reduce", masked=masked, cost=cost)
+    return _row(
+        name, reads, "reduce", f"{name}[k](x)", doc, example, wrong, rule, "reduce", masked=masked, cost=cost, **more
+    )
 
 
 ROWS: tuple[Op, ...] = (
     _row(
         "dot",
+        Reduce(ADDED, multiplies=True, skips_zeros=True),
         "contract",
         "dot[d](Q, K)",
         "Multiply and sum over the axes in brackets; other axes that operands share are aligned, the rest is outer.",
@@ -187,38 +214,52 @@ ROWS: tuple[Op, ...] = (
         variadic=True,
         cost=OpCost(work=0, saves=("other",)),
     ),
-    _reduction("sum", "Sum over the axes in brackets. Over nothing at all: 0."),
+    _reduction("sum", Reduce(ADDED, skips_zeros=True), "Sum over the axes in brackets. Over nothing at all: 0."),
     _reduction(
         "mean",
+        Reduce(AVERAGED),
         "Mean over the axes in brackets (of what the mask keeps). Over nothing at all: 0.",
         cost=OpCost(reads=True, saves=("count",)),
     ),
     _reduction(
         "max",
+        Reduce(LARGEST),
         "The largest over the axes in brackets. Over nothing at all: minus infinity (int: the least).",
         cost=OpCost(reads=True, saves=("x", "result")),
     ),
     _reduction(
         "min",
+        Reduce(SMALLEST),
         "The smallest over the axes in brackets. Over nothing at all: infinity (int: the greatest).",
         cost=OpCost(reads=True, saves=("x", "result")),
     ),
     _reduction(
         "logsumexp",
+        Reduce(LOG_ADDED),
         "log of the sum of exp over the axes in brackets, without overflow. Over nothing at all: minus infinity.",
         cost=OpCost(4, reads=True, saves=("x", "result")),
     ),
-    _reduction("any", "Whether any holds over the axes in brackets.", quantify, "bool", "bool[q]"),
-    _reduction("all", "Whether all hold over the axes in brackets.", quantify, "bool", "bool[q]"),
+    _reduction(
+        "any",
+        Reduce(SOME_TRUE, skips_zeros=True),
+        "Whether any holds over the axes in brackets.",
+        quantify,
+        "bool",
+        "bool[q]",
+    ),
+    _reduction("all", Reduce(ALL_TRUE), "Whether all hold over the axes in brackets.", quantify, "bool", "bool[q]"),
     _reduction(
         "argmax",
+        Reduce(None, indices=True),
         "The index of the largest: an index into the axis in brackets, which needs an item.",
         argmax,
         result="k[q]",
+        jumps=True,
     ),
-    _reduction("cumsum", "Running sum along one axis.", running, result="[q, k]", masked=False),
+    _reduction("cumsum", Running(ADDED), "Running sum along one axis.", running, result="[q, k]", masked=False),
     _row(
         "softmax",
+        Normalise(weights=True),
         "normalise",
         "softmax[k](s where m)",
         "exp(s), scaled to sum to one over the axes in brackets; what the mask leaves out weighs exactly 0.",
@@ -231,6 +272,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _row(
         "log_softmax",
+        Normalise(weights=True, logarithm=True),
         "normalise",
         "log_softmax[k](s)",
         "The logarithm of softmax, without overflow.",
@@ -243,6 +285,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _row(
         "l2norm",
+        Normalise(skips_zeros=True),
         "normalise",
         "l2norm[d](x)",
         "x divided by its Euclidean length over the axes in brackets.",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from ..graph.traits import OpTraits
 from ..sizes.axes import Number
 
 if TYPE_CHECKING:
@@ -57,9 +58,9 @@ class OpCost:
     spare: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
-    """One row.
+@dataclass(frozen=True, slots=True, eq=False)
+class Op(OpTraits):
+    """One row: what the analyses ask of an op (`graph.traits`), and how it is written, checked and shown.
 
     usage:    how it is written, for messages and docs.
     example:  a block `f` that uses it; `wrong`: one that the checker refuses, for its page.
@@ -73,7 +74,6 @@ class Op:
     cost:     what one use of it takes.
     """
 
-    name: str
     group: str
     usage: str
     doc: str

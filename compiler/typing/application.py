@@ -119,7 +119,7 @@ class OpApplication:
         out = builder.value(type, role, self.span)
         builder.nodes.append(
             Apply(
-                self.op.name,
+                self.op,
                 operands,
                 out,
                 tuple(self.axes),

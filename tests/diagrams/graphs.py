@@ -18,7 +18,9 @@ from attnc.compiler.graph.nodes import (
     Repeat,
     Weight,
 )
+from attnc.compiler.graph.traits import Anything, OpTraits
 from attnc.compiler.graph.values import IndexInto, Role, Scalar, Type, Value
+from attnc.compiler.ops import OPS
 from attnc.compiler.sizes.axes import Arith, Axis, Kind, Literal, SizeOf, Static
 
 _axis_ids = count()
@@ -106,7 +108,11 @@ class Block:
             Weight(f"{label or op}.{kind}", ((a,) if False else axes,), Init("default"), False, None)
             for kind, a in zip(("weight", "bias"), (None, None), strict=False)
         )[:learned]
-        self.nodes.append(Apply(op, operands, value, axes, made, (), mask, {}, label, weights))
+        self.nodes.append(
+            Apply(
+                OPS.get(op) or OpTraits(op, reads=Anything()), operands, value, axes, made, (), mask, {}, label, weights
+            )
+        )
         return value
 
     def linear(
@@ -210,7 +216,7 @@ def _lifted(graph: Graph, axis: Axis) -> Graph:
         assert isinstance(node, Apply)
         nodes.append(
             Apply(
-                node.op,
+                node.traits,
                 tuple(map(lift, node.operands)),
                 lift(node.out),
                 node.axes,

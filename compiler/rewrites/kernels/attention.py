@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, reads
 from ...graph.typed_value import static_element
 from ...graph.values import Role, Scalar, Type, Value
+from ...ops import op_named
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Arith, Axis, Const, ConstOf, Literal, Static
 from ..tools.walk import Fresh, Walk
@@ -98,7 +99,7 @@ def _total(terms: list[_Term], like: Value, fresh: Fresh, nodes: list[Node]) -> 
         varies = {axis for value in operands for axis in value.type.axes if axis not in value.type.thin}
         type = Type(Scalar.REAL if real else Scalar.INT, axes, frozenset(axes) - varies)
         out = fresh(Value(0, type, max(value.role for value in operands), None, like.span))
-        nodes.append(Apply(op, operands, out, span=like.span))
+        nodes.append(Apply(op_named(op), operands, out, span=like.span))
         return out
 
     total: Value | None = None
@@ -206,7 +207,7 @@ class _Match:
         biases = [_total(others, scores, fresh, nodes)] if others else []
         fused = replace(
             node,
-            op="attention",
+            traits=op_named("attention"),
             operands=(Q, K, values, *biases),
             axes=(dot.axes[0], k),
             made=axes,

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions
 from ...graph.values import Role, Value
+from ...ops import op_named
 from ...sizes.axes import Axis, known
 from ..simplify.dead import alive
 from ..tools.walk import Walk
@@ -27,7 +28,7 @@ def _stacked(graph: Graph) -> Graph:
         found = _choice(node, makers) if isinstance(node, Apply) and node.op == "select" else None
         if found is not None and isinstance(node, Apply):
             axis, pair = found
-            node = replace(node, op="stack", operands=pair, made=(axis,))
+            node = replace(node, traits=op_named("stack"), operands=pair, made=(axis,))
         nodes.append(node)
     same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
     return graph if same else alive(replace(graph, nodes=tuple(nodes)))

@@ -125,7 +125,7 @@ class _Guard:
         role = max(x.role, c.role)
         exact = x.exact or (x.is_table and role > Role.TABLE)
         out = self.fresh(replace(x, type=replace(_joined(x, c), element=element), role=role, name=None, exact=exact))
-        self.append(Apply("select", (c, x, other), out, span=x.span))
+        self.append(Apply(OPS["select"], (c, x, other), out, span=x.span))
         return out
 
     def number(self, static: Static, element: Scalar, like: Value) -> Value:
@@ -153,7 +153,7 @@ class _Guard:
             first = Arith("+", (first, SizeOf(other)))
         index = self.fresh(Value(0, Type(Scalar.INT, (axis,)), Role.TABLE, None, None))
         self.add(Positions(axis, index))
-        return self.apply(Apply("+", (index, self.number(first, Scalar.INT, index)), index))
+        return self.apply(Apply(OPS["+"], (index, self.number(first, Scalar.INT, index)), index))
 
     def any(self, c: Value, axes: Sequence[Axis]) -> Value:
         axes = tuple(axis for axis in axes if axis in c.type.axes)
@@ -175,7 +175,7 @@ class _Guard:
             thin = c.type.thin & frozenset(type)
             role = max(value.role for value in (c, *others))
             like = replace(c, type=Type(Scalar.BOOL, type, thin), role=role)
-            self.conditions[key] = self.apply(Apply(op, (c, *others), like, axes, made, span=c.span))
+            self.conditions[key] = self.apply(Apply(OPS[op], (c, *others), like, axes, made, span=c.span))
         return self.conditions[key]
 
     def apply(self, node: Apply) -> Value:

@@ -28,6 +28,7 @@ from ...graph.extents import (
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions, values_of
 from ...graph.typed_value import static_element
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
+from ...ops import op_named
 from ...sizes.arithmetic import difference, never_negative_of_none
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, axes_in, known
 
@@ -275,7 +276,7 @@ class Lengths:
         if self.idle:
             return
         ok = self._unless_padding(ok, self.steps)
-        self.nodes.append(Apply("demand", (ok, *shown), self._value(ok.type, ok.role), says=says))
+        self.nodes.append(Apply(op_named("demand"), (ok, *shown), self._value(ok.type, ok.role), says=says))
 
     def demand_items(self, axis: Axis, out: Value) -> None:
         """Refuse to choose one of no items, where there is something that the choice is for."""
@@ -338,7 +339,7 @@ class Lengths:
         role: Role | None = None,
     ) -> Value:
         out = self._value(type, max(value.role for value in operands) if role is None else role, None, name)
-        self.nodes.append(Apply(op, operands, out, axes=axes, mask=mask))
+        self.nodes.append(Apply(op_named(op), operands, out, axes=axes, mask=mask))
         return out
 
     def or_one(self, number: Value) -> Value:

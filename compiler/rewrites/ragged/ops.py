@@ -11,6 +11,7 @@ from dataclasses import replace
 from ...base.names import listed
 from ...graph.nodes import Apply
 from ...graph.values import Role, Scalar, Type, Value
+from ...ops import OPS
 from ...sizes.axes import Axis, Literal, known
 from .infinite import DIVIDES
 from .lengths import Lengths
@@ -90,7 +91,7 @@ def _norm(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     mean = body.apply("mean", (square,), small, axes=node.axes, mask=valid)
     shifted = body.apply("+", (mean, body.constant(node.options["eps"])), small)
     scale = body.apply("rsqrt", (shifted,), small)
-    body.nodes.append(Apply("*", (x, scale), node.out, span=node.span))
+    body.nodes.append(Apply(OPS["*"], (x, scale), node.out, span=node.span))
 
 
 def _ranked(body: Lengths, node: Apply, acts: list[Axis]) -> None:

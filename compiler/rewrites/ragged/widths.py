@@ -133,7 +133,7 @@ class RaggedBody(Lengths):
             return after
         thin = {axis for axis in after.type.axes if not any(varies(one, axis) for one in (valid, before, after))}
         type = replace(after.type, thin=frozenset(thin))
-        node = Apply("select", (valid, after, before), self._value(type, max(valid.role, before.role, after.role)))
+        node = Apply(OPS["select"], (valid, after, before), self._value(type, max(valid.role, before.role, after.role)))
         self.nodes.append(node)
         self.infinite.note(node, [])
         return node.out
@@ -275,7 +275,9 @@ class RaggedBody(Lengths):
         mask = valid if node.mask is None else self.both(node.mask, valid)
         if node.op == "log_softmax":  # minus infinity is nothing to go on with
             inner = self.apply(node.op, node.operands, node.out.type, axes=node.axes, mask=mask)
-            self.nodes.append(Apply("select", (valid, inner, self.constant(Literal(0.0))), node.out, span=node.span))
+            self.nodes.append(
+                Apply(OPS["select"], (valid, inner, self.constant(Literal(0.0))), node.out, span=node.span)
+            )
         else:
             self.nodes.append(replace(node, mask=mask))
         if node.op in ("softmax", "log_softmax"):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from ...graph.nodes import Apply, Call, Graph, Input, Node, Repeat, children, makes, owns, reads
 from ...graph.values import Role, Scalar, Value
+from ...ops import op_named
 from ...sizes.axes import Const
 from ..tools.same import STATEFUL
 from ..tools.tables import Tables
@@ -162,7 +163,7 @@ class _Hoister:
         for value in given:
             if _table(value) and all(_meets_reals(node, value) for node in kept) and not _shown(graph, value):
                 change[value.id] = fresh(replace(value, role=Role.WEIGHT))
-                casts.append(Apply("cast", (value,), change[value.id]))
+                casts.append(Apply(op_named("cast"), (value,), change[value.id]))
         wanted = {value.id for value in given}
         names = {value.id: None if value.id in change else value.name for value in given}
         taken: list[Node] = []
@@ -203,7 +204,7 @@ def _cast_once(graph: Graph) -> Graph:
                 out = replace(out, name=None)
             outs.append(out)
         nodes.append(making(node, tuple(outs)) if any(out.id in change for out in outs) else node)
-        nodes += [Apply("cast", (out,), change[out.id]) for out in outs if out.id in change]
+        nodes += [Apply(op_named("cast"), (out,), change[out.id]) for out in outs if out.id in change]
     return replace(graph, nodes=tuple(nodes)) if change else graph
 
 
@@ -212,7 +213,7 @@ def _called(node: Node) -> str:
     match node:
         case Call(graph):
             return graph.name
-        case Apply(op, out=out) if op.isidentifier() and op != "select":
+        case Apply(op=op, out=out) if op.isidentifier() and op != "select":
             return op
         case Apply(out=out):
             return _kind(out)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ...graph.nodes import Apply, Constant, Graph, Node, reads
 from ...graph.values import Role, Scalar, Type, Value
+from ...ops import OPS
 from ...sizes.axes import Arith, Static, known
 from ..tools.walk import Fresh, Walk, reading, retitled
 from .dead import alive
@@ -56,7 +57,7 @@ def _folded(graph: Graph) -> Graph:
                 x, (op, number) = inner[0], joined
                 factor = fresh(Value(0, Type(Scalar.REAL, ()), Role.CONSTANT, None, None))
                 nodes.append(Constant(number, factor))
-                node = replace(node, op=op, operands=(x, factor))
+                node = replace(node, traits=OPS[op], operands=(x, factor))
             if _real(node.out) and not exact:
                 products[node.out.id] = x, node.op, number
         nodes.append(node)

@@ -1,0 +1,270 @@
+"""What analyses, rewrites and backends ask of an op. It is data in the op's row (`compiler/ops`), and each node of a
+graph carries it: whoever asks matches these classes, never the name of an op.
+
+How an op reads its operands is one of eight classes, `Reads`. What a pointwise op computes of the items that it reads
+is a `Meaning`: proofs and bounds follow these.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+# -- what a pointwise op computes of one item of each operand ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The operands, each times its number: `+` is (1, 1), negation (-1,), and (1,) is the operand unchanged."""
+
+    times: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The product of two operands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """The first over the second. whole: rounded down."""
+
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """What the first leaves, divided by the second, with the sign of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """The first to the power of the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounded:
+    """The nearest whole number on one side. up: at or above; else at or below."""
+
+    up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Magnitude:
+    """The absolute value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The largest of the operands, or the smallest."""
+
+    largest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """The first, but at least the second and at most the third."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A truth value: a sign of comparison between two numbers, as Python writes it."""
+
+    sign: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """Both truth values hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disjunction:
+    """At least one of the truth values holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complement:
+    """The truth value does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The second where the first holds, else the third."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The row of a learned table at an index."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A real function of one number.
+
+    zero:     it is 0 at 0.
+    least, greatest: its values never pass these.
+    above, below: it and its derivative are finite strictly between these.
+    harmless: a number between those, to stand in for one that is not.
+    rising:   it never falls.
+    """
+
+    zero: bool = False
+    least: float = -math.inf
+    greatest: float = math.inf
+    above: float = -math.inf
+    below: float = math.inf
+    harmless: float | None = None
+    rising: bool = False
+
+
+Meaning = (
+    Sum | Product | Quotient | Remainder | Power | Rounded | Magnitude | Extreme | Limited | Compared
+    | Conjunction | Disjunction | Complement | Choice | Lookup | Function
+)  # fmt: skip
+
+# -- how the items along an axis are put together ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """How items along an axis become one.
+
+    neutral:  what is made of no items; None where there must be one.
+    adds:     items are summed (a mean, too): what is 0 adds nothing, so it need not be read.
+    logs:     it adds the exponentials, and takes the logarithm of the sum.
+    averages: a sum is divided by the number of items.
+    truths:   the items are truth values.
+    largest:  True picks the largest, False the smallest; None where nothing is picked.
+    """
+
+    neutral: float | bool | None
+    adds: bool = False
+    logs: bool = False
+    averages: bool = False
+    truths: bool = False
+    largest: bool | None = None
+
+
+ADDED = Combination(0.0, adds=True)
+AVERAGED = Combination(0.0, adds=True, averages=True)
+LARGEST = Combination(-math.inf, largest=True)
+SMALLEST = Combination(math.inf, largest=False)
+LOG_ADDED = Combination(-math.inf, logs=True)
+SOME_TRUE = Combination(False, truths=True, largest=True)
+ALL_TRUE = Combination(True, truths=True, largest=False)
+
+# -- how an op reads its operands ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Pointwise:
+    """Each item of the result is made of the same item of every operand."""
+
+    meaning: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """The axes in brackets go: an item of the result is made of all items along them.
+
+    combination: None where it is none of the known ones.
+    multiplies:  the operands (or the operand and a weight) are multiplied first.
+    skips_zeros: it does not read an item that is 0 (or false), nor what else is multiplied by that.
+    indices:     the result tells where items stand along the axis; along the axis that it makes, if any, in order.
+    """
+
+    combination: Combination | None
+    multiplies: bool = False
+    skips_zeros: bool = False
+    indices: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The axis in brackets stays: item i is made of the items up to i."""
+
+    combination: Combination
+
+
+@dataclass(frozen=True, slots=True)
+class Normalise:
+    """The axes in brackets stay, and each item is set in proportion to all of them.
+
+    weights:     the results are shares, which sum to one.
+    logarithm:   of those.
+    centred:     the mean is taken away first.
+    skips_zeros: an item that is 0 changes nothing for the others.
+    """
+
+    weights: bool = False
+    logarithm: bool = False
+    centred: bool = False
+    skips_zeros: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Items of the first operand, at the indices that the second gives along the axis in brackets."""
+
+
+class IndexMap(Enum):
+    """Where an item of the result stands in the operand: of `a` before the arrow, `b` and `c` behind it.
+
+    SAME     a = b
+    NEW      for each index of the axes made the same item
+    DIGITS   a = b |c| + c: one axis becomes several
+    NUMBER   b = a |a'| + a': several become one
+    PARTS    one operand's axis after the other's
+    SHIFTED  a = b - left, a number outside of that
+    MIRRORED a = |a| - 1 - a: the last first
+    """
+
+    SAME = auto()
+    NEW = auto()
+    DIGITS = auto()
+    NUMBER = auto()
+    PARTS = auto()
+    SHIFTED = auto()
+    MIRRORED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrange:
+    """Each item of the result is an item of an operand, elsewhere."""
+
+    map: IndexMap
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At each place the items around it: y[s, t] = x[s * stride + t - pad], 0 outside of x."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """It may read anything. Only ops that rewrites make are so: nothing is proved of a graph that has them."""
+
+
+Reads = Pointwise | Reduce | Running | Normalise | Gather | Arrange | Window | Anything
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpTraits:
+    """What a node knows of its op. There is one object for each name.
+
+    name:      of the op; for messages, and for the tables of the backends.
+    reads:     how it reads its operands.
+    random:    it draws at random while a model is trained, and is its operand else.
+    gradient:  a gradient passes through it.
+    jumps:     a small change of an operand may change the result by a whole one.
+    checks:    it makes nothing of use: it stops the run where its first operand is false.
+    """
+
+    name: str
+    reads: Reads = field(kw_only=True)
+    random: bool = field(default=False, kw_only=True)
+    gradient: bool = field(default=True, kw_only=True)
+    jumps: bool = field(default=False, kw_only=True)
+    checks: bool = field(default=False, kw_only=True)

@@ -1,0 +1,32 @@
+"""Ops that no spec can write: rewrites and decoding make them, and the backends know them."""
+
+from __future__ import annotations
+
+from ..graph.traits import Anything, OpTraits, Pointwise, Quotient, Sum
+
+ROWS: tuple[OpTraits, ...] = (
+    OpTraits("//", reads=Pointwise(Quotient(whole=True))),
+    OpTraits("within", reads=Pointwise(Sum((1,)))),  # an index, checked
+    OpTraits("cast", reads=Pointwise(Sum((1,)))),  # a table in another type of numbers
+    OpTraits("demand", reads=Anything(), checks=True),
+    # the whole of softmax attention, and two values side by side (rewrites/kernels)
+    OpTraits("attention", reads=Anything()),
+    OpTraits("stack", reads=Anything()),
+    # steps of decoding: caches, places, and what is cut out of what all items have
+    *(
+        OpTraits(name, reads=Anything())
+        for name in (
+            "remember",
+            "store",
+            "recall",
+            "resume",
+            "leave",
+            "positions",
+            "slice",
+            "since",
+            "taps",
+            "tail",
+            "map",
+        )
+    ),
+)
