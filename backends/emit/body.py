@@ -26,7 +26,7 @@ from ...compiler.graph.nodes import (
     makes,
     reads,
 )
-from ...compiler.graph.values import IndexInto, Value
+from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.sizes.axes import Axis, Literal
 from ..plan.plan import OutputState
 from ..text.names import plain
@@ -96,7 +96,7 @@ class Body(Scans, Repeats):
             elif isinstance(node, Apply) and node.out.id in self._hints and not node.axes:
                 for operand in node.operands:
                     self._hints.setdefault(operand.id, self._hints[node.out.id])
-                if node.operands and node.out.id in self._wishes and kind_of(node.operands[0]) == "bool":
+                if node.operands and node.out.id in self._wishes and kind_of(node.operands[0]) is Scalar.BOOL:
                     self._wishes.setdefault(node.operands[0].id, self._wishes[node.out.id])
 
     # -- nodes --------------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ class Body(Scans, Repeats):
                 self._finish(node, out, val)
             case Positions(axis, out):
                 extent = self.extent(axis).text
-                val = Val(Code(self.arange(extent)), (axis,), kind="int", bounds=self.bounds.positions(axis))
+                val = Val(Code(self.arange(extent)), (axis,), kind=Scalar.INT, bounds=self.bounds.positions(axis))
                 self._finish(node, out, val)
             case Parameter(weight, out):
                 self._parameter(node, weight, out)
@@ -196,7 +196,7 @@ class Body(Scans, Repeats):
                 val = self.real(vals[0], is_table(out))
             case "index":
                 val = self.checked(vals[0], node.made[0])
-            case "+" | "-" | "*" if kind_of(out) == "int" and (same := unchanged(node.op, vals)) is not None:
+            case "+" | "-" | "*" if kind_of(out) is Scalar.INT and (same := unchanged(node.op, vals)) is not None:
                 val = same
             case "split" if not vals[0].number:
                 val = self._split(node, vals[0])
@@ -219,7 +219,7 @@ class Body(Scans, Repeats):
                 val = Val(code, kind=kind_of(out), table=True, number=True, needs=needs, names=names, bounds=bounds)
             case _:
                 val = self.apply(node, vals, mask)
-                if val.kind == "int" and not node.axes:
+                if val.kind is Scalar.INT and not node.axes:
                     val = replace(val, bounds=self.bounds.apply(node.op, [v.bounds for v in vals]))
                 elif node.op == "argmax":
                     val = replace(val, bounds=self.bounds.positions(node.axes[0]))
@@ -230,7 +230,7 @@ class Body(Scans, Repeats):
         if node.mask is None:
             return None
         mask = self.env[node.mask.id]
-        return self.array(mask, self.core(node.axes[-1:]), "bool", False) if mask.number else mask
+        return self.array(mask, self.core(node.axes[-1:]), Scalar.BOOL, False) if mask.number else mask
 
     def _check_extents(self, node: Apply) -> None:
         """A line that refuses extents which do not fit one another, unless they surely do."""
@@ -275,7 +275,7 @@ class Body(Scans, Repeats):
         """x[a = e]: axes that e shares with x align, its other axes take a's place (D5)."""
         a, out = node.axes[0], node.out
         e = self.checked(e, a)
-        if kind_of(out) == "real":
+        if kind_of(out) is Scalar.REAL:
             x = self.real(x, is_table(out))
         if x.number or (e.number and a not in x.axes):
             return x
@@ -336,10 +336,10 @@ class Body(Scans, Repeats):
                 return val
             kind, table = kind_of(output.value), is_table(output.value)
             val = self.array(val, order, kind, table and self.graph.kind == "repeat")
-        if self.graph.kind == "repeat" and kind_of(self.graph.inputs[place].value) == "real":
+        if self.graph.kind == "repeat" and kind_of(self.graph.inputs[place].value) is Scalar.REAL:
             val = self.real(val, is_table(self.graph.inputs[place].value))
         if self.plan.is_root:
-            if val.kind == "real" and val.table:
+            if val.kind is Scalar.REAL and val.table:
                 val = self.real(val, False)
             return self.complete(self.full(val, order), order)
         return self.align(val, order)
@@ -395,6 +395,6 @@ def unchanged(op: str, vals: list[Val]) -> Val | None:
     """The operand that stays as it is: `x + 0`, `x - 0`, `x * 1`, where a step has filled in what it knows."""
     neutral = "1" if op == "*" else "0"
     for x, other in ((vals[0], vals[1]), (vals[1], vals[0])):
-        if other.number and other.text == neutral and x.kind == "int" and (op != "-" or x is vals[0]):
+        if other.number and other.text == neutral and x.kind is Scalar.INT and (op != "-" or x is vals[0]):
             return x
     return None

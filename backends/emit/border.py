@@ -5,11 +5,11 @@ from __future__ import annotations
 import keyword
 
 from ...compiler.graph.nodes import Graph, Input
-from ...compiler.graph.values import IndexInto
+from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import Plan, padded
 from ..text.names import Namer
-from ..text.values import FULL, NONE, Val
+from ..text.values import FULL, NONE, PYTHON, Val
 from .body import Body
 
 
@@ -23,11 +23,11 @@ def border(body: Body) -> list[str]:
     for val, item in zip(body.inputs, body.graph.inputs, strict=True):
         element = item.value.type.element
         axes = body.core(item.value.type.axes)
-        kind = val.kind
+        kind = val.kind.value
         mentioned = list(axes)
         if isinstance(element, IndexInto):
             # Where there is padding anything may stand; its readers check the rest.
-            kind = "int" if padded(body.graph, item) else f"index {element.axis.name}"
+            kind = Scalar.INT.value if padded(body.graph, item) else f"index {element.axis.name}"
             mentioned.append(element.axis)
         for axis in mentioned:
             known = seen.setdefault(axis.family, axis.name)
@@ -86,7 +86,7 @@ def defaults(body: Body) -> list[str]:
     for val, item in zip(body.inputs, body.graph.inputs, strict=True):
         if item.default is not None:
             shape = f"({', '.join('1' for _ in val.axes)}{',' if len(val.axes) == 1 else ''})"
-            dtype = body.dtype if val.kind == "real" else ""
+            dtype = body.dtype if val.kind is Scalar.REAL else ""
             full = body.filled(shape, body.static(item.default).text, val.kind, dtype)
             within = [f"{val.text} = {full}", *_default_index(body, val, item)]
             lines += [f"if {val.text} is None:", *(f"    {line}" for line in within)]
@@ -137,8 +137,8 @@ def output_names(plan: Plan) -> list[str]:
 def annotation(body: Body, val: Val, array: str) -> str:
     """`Float[Tensor, "*batch q d"]`."""
     if val.number:
-        return {"int": "int", "bool": "bool"}.get(val.kind, "float")
-    kind = {"int": "Int", "bool": "Bool"}.get(val.kind, "Float")
+        return PYTHON[val.kind].__name__
+    kind = PYTHON[val.kind].__name__.capitalize()
     names = {axis.name for axis in body.plan.axes}
     batch = next(name for name in ("batch", "lead", "leading", "several") if name not in names or name == "several")
     lead = [] if val.lead == NONE else [f"*{batch}" if val.lead == FULL else f"*#{batch}"]

@@ -48,7 +48,7 @@ class Calls(Layout):
             kind, table = kind_of(item.value), is_table(item.value)
             if val.number:
                 val = self.array(val, formal, kind, table)
-            if kind == "real":
+            if kind is Scalar.REAL:
                 val = self.real(val, table)
             idle = [axis for axis in val.axes if axis not in (*formal, *spread) and axis not in val.thin]
             val = self.first(val, idle)
@@ -259,7 +259,7 @@ class Calls(Layout):
             if val.number:
                 kind = kind_of(item.value)
                 sizes = "".join(f"{self.extent(axis).text}, " for axis in formal)
-                dtype = self.dtype if kind == "real" else ""
+                dtype = self.dtype if kind is Scalar.REAL else ""
                 args.append(self.filled(f"({sizes.strip()})", val.text, kind, dtype))
                 continue
             if item.value.type.element is Scalar.REAL:

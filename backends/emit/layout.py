@@ -214,7 +214,7 @@ class Layout(ABC):
     def helper(self, name: str) -> None: ...
 
     @abstractmethod
-    def filled(self, shape: str, value: str, kind: str, dtype: str) -> str: ...
+    def filled(self, shape: str, value: str, kind: Scalar, dtype: str) -> str: ...
 
     @abstractmethod
     def cast(self, text: str, dtype: str) -> str: ...
@@ -316,15 +316,15 @@ class Layout(ABC):
         self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
         self.line(f"{FOUND}[{self.found_at(self.file.captures.label(self.graph, out))}] = {val.text}")
 
-    def array(self, x: Val, axes: Sequence[Axis], kind: str, table: bool) -> Val:
+    def array(self, x: Val, axes: Sequence[Axis], kind: Scalar, table: bool) -> Val:
         """A number as an array, of size 1 along these axes."""
         shape = f"({'1, ' * len(axes)})".replace(", )", ",)")
         text = self.filled(shape, x.text, kind, self.dtype_of(kind, table))
         return replace(x, code=Code(text), axes=tuple(axes), thin=frozenset(axes), kind=kind, table=table, number=False)
 
-    def dtype_of(self, kind: str, table: bool) -> str:
+    def dtype_of(self, kind: Scalar, table: bool) -> str:
         """The type of an array made anew; "" for that of its kind. Tables are float64."""
-        return self.float64() if table else self.dtype if kind == "real" else ""
+        return self.float64() if table else self.dtype if kind is Scalar.REAL else ""
 
     def order_wanted(self, value: Value) -> tuple[Axis, ...] | None:
         """In which order its readers would like the axes of a value, if they say so."""
@@ -573,7 +573,7 @@ class Layout(ABC):
         """The model's own type of reals: a real argument's, a weight's, or the caller's."""
         if self._dtype is None:
             for val in self.inputs:
-                if not val.number and val.kind == "real" and not val.table and not self._optional(val):
+                if not val.number and val.kind is Scalar.REAL and not val.table and not self._optional(val):
                     self._dtype = f"{val.text}.dtype"
                     break
             else:
@@ -663,7 +663,7 @@ class Layout(ABC):
         for axis in axes:
             place = x.axes.index(axis) - len(x.axes)
             items = ", ".join([":1", *[":"] * (-place - 1)])
-            text = f"{x.atom}[..., {items}].{'any' if x.kind == 'bool' else 'sum'}({place})"
+            text = f"{x.atom}[..., {items}].{'any' if x.kind is Scalar.BOOL else 'sum'}({place})"
             left = tuple(a for a in x.axes if a != axis)
             x = replace(x, code=Code(text), axes=left, thin=x.thin - {axis})
         return x
@@ -720,16 +720,16 @@ class Layout(ABC):
 
     def real(self, x: Val, table: bool, like: Sequence[Val] = ()) -> Val:
         """x as reals: float64 in a table, else of the model's own type."""
-        if x.number or (x.kind == "real" and x.table == table):
+        if x.number or (x.kind is Scalar.REAL and x.table == table):
             return x
         if table:
             dtype = self.float64()
         else:
             near = next(
-                (v for v in like if not v.number and v.kind == "real" and not v.table and is_path(v.text)), None
+                (v for v in like if not v.number and v.kind is Scalar.REAL and not v.table and is_path(v.text)), None
             )
             dtype = f"{near.text}.dtype" if near else self.dtype
-        return replace(x, code=Code(self.cast(x.atom, dtype)), kind="real", table=table, bounds=ANY)
+        return replace(x, code=Code(self.cast(x.atom, dtype)), kind=Scalar.REAL, table=table, bounds=ANY)
 
     def pointwise(self, node: Apply, vals: list[Val]) -> Val:
         """An op done for each index: operands are aligned, and made reals of one type where the result is real."""
@@ -740,13 +740,13 @@ class Layout(ABC):
                 for val, operand in zip(vals, node.operands, strict=True)
             ]
         if op == "select" and vals[0].number:  # `where` wants an array to choose by
-            chosen = Code(self.filled("()", vals[0].text, "bool", ""))
-            vals = [replace(vals[0], code=chosen, kind="bool", number=False), *vals[1:]]
-        if op == "%" and vals[0].kind == vals[1].kind == "int" and not self._divides(*vals):
+            chosen = Code(self.filled("()", vals[0].text, Scalar.BOOL, ""))
+            vals = [replace(vals[0], code=chosen, kind=Scalar.BOOL, number=False), *vals[1:]]
+        if op == "%" and vals[0].kind is vals[1].kind is Scalar.INT and not self._divides(*vals):
             vals = [vals[0], self._or_one(vals[1])]
         order = self.union_order(vals, out)
-        if kind_of(out) == "real":
-            vals = [val if val.kind == "bool" else self.real(val, is_table(out), vals) for val in vals]
+        if kind_of(out) is Scalar.REAL:
+            vals = [val if val.kind is Scalar.BOOL else self.real(val, is_table(out), vals) for val in vals]
         power = vals[1].text if op == "^" and vals[1].number else ""
         vals = [self.align(val, order, short=True) for val in vals]
         if power in ("2", "3"):  # far faster than `**` (SPEED.md), and the same number

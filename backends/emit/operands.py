@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.term import leaves
+from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Arith, Axis, Literal, SizeOf, Static
 from ..text.static_code import Code
 from ..text.values import FULL, NONE, Val, is_table, kind_of
@@ -100,7 +101,7 @@ def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | Non
 def concat_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:
     """The parts laid out alike, their order, the dimension to join along, and whether all others surely agree."""
     out, made = node.out, node.made[0]
-    if kind_of(out) == "real":
+    if kind_of(out) is Scalar.REAL:
         vals = [body.real(val, is_table(out), vals) for val in vals]
     parts = []
     for val, axis in zip(vals, node.axes, strict=True):
@@ -117,7 +118,7 @@ def concat_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val]
 def stack_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:
     """The parts laid out alike, the order with the new axis, its dimension, and whether the parts surely agree."""
     out, made = node.out, node.made[0]
-    if kind_of(out) == "real":
+    if kind_of(out) is Scalar.REAL:
         vals = [body.real(val, is_table(out), vals) for val in vals]
     vals = [body.spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
     order = body.union_order(vals, out)

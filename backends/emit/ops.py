@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ...compiler.decoding.join_maps import joined
 from ...compiler.graph.nodes import Apply
+from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Axis
 from ..text.ranges import ANY
 from ..text.static_code import SUM, TERM, Code
@@ -22,7 +23,7 @@ def _plain(body: Body, node: Apply, x: Val) -> Val:
     """An operand as an array of the type that the result has."""
     table = is_table(node.out)
     if not x.number:
-        return body.real(x, table) if kind_of(node.out) == "real" else x
+        return body.real(x, table) if kind_of(node.out) is Scalar.REAL else x
     return body.array(x, body.core(node.operands[0].type.axes), kind_of(node.out), table)
 
 
@@ -98,7 +99,7 @@ def positions(body: Body, node: Apply, vals: list[Val]) -> Val:
     stepped = body.graph.stepped
     assert stepped is not None
     text = body.new_places() if body.is_new(axis) else body.arange(_range(body, axis))
-    return Val(Code(text), (axis,), kind="int", bounds=body.bounds.positions(stepped.whole))
+    return Val(Code(text), (axis,), kind=Scalar.INT, bounds=body.bounds.positions(stepped.whole))
 
 
 def _range(body: Body, axis: Axis, separator: str = ", ") -> str:

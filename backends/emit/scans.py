@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ...compiler.graph.nodes import Apply, Scan, reads
 from ...compiler.graph.sources import Sources, over_steps, sources
-from ...compiler.graph.values import Role, Value
+from ...compiler.graph.values import Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import OutputState, Plan
 from ..text.names import plain
@@ -161,12 +161,12 @@ class Scans(Calls):
         axis = loop.node.axis
         for place, (item, formal) in enumerate(zip(loop.node.graph.inputs, loop.formals, strict=True)):
             val, kind, table = loop.args[place], kind_of(item.value), is_table(item.value)
-            if kind == "real":
+            if kind is Scalar.REAL:
                 val = self.real(val, table)
             if place in loop.node.steps:
                 if val.number:  # each step has the same one
                     shape, dtype = f"({self.extent(axis).text},)", self.float64() if table else self.dtype
-                    text = self.filled(shape, val.text, kind, dtype if kind == "real" else "")
+                    text = self.filled(shape, val.text, kind, dtype if kind is Scalar.REAL else "")
                     val = Val(Code(text), (axis,), kind=kind)
                 val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
                 val = self.named(self.align(val, loop.given(place, (axis, *formal))))
@@ -277,7 +277,7 @@ class Scans(Calls):
         kind, table = kind_of(becomes), is_table(becomes)
         if output.number is not None:  # the same at each step
             self.line(f"{target} = {self.filled('()', target, kind, self.dtype_of(kind, table))}")
-        elif kind == "real":
+        elif kind is Scalar.REAL:
             made = Val(Code(target), kind=kind_of(value), table=is_table(value))
             cast = self.real(made, table)
             if cast is not made:
@@ -320,4 +320,4 @@ class Scans(Calls):
         empty = self.filled(f"({shape},)", "0", val.kind, self.dtype_of(val.kind, val.table))
         text = self.stacked(collected, val.dim(axis))
         val = replace(val, code=Code(f"{text} if {collected} else {empty}", 0))
-        return self.let(out.name or "x", self.real(val, is_table(out)) if val.kind == "real" else val)
+        return self.let(out.name or "x", self.real(val, is_table(out)) if val.kind is Scalar.REAL else val)

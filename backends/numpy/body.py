@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ...compiler.graph.inventory import inventory
 from ...compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, Weight
-from ...compiler.graph.values import Value
+from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import OPS
 from ...compiler.sizes.axes import Axis, Const, Static
 from ..emit.body import Body
@@ -155,8 +155,8 @@ class NumpyBody(Body):
         after = ", :" * (len(x.axes) - x.axes.index(axis) - 1) if x.lead != NONE else ""
         return f"{x.atom}[{before}cache.start:cache.end{after}]"
 
-    def filled(self, shape: str, value: str, kind: str, dtype: str) -> str:
-        types = {"int": "np.int64", "bool": "np.bool_"}
+    def filled(self, shape: str, value: str, kind: Scalar, dtype: str) -> str:
+        types = {Scalar.INT: "np.int64", Scalar.BOOL: "np.bool_"}
         return f"np.full({shape}, {value}, {types.get(kind, dtype)})"
 
     def cast(self, text: str, dtype: str) -> str:
@@ -196,13 +196,13 @@ class NumpyBody(Body):
         if op == "rsqrt":
             return Code(f"1 / np.sqrt({codes[0].text})", TERM)
         if op in ("floor", "ceil"):
-            return codes[0] if vals[0].kind == "int" else Code(f"np.{op}({codes[0].text}).astype(np.int64)")
+            return codes[0] if vals[0].kind is Scalar.INT else Code(f"np.{op}({codes[0].text}).astype(np.int64)")
         if op in ("maximum", "minimum"):
             return self._extreme(op, vals)
         if op == "clamp":
             low = Val(self._extreme("maximum", vals[:2]), number=vals[0].number and vals[1].number)
             return self._extreme("minimum", [low, vals[2]])
-        if op == "select" and vals[1].number and vals[2].number and kind_of(out) == "real":
+        if op == "select" and vals[1].number and vals[2].number and kind_of(out) is Scalar.REAL:
             dtype = self.float64() if is_table(out) else self.dtype
             return Code(f"np.where({codes[0].text}, {codes[1].text}, {codes[2].text}).astype({dtype})")
         row = OPS[op]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...compiler.graph.nodes import Apply
-from ...compiler.graph.values import Value
+from ...compiler.graph.values import Scalar, Value
 from ...compiler.sizes.axes import Axis, evaluate
 from ..emit.mask_code import define
 from ..emit.operands import (
@@ -153,15 +153,15 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     """sum, mean, max, min, any, all, argmax, logsumexp, over what the mask keeps."""
     op, axes, out = node.op, node.axes, node.out
     x = vals[0]
-    kind = "bool" if op in ("any", "all") else kind_of(out)
-    if kind == "real":
+    kind = Scalar.BOOL if op in ("any", "all") else kind_of(out)
+    if kind is Scalar.REAL:
         x = body.real(x, is_table(out))
     if x.number and mask is not None and op == "sum":  # counting what the mask keeps
         mask = body.full(mask, axes)
         kept = without(mask, axes)
         code = Code(f"{mask.atom}.sum({dims(mask, axes)})")
-        total = body.combine([mask, x], code, kept, out, kind="int")
-        if kind == "real":
+        total = body.combine([mask, x], code, kept, out, kind=Scalar.INT)
+        if kind is Scalar.REAL:
             total = body.real(total, is_table(out))
         if x.text != "1":
             total = replace(total, code=Code(f"{total.code.at(TERM)} * {x.code.at(TERM + 1)}", TERM))
@@ -176,7 +176,7 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         x, mask, order = masked(body, node, x, mask)
         fed = [x, mask]
         low = least(op)
-        if x.kind == "int" and op in ("max", "min", "argmax"):
+        if x.kind is Scalar.INT and op in ("max", "min", "argmax"):
             x = body.named(x)
             low = f"np.iinfo({x.text}.dtype).{'max' if op == 'min' else 'min'}"
         if op == "any":
@@ -207,12 +207,12 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             number = Code(f"np.maximum({kept_items}, 1)")
             count = body.combine([mask], number, without(mask, axes), out)
             code = _sum(body, x, axes, count.text)
-    elif op == "sum" and x.kind == "real":
+    elif op == "sum" and x.kind is Scalar.REAL:
         code = _sum(body, x, axes)
     elif op == "logsumexp":
         body.helper("logsumexp")
         code = Code(f"logsumexp({x.text}, {where}{'' if mask is None else f', {mask.text}'})")
-    elif op in ("max", "min") and x.kind == "real":
+    elif op in ("max", "min") and x.kind is Scalar.REAL:
         code = Code(f"{x.atom}.{op}({where}, initial={'-' if op == 'max' else ''}np.inf)")
     elif op in ("max", "min") and not all(map(body.plan.static_size, axes)):  # there may be no item
         x = body.named(x)
@@ -226,9 +226,9 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 
 
 def cumsum(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    x = vals[0] if kind_of(node.out) == "int" else body.real(vals[0], is_table(node.out))
+    x = vals[0] if kind_of(node.out) is Scalar.INT else body.real(vals[0], is_table(node.out))
     x = body.full(x, node.axes)
-    if x.kind == "int":
+    if x.kind is Scalar.INT:
         return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out)
     body.helper("running_sum")
     return body.combine([x], Code(f"running_sum({x.text}, {dims(x, node.axes)})"), x.axes, node.out)
@@ -239,7 +239,7 @@ def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     x = body.real(vals[0], is_table(node.out))
     if x.number:  # a mask alone says where it is
         dtype = body.float64() if is_table(node.out) else body.dtype
-        x = replace(x, code=Code(body.filled("()", x.text, "real", dtype)), number=False)
+        x = replace(x, code=Code(body.filled("()", x.text, Scalar.REAL, dtype)), number=False)
     fed = [x]
     if mask is None:
         x = body.full(x, node.axes)
@@ -290,7 +290,7 @@ def cross_entropy(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | Non
     vocab, out = node.axes[0], node.out
     ids = body.checked(vals[1], vocab)
     if ids.number:
-        ids = replace(ids, code=Code(body.filled("()", ids.text, "int", "")), number=False)
+        ids = replace(ids, code=Code(body.filled("()", ids.text, Scalar.INT, "")), number=False)
     x = body.last(body.real(vals[0], is_table(out)), [vocab])
     kept = without(x, [vocab])
     order = (*(axis for axis in ids.axes if axis not in kept), *kept)
@@ -331,7 +331,7 @@ def window(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     """y[s, t] = x[s * stride + t - pad], and 0 outside of x."""
     axis, (place, tap) = node.axes[0], node.made
     x = body.full(vals[0], [axis])
-    if kind_of(node.out) == "real":
+    if kind_of(node.out) is Scalar.REAL:
         x = body.real(x, is_table(node.out))
     at, order = x.axes.index(axis), x.axes
     stride = body.static(node.options["stride"]).text
@@ -345,7 +345,7 @@ def pad(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """y[b] = x[b - left], and `value` outside of x."""
     axis, made = node.axes[0], node.made[0]
     x = body.full(vals[0], [axis])
-    if kind_of(node.out) == "real":
+    if kind_of(node.out) is Scalar.REAL:
         x = body.real(x, is_table(node.out))
     left = body.static(node.options["left"]).text
     value = body.static(node.options["value"]).text

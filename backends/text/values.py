@@ -12,6 +12,7 @@ from ...compiler.sizes.axes import Axis
 from .ranges import ANY, Interval
 from .static_code import ATOM, Code
 
+PYTHON: dict[Scalar, type] = {Scalar.REAL: float, Scalar.BOOL: bool, Scalar.INT: int}  # types of numbers
 NONE, SOME, FULL = 0, 1, 2  # leading dimensions: surely none; perhaps some, perhaps of size 1; all that any value has
 
 
@@ -33,7 +34,7 @@ class Val:
 
     axes:   its dimensions, last ones, in memory order.
     thin:   those that may be of size 1 instead of their extent.
-    kind:   "real", "bool" or "int".
+    kind:   how its elements are stored: an index is an int.
     table:  a real computed from whole numbers alone: float64, whatever the model's own type.
     number: a Python number, not an array.
     needs:  which arguments of the class it depends on: a set of their places, as bits.
@@ -45,7 +46,7 @@ class Val:
     axes: tuple[Axis, ...] = ()
     thin: frozenset[Axis] = frozenset()
     lead: int = NONE
-    kind: str = "real"
+    kind: Scalar = Scalar.REAL
     table: bool = False
     number: bool = False
     needs: int = 0
@@ -86,12 +87,10 @@ def join_leads(leads: Iterable[int]) -> int:
     return FULL if FULL in found else SOME if SOME in found else NONE
 
 
-def kind_of(value: Value) -> str:
+def kind_of(value: Value) -> Scalar:
     """How the elements are stored."""
     element = value.type.element
-    if isinstance(element, IndexInto) or element is Scalar.INT:
-        return "int"
-    return "bool" if element is Scalar.BOOL else "real"
+    return Scalar.INT if isinstance(element, IndexInto) else element
 
 
 def is_table(value: Value) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
-from ...compiler.graph.values import Value
+from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import OPS
 from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 from ..emit.body import Body
@@ -318,7 +318,7 @@ class TorchBody(Body):
         return f"torch.stack({items}, {dim})"
 
     def lookup(self, x: Val, e: Val) -> str:
-        if len(x.axes) == 2 and x.kind == "real":
+        if len(x.axes) == 2 and x.kind is Scalar.REAL:
             return f"F.embedding({e.text}, {x.text})"
         return f"{x.atom}[{e.text}]"
 
@@ -338,16 +338,16 @@ class TorchBody(Body):
     def last_taps(self, given: str) -> str:
         return f"taps({given}, cache.place)"
 
-    def filled(self, shape: str, value: str, kind: str, dtype: str) -> str:
-        types = {"int": "torch.int64", "bool": "torch.bool"}
-        if kind == "bool":  # `torch.jit.trace` knows no `torch.full` of a truth value
+    def filled(self, shape: str, value: str, kind: Scalar, dtype: str) -> str:
+        types = {Scalar.INT: "torch.int64", Scalar.BOOL: "torch.bool"}
+        if kind is Scalar.BOOL:  # `torch.jit.trace` knows no `torch.full` of a truth value
             if value in ("True", "False"):
                 return (
                     f"torch.{'ones' if value == 'True' else 'zeros'}({shape}, dtype=torch.bool, device={self.device})"
                 )
             value = f"int({value})"
         if (
-            kind == "real"
+            kind is Scalar.REAL
             and dtype != "torch.float64"
             and re.fullmatch(r"-?[\d.e+]+", value)
             and abs(float(value)) > HALF
@@ -395,7 +395,7 @@ class TorchBody(Body):
         if not all(val.number for val in vals):  # `torch.jit.trace` knows no op of a tensor and a truth value
             vals = [
                 replace(val, code=Code(f"torch.tensor({val.text})"), number=False)
-                if val.number and val.kind == "bool"
+                if val.number and val.kind is Scalar.BOOL
                 else val
                 for val in vals
             ]
@@ -403,7 +403,7 @@ class TorchBody(Body):
         if op in OPERATORS:
             return operator(op, codes)
         if op in ("floor", "ceil"):
-            return codes[0] if vals[0].kind == "int" else Code(f"{codes[0].at(ATOM)}.{op}().long()")
+            return codes[0] if vals[0].kind is Scalar.INT else Code(f"{codes[0].at(ATOM)}.{op}().long()")
         if op in ("maximum", "minimum"):
             return self._extreme(op, vals)
         if op == "clamp":
@@ -411,9 +411,9 @@ class TorchBody(Body):
                 return Code(f"{codes[0].at(ATOM)}.clamp({codes[1].text}, {codes[2].text})")
             low = Val(self._extreme("maximum", vals[:2]), number=vals[0].number and vals[1].number)
             return self._extreme("minimum", [low, vals[2]])
-        if op == "select" and vals[1].number and vals[2].number and kind_of(out) == "real":
+        if op == "select" and vals[1].number and vals[2].number and kind_of(out) is Scalar.REAL:
             dtype = self.float64() if is_table(out) else self.dtype
-            full = self.filled("()", codes[1].text, "real", dtype)
+            full = self.filled("()", codes[1].text, Scalar.REAL, dtype)
             return Code(f"torch.where({codes[0].text}, {full}, {codes[2].text})")
         row = OPS[op]
         if row.group != "pointwise" or not row.torch:

@@ -107,9 +107,9 @@ class TorchEmitter(Emitter):
         found: list[tuple[str, str, str | None]] = []
         for axis in plan.axes:
             if axis in plan.sizes:
-                found.append((body.scope.axes[axis], "int", str(axis.extent)))
+                found.append((body.scope.axes[axis], int.__name__, str(axis.extent)))
             if axis in plan.sizes_bound:
-                found.append((body.scope.bounds[axis], "int", str(axis.bound)))
+                found.append((body.scope.bounds[axis], int.__name__, str(axis.bound)))
         for const in plan.consts:
             if plan.built_with(const):
                 default = None if const.value is None else number(const.value).text

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...compiler.graph.nodes import Apply, Init
+from ...compiler.graph.values import Scalar
 from ...compiler.masks.kinds import is_causal, is_causal_but_for_data
 from ...compiler.sizes.axes import Axis, Literal, evaluate
 from ..emit.mask_code import define
@@ -117,7 +118,7 @@ def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     ids = body.checked(vals[0], node.axes[0])
     made = f"nn.Embedding({body.dim_size(node.axes)}, {body.dim_size(node.made)})"
-    text = ids.text if not ids.number else body.filled("()", ids.text, "int", "")
+    text = ids.text if not ids.number else body.filled("()", ids.text, Scalar.INT, "")
     text = f"{body.module(node, made, {'weight': Init('normal', (1.0,))})}({text})"
     if len(node.made) > 1:
         text = body.unflatten(Val(Code(text)), -1, node.made)
@@ -155,13 +156,13 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     op, axes, out = node.op, node.axes, node.out
     x = vals[0]
     kind = kind_of(out)
-    if kind == "real":
+    if kind is Scalar.REAL:
         x = body.real(x, is_table(out))
     if x.number and mask is not None and op == "sum":  # counting what the mask keeps
         mask = body.full(mask, axes)
         code = Code(f"{mask.atom}.sum({dims(mask, axes)})")
-        total = body.combine([mask, x], code, without(mask, axes), out, kind="int")
-        if kind == "real":
+        total = body.combine([mask, x], code, without(mask, axes), out, kind=Scalar.INT)
+        if kind is Scalar.REAL:
             total = body.real(total, is_table(out))
         if x.text != "1":
             total = replace(total, code=Code(f"{total.code.at(TERM)} * {x.code.at(TERM + 1)}", TERM))
@@ -182,7 +183,7 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     else:
         x, mask, order = masked(body, node, x, mask)
         low = least(op)
-        if x.kind == "int" and op in ("max", "min", "argmax"):
+        if x.kind is Scalar.INT and op in ("max", "min", "argmax"):
             x = body.named(x)
             low = f"torch.iinfo({x.text}.dtype).{'max' if op == 'min' else 'min'}"
         fed = [x, mask]
@@ -214,7 +215,7 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 
 
 def cumsum(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    x = vals[0] if kind_of(node.out) == "int" else body.real(vals[0], is_table(node.out))
+    x = vals[0] if kind_of(node.out) is Scalar.INT else body.real(vals[0], is_table(node.out))
     x = body.full(x, node.axes)
     return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out)
 
@@ -224,7 +225,7 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     x = body.real(vals[0], is_table(node.out))
     if x.number:  # a mask alone says where it is
         dtype = body.float64() if is_table(node.out) else body.dtype
-        x = replace(x, code=Code(body.filled("()", x.text, "real", dtype)), number=False)
+        x = replace(x, code=Code(body.filled("()", x.text, Scalar.REAL, dtype)), number=False)
     axes, op = node.axes, node.op
     fed = [x]
     if mask is None:
@@ -296,7 +297,7 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
     ids = body.checked(vals[1], vocab)
     x = body.last(body.real(vals[0], is_table(out)), [vocab])
     if ids.number:
-        ids = Val(Code(body.filled("()", ids.text, "int", "")), kind="int", needs=ids.needs)
+        ids = Val(Code(body.filled("()", ids.text, Scalar.INT, "")), kind=Scalar.INT, needs=ids.needs)
     kept = without(x, [vocab])
     order = (*(axis for axis in ids.axes if axis not in kept), *kept)
     smoothing = node.options["smoothing"]
@@ -370,7 +371,7 @@ def window(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     """y[s, t] = x[s * stride + t - pad], and 0 outside of x."""
     axis, (place, tap) = node.axes[0], node.made
     x = body.full(vals[0], [axis])
-    if kind_of(node.out) == "real":
+    if kind_of(node.out) is Scalar.REAL:
         x = body.real(x, is_table(node.out))
     at, order = x.axes.index(axis), x.axes
     stride = body.static(node.options["stride"]).text
@@ -384,7 +385,7 @@ def pad(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """y[b] = x[b - left], and `value` outside of x."""
     axis, made = node.axes[0], node.made[0]
     x = body.full(vals[0], [axis])
-    if kind_of(node.out) == "real":
+    if kind_of(node.out) is Scalar.REAL:
         x = body.real(x, is_table(node.out))
     left = body.static(node.options["left"]).text
     value = body.static(node.options["value"]).text
