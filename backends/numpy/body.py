@@ -8,8 +8,9 @@ from typing import Protocol
 
 from ...compiler.graph.inventory import inventory
 from ...compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, Weight
+from ...compiler.graph.traits import Pointwise
 from ...compiler.graph.values import Scalar, Value
-from ...compiler.ops import OPS
+from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.axes import Axis, Const, Static
 from ..emit.body import Body
 from ..emit.border import border, defaults, missing
@@ -205,8 +206,8 @@ class NumpyBody(Body):
         if op == "select" and vals[1].number and vals[2].number and kind_of(out) is Scalar.REAL:
             dtype = self.float64() if is_table(out) else self.dtype
             return Code(f"np.where({codes[0].text}, {codes[1].text}, {codes[2].text}).astype({dtype})")
-        row = OPS[op]
-        if row.group != "pointwise" or not row.numpy:
+        row = op_named(op)
+        if not (isinstance(row, WrittenOp) and isinstance(row.reads, Pointwise) and row.numpy):
             raise without_code(op, self.graph.name, "numpy")
         template = row.numpy
         for name in re.findall(r"\b[a-z_]+\b(?=\()", template):

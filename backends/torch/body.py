@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
+from ...compiler.graph.traits import Pointwise
 from ...compiler.graph.values import Scalar, Value
-from ...compiler.ops import OPS
+from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 from ..emit.body import Body
 from ..emit.border import border, defaults, missing
@@ -415,8 +416,8 @@ class TorchBody(Body):
             dtype = self.float64() if is_table(out) else self.dtype
             full = self.filled("()", codes[1].text, Scalar.REAL, dtype)
             return Code(f"torch.where({codes[0].text}, {full}, {codes[2].text})")
-        row = OPS[op]
-        if row.group != "pointwise" or not row.torch:
+        row = op_named(op)
+        if not (isinstance(row, WrittenOp) and isinstance(row.reads, Pointwise) and row.torch):
             raise without_code(op, self.graph.name, "torch")
         return Code(row.torch.format(*(code.text for code in codes)))
 

@@ -63,6 +63,11 @@ class Extreme:
 
 
 @dataclass(frozen=True, slots=True)
+class LogSum:
+    """The logarithm of the sum of the operands' exponentials."""
+
+
+@dataclass(frozen=True, slots=True)
 class Limited:
     """The first, but at least the second and at most the third."""
 
@@ -120,8 +125,8 @@ class Function:
 
 
 Meaning = (
-    Sum | Product | Quotient | Remainder | Power | Rounded | Magnitude | Extreme | Limited | Compared
-    | Conjunction | Disjunction | Complement | Choice | Lookup | Function
+    Sum | Product | Quotient | Remainder | Power | Rounded | Magnitude | Extreme | LogSum | Limited
+    | Compared | Conjunction | Disjunction | Complement | Choice | Lookup | Function
 )  # fmt: skip
 
 # -- how the items along an axis are put together ------------------------------------------------------------------
@@ -154,6 +159,24 @@ SMALLEST = Combination(math.inf, largest=False)
 LOG_ADDED = Combination(-math.inf, logs=True)
 SOME_TRUE = Combination(False, truths=True, largest=True)
 ALL_TRUE = Combination(True, truths=True, largest=False)
+
+
+def joined(combination: Combination) -> Meaning | None:
+    """What makes the result of all items of the results of two parts of them; None where these do not say enough."""
+    match combination:
+        case Combination(averages=True):  # how many items there were in each
+            return None
+        case Combination(truths=True, largest=bool(some)):
+            return Disjunction() if some else Conjunction()
+        case Combination(largest=bool(largest)):
+            return Extreme(largest)
+        case Combination(adds=True):
+            return Sum((1, 1))
+        case Combination(logs=True):
+            return LogSum()
+        case _:
+            return None
+
 
 # -- how an op reads its operands ----------------------------------------------------------------------------------
 

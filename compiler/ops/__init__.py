@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..graph.traits import OpTraits
+from ..graph.traits import Meaning, OpTraits, Pointwise
 from . import arrange, internal, learned, order, pointwise, reduce
-from .table import Brackets, Op, Option, Rule
+from .table import Brackets, Op, Option, Rule, WrittenOp
 
 OPS: dict[str, Op] = {op.name: op for module in (pointwise, reduce, learned, arrange, order) for op in module.ROWS}
 _INTERNAL = {op.name: op for op in internal.ROWS}
@@ -15,4 +15,9 @@ def op_named(name: str) -> OpTraits:
     return OPS.get(name) or _INTERNAL[name]
 
 
-__all__ = ["OPS", "Brackets", "Op", "Option", "Rule", "op_named"]
+def op_meaning(meaning: Meaning) -> OpTraits:
+    """The pointwise op that computes this."""
+    return next(op for op in (*OPS.values(), *_INTERNAL.values()) if op.reads == Pointwise(meaning))
+
+
+__all__ = ["OPS", "Brackets", "Op", "Option", "Rule", "WrittenOp", "op_meaning", "op_named"]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from ..graph.traits import Anything, OpTraits, Pointwise, Quotient, Sum
+from ..graph.traits import Anything, LogSum, OpTraits, Pointwise, Quotient, Sum
+from .table import WrittenOp
 
 ROWS: tuple[OpTraits, ...] = (
     OpTraits("//", reads=Pointwise(Quotient(whole=True))),
     OpTraits("within", reads=Pointwise(Sum((1,)))),  # an index, checked
     OpTraits("cast", reads=Pointwise(Sum((1,)))),  # a table in another type of numbers
+    # of minus infinity twice it is that, too
+    WrittenOp(
+        "logaddexp",
+        reads=Pointwise(LogSum()),
+        torch="torch.logaddexp({0}, {1})",
+        numpy="np.logaddexp({0}, {1})",
+    ),
     OpTraits("demand", reads=Anything(), checks=True),
     # the whole of softmax attention, and two values side by side (rewrites/kernels)
     OpTraits("attention", reads=Anything()),

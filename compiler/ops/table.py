@@ -5,7 +5,7 @@ its glyph.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,18 @@ class OpCost:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Op(OpTraits):
+class WrittenOp(OpTraits):
+    """An op whose code is an expression of its operands alone.
+
+    torch, numpy: expression templates over `{0}`, `{1}`, ...; "" where the backend has a function.
+    """
+
+    torch: str = field(default="", kw_only=True)
+    numpy: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op(WrittenOp):
     """One row: what the analyses ask of an op (`graph.traits`), and how it is written, checked and shown.
 
     usage:    how it is written, for messages and docs.
@@ -69,7 +80,6 @@ class Op(OpTraits):
     options:  static keyword arguments; `positional` of them may follow the operands without a name.
     masked:   takes `x where m`.
     learned:  owns weights, so it has a name (D11).
-    torch, numpy: expression templates over `{0}`, `{1}`, ... for pointwise ops; "" where the backend has a function.
     glyph:    the name under which the diagrams draw it.
     cost:     what one use of it takes.
     """
@@ -87,7 +97,5 @@ class Op(OpTraits):
     positional: int = 0
     masked: bool = False
     learned: bool = False
-    torch: str = ""
-    numpy: str = ""
     glyph: str = "function"
     cost: OpCost = OpCost()
