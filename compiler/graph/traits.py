@@ -2,7 +2,7 @@
 graph carries it: whoever asks matches these classes, never the name of an op.
 
 How an op reads its operands is one of eight classes, `Reads`. What a pointwise op computes of the items that it reads
-is a `Meaning`: proofs and bounds follow these.
+is a `Meaning`, which numbers known at build time share (`sizes/functions.py`): proofs and bounds follow these.
 """
 
 from __future__ import annotations
@@ -11,123 +11,47 @@ import math
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-# -- what a pointwise op computes of one item of each operand ------------------------------------------------------
+from ..sizes.functions import (
+    Choice,
+    Compared,
+    Complement,
+    Conjunction,
+    Disjunction,
+    Extreme,
+    Function,
+    Limited,
+    LogSum,
+    Lookup,
+    Magnitude,
+    Meaning,
+    Power,
+    Product,
+    Quotient,
+    Remainder,
+    Rounded,
+    Sum,
+)
 
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """The operands, each times its number: `+` is (1, 1), negation (-1,), and (1,) is the operand unchanged."""
-
-    times: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """The product of two operands."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quotient:
-    """The first over the second. whole: rounded down."""
-
-    whole: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Remainder:
-    """What the first leaves, divided by the second, with the sign of that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Power:
-    """The first to the power of the second."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rounded:
-    """The nearest whole number on one side. up: at or above; else at or below."""
-
-    up: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Magnitude:
-    """The absolute value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Extreme:
-    """The largest of the operands, or the smallest."""
-
-    largest: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LogSum:
-    """The logarithm of the sum of the operands' exponentials."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limited:
-    """The first, but at least the second and at most the third."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A truth value: a sign of comparison between two numbers, as Python writes it."""
-
-    sign: str
-
-
-@dataclass(frozen=True, slots=True)
-class Conjunction:
-    """Both truth values hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class Disjunction:
-    """At least one of the truth values holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Complement:
-    """The truth value does not hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The second where the first holds, else the third."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """The row of a learned table at an index."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Function:
-    """A real function of one number.
-
-    zero:     it is 0 at 0.
-    least, greatest: its values never pass these.
-    above, below: it and its derivative are finite strictly between these.
-    harmless: a number between those, to stand in for one that is not.
-    rising:   it never falls.
-    """
-
-    zero: bool = False
-    least: float = -math.inf
-    greatest: float = math.inf
-    above: float = -math.inf
-    below: float = math.inf
-    harmless: float | None = None
-    rising: bool = False
-
-
-Meaning = (
-    Sum | Product | Quotient | Remainder | Power | Rounded | Magnitude | Extreme | LogSum | Limited
-    | Compared | Conjunction | Disjunction | Complement | Choice | Lookup | Function
-)  # fmt: skip
+__all__ = [  # beside what is below: whoever matches `Pointwise` asks for these too
+    "Choice",
+    "Compared",
+    "Complement",
+    "Conjunction",
+    "Disjunction",
+    "Extreme",
+    "Function",
+    "Limited",
+    "LogSum",
+    "Lookup",
+    "Magnitude",
+    "Meaning",
+    "Power",
+    "Product",
+    "Quotient",
+    "Remainder",
+    "Rounded",
+    "Sum",
+]
 
 # -- how the items along an axis are put together ------------------------------------------------------------------
 

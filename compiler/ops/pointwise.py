@@ -10,18 +10,10 @@ from ..graph.extents import at_least_0
 from ..graph.traits import (
     Choice,
     Compared,
-    Complement,
-    Conjunction,
-    Disjunction,
-    Extreme,
     Function,
     Limited,
-    Magnitude,
     Meaning,
     Pointwise,
-    Power,
-    Product,
-    Quotient,
     Remainder,
     Rounded,
     Sum,
@@ -30,6 +22,7 @@ from ..graph.typed_value import Range, show, union
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Literal, Static, consts_in, known
+from ..sizes.functions import OPERATIONS
 from .table import Op, OpCost, Rule
 
 if TYPE_CHECKING:
@@ -405,7 +398,7 @@ def select(call: OpCall) -> TypedValue | None:
 
 def _op(
     name: str,
-    meaning: Meaning,
+    meaning: Meaning | str,
     usage: str,
     doc: str,
     rule: Rule,
@@ -419,7 +412,11 @@ def _op(
     wrong: str = "",
     cost: OpCost | None = None,
 ) -> Op:
-    """The wrong program, unless given: the op on truth values."""
+    """meaning: or the operation on numbers known at build time that the op is, whose meaning it has.
+
+    The wrong program, unless given: the op on truth values.
+    """
+    number, meaning = (meaning, OPERATIONS[meaning].meaning) if isinstance(meaning, str) else ("", meaning)
     inputs = ", ".join(f"{name}: bool[]" for name in operands or ("x",))
     return Op(
         name,
@@ -437,10 +434,11 @@ def _op(
         glyph=glyph,
         reads=Pointwise(meaning),
         jumps=isinstance(meaning, Compared | Rounded | Remainder),
+        number=number,
     )
 
 
-def _binary(name: str, doc: str, rule: Rule, meaning: Meaning, glyph: str, saves: str = "") -> Op:
+def _binary(name: str, doc: str, rule: Rule, glyph: str, saves: str = "") -> Op:
     """The backends write operators as Python does: no template says how."""
     boolean = rule in (compare, truth)
     result = "bool[]" if boolean else "[]"
@@ -456,7 +454,7 @@ def _binary(name: str, doc: str, rule: Rule, meaning: Meaning, glyph: str, saves
         )
     return _op(
         name,
-        meaning,
+        name,
         f"x {name} y",
         doc,
         rule,
@@ -471,28 +469,25 @@ def _binary(name: str, doc: str, rule: Rule, meaning: Meaning, glyph: str, saves
     )
 
 
-LARGEST_EXPONENT = 80.0  # float32 goes up to e ^ 88
 ROWS: tuple[Op, ...] = (
-    _binary("+", "Sum.", arithmetic, Sum((1, 1)), "add"),
-    _binary("-", "Difference.", arithmetic, Sum((1, -1)), "subtract"),
-    _binary("*", "Product, element by element.", arithmetic, Product(), "multiply", "other"),
-    _binary("/", "Quotient: always real.", arithmetic, Quotient(), "divide", "other divisor"),
-    _binary(
-        "%", "Remainder, with the sign of the divisor; of an int by 0 it is 0.", arithmetic, Remainder(), "function"
-    ),
-    _binary("^", "Power; of ints an int if the exponent is a number from 0 up.", arithmetic, Power(), "function", "x"),
-    _op("neg", Sum((-1,)), "-x", "Negation.", keep, "", ""),
-    _binary("<=", "At most.", compare, Compared("<="), "predicate"),
-    _binary(">=", "At least.", compare, Compared(">="), "predicate"),
-    _binary("<", "Less.", compare, Compared("<"), "predicate"),
-    _binary(">", "Greater.", compare, Compared(">"), "predicate"),
-    _binary("==", "Equal.", compare, Compared("=="), "predicate"),
-    _binary("!=", "Unequal.", compare, Compared("!="), "predicate"),
-    _binary("and", "Both.", truth, Conjunction(), "predicate"),
-    _binary("or", "Either.", truth, Disjunction(), "predicate"),
+    _binary("+", "Sum.", arithmetic, "add"),
+    _binary("-", "Difference.", arithmetic, "subtract"),
+    _binary("*", "Product, element by element.", arithmetic, "multiply", "other"),
+    _binary("/", "Quotient: always real.", arithmetic, "divide", "other divisor"),
+    _binary("%", "Remainder, with the sign of the divisor; of an int by 0 it is 0.", arithmetic, "function"),
+    _binary("^", "Power; of ints an int if the exponent is a number from 0 up.", arithmetic, "function", "x"),
+    _op("neg", "neg", "-x", "Negation.", keep, "", ""),
+    _binary("<=", "At most.", compare, "predicate"),
+    _binary(">=", "At least.", compare, "predicate"),
+    _binary("<", "Less.", compare, "predicate"),
+    _binary(">", "Greater.", compare, "predicate"),
+    _binary("==", "Equal.", compare, "predicate"),
+    _binary("!=", "Unequal.", compare, "predicate"),
+    _binary("and", "Both.", truth, "predicate"),
+    _binary("or", "Either.", truth, "predicate"),
     _op(
         "not",
-        Complement(),
+        "not",
         "not x",
         "The opposite.",
         truth,
@@ -520,7 +515,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "exp",
-        Function(least=0, below=LARGEST_EXPONENT, harmless=0, rising=True),
+        "exp",
         "exp(x)",
         "e to the power x.",
         function,
@@ -530,7 +525,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "log",
-        Function(above=0, harmless=1, rising=True),
+        "log",
         "log(x)",
         "Natural logarithm.",
         function,
@@ -540,7 +535,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "sqrt",
-        Function(zero=True, least=0, above=0, harmless=1, rising=True),
+        "sqrt",
         "sqrt(x)",
         "Square root.",
         function,
@@ -550,7 +545,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "rsqrt",
-        Function(least=0, above=0, harmless=1),
+        "rsqrt",
         "rsqrt(x)",
         "1 / sqrt(x).",
         function,
@@ -560,7 +555,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "sin",
-        Function(zero=True, least=-1, greatest=1),
+        "sin",
         "sin(x)",
         "Sine of radians.",
         function,
@@ -570,7 +565,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "cos",
-        Function(least=-1, greatest=1),
+        "cos",
         "cos(x)",
         "Cosine of radians.",
         function,
@@ -580,7 +575,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "tanh",
-        Function(zero=True, least=-1, greatest=1, rising=True),
+        "tanh",
         "tanh(x)",
         "Hyperbolic tangent.",
         function,
@@ -650,7 +645,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "abs",
-        Magnitude(),
+        "abs",
         "abs(x)",
         "Absolute value; of an index or int, an int.",
         keep,
@@ -660,7 +655,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "floor",
-        Rounded(up=False),
+        "floor",
         "floor(x)",
         "The whole number at or below x.",
         whole,
@@ -670,7 +665,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "ceil",
-        Rounded(up=True),
+        "ceil",
         "ceil(x)",
         "The whole number at or above x.",
         whole,
@@ -694,7 +689,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "maximum",
-        Extreme(largest=True),
+        "max",
         "max(x, y, ...)",
         "The largest, element by element (without brackets).",
         extreme,
@@ -708,7 +703,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "minimum",
-        Extreme(largest=False),
+        "min",
         "min(x, y, ...)",
         "The smallest, element by element (without brackets).",
         extreme,

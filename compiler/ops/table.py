@@ -80,6 +80,8 @@ class Op(WrittenOp):
     options:  static keyword arguments; `positional` of them may follow the operands without a name.
     masked:   takes `x where m`.
     learned:  owns weights, so it has a name (D11).
+    number:   the operation on numbers known at build time (`sizes.functions.OPERATIONS`) that it is. "" where there is
+              none: of such numbers, too, it is computed when the model runs.
     glyph:    the name under which the diagrams draw it.
     cost:     what one use of it takes.
     """
@@ -97,5 +99,6 @@ class Op(WrittenOp):
     positional: int = 0
     masked: bool = False
     learned: bool = False
+    number: str = ""
     glyph: str = "function"
     cost: OpCost = OpCost()

@@ -9,7 +9,6 @@ where it is known now.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -17,9 +16,9 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from ...dsl.source import Span
+from .functions import OPERATIONS, Meaning
+from .functions import Number as Number
 from .limits import TERMS, TooMuch
-
-Number = int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class ConstOf:
 
 @dataclass(frozen=True, slots=True)
 class Arith:
-    """`op` is one of OPERATIONS: `+ - * / ^ %`, comparisons, and/or/not, `//` (exact), neg, floor, sqrt, ..."""
+    """`op` is one of `functions.OPERATIONS`: `+ - * / ^ %`, comparisons, and/or/not, `//` (exact), neg, floor, ..."""
 
     op: str
     args: tuple[Static, ...]
@@ -69,6 +68,11 @@ class Arith:
         object.__setattr__(self, "terms", terms)
         if terms > TERMS:
             raise TooMuch(f"the formula of this number has more than {TERMS} terms", "make it of fewer steps")
+
+    @property
+    def meaning(self) -> Meaning:
+        """What it computes."""
+        return OPERATIONS[self.op].meaning
 
 
 class Kind(Enum):
@@ -134,45 +138,6 @@ def once(question: Callable[[Static], T]) -> Callable[[Static], T]:
         return result
 
     return answer
-
-
-def _power(a: Number, b: Number) -> Number:
-    if isinstance(a, int) and isinstance(b, int) and abs(b) * abs(a).bit_length() > 10_000:
-        raise OverflowError("a number of thousands of digits")
-    return a**b
-
-
-OPERATIONS: dict[str, Callable[..., Number]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "^": _power,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "and": lambda a, b: a and b,
-    "or": lambda a, b: a or b,
-    "not": lambda a: not a,
-    "neg": lambda a: -a,
-    "abs": abs,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "sqrt": math.sqrt,
-    "rsqrt": lambda a: 1 / math.sqrt(a),
-    "exp": math.exp,
-    "log": math.log,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tanh": math.tanh,
-    "max": max,
-    "min": min,
-}
 
 
 @once

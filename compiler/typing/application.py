@@ -17,14 +17,12 @@ from ..hints import missing_axis, unlike
 from ..ops.table import Op
 from ..ops.use import Validator
 from ..sizes.arithmetic import at_most
-from ..sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static, evaluate, known, undetermined
+from ..sizes.axes import Arith, Axis, Literal, SizeOf, Static, evaluate, known, undetermined
+from ..sizes.functions import has_all_numbers
 from .builder import Builder
 from .copies import copies
 from .scope import Scope
 from .specialisation import Formula, validate_number
-
-_STATIC_NAMES = {"maximum": "max", "minimum": "min"}
-_PARTIAL = frozenset({"/", "//", "%", "^", "exp", "log", "sqrt", "rsqrt"})  # they are not there for all numbers
 
 _Lacking = tuple[TypedValue, Span, list[Axis]]  # an operand, its place, and the axes of another that it lacks
 
@@ -98,10 +96,9 @@ class OpApplication:
     ) -> TypedValue | None:
         """The result: a node of the graph, or static arithmetic where all operands are static."""
         statics = [wire.static for wire in self.operands]
-        name = _STATIC_NAMES.get(self.op.name, self.op.name)
-        if name in OPERATIONS and all(static is not None for static in statics):
-            number = Arith(name, tuple(s for s in statics if s is not None))
-            if name in _PARTIAL and undetermined(number):
+        if self.op.number and all(static is not None for static in statics):
+            number = Arith(self.op.number, tuple(s for s in statics if s is not None))
+            if not has_all_numbers(number.meaning) and undetermined(number):
                 self.body.formulas.append(Formula((number,), self.span, validate_number))
             return replace(self.body.static(number, self.span), spread=self._spread())
         wires = [*self.operands, *([self.mask] if self.mask else [])]

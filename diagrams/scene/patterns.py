@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ...compiler.sizes.axes import OPERATIONS, Arith, Axis, SizeOf, known
+from ...compiler.sizes.axes import Arith, Axis, SizeOf, known
+from ...compiler.sizes.functions import OPERATIONS
 from ..base.text import Rich, axis_label, joined, roman
 from .passes import passes_text
 from .symbolic import Symbolic, index, number

@@ -14,7 +14,8 @@ from attnc.compiler.check import build
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.graph.values import Scalar
-from attnc.compiler.sizes.axes import OPERATIONS, Arith, Axis, Literal, SizeOf, Static
+from attnc.compiler.sizes.axes import Arith, Axis, Literal, SizeOf, Static
+from attnc.compiler.sizes.functions import OPERATIONS
 from attnc.dsl.source import Source
 
 from .oracle import Oracle

@@ -14,7 +14,8 @@ import numpy as np
 
 from attnc.compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, Weight
 from attnc.compiler.graph.values import IndexInto, Scalar, Value
-from attnc.compiler.sizes.axes import OPERATIONS, Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in
+from attnc.compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in
+from attnc.compiler.sizes.functions import OPERATIONS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Label = Axis | str  # a string is a batch axis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ...sizes.axes import OPERATIONS
+from ...sizes.functions import OPERATIONS
 from .polynomial import ONE, ZERO, Poly, SizeSymbol, plain
 from .show import formula
 

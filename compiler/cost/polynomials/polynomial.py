@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, reduce
 
-from ...sizes.axes import OPERATIONS
+from ...sizes.functions import OPERATIONS
 
 Monomial = tuple[tuple["SizeSymbol", int], ...]
 Values = Mapping["SizeSymbol", int]

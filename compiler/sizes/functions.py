@@ -1,0 +1,203 @@
+"""What functions of numbers compute: of the items of arrays (the pointwise ops of `compiler/ops`), and of the numbers
+known at build time (OPERATIONS). Proofs, bounds and kinds of results follow from a function's `Meaning`, not its name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Number = int | float | bool
+
+# -- what a function computes --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The operands, each times its number: `+` is (1, 1), negation (-1,), and (1,) is the operand unchanged."""
+
+    times: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The product of two operands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """The first over the second. whole: rounded down."""
+
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """What the first leaves, divided by the second, with the sign of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """The first to the power of the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounded:
+    """The nearest whole number on one side. up: at or above; else at or below."""
+
+    up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Magnitude:
+    """The absolute value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The largest of the operands, or the smallest."""
+
+    largest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogSum:
+    """The logarithm of the sum of the operands' exponentials."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """The first, but at least the second and at most the third."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A truth value: a sign of comparison between two numbers, as Python writes it."""
+
+    sign: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """Both truth values hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disjunction:
+    """At least one of the truth values holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complement:
+    """The truth value does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The second where the first holds, else the third."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The row of a learned table at an index."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A real function of one number.
+
+    zero:     it is 0 at 0.
+    least, greatest: its values never pass these.
+    above, below: it and its derivative are finite strictly between these.
+    harmless: a number between those, to stand in for one that is not.
+    rising:   it never falls.
+    """
+
+    zero: bool = False
+    least: float = -math.inf
+    greatest: float = math.inf
+    above: float = -math.inf
+    below: float = math.inf
+    harmless: float | None = None
+    rising: bool = False
+
+
+Meaning = (
+    Sum | Product | Quotient | Remainder | Power | Rounded | Magnitude | Extreme | LogSum | Limited
+    | Compared | Conjunction | Disjunction | Complement | Choice | Lookup | Function
+)  # fmt: skip
+
+
+def has_all_numbers(meaning: Meaning) -> bool:
+    """Whether it has a value for all numbers, as far as they are not too large."""
+    match meaning:
+        case Quotient() | Remainder() | Power():
+            return False
+        case Function(above=above, below=below):
+            return above == -math.inf and below == math.inf
+        case _:
+            return True
+
+
+# -- the numbers known at build time -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What makes a number of numbers: as Python computes it, and what that means.
+
+    size: a declaration may call it in a size or a const.
+    """
+
+    of: Callable[..., Number]
+    meaning: Meaning
+    size: bool = False
+
+    def __call__(self, *numbers: Any) -> Number:
+        """Raises ZeroDivisionError, ValueError or OverflowError as Python does."""
+        return self.of(*numbers)
+
+
+def _power(a: Number, b: Number) -> Number:
+    if isinstance(a, int) and isinstance(b, int) and abs(b) * abs(a).bit_length() > 10_000:
+        raise OverflowError("a number of thousands of digits")
+    return a**b
+
+
+LARGEST_EXPONENT = 80.0  # float32 goes up to e ^ 88
+
+# By the signs and words with which the language writes them; `//` is a quotient in a size, which must be whole.
+OPERATIONS: dict[str, Operation] = {
+    "+": Operation(lambda a, b: a + b, Sum((1, 1))),
+    "-": Operation(lambda a, b: a - b, Sum((1, -1))),
+    "*": Operation(lambda a, b: a * b, Product()),
+    "/": Operation(lambda a, b: a / b, Quotient()),
+    "//": Operation(lambda a, b: a // b, Quotient(whole=True)),
+    "%": Operation(lambda a, b: a % b, Remainder()),
+    "^": Operation(_power, Power()),
+    "<=": Operation(lambda a, b: a <= b, Compared("<=")),
+    ">=": Operation(lambda a, b: a >= b, Compared(">=")),
+    "<": Operation(lambda a, b: a < b, Compared("<")),
+    ">": Operation(lambda a, b: a > b, Compared(">")),
+    "==": Operation(lambda a, b: a == b, Compared("==")),
+    "!=": Operation(lambda a, b: a != b, Compared("!=")),
+    "and": Operation(lambda a, b: a and b, Conjunction()),
+    "or": Operation(lambda a, b: a or b, Disjunction()),
+    "not": Operation(lambda a: not a, Complement()),
+    "neg": Operation(lambda a: -a, Sum((-1,))),
+    "abs": Operation(abs, Magnitude(), size=True),
+    "floor": Operation(math.floor, Rounded(up=False), size=True),
+    "ceil": Operation(math.ceil, Rounded(up=True), size=True),
+    "sqrt": Operation(math.sqrt, Function(zero=True, least=0, above=0, harmless=1, rising=True), size=True),
+    "rsqrt": Operation(lambda a: 1 / math.sqrt(a), Function(least=0, above=0, harmless=1)),
+    "exp": Operation(math.exp, Function(least=0, below=LARGEST_EXPONENT, harmless=0, rising=True), size=True),
+    "log": Operation(math.log, Function(above=0, harmless=1, rising=True), size=True),
+    "sin": Operation(math.sin, Function(zero=True, least=-1, greatest=1)),
+    "cos": Operation(math.cos, Function(least=-1, greatest=1)),
+    "tanh": Operation(math.tanh, Function(zero=True, least=-1, greatest=1, rising=True)),
+    "max": Operation(max, Extreme(largest=True), size=True),
+    "min": Operation(min, Extreme(largest=False), size=True),
+    "select": Operation(lambda c, a, b: a if c else b, Choice()),  # only steps of decoding are given such a number
+}
