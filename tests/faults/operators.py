@@ -64,6 +64,12 @@ def change(text: str, fault: Fault, emits: bool = False) -> tuple[str, str]:
     return ast.unparse(node), ast.unparse(new)
 
 
+def one_line(text: str) -> str:
+    """Code as lists show it."""
+    text = " ".join(text.split())
+    return text if len(text) <= 100 else f"{text[:60]} ... {text[-35:]}"
+
+
 def _found(text: str, fault: Fault, emits: bool) -> tuple[ast.Module, ast.AST, ast.AST]:
     tree = ast.parse(text)
     node = next(node for number, node in enumerate(ast.walk(tree)) if number == fault.number)

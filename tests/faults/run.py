@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
-from operators import Fault, change, faults, with_fault  # noqa: E402
+from operators import Fault, change, faults, one_line, with_fault  # noqa: E402
 from reach import Reach, measure  # noqa: E402
 from style import Style  # noqa: E402
 from trial import Trial, copy_of_package, function_at, run  # noqa: E402
@@ -104,12 +104,6 @@ def helpers() -> set[str]:
     tree = ast.parse((ROOT / "backends" / "text" / "carried.py").read_text(encoding="utf-8"))
     lists = [node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)]
     return {f"backends/runtime/{ast.literal_eval(name)}.py" for names in lists for name in names.elts}
-
-
-def one_line(text: str) -> str:
-    """Code as lists show it."""
-    text = " ".join(text.split())
-    return text if len(text) <= 100 else f"{text[:60]} ... {text[-35:]}"
 
 
 def tried(picked: list[Picked], workers: int, limit: float) -> list[dict[str, object]]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
+from pathlib import Path
 
 import pytest
 
-from tests.faults.operators import change, faults, with_fault
+from tests.faults.operators import change, faults, one_line, with_fault
 from tests.faults.trial import function_at
 
+ROOT = Path(__file__).parents[2]
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 TEXT = '''"""Doc."""
 Both = First | Second
 TABLE = {"a": 1, "b": 2}
@@ -54,3 +58,24 @@ def test_what_faults_there_are() -> None:
 
 def test_only_emitted_strings_are_changed() -> None:
     assert {fault.what for fault in EMITS} - {fault.what for fault in faults(TEXT)} == {"wrong code emitted"}
+
+
+def test_each_equivalent_fault_is_still_there() -> None:
+    """A row of `equivalent.txt` names a file and a text of it: where either is gone, so is what the row says."""
+    rows = [line.split(" | ") for line in EQUIVALENT.read_text(encoding="utf-8").splitlines()]
+    assert all(len(row) == 5 for row in rows), "path | fault | before | after | reason"
+    stale = [row[:3] for row in rows if row[2] not in texts_of(row[0])]
+    assert not stale, "\n".join(map(str, stale))
+
+
+@cache
+def texts_of(name: str) -> frozenset[str]:
+    """Each statement and expression of a file, as the list has them."""
+    tree = ast.parse((ROOT / name).read_text(encoding="utf-8")) if (ROOT / name).is_file() else ast.Module([], [])
+    kinds = ast.expr | ast.stmt | ast.comprehension | ast.arguments | ast.match_case
+    large = ast.ClassDef | ast.FunctionDef
+    return frozenset(
+        one_line(ast.unparse(node))
+        for node in ast.walk(tree)
+        if isinstance(node, kinds) and not isinstance(node, large)
+    )
