@@ -120,12 +120,17 @@ class Reduce:
     multiplies:  the operands (or the operand and a weight) are multiplied first.
     skips_zeros: it does not read an item that is 0 (or false), nor what else is multiplied by that.
     indices:     the result tells where items stand along the axis; along the axis that it makes, if any, in order.
+    largest_first: whether that order begins with the largest, or with the smallest; the option `descending`, if it is
+                 true, turns it round. None: it is another order.
+    logits:      the items of the first operand are logits of shares, so that minus infinity takes an item out.
     """
 
     combination: Combination | None
     multiplies: bool = False
     skips_zeros: bool = False
     indices: bool = False
+    largest_first: bool | None = None
+    logits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +147,15 @@ class Normalise:
     weights:     the results are shares, which sum to one.
     logarithm:   of those.
     centred:     the mean is taken away first.
-    skips_zeros: an item that is 0 changes nothing for the others.
+    squares:     each item is divided by the root of what their squares are together: the sum, or the mean (plus the
+                 option `eps`). None: by something else.
+    skips_zeros: an item that is 0 changes nothing for the others, and stays 0.
     """
 
     weights: bool = False
     logarithm: bool = False
     centred: bool = False
+    squares: Combination | None = None
     skips_zeros: bool = False
 
 
@@ -207,6 +215,7 @@ class OpTraits:
     gradient:  a gradient passes through it.
     jumps:     a small change of an operand may change the result by a whole one.
     checks:    it makes nothing of use: it stops the run where its first operand is false.
+    masked:    it takes a mask, and then reads nothing of the items that this leaves out.
     """
 
     name: str
@@ -215,3 +224,4 @@ class OpTraits:
     gradient: bool = field(default=True, kw_only=True)
     jumps: bool = field(default=False, kw_only=True)
     checks: bool = field(default=False, kw_only=True)
+    masked: bool = field(default=False, kw_only=True)

@@ -373,7 +373,7 @@ ROWS: tuple[Op, ...] = (
         operands=("logits", "ids"),
         glyph="loss",
         options=(Option("smoothing", 0.0, "label smoothing", _share),),
-        reads=Reduce(None),
+        reads=Reduce(None, logits=True),
         cost=OpCost(5, reads=True, saves=("copy", "index")),
     ),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...dsl.source import Span
 from ..base import rewritten
 from ..graph.nodes import Init, Weight
-from ..graph.traits import ADDED, Lookup, Normalise, Pointwise, Reduce
+from ..graph.traits import ADDED, AVERAGED, Lookup, Normalise, Pointwise, Reduce
 from ..graph.typed_value import show
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..sizes.axes import Number
@@ -200,7 +200,7 @@ ROWS: tuple[Op, ...] = (
             Option("scale", True, "whether it has a scale"),
             _BIAS,
         ),
-        reads=Normalise(centred=True),
+        reads=Normalise(centred=True, squares=AVERAGED),
         cost=OpCost(7, reads=True, saves=("x",)),
     ),
     Op(
@@ -221,7 +221,7 @@ ROWS: tuple[Op, ...] = (
             Option("eps", 1e-6, "added to the mean square", _positive),
             Option("scale", True, "whether it has a scale"),
         ),
-        reads=Normalise(),
+        reads=Normalise(squares=AVERAGED),
         cost=OpCost(5, reads=True, saves=("x", "copy")),
     ),
 )

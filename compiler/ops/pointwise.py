@@ -605,7 +605,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "relu",
-        Function(zero=True, least=0, rising=True),
+        Function(zero=True, least=0, rising=True, straight=True),
         "relu(x)",
         "max(x, 0).",
         function,

@@ -250,7 +250,7 @@ ROWS: tuple[Op, ...] = (
     _reduction("all", Reduce(ALL_TRUE), "Whether all hold over the axes in brackets.", quantify, "bool", "bool[q]"),
     _reduction(
         "argmax",
-        Reduce(None, indices=True),
+        Reduce(None, indices=True, largest_first=True),
         "The index of the largest: an index into the axis in brackets, which needs an item.",
         argmax,
         result="k[q]",
@@ -285,7 +285,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _row(
         "l2norm",
-        Normalise(skips_zeros=True),
+        Normalise(squares=ADDED, skips_zeros=True),
         "normalise",
         "l2norm[d](x)",
         "x divided by its Euclidean length over the axes in brackets.",

@@ -78,7 +78,6 @@ class Op(WrittenOp):
     operands: names of its operands, which may be given by name; `most` is None where it takes any number from
               `len(operands)` up.
     options:  static keyword arguments; `positional` of them may follow the operands without a name.
-    masked:   takes `x where m`.
     learned:  owns weights, so it has a name (D11).
     number:   the operation on numbers known at build time (`sizes.functions.OPERATIONS`) that it is. "" where there is
               none: of such numbers, too, it is computed when the model runs.
@@ -97,7 +96,6 @@ class Op(WrittenOp):
     variadic: bool = False
     options: tuple[Option, ...] = ()
     positional: int = 0
-    masked: bool = False
     learned: bool = False
     number: str = ""
     glyph: str = "function"

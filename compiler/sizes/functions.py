@@ -112,7 +112,9 @@ class Function:
     least, greatest: its values never pass these.
     above, below: it and its derivative are finite strictly between these.
     harmless: a number between those, to stand in for one that is not.
+    overflows: outside of those it has a value still, only too large a one.
     rising:   it never falls.
+    straight: it is made of straight lines, none steeper than the operand itself: its derivative is finite at infinity.
     """
 
     zero: bool = False
@@ -121,7 +123,22 @@ class Function:
     above: float = -math.inf
     below: float = math.inf
     harmless: float | None = None
+    overflows: bool = False
     rising: bool = False
+    straight: bool = False
+
+    def __post_init__(self) -> None:
+        if self.harmless is None and not self.everywhere:
+            raise ValueError("a function that is not finite everywhere needs a harmless number")
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it and its derivative are finite at all numbers."""
+        return self.above == -math.inf and self.below == math.inf
+
+    def takes(self, number: float) -> bool:
+        """Whether it and its derivative are finite at a number."""
+        return self.above < number < self.below
 
 
 Meaning = (
@@ -135,8 +152,8 @@ def has_all_numbers(meaning: Meaning) -> bool:
     match meaning:
         case Quotient() | Remainder() | Power():
             return False
-        case Function(above=above, below=below):
-            return above == -math.inf and below == math.inf
+        case Function():
+            return meaning.everywhere
         case _:
             return True
 
@@ -192,7 +209,9 @@ OPERATIONS: dict[str, Operation] = {
     "ceil": Operation(math.ceil, Rounded(up=True), size=True),
     "sqrt": Operation(math.sqrt, Function(zero=True, least=0, above=0, harmless=1, rising=True), size=True),
     "rsqrt": Operation(lambda a: 1 / math.sqrt(a), Function(least=0, above=0, harmless=1)),
-    "exp": Operation(math.exp, Function(least=0, below=LARGEST_EXPONENT, harmless=0, rising=True), size=True),
+    "exp": Operation(
+        math.exp, Function(least=0, below=LARGEST_EXPONENT, harmless=0, overflows=True, rising=True), size=True
+    ),
     "log": Operation(math.log, Function(above=0, harmless=1, rising=True), size=True),
     "sin": Operation(math.sin, Function(zero=True, least=-1, greatest=1)),
     "cos": Operation(math.cos, Function(least=-1, greatest=1)),
