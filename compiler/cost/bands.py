@@ -6,10 +6,22 @@ The same idea as in `predicates`, but the limits are polynomials and known from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from ..graph.nodes import Apply
+from ..graph.traits import (
+    Compared,
+    Complement,
+    Conjunction,
+    Disjunction,
+    Extreme,
+    Limited,
+    Magnitude,
+    Meaning,
+    Product,
+    Rounded,
+    Sum,
+)
 from ..sizes.axes import Axis
 from .polynomials.polynomial import ONE, ZERO, Poly, Values
 
@@ -73,6 +85,16 @@ class IndexBounds:
             clamped=self.clamped and self.clamped.over(names),
         )
 
+    def mirrored(self, axis: Axis) -> IndexBounds:
+        """The last item of the axis first: what was known of its indices is known no more."""
+        true, false = without(self.true, (axis,)), without(self.false, (axis,))
+        lost = len(true) < len(self.true)
+        bounds = replace(self, true=true, false=false, exact=self.exact and not lost, partial=self.partial or lost)
+        forms = (self.form, self.absolute, self.clamped)
+        if any(form is not None and axis in form.terms for form in forms):
+            return replace(bounds, form=None, absolute=None, clamped=None)
+        return bounds
+
 
 NOTHING = IndexBounds()
 
@@ -86,6 +108,11 @@ def both(a: Facts, b: Facts, values: Values) -> Facts:
     for key, c in b.items():
         out[key] = min(out[key], c, key=lambda p: p.at(values)) if key in out else c
     return out
+
+
+def without(facts: Facts, axes: Collection[Axis]) -> Facts:
+    """Those that say nothing of these axes."""
+    return {(a, b): c for (a, b), c in facts.items() if a not in axes and b not in axes}
 
 
 def either(a: Facts, b: Facts, values: Values) -> Facts:
@@ -102,61 +129,55 @@ def _at_most_zero(form: Form) -> Facts | None:
     return {(a, b): -form.constant} if x == ONE and y == -ONE else None
 
 
-def step(node: Apply, parts: list[IndexBounds], values: Values) -> IndexBounds:
+def step(meaning: Meaning, parts: list[IndexBounds], values: Values) -> IndexBounds:
     """The result of a pointwise op of indices, numbers and truth values."""
-    op = node.op
-    if op in ("and", "or"):
-        for one, other in (parts, parts[::-1]):
-            if one.truth is not None:  # `and true` is the other, `and false` is false
-                return other if one.truth is (op == "and") else IndexBounds(truth=one.truth)
-    match op:
-        case "and":
-            a, b = parts
-            return IndexBounds(true=both(a.true, b.true, values), exact=a.exact and b.exact)
-        case "or":
-            return IndexBounds(true=either(parts[0].true, parts[1].true, values))
-        case "not":
-            return IndexBounds(
-                true=parts[0].false, false=parts[0].true, truth=None if parts[0].truth is None else not parts[0].truth
-            )
-        case "<=" | "<" | ">=" | ">":
-            return _comparison(op, *parts)
-    forms = [part.form for part in parts if part.form is not None]
-    if len(forms) == len(parts):
-        found = _arithmetic(op, forms)
-        if found is not None:
-            return found
-    match op:  # what is clamped is within its limits where it is within the axis
-        case "minimum" | "maximum" | "clamp":
+    match meaning, parts:
+        case Sum((1,)), [x]:
+            return x
+        case Conjunction() | Disjunction(), [x, y]:
+            return _joined(isinstance(meaning, Conjunction), x, y, values)
+        case Complement(), [x]:
+            return IndexBounds(true=x.false, false=x.true, truth=None if x.truth is None else not x.truth)
+        case Compared("<=" | "<" | ">=" | ">" as sign), [x, y]:
+            return _comparison(sign, x, y)
+        # A clamped index is what it was before, wherever that is within the limits: of an axis, as a rule.
+        case Extreme() | Limited(), _:
             varying = [part for part in parts if part.form is None or part.form.terms]
-            if len(varying) == 1:
-                return IndexBounds(clamped=varying[0].clamped)
-        case "int" | "index" | "floor":
-            return IndexBounds(clamped=parts[0].clamped)
+            return IndexBounds(clamped=varying[0].clamped) if len(varying) == 1 else NOTHING
+        case Rounded(up=False), [x]:
+            return IndexBounds(clamped=x.clamped)
+    forms = [part.form for part in parts if part.form is not None]
+    return _arithmetic(meaning, forms) if len(forms) == len(parts) else NOTHING
+
+
+def _joined(conjunction: bool, x: IndexBounds, y: IndexBounds, values: Values) -> IndexBounds:
+    """Two truth values, both or either: `and true` is the other, `and false` is false."""
+    for one, other in ((x, y), (y, x)):
+        if one.truth is not None:
+            return other if one.truth is conjunction else IndexBounds(truth=one.truth)
+    if conjunction:
+        return IndexBounds(true=both(x.true, y.true, values), exact=x.exact and y.exact)
+    return IndexBounds(true=either(x.true, y.true, values))
+
+
+def _arithmetic(meaning: Meaning, forms: list[Form]) -> IndexBounds:
+    match meaning, forms:
+        case Sum(times), _:
+            total = Form({}, ZERO)
+            for form, by in zip(forms, times, strict=True):
+                total = total.plus(form, by)
+            return of_form(total)
+        case Product(), [x, y] if not x.terms or not y.terms:
+            return of_form(y.times(x.constant) if not x.terms else x.times(y.constant))
+        case Magnitude(), [x]:
+            return IndexBounds(absolute=x)
     return NOTHING
 
 
-def _arithmetic(op: str, forms: list[Form]) -> IndexBounds | None:
-    match op, forms:
-        case "+", [x, y]:
-            return of_form(x.plus(y))
-        case "-", [x, y]:
-            return of_form(x.plus(y, -1))
-        case "neg", [x]:
-            return of_form(x.times(-ONE))
-        case (("int" | "index"), [x]):
-            return of_form(x)
-        case "*", [x, y] if not x.terms or not y.terms:
-            return of_form(y.times(x.constant) if not x.terms else x.times(y.constant))
-        case "abs", [x]:
-            return IndexBounds(absolute=x)
-    return None
-
-
-def _comparison(op: str, a: IndexBounds, b: IndexBounds) -> IndexBounds:
-    if op in (">", ">="):
-        a, b, op = b, a, {">": "<", ">=": "<="}[op]
-    strict = ONE if op == "<" else ZERO
+def _comparison(sign: str, a: IndexBounds, b: IndexBounds) -> IndexBounds:
+    if sign in (">", ">="):
+        a, b, sign = b, a, {">": "<", ">=": "<="}[sign]
+    strict = ONE if sign == "<" else ZERO
     zero = Form({}, ZERO)
     if a.form is not None and b.form is not None:
         difference = a.form.plus(b.form, -1)

@@ -67,12 +67,12 @@ def sequential(cost: Bill) -> str:
 
 def path(cost: Bill, found: Path, width: Poly) -> str:
     """The longest path, as its width grows and what a layer reaches does."""
+    if found.grows:
+        assert found.base is not None
+        return f"O(log_{order(found.base)[2:-1]}({width_name(width)}))"
     match found.growth:
         case "never":
             return "never"
-        case "log":
-            assert found.base is not None
-            return f"O(log_{order(found.base)[2:-1]}({width_name(width)}))"
         case "n / reach":
             assert found.base is not None
             reach = order(found.base)[2:-1]

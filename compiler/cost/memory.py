@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes, reads
+from ..graph.traits import Gather
 from ..graph.values import Role, Scalar, Value
 from ..sizes.axes import Literal, evaluate
 from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import SizeScope
-from .work import Meter, core, cost_of, has_gradient
+from .work import Meter, core, has_gradient, is_real
 
 Root = object
-VIEWS = ("rename", "split", "merge", "broadcast", "index", "int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ def measure(graph: Graph, scope: SizeScope, values: Values, real: int) -> Memory
 def _graph(graph: Graph, scope: SizeScope, values: Values, real: int, graded: Sequence[bool]) -> Memory:
     if graph.target:
         meter = Meter(scope, real, values)
-        results = tuple(Result(meter.bytes(o.value), None, any(graded), False) for o in graph.outputs)
+        some = any(graded)
+        results = tuple(Result(meter.bytes(o.value), None, some and is_real(o.value), False) for o in graph.outputs)
         return Memory(total(r.bytes for r in results), ZERO, frozenset(), results)
     frame = _Frame(graph, Meter(scope, real, values), _ends(graph))
     for place, entry in enumerate(graph.inputs):
@@ -105,6 +106,16 @@ def _ends(graph: Graph) -> dict[int, int]:
     for output in graph.outputs:
         ends[output.value.id] = forever
     return last | ends | {key: max(ends[key], last.get(key, 0)) for key in ends}
+
+
+def _is_view(node: Apply) -> bool:
+    """Whether its result lies in the array of its first operand."""
+    match node.traits.reads:
+        case Gather():
+            return not node.operands[1].type.axes  # one item
+        case _:
+            never = node.traits.random and node.options.get("p") in (Literal(0), Literal(0.0))
+            return never or not node.traits.cost.moves
 
 
 def _handed_on(made: tuple[Result, ...], taken: frozenset[int]) -> Poly:
@@ -185,15 +196,12 @@ class _Frame:
     def _apply(self, node: Apply) -> None:
         out, meter = node.out, self.meter
         graded = self.graded[out.id] = has_gradient(node, [self.graded[value.id] for value in node.operands])
-        if node.op in VIEWS or (node.op == "dropout" and node.options.get("p") in (Literal(0), Literal(0.0))):
-            self.hold(out, self.root[node.operands[0].id], None)
-            return
-        if node.op == "gather" and not node.operands[1].type.axes:  # one item: a view too
+        if _is_view(node):
             self.hold(out, self.root[node.operands[0].id], None)
             return
         size = ZERO if out.role is Role.CONSTANT else meter.bytes(out)
         self.hold(out, out.id, size)
-        more = self._masked(node) * cost_of(node.op).spare
+        more = self._masked(node) * node.traits.cost.spare
         self.below[self.place] = Memory(size + more)
         self.note(more)
         if graded:
@@ -201,9 +209,9 @@ class _Frame:
 
     def _save(self, node: Apply) -> None:
         meter, out = self.meter, node.out
-        for what in self.saves(node):
+        for what in node.traits.cost.saves:
             match what:
-                case "x" if node.mask is not None and cost_of(node.op).spare:
+                case "x" if node.mask is not None and node.traits.cost.spare:
                     self.saved["masked", out.id] = self._masked(node)
                 case "x":
                     for value in node.operands:
@@ -220,7 +228,7 @@ class _Frame:
                     self.keep(out)
                 case "result":  # the result before what is masked becomes 0
                     self.saved["before", out.id] = meter.bytes(out)
-                case "index":
+                case "discrete":
                     for value in node.operands:
                         if value.type.element is not Scalar.REAL and value.role > Role.CONSTANT:
                             self.keep(value)
@@ -245,10 +253,6 @@ class _Frame:
         """How many items an average is of, as whole numbers."""
         kind = replace(mask.type, element=Scalar.INT, axes=tuple(a for a in mask.type.axes if a not in node.axes))
         return self.meter.bytes(replace(mask, type=kind))
-
-    @staticmethod
-    def saves(node: Apply) -> tuple[str, ...]:
-        return cost_of(node.op).saves
 
     def keep(self, value: Value) -> None:
         root = self.root[value.id]

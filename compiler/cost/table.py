@@ -168,7 +168,7 @@ def _totals(cost: Bill, training: bool) -> list[str]:
 def path_cells(cost: Bill, name: str, path: Path) -> tuple[str, str]:
     """Hops from any item to any other, and what they come from."""
     formula = "" if path.formula is None else str(cost.figure(path.formula))
-    if path.growth == "log":
+    if path.grows:
         assert path.base is not None
         label = next(axis.label for axis in cost.graph.axes if axis.name == name)
         formula = f"log_{cost.figure(path.base)}({label}), rounded up"

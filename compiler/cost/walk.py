@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, Weight, makes, reads
+from ..graph.traits import Arrange, Connective, IndexMap, Normalise, OpTraits, Pointwise, Reduce, Sum
 from ..graph.typed_value import static_element
 from ..graph.values import Role, Scalar, Value
-from ..ops import OPS
 from ..sizes.axes import Axis, evaluate
-from .bands import NOTHING, Facts, Form, IndexBounds, both, of_form, step
+from .bands import NOTHING, Facts, Form, IndexBounds, both, of_form, step, without
 from .memory import Memory, needed
-from .paths.reach import Distance, Reach, Route, Routes, start
-from .polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, Values, largest, total
-from .scope import SizeScope
-from .work import NAMES, Meter, Work, contractions, has_gradient, plain_work
+from .paths.reach import Reach, Route, Routes, start
+from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
+from .scope import SizeScope, const_symbol
+from .work import NAMES, Meter, Work, contractions, has_gradient, is_real, plain_work
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,9 +57,6 @@ class Part:
     @property
     def frozen(self) -> Poly:
         return total(items for items, frozen in self.weights.values() if frozen)
-
-
-KEPT = ("and", "or", "not", "rename", "dropout", "broadcast")  # what a mask goes through and stays known
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +122,8 @@ class CostWalk:
             part = Part(name, kind, graph.name, Work(), {}, ONE, unknown=frozenset({graph.name}), peak=peak)
             graded, data = any(fact.graded for fact in inputs), any(fact.data for fact in inputs)
             routes = tuple(route for fact in inputs for route in fact.routes)
-            anything = tuple(
-                replace(route, own=Distance(self.whole, self.whole, route.own.hops + 1), local=None) for route in routes
-            )
-            return part, [Fact(NOTHING, graded, data, steps, anything) for _ in graph.outputs]
+            anything = tuple(Reach(scope, self.values, self.whole).anywhere(route) for route in routes)
+            return part, [Fact(NOTHING, graded and is_real(o.value), data, steps, anything) for o in graph.outputs]
         inside = _GraphWalk(self, graph, Meter(scope, self.real, self.values), used)
         inside.facts = {entry.value.id: fact for entry, fact in zip(graph.inputs, inputs, strict=True)}
         for place, node in enumerate(graph.nodes):
@@ -249,20 +244,22 @@ class _GraphWalk:
             self._index(node, facts, mask), graded, data, self._steps(node), self._routes(node, facts, mask)
         )
         work = plain_work(node, self.meter)
-        if node.op in ("dot", "linear"):
+        if _multiplies(node):
             # An operand that nothing needs has no gradient either.
             wanted = node.out.id in self.alive
             support = self._support(node, facts)
             for one in contractions(node, [fact.graded for fact in facts], [fact.data for fact in facts]):
                 done = one.work(self.meter, support)
                 work = work + (done if wanted else Work(done.macs, done.kept))
-            if node.op == "linear" and node.each:
+            if node.each:
                 work = work + Work(experts={self.meter.scope.product(node.each): work.macs})
-        elif node.op == "topk":
-            self.walk.ranked[self.meter.scope.size(node.axes[0])] = self.meter.scope.size(node.made[0])
+        elif _ranks(node):
+            among, picked = (self.meter.scope.size(axis) for axis in (node.axes[0], node.made[0]))
+            if picked != among:
+                self.walk.ranked[among] = picked
         if node.out.role > Role.CONSTANT or node.weights:
             name = node.name or node.out.name or ""
-            steps = ONE if OPS[node.op].cost.moves and node.out.role > Role.TABLE else ZERO
+            steps = ONE if node.traits.cost.moves and node.out.role > Role.TABLE else ZERO
             peak = self.memory.peak if self.memory else None
             self.parts.append(Part(name, "op", node.op, work, self.meter.weights(node.weights), steps, peak=peak))
 
@@ -272,27 +269,27 @@ class _GraphWalk:
             return ZERO
         read = (*node.operands, *([node.mask] if node.mask is not None else []))
         before = largest((self.facts[value.id].steps for value in read), self.walk.values)
-        return before + 1 if OPS[node.op].cost.moves else before
+        return before + 1 if node.traits.cost.moves else before
 
     def _index(self, node: Apply, facts: Sequence[Fact], mask: Fact | None) -> IndexBounds:
         parts = [fact.index for fact in facts]
-        if node.out.role is Role.DATA and node.out.type.element is Scalar.BOOL and node.op not in KEPT:
+        if node.out.role is Role.DATA and node.out.type.element is Scalar.BOOL and not _keeps_masks(node.traits):
             return IndexBounds(exact=True)  # whatever the data say
-        match node.op:
-            case "rename":
+        match node.traits.reads:
+            case Arrange(IndexMap.SAME):
                 return parts[0].over({node.axes[0]: node.made[0]})
-            case "softmax" | "l2norm":
+            case Arrange(IndexMap.NEW):
+                return parts[0]
+            case Arrange(IndexMap.MIRRORED):
+                return parts[0].mirrored(node.axes[0])
+            case Normalise(weights=True, logarithm=False):  # what is left out weighs 0
                 known = mask is None or mask.index.exact or mask.index.truth is True
                 return IndexBounds(true=mask.index.true if mask else {}, partial=not known)
-            case "dot" | "sum" | "any":
-                gone = set(node.axes)
-                support = self._support(node, facts)
+            case Reduce(skips_zeros=True) if not node.weights:  # a bias is not 0
                 some = any(part.partial for part in parts)
-                return IndexBounds(true={key: c for key, c in support.items() if not set(key) & gone}, partial=some)
-            case "dropout" | "broadcast":
-                return parts[0]
-            case op if OPS[op].group == "pointwise" or op == "index":
-                return step(node, parts, self.walk.values)
+                return IndexBounds(true=without(self._support(node, facts), node.axes), partial=some)
+            case Pointwise(meaning):
+                return step(meaning, parts, self.walk.values)
         return NOTHING
 
     @property
@@ -310,7 +307,7 @@ class _GraphWalk:
 
     def _support(self, node: Apply, facts: Sequence[Fact]) -> Facts:
         """Where the operands of a sum are not zero, or else needed: what a mask leaves out need not be computed."""
-        found = self.masks.of(node.out.id)
+        found = self.masks.of(node.out)
         for fact in facts:
             found = both(found, fact.index.true, self.walk.values)
         return found
@@ -377,7 +374,7 @@ class _GraphWalk:
         """One pass is followed; the rest is that many times as far."""
         entering = [self.facts[arg.id].routes for arg in node.args]
         forms = [_forms(routes) for routes in entering[: node.carried]]
-        index = None if node.index is None else SizeSymbol(("index", node.index.id), node.index.name)
+        index = None if node.index is None else const_symbol(node.index)
         scope = self.meter.scope.turn(node.index, Poly.of(index) if index else ZERO)
         values = self.walk.values if index is None else {**self.walk.values, index: 1}  # at 0 all reaches may be alike
         walk = replace(self.walk, values=values)
@@ -526,6 +523,35 @@ def _but_gradients(part: Part) -> Part:
     return replace(part, work=work, parts=tuple(map(_but_gradients, part.parts)))
 
 
+def _multiplies(node: Apply) -> bool:
+    """Whether it sums products."""
+    match node.traits.reads:
+        case Reduce(multiplies=True):
+            return True
+        case _:
+            return False
+
+
+def _ranks(node: Apply) -> bool:
+    """Whether it gives indices of items of an axis, along an axis that it makes."""
+    match node.traits.reads:
+        case Reduce(indices=True):
+            return bool(node.made)
+        case _:
+            return False
+
+
+def _keeps_masks(traits: OpTraits) -> bool:
+    """Whether what is known of truth values is known of its result."""
+    match traits.reads:
+        case Pointwise(meaning):
+            return isinstance(meaning, Connective) or meaning == Sum((1,))
+        case Arrange(IndexMap.SAME | IndexMap.NEW | IndexMap.MIRRORED):
+            return True
+        case _:
+            return False
+
+
 ROUNDS = 3  # passes after which what goes round has taken each of the forms that it takes
 
 
@@ -540,13 +566,10 @@ def _forms(routes: Routes) -> list[Form]:
 def _alive(graph: Graph, used: Sequence[bool]) -> set[int]:
     """The values that a gradient of some used result reaches: through reals alone."""
 
-    def real(value: Value) -> bool:
-        return value.type.element is Scalar.REAL
-
-    alive = {o.value.id for o, wanted in zip(graph.outputs, used, strict=True) if wanted and real(o.value)}
+    alive = {o.value.id for o, wanted in zip(graph.outputs, used, strict=True) if wanted and is_real(o.value)}
     for node in reversed(graph.nodes):
         if any(out.id in alive for out in makes(node)):
-            alive |= {value.id for value in reads(node) if real(value)}
+            alive |= {value.id for value in reads(node) if is_real(value)}
     return alive
 
 
@@ -558,7 +581,7 @@ def _masks(inside: _GraphWalk) -> _Late:
         if not isinstance(node, Apply):
             continue
         mask = node.mask
-        if mask is None and (OPS[node.op].group == "pointwise" or node.op == "dropout"):
+        if mask is None and isinstance(node.traits.reads, Pointwise):
             mask = found.get(node.out.id)
         if mask is None:
             continue
@@ -579,8 +602,10 @@ class _Late:
     inside: _GraphWalk
     masks: Mapping[int, Value]
 
-    def of(self, scores: int) -> Facts:
-        return self._fact(self.masks[scores]).index.true if scores in self.masks else {}
+    def of(self, scores: Value) -> Facts:
+        """What is kept of them, along their own axes: what they were made of may have had the others, too."""
+        kept = self._fact(self.masks[scores.id]).index.true if scores.id in self.masks else {}
+        return {key: c for key, c in kept.items() if {*key} <= {*scores.type.axes}}
 
     def _fact(self, value: Value) -> Fact:
         known = self.inside.facts.get(value.id)

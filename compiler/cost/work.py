@@ -11,21 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from ..graph.nodes import Apply, Weight
+from ..graph.traits import Gather, Lookup, Pointwise
 from ..graph.values import Role, Scalar, Value
-from ..ops import OPS
-from ..ops.table import OpCost
 from ..sizes.axes import Axis
 from .bands import Facts, limits, pairs
 from .polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, Values, product
 from .scope import SizeScope
 
-ATTENTION = OpCost(saves=("x", "result"), spare=0)  # fused by `rewrites.attention`: its scores are never all there
 BATCH = SizeSymbol(("batch",), "batch", 0)
-
-
-def cost_of(op: str) -> OpCost:
-    """The row's cost; of what a rewrite made, its own."""
-    return OPS[op].cost if op in OPS else ATTENTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,21 +121,26 @@ def core(value: Value) -> tuple[Axis, ...]:
     return tuple(axis for axis in value.type.axes if axis not in value.type.thin)
 
 
+def is_real(value: Value) -> bool:
+    return value.type.element is Scalar.REAL
+
+
 def has_gradient(node: Apply, graded: Sequence[bool]) -> bool:
     """Whether its result has a gradient. graded: which operands have one."""
-    if node.out.type.element is not Scalar.REAL:
+    if not is_real(node.out) or not node.traits.gradient:
         return False
-    if node.op == "gather":
-        return graded[0]
     return any(graded) or bool(node.weights)
 
 
 def contractions(node: Apply, graded: Sequence[bool], data: Sequence[bool]) -> list[Contraction]:
-    """The multiplications of a `dot` or a `linear`. graded: which operands have a gradient; data: the batch axes."""
-    if node.op == "linear":
-        (x,) = node.operands
-        axes = (*dict.fromkeys((*core(x), *node.axes, *node.each)), *node.made)  # `linear[a -> a]` has a twice
-        return [Contraction(axes, data[0], graded[0] + 1)]
+    """The multiplications of an op that sums products, of its operands or of them and its weight.
+
+    graded: which operands have a gradient; data: which have the batch axes.
+    """
+    if node.weights:
+        given = [axis for value in node.operands for axis in core(value)]
+        axes = (*dict.fromkeys((*given, *node.axes, *node.each)), *node.made)  # `linear[a -> a]` has a twice
+        return [Contraction(axes, any(data), sum(graded) + 1)]
     arrays = [entry for entry in zip(node.operands, graded, data, strict=True) if core(entry[0])]
     if len(arrays) < 2:
         return []
@@ -165,22 +163,21 @@ def contractions(node: Apply, graded: Sequence[bool], data: Sequence[bool]) -> l
 
 def plain_work(node: Apply, meter: Meter) -> Work:
     """All but the multiply-adds: other operations, and what is read and written."""
-    cost = cost_of(node.op)
+    cost = node.traits.cost
     ops = ZERO
     if node.out.role > Role.CONSTANT and cost.work:
         ops = meter.items(node.operands[0] if cost.reads else node.out) * cost.work
     if not cost.moves or node.out.role is Role.CONSTANT:
         return Work()
-    read = [value for value in node.operands if value.role > Role.CONSTANT]
-    if node.op in ("gather", "embed"):  # only what is looked up
-        looked_up = meter.items(node.out) * meter.width(node.out)
-        read = read[1:] if node.op == "gather" else read
-    else:
-        looked_up = ZERO
-    moved = looked_up + meter.bytes(node.out)
+    read, weights, moved = node.operands, node.weights, meter.bytes(node.out)
+    match node.traits.reads:  # of a table only what is looked up
+        case Gather():
+            read, moved = read[1:], moved * 2
+        case Pointwise(Lookup()):
+            weights, moved = (), moved * 2
     for value in (*read, *([node.mask] if node.mask is not None else [])):
-        moved = moved + meter.bytes(value)
-    if node.op != "embed":
-        for weight in node.weights:
-            moved = moved + meter.storage(axis for dim in weight.dims for axis in dim) * meter.real
+        if value.role > Role.CONSTANT:
+            moved = moved + meter.bytes(value)
+    for weight in weights:
+        moved = moved + meter.storage(axis for dim in weight.dims for axis in dim) * meter.real
     return Work(ops=ops, moved=moved)

@@ -16,6 +16,7 @@ from ..sizes.functions import (
     Compared,
     Complement,
     Conjunction,
+    Connective,
     Disjunction,
     Extreme,
     Function,
@@ -37,6 +38,7 @@ __all__ = [  # beside what is below: whoever matches `Pointwise` asks for these 
     "Compared",
     "Complement",
     "Conjunction",
+    "Connective",
     "Disjunction",
     "Extreme",
     "Function",
@@ -205,12 +207,37 @@ class Anything:
 Reads = Pointwise | Reduce | Running | Normalise | Gather | Arrange | Window | Anything
 
 
+# -- what one use of an op takes -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OpCost:
+    """What one use of an op takes beside its multiply-adds; `compiler/cost` adds it up.
+
+    work:  operations for each item of the result, or of the first operand where `reads`; a function such as exp is one.
+    moves: whether it reads its operands and writes a result; what only renames or reshapes does not: its result is
+           another view of its operand.
+    saves: what the gradient needs: "x" the operands (as they are masked), "other" those that the gradients of others
+           need, "result", "divisor" the second operand if it has a gradient,
+           "discrete" operands that are no reals, "mask" a byte for each item of the result, "copy" one more first
+           operand, "count" how many items the mask keeps.
+    spare: how many more arrays of the size of what is masked a mask takes while the op runs.
+    """
+
+    work: int = 1
+    reads: bool = False
+    moves: bool = True
+    saves: tuple[str, ...] = ()
+    spare: int = 1
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class OpTraits:
     """What a node knows of its op. There is one object for each name.
 
     name:      of the op; for messages, and for the tables of the backends.
     reads:     how it reads its operands.
+    cost:      what one use of it takes.
     random:    it draws at random while a model is trained, and is its operand else.
     gradient:  a gradient passes through it.
     jumps:     a small change of an operand may change the result by a whole one.
@@ -220,6 +247,7 @@ class OpTraits:
 
     name: str
     reads: Reads = field(kw_only=True)
+    cost: OpCost = field(default=OpCost(), kw_only=True)
     random: bool = field(default=False, kw_only=True)
     gradient: bool = field(default=True, kw_only=True)
     jumps: bool = field(default=False, kw_only=True)

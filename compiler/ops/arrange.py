@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base import rewritten
-from ..graph.traits import Arrange, Gather, IndexMap, Pointwise, Reduce, Sum
+from ..graph.traits import Arrange, Gather, IndexMap, OpCost, Pointwise, Reduce, Sum
 from ..graph.typed_value import show, union
 from ..graph.values import IndexInto, Scalar, Type
 from ..sizes.arithmetic import provably_different
 from ..sizes.axes import Arith, Number, SizeOf, Static, evaluate
-from .table import Brackets, Op, OpCost, Option
+from .table import Brackets, Op, Option
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
@@ -272,7 +272,7 @@ ROWS: tuple[Op, ...] = (
         operands=("x", "e"),
         glyph="gather",
         reads=Gather(),
-        cost=OpCost(work=0, saves=("index",)),
+        cost=OpCost(work=0, saves=("discrete",)),
     ),
     Op(
         "broadcast",
@@ -374,6 +374,6 @@ ROWS: tuple[Op, ...] = (
         glyph="loss",
         options=(Option("smoothing", 0.0, "label smoothing", _share),),
         reads=Reduce(None, logits=True),
-        cost=OpCost(5, reads=True, saves=("copy", "index")),
+        cost=OpCost(5, reads=True, saves=("copy", "discrete")),
     ),
 )

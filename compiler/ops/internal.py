@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..graph.traits import Anything, LogSum, OpTraits, Pointwise, Quotient, Sum
+from ..graph.traits import Anything, LogSum, OpCost, OpTraits, Pointwise, Quotient, Sum
 from .table import WrittenOp
 
 ROWS: tuple[OpTraits, ...] = (
@@ -18,9 +18,10 @@ ROWS: tuple[OpTraits, ...] = (
     ),
     OpTraits("demand", reads=Anything(), checks=True),
     # the whole of softmax attention, and two values side by side (rewrites/kernels)
-    OpTraits("attention", reads=Anything()),
+    OpTraits("attention", reads=Anything(), cost=OpCost(saves=("x", "result"), spare=0)),  # its scores are not kept
     OpTraits("stack", reads=Anything()),
     # steps of decoding: caches, places, and what is cut out of what all items have
+    OpTraits("positions", reads=Anything(), cost=OpCost(work=0, moves=False)),
     *(
         OpTraits(name, reads=Anything())
         for name in (
@@ -29,7 +30,6 @@ ROWS: tuple[OpTraits, ...] = (
             "recall",
             "resume",
             "leave",
-            "positions",
             "slice",
             "since",
             "taps",

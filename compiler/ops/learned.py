@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from ...dsl.source import Span
 from ..base import rewritten
 from ..graph.nodes import Init, Weight
-from ..graph.traits import ADDED, AVERAGED, Lookup, Normalise, Pointwise, Reduce
+from ..graph.traits import ADDED, AVERAGED, Lookup, Normalise, OpCost, Pointwise, Reduce
 from ..graph.typed_value import show
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..sizes.axes import Number
-from .table import Brackets, Op, OpCost, Option
+from .table import Brackets, Op, Option
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
@@ -177,7 +177,7 @@ ROWS: tuple[Op, ...] = (
         learned=True,
         glyph="embed",
         reads=Pointwise(Lookup()),
-        cost=OpCost(work=0, saves=("index",)),
+        cost=OpCost(work=0, saves=("discrete",)),
     ),
     Op(
         "layernorm",

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from ..base import rewritten
 from ..graph.extents import written
-from ..graph.traits import Arrange, IndexMap, Reduce, Window
+from ..graph.traits import Arrange, IndexMap, OpCost, Reduce, Window
 from ..graph.typed_value import show
 from ..graph.values import IndexInto, Scalar, Type
 from ..sizes.arithmetic import provably_more
 from ..sizes.axes import Arith, Number, SizeOf, known
-from .table import Brackets, Op, OpCost, Option
+from .table import Brackets, Op, Option
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue

@@ -13,6 +13,7 @@ from ..graph.traits import (
     Function,
     Limited,
     Meaning,
+    OpCost,
     Pointwise,
     Remainder,
     Rounded,
@@ -23,7 +24,7 @@ from ..graph.values import IndexInto, Role, Scalar, Type
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Literal, Static, consts_in, known
 from ..sizes.functions import OPERATIONS
-from .table import Op, OpCost, Rule
+from .table import Op, Rule
 
 if TYPE_CHECKING:
     from ...dsl.source import Span
@@ -511,7 +512,7 @@ ROWS: tuple[Op, ...] = (
         glyph="select",
         example="block f(c: bool[], x: [], y: []) -> [] {\n    return select(c, x, y)\n}\n",
         wrong="block f(c: [], x: [], y: []) -> [] {\n    return select(c, x, y)\n}\n",
-        saves="index",
+        saves="discrete",
     ),
     _op(
         "exp",

@@ -14,13 +14,14 @@ from ..graph.traits import (
     SMALLEST,
     SOME_TRUE,
     Normalise,
+    OpCost,
     Reads,
     Reduce,
     Running,
 )
 from ..graph.typed_value import show, union
 from ..graph.values import IndexInto, Role, Scalar, Type
-from .table import Brackets, Op, OpCost, Option, Rule
+from .table import Brackets, Op, Option, Rule
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue

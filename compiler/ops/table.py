@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ..graph.traits import OpTraits
+from ..graph.traits import OpCost, OpTraits
 from ..sizes.axes import Number
 
 if TYPE_CHECKING:
@@ -38,26 +38,6 @@ class Option:
     check: Callable[[Number], str | None] = lambda value: None
 
 
-@dataclass(frozen=True, slots=True)
-class OpCost:
-    """What one use of an op takes beside its multiply-adds; `compiler/cost` adds it up.
-
-    work:  operations for each item of the result, or of the first operand where `reads`; a function such as exp is one.
-    moves: whether it reads its operands and writes a result; what only renames or reshapes does not.
-    saves: what the gradient needs: "x" the operands (as they are masked), "other" those that the gradients of others
-           need, "result", "divisor" the second operand if it has a gradient,
-           "index" operands that are no reals, "mask" a byte for each item of the result, "copy" one more first operand,
-           "count" how many items the mask keeps.
-    spare: how many more arrays of the size of what is masked a mask takes while the op runs.
-    """
-
-    work: int = 1
-    reads: bool = False
-    moves: bool = True
-    saves: tuple[str, ...] = ()
-    spare: int = 1
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class WrittenOp(OpTraits):
     """An op whose code is an expression of its operands alone.
@@ -82,7 +62,7 @@ class Op(WrittenOp):
     number:   the operation on numbers known at build time (`sizes.functions.OPERATIONS`) that it is. "" where there is
               none: of such numbers, too, it is computed when the model runs.
     glyph:    the name under which the diagrams draw it.
-    cost:     what one use of it takes.
+    cost:     it must be said of each row: what is not said would be left out of a bill.
     """
 
     group: str
@@ -91,6 +71,7 @@ class Op(WrittenOp):
     example: str
     wrong: str
     rule: Rule
+    cost: OpCost = field(kw_only=True)
     brackets: Brackets = Brackets.NONE
     operands: tuple[str, ...] = ("x",)
     variadic: bool = False
@@ -99,4 +80,3 @@ class Op(WrittenOp):
     learned: bool = False
     number: str = ""
     glyph: str = "function"
-    cost: OpCost = OpCost()

@@ -141,6 +141,7 @@ class Function:
         return self.above < number < self.below
 
 
+Connective = Conjunction | Disjunction | Complement  # joins truth values
 Meaning = (
     Sum | Product | Quotient | Remainder | Power | Rounded | Magnitude | Extreme | LogSum | Limited
     | Compared | Conjunction | Disjunction | Complement | Choice | Lookup | Function

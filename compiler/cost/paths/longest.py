@@ -18,7 +18,7 @@ class Path:
     hops:    as many as it takes, or None where items never meet.
     formula: the same over the sizes. growth: "1", "n" (a scan), "n / reach", "log" or "never".
     passes:  how many passes of a repeat, or layers, it takes; `there`: how many there are.
-    base:    the reach of one pass, or by what it grows from one to the next ("log").
+    base:    the reach of one pass; or, where that grows by a factor from one to the next, the factor (`grows`).
     sure:    False where `hops` is only known to be at least this: of a mask or an index that is no band, or where the
              passes of a repeat differ, no more than a bound of what they reach is known.
     """
@@ -29,6 +29,7 @@ class Path:
     passes: int = 1
     there: int = 1
     base: Poly | None = None
+    grows: bool = False
     sure: bool = True
 
 
@@ -110,7 +111,8 @@ class _Way:
                 return Path(None, None, "never")
             far, taken, passes = far - reach.at(here), taken + int(step.one.hops.at(here)), passes + 1
         base = _geometric(reach, step.index)
-        return Path(taken, None, "sum" if base is None else "log", before + passes, before + there, base or reach)
+        growth = "sum" if base is None else "log"
+        return Path(taken, None, growth, before + passes, before + there, base or reach, base is not None)
 
 
 def _geometric(reach: Poly, index: SizeSymbol) -> Poly | None:

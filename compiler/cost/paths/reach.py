@@ -15,8 +15,8 @@ from functools import reduce
 from operator import add
 
 from ...graph.nodes import Apply
+from ...graph.traits import Arrange, Gather, IndexMap, Normalise, Pointwise, Reduce, Running, Window
 from ...graph.values import Role
-from ...ops import OPS
 from ...sizes.axes import Axis
 from ..bands import Facts, Form, IndexBounds, limits
 from ..polynomials.operations import put
@@ -183,35 +183,41 @@ class Reach:
         all_parts = [route for part in parts for route in part]
         if not all_parts:
             return ()
-        match node.op:
-            case "rename":
+        match node.traits.reads:
+            case Pointwise() | Arrange(IndexMap.NEW):
+                found = all_parts
+            case Arrange(IndexMap.SAME):
                 found = [route.over({node.axes[0]: node.made[0]}) for route in all_parts]
-            case "gather":
+            case Gather():
                 found = [self._gathered(route, node, indices[1]) for route in parts[0]]
                 found += parts[1]
-            case "window":
+            case Window():
                 found = [self._windowed(route, node) for route in all_parts]
-            case "pad":
+            case Arrange(IndexMap.SHIFTED):
                 left = self.scope.number(node.options["left"])
                 made = Form({node.made[0]: ONE}, -left)
                 found = [self._put(route, node.axes[0], made) for route in all_parts]
-            case "split":
+            case Arrange(IndexMap.DIGITS):
                 found = [self._put(route, node.axes[0], self._digits(node.made)) for route in all_parts]
-            case "merge":
+            case Arrange(IndexMap.NUMBER):
                 found = [self._merged(route, node) for route in all_parts]
-            case "concat":
+            case Arrange(IndexMap.PARTS):
                 found = [self._joined(route, node, place) for place, part in enumerate(parts) for route in part]
-            case "cumsum":
+            case Arrange(IndexMap.MIRRORED):
+                found = [self._mirrored(route, node.axes[0]) for route in all_parts]
+            case Running():
                 found = [self._run(route, node.axes[0], ONE) for route in all_parts]
-            case "topk" | "argsort" | "argmax" | "cross_entropy":
+            case Reduce(combination=None):  # what is not known of it may hang on what a mask leaves out
                 found = [self._summed(route, node.axes, {}, ONE) for route in all_parts]
-            case "softmax" | "log_softmax" | "l2norm" | "layernorm" | "rmsnorm":
-                found = [self._summed(route, node.axes, support, ONE) for route in all_parts]
-            case op if OPS[op].group in ("contract", "reduce", "learned"):
+            case Reduce() | Normalise():
                 found = [self._summed(route, node.axes, support, ONE) for route in all_parts]
             case _:
-                found = list(all_parts)
+                found = [replace(self.anywhere(route), sure=False) for route in all_parts]
         return pruned(found, self.values)
+
+    def anywhere(self, route: Route) -> Route:
+        """To all items in one hop, of what may read anything."""
+        return replace(route, own=Distance(self.whole, self.whole, route.own.hops + 1), local=None)
 
     def _on(self, route: Route, axes: Iterable[Axis]) -> bool:
         return any(axis in route.form.terms for axis in axes)
@@ -228,13 +234,18 @@ class Reach:
             near = next((q for q, k in support if k == axis and q not in axes), None)
             near = near or next((q for k, q in support if k == axis and q not in axes), None)
             form = Form({a: c for a, c in route.form.terms.items() if a != axis}, route.form.constant)
-            left, right = ZERO, scale * (self.scope.size(axis) - 1)
+            left, right = ZERO, self.scope.size(axis) - 1
             if near is not None:
-                band = (right if limit is None else limit * scale for limit in limits(support, near, axis))
+                band = (right if limit is None else limit for limit in limits(support, near, axis))
                 left, right = (min(right, limit, key=lambda far: far.at(self.values)) for limit in band)
                 form = form.plus(Form({near: scale}, ZERO))
-            route = self._wider(replace(self._moving(route, axis, near is None), form=form), left, right)
+            moved = replace(self._moving(route, axis, near is None), form=form)
+            route = self._wider(moved, *self._sides(scale, left, right))
         return route
+
+    def _sides(self, scale: Poly, left: Poly, right: Poly) -> tuple[Poly, Poly]:
+        """How far that is of the width, where a step along an axis goes that far there: back, where it is negative."""
+        return (left * scale, right * scale) if scale.at(self.values) > 0 else (right * -scale, left * -scale)
 
     def _wider(self, route: Route, left: Poly, right: Poly) -> Route:
         """Reaching further to both sides (a negative amount: the other way), its block or the width itself at most."""
@@ -277,8 +288,17 @@ class Reach:
         scale = route.form.terms.get(axis)
         if scale is None:
             return route
-        far = scale * (self.scope.size(axis) - 1)
-        return self._wider(self._moving(route, axis, False).further(hops=hops), far, ZERO)
+        sides = self._sides(scale, self.scope.size(axis) - 1, ZERO)
+        return self._wider(self._moving(route, axis, False).further(hops=hops), *sides)
+
+    def _mirrored(self, route: Route, axis: Axis) -> Route:
+        """To an item as far away as the axis is long, or nearer: of which one it is no more than a bound is known."""
+        scale = route.form.terms.get(axis)
+        if scale is None or self._is_single(axis):
+            return route
+        far = self.scope.size(axis) - 1
+        moved = self._moving(route, axis, False).further(hops=ONE)
+        return replace(self._wider(moved, *self._sides(scale, far, far)), sure=False)
 
     def _put(self, route: Route, axis: Axis, form: Form) -> Route:
         """With a form in an axis' place."""
@@ -338,9 +358,9 @@ class Reach:
             return route
         stride, pad = self.scope.number(node.options["stride"]), self.scope.number(node.options["pad"])
         scale = route.form.terms[axis]
-        taps = scale * (self.scope.size(tap) - 1)
+        taps = self._sides(scale, ZERO, self.scope.size(tap) - 1)
         moved = self._put(self._moving(route, axis, False), axis, Form({place: stride}, -pad))
-        return self._shifted(moved, ZERO, taps)
+        return self._shifted(moved, *taps)
 
     def _merged(self, route: Route, node: Apply) -> Route:
         """Digits as one axis again. Of a digit that is gone any value may be meant."""
@@ -358,7 +378,7 @@ class Reach:
             local = self._nested(route, scale * self.scope.product(gone)) if blocks else None
         out = replace(route, form=Form({**rest, made: scale}, route.form.constant), local=local)
         for axis in gone:
-            out = self._wider(out, scale * digits.terms[axis] * (self.scope.size(axis) - 1), ZERO)
+            out = self._wider(out, *self._sides(scale, digits.terms[axis] * (self.scope.size(axis) - 1), ZERO))
         return out if blocks else replace(out, sure=False)
 
     def _joined(self, route: Route, node: Apply, place: int) -> Route:
