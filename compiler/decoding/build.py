@@ -4,7 +4,7 @@ It is an ordinary graph, nested as the model is, with a few ops more, which the 
 
 remember   the new items joined to the earlier ones: `axes` new, `made` the visible range; `name` is the cache's
 store      a static value kept (in `prepare`); recall   that value again (in `step`)
-resume     what `leave` left behind at the last step, at first the operand: states of scans, running sums
+resume     what `leave` left behind at the last step, at first the operand: states of scans, running results
 positions  the indices of an axis of time, as they are in the whole sequence
 slice      the rows of a table of positions for the items at hand
 since      an index into the whole sequence as one into a visible range
@@ -20,11 +20,12 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Input, Node, Output, Parameter, Positions, Repeat, Scan, Stepped
+from ..graph.traits import Arrange, Combination, Gather, IndexMap, Pointwise, Running, Window, joined
 from ..graph.values import IndexInto, Role, Scalar, Type, Value
-from ..ops import op_named
+from ..ops import op_meaning, op_named
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static
 from .demand import DemandAnalysis, Modes, Reads, groups
-from .sites import STATIC, Cell, Demand, Site, even, whole
+from .sites import STATIC, Cell, Demand, Site, by_place, held_to_lengths, whole
 from .visible_range import ENTIRE, Mode, VisibleRange
 
 ByAxis = frozenset[tuple[Axis, Mode]]
@@ -115,6 +116,12 @@ class GraphBuilder:
     def add(self, op: str, operands: tuple[Value, ...], out: Value, name: str | None = None,
             axes: tuple[Axis, ...] = (), made: tuple[Axis, ...] = ()) -> Value:  # fmt: skip
         self.nodes.append(Apply(op_named(op), operands, out, axes, made, name=name))
+        return out
+
+    def number(self, number: float) -> Value:
+        whole = float(number).is_integer()
+        out = self.fresh(Type(Scalar.INT if whole else Scalar.REAL, ()), Role.CONSTANT, None, None)
+        self.nodes.append(Constant(Literal(int(number) if whole else number), out))
         return out
 
     def key(self, name: str) -> str:
@@ -358,7 +365,7 @@ class StepBuilder:
         modes = dict(zip(cell.axes, demand, strict=True))
         if cell.kind == STATIC:
             values = tuple(b.get(site.cells[v.id], {}) for v in node.operands)
-            if node.op == "within" and site.time(node.axes):  # as in `_made`
+            if held_to_lengths(site, node):  # as in `_made`
                 b.values[cell, demand] = values[0]
                 return
             mask = None if node.mask is None else b.get(site.cells[node.mask.id], {})
@@ -375,55 +382,78 @@ class StepBuilder:
         site = b.site
         modes = dict(zip(cell.axes, demand, strict=True))
         given = [b.get(site.cells[value.id], read) for value, read in reads.operands]
-        if node.op == "dropout" or (node.op == "within" and site.time(node.axes)):  # it is no training; demand.py
+        if node.traits.random or held_to_lengths(site, node):  # it is no training
             b.values[cell, demand] = given[0]
             return
+        operands, mask = given[: len(node.operands)], next(iter(given[len(node.operands) :]), None)
         eaten = {axis: self.axes.at(site, axis, mode) for axis, mode in reads.eaten.items()}
-        if node.op == "cumsum" and site.time(node.axes) and not eaten:
-            self._running(b, node, cell, demand, given[0])
-            return
-        if node.op == "gather" and len(given) == 1:  # the same for all items: demand.py
-            first = b.fresh(Type(Scalar.INT, ()), Role.CONSTANT, None, None)
-            b.nodes.append(Constant(Literal(0), first))
-            given.append(first)
-        elif node.op == "gather" and eaten and reads.eaten[node.axes[0]] is not ENTIRE:
-            visible = next(iter(eaten.values()))
-            e = given[1]
-            index = b.fresh(replace(e.type, element=IndexInto(visible)), e.role, None, e)
-            given[1] = b.add("since", (e,), index, axes=(visible,))
+        traits = node.traits
+        match traits.reads:
+            case Running(combination) if site.time(node.axes) and not eaten:
+                if by_place(site, node):
+                    self._by_place(b, node, combination, cell, demand, operands[0])
+                else:
+                    self._running(b, replace(node, operands=tuple(operands), mask=mask), combination, cell, demand)
+                return
         axes = tuple(eaten.get(axis) or self.axes.at(site, axis, None) for axis in node.axes)
-        if node.op == "rename" and site.time(node.axes):
-            axes = (self.axes.at(site, node.axes[0], modes[node.made[0]]),)
         made = tuple(self.axes.at(site, axis, modes.get(axis)) for axis in node.made)
-        operands = tuple(given[: len(node.operands)])
-        mask = next(iter(given[len(node.operands) :]), None)
-        op = "taps" if node.op == "window" and eaten and reads.eaten[node.axes[0]] is not ENTIRE else node.op
+        match traits.reads:
+            case Gather() if len(operands) == 1:  # the same for all items: demand.py
+                operands.append(b.number(0))
+            case Gather() if eaten and reads.eaten[node.axes[0]] is not ENTIRE:
+                visible = next(iter(eaten.values()))
+                e = operands[1]
+                index = b.fresh(replace(e.type, element=IndexInto(visible)), e.role, None, e)
+                operands[1] = b.add("since", (e,), index, axes=(visible,))
+            case Arrange(IndexMap.SAME):
+                both = zip(node.axes, node.made, strict=True)
+                axes = tuple(self.axes.at(site, axis, modes.get(new)) for axis, new in both)
+            case Window() if eaten and reads.eaten[node.axes[0]] is not ENTIRE:
+                traits = op_named("taps")
+            case Pointwise():  # an index into the whole sequence, if into time: no visible range holds it
+                made = tuple(self._extent_of(site, axis) for axis in node.made)
         out = b.value(cell, demand)
-        if node.op == "index":  # into the whole sequence, if into time: no visible range holds it
-            made = tuple(self._extent_of(site, axis) for axis in node.made)
-        b.nodes.append(replace(node, traits=op_named(op), operands=operands, out=out, axes=axes, made=made, mask=mask))
+        b.nodes.append(replace(node, traits=traits, operands=tuple(operands), out=out, axes=axes, made=made, mask=mask))
 
-    def _running(self, b: GraphBuilder, node: Apply, cell: Cell, demand: Demand, x: Value) -> None:
-        """cumsum: the sum so far, and that of the new items; of a number, so many times that number."""
-        type = b.type(cell, demand)
-        if even(b.site, node.operands[0]):
-            modes = dict(zip(cell.axes, demand, strict=True))
-            axis = self.axes.at(b.site, node.axes[0], modes[node.axes[0]])
-            index = b.fresh(Type(Scalar.INT, (axis,)), Role.TABLE, None, None)
-            self._positions(b, node.axes[0], modes[node.axes[0]], index)
-            one = b.fresh(Type(Scalar.INT, ()), Role.CONSTANT, None, None)
-            b.nodes.append(Constant(Literal(1), one))
-            count = b.add("+", (index, one), b.fresh(index.type, Role.TABLE, None, None))
-            b.add("*", (count, x), b.value(cell, demand))
-            return
+    def _running(self, b: GraphBuilder, node: Apply, combination: Combination, cell: Cell, demand: Demand) -> None:
+        """The result of the new items, joined to that so far. node: with the operands that it has in the step."""
+        meaning = joined(combination)
+        assert meaning is not None  # demand.py
+        role, type = node.out.role, b.type(cell, demand)
         axis = self.axes.at(b.site, node.axes[0], None)
-        zero = b.fresh(Type(Scalar.INT, ()), Role.CONSTANT, None, None)
-        b.nodes.append(Constant(Literal(0), zero))
         before = replace(type, axes=tuple(a for a in type.axes if a != axis), thin=type.thin - {axis})
-        sofar, key = self._resume(b, zero, before, node.out.role, cell, cell.value.name or "total")
-        part = b.add("cumsum", (x,), b.fresh(type, node.out.role, None, node.out), axes=(axis,))
-        out = b.add("+", (part, sofar), b.value(cell, demand))
-        b.add("leave", (out,), b.fresh(type, node.out.role, None, out), key, axes=(axis,))
+        name = cell.value.name or ("total" if combination.adds else "so_far")
+
+        def of_the_new_items() -> Value:
+            out = b.fresh(type, role, None, node.out)
+            b.nodes.append(replace(node, out=out, axes=(axis,)))
+            return out
+
+        if combination.largest is None:
+            assert combination.neutral is not None
+            sofar, key = self._resume(b, b.number(combination.neutral), before, role, cell, name)
+            part = of_the_new_items()
+        else:  # what picks may meet an item twice, and so begins with the first
+            part = of_the_new_items()
+            first = b.add("gather", (part, b.number(0)), b.fresh(before, role, None, node.out), axes=(axis,))
+            sofar, key = self._resume(b, first, before, role, cell, name)
+        out = b.value(cell, demand)
+        b.nodes.append(Apply(op_meaning(meaning), (part, sofar), out))
+        b.add("leave", (out,), b.fresh(type, role, None, out), key, axes=(axis,))
+
+    def _by_place(
+        self, b: GraphBuilder, node: Apply, combination: Combination, cell: Cell, demand: Demand, x: Value
+    ) -> None:
+        """What runs over one number: so many times that, or the number itself."""
+        if not combination.adds:
+            b.values[cell, demand] = x
+            return
+        modes = dict(zip(cell.axes, demand, strict=True))
+        axis = self.axes.at(b.site, node.axes[0], modes[node.axes[0]])
+        index = b.fresh(Type(Scalar.INT, (axis,)), Role.TABLE, None, None)
+        self._positions(b, node.axes[0], modes[node.axes[0]], index)
+        count = b.add("+", (index, b.number(1)), b.fresh(index.type, Role.TABLE, None, None))
+        b.add("*", (count, x), b.value(cell, demand))
 
     # -- calls ---------------------------------------------------------------------------------------------------
 

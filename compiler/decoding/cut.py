@@ -13,11 +13,11 @@ from collections import deque
 from itertools import pairwise
 
 from ..graph.nodes import Apply
+from ..graph.traits import Arrange, IndexMap, OpTraits, Reduce
 from ..graph.values import Role, Scalar
 from .demand import DemandAnalysis
 from .sites import Cell
 
-FREE_OPS = ("rename", "broadcast", "split", "merge", "dropout")
 SCALE = 100
 GUESS = 1 << 14  # for a width whose extent is known at run time only
 
@@ -36,9 +36,15 @@ def labour(cell: Cell) -> int:
     node = cell.node
     if not isinstance(node, Apply):
         return 0 if node is None else floats(cell) // 4
-    if node.op in FREE_OPS:
-        return 0
-    heavy = node.op == "linear" or (node.op == "dot" and any(v.role is Role.WEIGHT for v in node.operands))
+    match node.traits:
+        case OpTraits(random=True):  # left out in a step
+            return 0
+        case OpTraits(reads=Arrange(IndexMap.SAME | IndexMap.NEW | IndexMap.DIGITS | IndexMap.NUMBER)):  # no copy
+            return 0
+        case OpTraits(reads=Reduce(multiplies=True)):
+            heavy = bool(node.weights) or any(v.role is Role.WEIGHT for v in node.operands)
+        case _:
+            heavy = False
     return floats(cell) * (55 if heavy else 5) // 100
 
 

@@ -14,14 +14,37 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..graph.nodes import Apply, Call, Repeat, Scan, reads
+from ..graph.traits import (
+    Anything,
+    Arrange,
+    Combination,
+    Gather,
+    IndexMap,
+    Normalise,
+    OpTraits,
+    Pointwise,
+    Reduce,
+    Running,
+    Window,
+    joined,
+)
 from ..graph.values import Value
 from ..sizes.axes import Axis
 from .facts import SiteFacts
-from .sites import STATIC, TIME, Cell, Demand, NoStep, Site, costly, even, same_along, whole
+from .sites import (
+    STATIC,
+    TIME,
+    Cell,
+    Demand,
+    NoStep,
+    Site,
+    by_place,
+    costly,
+    held_to_lengths,
+    same_along,
+    whole,
+)
 from .visible_range import ENTIRE, Mode, VisibleRange, same_kind
-
-REDUCES = ("dot", "sum", "mean", "max", "min", "any", "all", "argmax", "logsumexp")
-NORMALISES = ("softmax", "log_softmax", "l2norm", "layernorm", "rmsnorm")
 
 Modes = dict[Axis, Mode]
 
@@ -39,121 +62,186 @@ class Reads:
 
 
 def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> Reads:
-    """How one op of the table reads for a result in these modes. Raises NoStep for an op with no form in time."""
-    op, eaten = node.op, site.time(node.axes)
-    values = reads(node)
+    """How one op reads for a result in these modes. Raises NoStep for an op with no form in time."""
+    use = _Use(site, node, modes, facts)
+    if use.entire():
+        return use.whole()
+    for axis in site.time(node.each):
+        raise use.refuse(f"has weights for each `{axis.name}`, whose items come one by one")
+    eaten, made = use.eaten, site.time(node.made)
+    match node.traits.reads:
+        case Arrange(IndexMap.SAME):
+            back = dict(zip(node.made, node.axes, strict=True))
+            return Reads([(node.operands[0], {back.get(axis, axis): mode for axis, mode in modes.items()})])
+        case Pointwise() if held_to_lengths(site, node):
+            return Reads([(node.operands[0], modes)])
+        case Gather() if eaten:
+            return use.gather()
+        case Window() if eaten:
+            return use.window()
+        case Running(combination) if eaten:
+            return use.running(combination)
+        case Reduce() if eaten and reduces(node):
+            return use.reduce()
+        case Normalise() if eaten:
+            return use.normalise()
+        case Arrange(IndexMap.MIRRORED) if eaten:
+            raise use.refuse(f"puts the last `{eaten[0].name}` first, and they come one by one")
+        case Anything():
+            raise use.refuse("may read any item")
+        case _ if eaten:
+            raise use.refuse(f"acts on `{eaten[0].name}`, whose items come one by one")
+        case Pointwise() | Gather() | Arrange(IndexMap.NEW):  # what they make has no items of its own
+            pass
+        case _ if made:
+            raise use.refuse(f"makes `{made[0].name}`, whose items come one by one")
+    return use.itemwise()
 
-    def refuse(why: str) -> NoStep:
-        return NoStep(f"`{op}` {why}", node.span)
 
-    def beyond(axis: Axis) -> bool:
+def reduces(node: Apply) -> bool:
+    """Whether an op that reduces can do so over a visible range: it has no weights for each item, and ranks none."""
+    match node.traits.reads:
+        case Reduce(combination=None, indices=False):  # what it makes of fewer items is not known
+            return False
+        case Reduce():
+            return not node.made and not node.weights
+        case _:
+            return False
+
+
+class _Use:
+    """One op that is read through, for a result in these modes."""
+
+    def __init__(self, site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> None:
+        self.site, self.node, self.modes, self.facts = site, node, modes, facts
+        self.values = reads(node)
+        self.eaten = site.time(node.axes)
+
+    def refuse(self, why: str) -> NoStep:
+        return NoStep(f"`{self.node.op}` {why}", self.node.span)
+
+    def _beyond(self, axis: Axis) -> bool:
         """Whether it reads after the new items, so that all items of a width of a given size are demanded."""
-        ahead = facts.ahead(site, node, axis, modes)
+        ahead = self.facts.ahead(self.site, self.node, axis, self.modes)
         if axis.extent is None and ahead is not None and ahead > 0:
-            raise refuse(_reads_after(axis))
+            raise self._reads_after(axis)
         return axis.extent is not None and (ahead is None or ahead > 0)
 
-    if _entire(site, node, modes, facts):
-        across = {*eaten, *site.time(node.made), *site.time(node.each)}
-        given = modes | dict.fromkeys(across, ENTIRE)
-        operands = [(v, {a: given.get(a) for a in site.time(v.type.axes)}) for v in values]
-        return Reads(operands, dict.fromkeys(eaten, ENTIRE), {a: given[a] for a in modes})
-    for axis in site.time(node.each):
-        raise refuse(f"has weights for each `{axis.name}`, whose items come one by one")
-    if op == "rename":
-        back = {node.made[0]: node.axes[0]}
-        return Reads([(node.operands[0], {back.get(axis, axis): mode for axis, mode in modes.items()})], {})
-    if op == "within" and eaten:  # the rows of a batch go on together, whatever their lengths
-        return Reads([(node.operands[0], modes)])
-    if op == "gather" and eaten:
-        x, e = node.operands
-        if same_along(site, x, eaten[0]):  # whichever is meant: the first of the new ones will do
-            read = {axis: None if axis == eaten[0] else modes.get(axis) for axis in site.time(x.type.axes)}
-            return Reads([(x, read)], {eaten[0]: None})
+    def _reads_after(self, axis: Axis) -> NoStep:
+        return self.refuse(f"reads `{axis.name}` after the item at hand")
+
+    def _one_by_one(self, axis: Axis) -> NoStep:
+        return self.refuse(f"runs along `{axis.name}`, whose items come one by one")
+
+    # -- all items at once ---------------------------------------------------------------------------------------
+
+    def entire(self) -> bool:
+        """Whether it is done for all of a width at once: it cannot give single rows, and reads nothing of items."""
+        site, node, modes = self.site, self.node, self.modes
+        across = {*self.eaten, *site.time(node.made), *site.time(node.each)}
+        if not across or any(axis.extent is None for axis in across):
+            return False
+        given = [site.cells[value.id] for value in self.values]
+        if any(cell.kind == TIME and cell.axes and across.issuperset(cell.axes) for cell in given):
+            return False
+        match node.traits.reads:
+            case Window():
+                axis, made = node.axes[0], node.made[0]
+                ahead = self.facts.ahead(site, node, axis, modes)
+                return made != axis or modes[made] is not None or ahead is None or ahead > 0
+            case Running(combination):
+                once = joined(combination) is None or (len(modes) > 1 and given[0].kind != TIME)
+                return not by_place(site, node) and (once or modes[node.axes[0]] is not None)
+            case Reduce():
+                return not reduces(node)
+            case Pointwise():
+                return bool(self.eaten or site.time(node.each))
+            case Normalise() | Gather() | Arrange(IndexMap.SAME | IndexMap.NEW) | Anything():
+                return False
+            case Arrange():
+                return True
+
+    def whole(self) -> Reads:
+        across = {*self.eaten, *self.site.time(self.node.made), *self.site.time(self.node.each)}
+        given = self.modes | dict.fromkeys(across, ENTIRE)
+        return Reads(self._each(given), dict.fromkeys(self.eaten, ENTIRE), {a: given[a] for a in self.modes})
+
+    # -- of the items that there are -----------------------------------------------------------------------------
+
+    def _each(self, modes: Modes) -> list[tuple[Value, Modes]]:
+        """All that it reads, in these modes."""
+        return [(v, {a: modes.get(a) for a in self.site.time(v.type.axes)}) for v in self.values]
+
+    def itemwise(self) -> Reads:
+        return Reads(self._each(self.modes))
+
+    def gather(self) -> Reads:
+        site, axis = self.site, self.eaten[0]
+        x, e = self.node.operands
+        if same_along(site, x, axis):  # whichever is meant: the first of the new ones will do
+            return Reads(self._each(self.modes | {axis: None})[:1], {axis: None})
+        visible = ENTIRE if self._beyond(axis) else VisibleRange()
+        visible.need(*self.facts.back(site, self.node, self.modes))
+        own = {a: self.modes.get(a) for a in site.time(e.type.axes)}
+        read = {a: visible if a == axis else self.modes.get(a) for a in site.time(x.type.axes)}
+        return Reads([(x, read), (e, own)], {axis: visible})
+
+    def window(self) -> Reads:
+        node, axis = self.node, self.eaten[0]
+        if node.made[0] != axis or self.modes[axis] is not None:
+            raise self._one_by_one(axis)
+        if self._beyond(axis):
+            raise self._reads_after(axis)
         visible = VisibleRange()
-        if beyond(eaten[0]):
-            visible = ENTIRE
-        visible.need(*facts.back(site, node, modes))
-        own = {axis: modes.get(axis) for axis in site.time(e.type.axes)}
-        read = {axis: visible if axis == eaten[0] else modes.get(axis) for axis in site.time(x.type.axes)}
-        return Reads([(x, read), (e, own)], {eaten[0]: visible})
-    if op == "window" and eaten:
-        if node.made[0] != eaten[0] or modes[eaten[0]] is not None:
-            raise refuse(f"runs along `{eaten[0].name}`, whose items come one by one")
-        if beyond(eaten[0]):
-            raise refuse(_reads_after(eaten[0]))
+        visible.need((self.facts.number(self.site, node.options["pad"]),), None)
+        return Reads([(node.operands[0], {**self.modes, axis: visible})], {axis: visible})
+
+    def running(self, combination: Combination) -> Reads:
+        """It goes on from its last result, if that says enough."""
+        axis = self.eaten[0]
+        if not by_place(self.site, self.node):
+            if joined(combination) is None:
+                raise self.refuse(f"runs along `{axis.name}`, and its last result alone does not say how it goes on")
+            if self.modes[axis] is not None:
+                raise self._one_by_one(axis)
+            for other in self.modes:
+                if other != axis:
+                    raise self.refuse(f"runs on for each `{other.name}`, and each step has more of these")
+        return self.itemwise()
+
+    def reduce(self) -> Reads:
+        eaten = self.eaten
         visible = VisibleRange()
-        pad = facts.number(site, node.options["pad"])
-        visible.need((pad,), None)
-        return Reads([(node.operands[0], {**modes, eaten[0]: visible})], {eaten[0]: visible})
-    if op == "cumsum" and eaten:
-        if not even(site, node.operands[0]):
-            if modes[eaten[0]] is not None:
-                raise refuse(f"runs along `{eaten[0].name}`, whose items come one by one")
-            for axis in modes:
-                if axis != eaten[0]:
-                    raise refuse(f"runs on for each `{axis.name}`, and each step has more of these")
-        return Reads([(node.operands[0], modes)], {})
-    if eaten and op in REDUCES:
-        visible = VisibleRange()
-        if op == "argmax":
-            visible.need((None,), None)
-        else:
-            visible.need(*facts.reach(site, node, modes))
+        match self.node.traits.reads:
+            case Reduce(indices=True):  # where an item stands among all of them
+                visible.need((None,), None)
+            case _:
+                visible.need(*self.facts.reach(self.site, self.node, self.modes))
         ranges: Modes = (
             dict.fromkeys(eaten, visible) if len(eaten) == 1 else {axis: VisibleRange((None,)) for axis in eaten}
         )
         for axis in eaten:
-            if beyond(axis):
+            if self._beyond(axis):
                 ranges[axis] = ENTIRE
-        return Reads([(v, {a: ranges.get(a, modes.get(a)) for a in site.time(v.type.axes)}) for v in values], ranges)
-    if eaten and op in NORMALISES:
-        ranges = {}
-        for axis in eaten:
-            mode = modes[axis]
-            if beyond(axis):
-                mode = ENTIRE
+        return Reads(self._each(self.modes | ranges), ranges)
+
+    def normalise(self) -> Reads:
+        ranges: Modes = {}
+        for axis in self.eaten:
+            mode = ENTIRE if self._beyond(axis) else self.modes[axis]
             if mode is None:
-                raise refuse(f"over `{axis.name}` is read at the new items alone")
-            mode.need(*facts.reach(site, node, modes))
+                raise self.refuse(f"over `{axis.name}` is read at the new items alone")
+            mode.need(*self.facts.reach(self.site, self.node, self.modes))
             ranges[axis] = mode
-        made_in = modes | ranges
-        return Reads([(v, {a: made_in[a] for a in site.time(v.type.axes)}) for v in values], ranges, made_in)
-    if eaten:
-        raise refuse(f"acts on `{eaten[0].name}`, whose items come one by one")
-    made = [axis for axis in site.time(node.made) if op not in ("broadcast", "gather", "index")]
-    if made:
-        raise refuse(f"makes `{made[0].name}`, whose items come one by one")
-    return Reads([(v, {a: modes.get(a) for a in site.time(v.type.axes)}) for v in values])
-
-
-def _reads_after(axis: Axis) -> str:
-    return f"reads `{axis.name}` after the item at hand"
-
-
-def _entire(site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> bool:
-    """Whether an op is done for all of a width at once: it cannot give single rows, and reads nothing of items."""
-    across = {*site.time(node.axes), *site.time(node.made), *site.time(node.each)}
-    if not across or any(axis.extent is None for axis in across):
-        return False
-    given = [site.cells[value.id] for value in reads(node)]
-    if any(cell.kind == TIME and cell.axes and across.issuperset(cell.axes) for cell in given):
-        return False
-    if node.op == "window":
-        axis, made = node.axes[0], node.made[0]
-        ahead = facts.ahead(site, node, axis, modes)
-        return made != axis or modes[made] is not None or ahead is None or ahead > 0
-    if node.op == "cumsum":
-        runs_on = len(modes) == 1 or given[0].kind == TIME  # from step to step, where the new items are wanted
-        return not even(site, node.operands[0]) and not (runs_on and modes[node.axes[0]] is None)
-    return node.op not in (*REDUCES, *NORMALISES, "rename", "broadcast", "gather", "index")
+        made_in = self.modes | ranges
+        return Reads(self._each(made_in), ranges, made_in)
 
 
 def _said(cell: Cell) -> str:
     match cell.node:
         case _ if cell.value.name:
             return f"`{cell.value.name}`"
-        case Apply(op="rename", operands=(x,)):
+        case Apply(traits=OpTraits(reads=Arrange(IndexMap.SAME)), operands=(x,)):
             return _said(cell.site.cells[x.id])
         case Apply(op=op):
             return f"what `{op}` gives"
@@ -165,7 +253,7 @@ def _said(cell: Cell) -> str:
 
 def _anew(site: Site, node: Apply) -> bool:
     """Whether an op could be done anew for a visible range: what it does to an item depends on that item alone."""
-    return not site.time(node.axes) or node.op == "rename"
+    return not site.time(node.axes) or node.traits.reads == Arrange(IndexMap.SAME)
 
 
 class DemandAnalysis:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ..causality.proof import CausalityAnalysis, Given, Info, Step, constant_info, over_info
 from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
+from ..graph.traits import Extreme, Gather, Limited, Normalise, Pointwise, Reduce, Sum, Window
 from ..graph.values import Value
 from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, Static, known
 from ..sizes.predicates import ALWAYS, Cases, Linear, both, closed, shared
@@ -137,11 +138,14 @@ class SiteFacts:
 
     def ahead(self, site: Site, node: Apply, axis: Axis, modes: Mapping[Axis, Mode]) -> int | None:
         """How many items after the new ones an op reads along this axis, at most; None if it may be any."""
-        if node.op == "window":
-            pad, tap = self.number(site, node.options["pad"]), node.made[1].extent
-            return None if pad is None or tap is None else tap - 1 - pad
         here = {a for a, mode in modes.items() if mode is not ENTIRE}
-        limits = self._index_at_most if node.op == "gather" else self._read_at_most
+        limits = self._read_at_most
+        match node.traits.reads:
+            case Window():
+                pad, tap = self.number(site, node.options["pad"]), node.made[1].extent
+                return None if pad is None or tap is None else tap - 1 - pad
+            case Gather():
+                limits = self._index_at_most
         known: list[int] = []
         for infos in self.infos[site]:
             found = [k for a, k in limits(node, axis, infos) if a is None or a in here]
@@ -167,9 +171,10 @@ class SiteFacts:
     @staticmethod
     def _support(node: Apply, infos: dict[int, Info]) -> Cases:
         support = infos[node.mask.id].true if node.mask else ALWAYS
-        if node.op in ("sum", "dot", "any", "l2norm"):
-            for value in node.operands:
-                support = both(support, infos[value.id].true)
+        match node.traits.reads:
+            case Reduce(skips_zeros=True) | Normalise(skips_zeros=True):
+                for value in node.operands:
+                    support = both(support, infos[value.id].true)
         return support
 
     def _least(self, site: Site, infos: dict[int, Info]) -> dict[int, Lowers]:
@@ -217,19 +222,19 @@ def _lower_bounds(node: Apply, found: Mapping[int, Lowers], infos: Mapping[int, 
             bounds |= {axis: max(k, bounds.get(axis, k)) for axis, k in found.get(value.id, {}).items()}
         return bounds
 
-    match node.op:
-        case "maximum":
+    match node.traits.reads:
+        case Pointwise(Extreme(largest=True)):
             return of_the_larger(node.operands)
-        case "minimum":
+        case Pointwise(Extreme(largest=False)):
             axes = {axis for value in node.operands for axis in found.get(value.id, {})}
             every = {axis: [at_least(value, axis) for value in node.operands] for axis in axes}
             return {axis: min(k for k in ks if k is not None) for axis, ks in every.items() if None not in ks}
-        case "clamp":
+        case Pointwise(Limited()):
             x, low, high = node.operands
             largest = of_the_larger((x, low))
             limits = {axis: at_least(high, axis) for axis in largest}
             return {axis: min(largest[axis], limit) for axis, limit in limits.items() if limit is not None}
-        case "int" | "index" | "within":
+        case Pointwise(Sum((1,))):
             return found.get(node.operands[0].id, {})
     return {}
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Stepped, owns
+from ..graph.traits import Arrange, Combination, IndexMap, OpTraits, Reduce
 from ..graph.values import Value
 from ..ops import op_named
 from ..sizes.axes import Axis, evaluate
@@ -43,7 +44,8 @@ class _Roots:
     """Where values come from: a renamed value is the value itself, with other names for its axes."""
 
     def __init__(self, graph: Graph) -> None:
-        self._renamed = {n.out.id: n for n in graph.nodes if isinstance(n, Apply) and n.op == "rename"}
+        applied = [node for node in graph.nodes if isinstance(node, Apply)]
+        self._renamed = {n.out.id: n for n in applied if n.traits.reads == Arrange(IndexMap.SAME)}
 
     def of(self, value: Value) -> int:
         while value.id in self._renamed:
@@ -123,10 +125,10 @@ class _Maps:
         nodes: list[Node] = []
         for place, node in enumerate(graph.nodes):
             match node:
-                case Apply(op="linear") if not node.each:
-                    nodes.append(replace(node, traits=op_named("map")))
-                case Apply(op="dot"):
-                    nodes.append(_product(node, params) or node)
+                case Apply(
+                    traits=OpTraits(reads=Reduce(Combination(adds=True, averages=False), multiplies=True)), mask=None
+                ):
+                    nodes.append(_mapped(node, params) or node)
                 case Call() if node.graph.stepped is not None:
                     nodes.append(replace(node, graph=self.graph(node.graph)))
                 case Call() if not node.graph.target:
@@ -146,8 +148,11 @@ class _Maps:
         return replace(node, graph=self.graph(replace(node.graph, stepped=stepped)))
 
 
-def _product(node: Apply, params: Mapping[int, Parameter]) -> Apply | None:
-    """A contraction with a matrix [out, in] as a map, as where the embedding gives the scores."""
+def _mapped(node: Apply, params: Mapping[int, Parameter]) -> Apply | None:
+    """A learned map, or a contraction with a matrix [out, in], as where the embedding gives the scores, as a `map`."""
+    if node.weights:
+        plain = node.weights[0].dims == (node.made, node.axes)
+        return replace(node, traits=op_named("map")) if plain else None
     if len(node.operands) != 2:
         return None
     for x, other in (node.operands, node.operands[::-1]):

@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from ...dsl.source import Span
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, reads
+from ..graph.traits import Anything, Arrange, Combination, IndexMap, OpTraits, Pointwise, Running, Sum
 from ..graph.values import IndexInto, Role, Value
 from ..sizes.axes import Axis, axes_in
 from .visible_range import Mode
@@ -202,9 +203,10 @@ class Sites:
                 case Apply():
                     read = [site.cells[v.id].kind for v in reads(node)]
                     kind = max(read)
-                    if node.op == "cumsum" and site.time(node.axes) and not even(site, node.operands[0]):
-                        known = all(axis.extent is not None for axis in node.axes)
-                        kind = kind if known else TIME
+                    match node.traits.reads:
+                        case Running() if site.time(node.axes) and not by_place(site, node):
+                            known = all(axis.extent is not None for axis in node.axes)
+                            kind = kind if known else TIME
                     self._cell(site, node.out, node, kind)
                 case Call():
                     self._no_late_const(site, node)
@@ -276,14 +278,32 @@ def whole(site: Site, node: Call) -> bool:
     return all(kind != STATIC or not costly(arg) for arg, kind in zip(node.args, kinds, strict=True))
 
 
-def even(site: Site, value: Value) -> bool:
+def by_place(site: Site, node: Apply) -> bool:
+    """Whether what runs over one number follows from the place of an item: so many times the number, or the number."""
+    match node.traits.reads:
+        case Running(Combination(largest=bool()) | Combination(adds=True, averages=False)):
+            return node.mask is None and all(_even(site, operand) for operand in node.operands)
+        case _:
+            return False
+
+
+def _even(site: Site, value: Value) -> bool:
     """Whether a value is the same at every item: made of numbers alone."""
     node = site.cells[value.id].node
     match node:
         case Constant():
             return True
-        case Apply() if not node.axes and not node.made and node.mask is None and node.name is None:
-            return all(even(site, operand) for operand in node.operands)
+        case Apply(traits=OpTraits(reads=Pointwise())) if not node.axes and not node.made and node.name is None:
+            return all(_even(site, operand) for operand in reads(node))
+        case _:
+            return False
+
+
+def held_to_lengths(site: Site, node: Apply) -> bool:
+    """Whether an op checks indices along time against the lengths of a batch's rows: in steps these go on together."""
+    match node.traits.reads:
+        case Pointwise(Sum((1,))):
+            return bool(site.time(node.axes))
         case _:
             return False
 
@@ -307,10 +327,14 @@ def _sources(site: Site, value: Value, axis: Axis) -> list[tuple[Site, Value, Ax
     """What a value is made of where it has an axis from nothing else; None if it may vary along it by itself."""
     node = site.cells[value.id].node
     match node:
-        case Apply(op="rename"):
+        case Apply(traits=OpTraits(reads=Anything())):
+            return None
+        case Apply(traits=OpTraits(reads=Arrange(IndexMap.SAME))):
             axis = dict(zip(node.made, node.axes, strict=True)).get(axis, axis)
             return [(site, node.operands[0], axis)]
-        case Apply() if node.op == "broadcast" or axis not in (*node.axes, *node.made, *node.each):
+        case Apply(traits=OpTraits(reads=Arrange(IndexMap.NEW))):
+            return [(site, node.operands[0], axis)]
+        case Apply() if axis not in (*node.axes, *node.made, *node.each):
             return [(site, one, axis) for one in reads(node)]
         case Call() if whole(site, node):
             return [(site, one, axis) for one in node.args]
