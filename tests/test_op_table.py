@@ -19,6 +19,7 @@ import attnc
 from attnc.compiler.graph.nodes import Apply, Graph, reads
 from attnc.compiler.graph.values import IndexInto
 from attnc.compiler.ops import OPS, Op
+from attnc.diagrams.scene.op_glyphs import glyph_of
 
 ROWS = pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
 FREE = 4  # items along a free width
@@ -160,7 +161,7 @@ def first(array: Array, number: int, dims: list[int]) -> Array:
 def test_the_row_is_whole(op: Op) -> None:
     assert op.doc.endswith(".")
     assert op.usage
-    assert op.glyph
+    assert glyph_of(op)
     assert "block f(" in op.example
     assert op.masked is False or "mask" in op.doc or op.group in ("reduce", "normalise")
 

@@ -14,6 +14,7 @@ from ...dsl.diagnostic import Diagnostic, error
 from ...dsl.source import Span
 from ..base.names import indexed
 from ..graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan
+from ..graph.traits import Reduce
 from ..graph.values import Role, Value
 from ..ops import OPS
 from ..sizes.axes import Axis, axes_in
@@ -110,7 +111,7 @@ def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
     copies = sorted((each for each in graph.axes if each.family == axis.family and each != axis), key=_declared)
     new = "past" if axis.name != "past" else "before"
     past, name, node = copies[0].name if copies else new, axis.name, trace.node
-    if node is not None and not trace.via and node.op in OPS and OPS[node.op].glyph == "reduce" and OPS[node.op].masked:
+    if node is not None and not trace.via and isinstance(node.traits.reads, Reduce) and OPS[node.op].masked:
         read = next((each for each in node.axes if each.family == axis.family and each != axis), None)
         over_all = ", ".join(each.name for each in node.axes)
         if read is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..graph.extents import at_least_0
 from ..graph.traits import (
@@ -24,7 +24,7 @@ from ..graph.values import IndexInto, Role, Scalar, Type
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Literal, Static, consts_in, known
 from ..sizes.functions import OPERATIONS
-from .table import Op, Rule
+from .table import Op, Precedence, Rule
 
 if TYPE_CHECKING:
     from ...dsl.source import Span
@@ -406,12 +406,11 @@ def _op(
     torch: str,
     numpy: str,
     *operands: str,
-    glyph: str = "function",
-    variadic: bool = False,
     saves: str = "",
     example: str = "",
     wrong: str = "",
     cost: OpCost | None = None,
+    **more: Any,
 ) -> Op:
     """meaning: or the operation on numbers known at build time that the op is, whose meaning it has.
 
@@ -428,18 +427,25 @@ def _op(
         wrong or f"block f({inputs}) -> [] {{\n    return {usage.replace(', ...', '')}\n}}\n",
         rule,
         operands=operands or ("x",),
-        variadic=variadic,
         cost=cost or OpCost(saves=tuple(saves.split())),
         torch=torch,
         numpy=numpy,
-        glyph=glyph,
         reads=Pointwise(meaning),
         jumps=isinstance(meaning, Compared | Rounded | Remainder),
         number=number,
+        **more,
     )
 
 
-def _binary(name: str, doc: str, rule: Rule, glyph: str, saves: str = "") -> Op:
+def _binary(
+    name: str,
+    doc: str,
+    rule: Rule,
+    latex: str = "",
+    binds: Precedence = Precedence.PLUS,
+    drawn: str = "",
+    saves: str = "",
+) -> Op:
     """The backends write operators as Python does: no template says how."""
     boolean = rule in (compare, truth)
     result = "bool[]" if boolean else "[]"
@@ -463,29 +469,52 @@ def _binary(name: str, doc: str, rule: Rule, glyph: str, saves: str = "") -> Op:
         "",
         "x",
         "y",
-        glyph=glyph,
         saves=saves,
         example=f"block f(x: {kind}, y: {kind}) -> {result} {{\n    return x {name} y\n}}\n",
         wrong=wrong,
+        drawn=drawn,
+        latex=latex or name,
+        binds=binds,
     )
 
 
 ROWS: tuple[Op, ...] = (
-    _binary("+", "Sum.", arithmetic, "add"),
-    _binary("-", "Difference.", arithmetic, "subtract"),
-    _binary("*", "Product, element by element.", arithmetic, "multiply", "other"),
-    _binary("/", "Quotient: always real.", arithmetic, "divide", "other divisor"),
-    _binary("%", "Remainder, with the sign of the divisor; of an int by 0 it is 0.", arithmetic, "function"),
-    _binary("^", "Power; of ints an int if the exponent is a number from 0 up.", arithmetic, "function", "x"),
-    _op("neg", "neg", "-x", "Negation.", keep, "", ""),
-    _binary("<=", "At most.", compare, "predicate"),
-    _binary(">=", "At least.", compare, "predicate"),
-    _binary("<", "Less.", compare, "predicate"),
-    _binary(">", "Greater.", compare, "predicate"),
-    _binary("==", "Equal.", compare, "predicate"),
-    _binary("!=", "Unequal.", compare, "predicate"),
-    _binary("and", "Both.", truth, "predicate"),
-    _binary("or", "Either.", truth, "predicate"),
+    _binary("+", "Sum.", arithmetic),
+    _binary("-", "Difference.", arithmetic, drawn="−"),
+    _binary("*", "Product, element by element.", arithmetic, r"\cdot", Precedence.TIMES, saves="other"),
+    _binary(
+        "/",
+        "Quotient: always real.",
+        arithmetic,
+        r"\frac{{{0}}}{{{1}}}",
+        Precedence.FRACTION,
+        drawn="÷",
+        saves="other divisor",
+    ),
+    _binary(
+        "%",
+        "Remainder, with the sign of the divisor; of an int by 0 it is 0.",
+        arithmetic,
+        r"\bmod",
+        Precedence.MOD,
+    ),
+    _binary(
+        "^",
+        "Power; of ints an int if the exponent is a number from 0 up.",
+        arithmetic,
+        "{{{0:ATOM}}}^{{{1}}}",
+        Precedence.POWER,
+        saves="x",
+    ),
+    _op("neg", "neg", "-x", "Negation.", keep, "", "", drawn="−", latex="-{0:ODOT}", binds=Precedence.PLUS),
+    _binary("<=", "At most.", compare, r"\le", Precedence.COMPARE, drawn="≤"),
+    _binary(">=", "At least.", compare, r"\ge", Precedence.COMPARE, drawn="≥"),
+    _binary("<", "Less.", compare, binds=Precedence.COMPARE),
+    _binary(">", "Greater.", compare, binds=Precedence.COMPARE),
+    _binary("==", "Equal.", compare, "=", Precedence.COMPARE, drawn="="),
+    _binary("!=", "Unequal.", compare, r"\ne", Precedence.COMPARE, drawn="≠"),
+    _binary("and", "Both.", truth, r"\wedge", Precedence.LOGIC),
+    _binary("or", "Either.", truth, r"\vee", Precedence.LOGIC),
     _op(
         "not",
         "not",
@@ -494,7 +523,8 @@ ROWS: tuple[Op, ...] = (
         truth,
         "",
         "",
-        glyph="predicate",
+        latex=r"\neg {0:FRACTION}",
+        binds=Precedence.FRACTION,
         example="block f(x: bool[]) -> bool[] {\n    return not x\n}\n",
         wrong="block f(x: []) -> bool[] {\n    return not x\n}\n",
     ),
@@ -509,7 +539,8 @@ ROWS: tuple[Op, ...] = (
         "c",
         "x",
         "y",
-        glyph="select",
+        latex=r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}",
+        binds=Precedence.ANY,
         example="block f(c: bool[], x: [], y: []) -> [] {\n    return select(c, x, y)\n}\n",
         wrong="block f(c: [], x: [], y: []) -> [] {\n    return select(c, x, y)\n}\n",
         saves="discrete",
@@ -523,6 +554,7 @@ ROWS: tuple[Op, ...] = (
         "torch.exp({0})",
         "np.exp({0})",
         saves="result",
+        latex=r"\exp",
     ),
     _op(
         "log",
@@ -533,6 +565,7 @@ ROWS: tuple[Op, ...] = (
         "torch.log({0})",
         "np.log({0})",
         saves="x",
+        latex=r"\log",
     ),
     _op(
         "sqrt",
@@ -543,6 +576,7 @@ ROWS: tuple[Op, ...] = (
         "torch.sqrt({0})",
         "np.sqrt({0})",
         saves="result",
+        latex=r"\sqrt{{{0}}}",
     ),
     _op(
         "rsqrt",
@@ -553,6 +587,8 @@ ROWS: tuple[Op, ...] = (
         "torch.rsqrt({0})",
         "",
         saves="result",
+        latex=r"\frac{{1}}{{\sqrt{{{0}}}}}",
+        binds=Precedence.FRACTION,
     ),
     _op(
         "sin",
@@ -563,6 +599,7 @@ ROWS: tuple[Op, ...] = (
         "torch.sin({0})",
         "np.sin({0})",
         saves="x",
+        latex=r"\sin",
     ),
     _op(
         "cos",
@@ -573,6 +610,7 @@ ROWS: tuple[Op, ...] = (
         "torch.cos({0})",
         "np.cos({0})",
         saves="x",
+        latex=r"\cos",
     ),
     _op(
         "tanh",
@@ -583,6 +621,7 @@ ROWS: tuple[Op, ...] = (
         "torch.tanh({0})",
         "np.tanh({0})",
         saves="result",
+        latex=r"\tanh",
     ),
     _op(
         "sigmoid",
@@ -593,6 +632,8 @@ ROWS: tuple[Op, ...] = (
         "torch.sigmoid({0})",
         "sigmoid({0})",
         saves="result",
+        drawn="σ",
+        latex=r"\sigma",
     ),
     _op(
         "erf",
@@ -613,6 +654,8 @@ ROWS: tuple[Op, ...] = (
         "F.relu({0})",
         "np.maximum({0}, 0)",
         saves="result",
+        drawn="ReLU",
+        latex="ReLU",
     ),
     _op(
         "gelu",
@@ -623,6 +666,8 @@ ROWS: tuple[Op, ...] = (
         "F.gelu({0})",
         "gelu({0})",
         saves="x",
+        drawn="GELU",
+        latex="GELU",
     ),
     _op(
         "gelu_tanh",
@@ -633,6 +678,8 @@ ROWS: tuple[Op, ...] = (
         'F.gelu({0}, approximate="tanh")',
         "gelu_tanh({0})",
         saves="x",
+        drawn="GELU",
+        latex="GELU",
     ),
     _op(
         "silu",
@@ -643,6 +690,8 @@ ROWS: tuple[Op, ...] = (
         "F.silu({0})",
         "silu({0})",
         saves="x",
+        drawn="SiLU",
+        latex="SiLU",
     ),
     _op(
         "abs",
@@ -653,6 +702,7 @@ ROWS: tuple[Op, ...] = (
         "torch.abs({0})",
         "np.abs({0})",
         saves="x",
+        latex=r"\left|{0}\right|",
     ),
     _op(
         "floor",
@@ -663,6 +713,7 @@ ROWS: tuple[Op, ...] = (
         "",
         "",
         example="block f(x: []) -> int[] {\n    return floor(x)\n}\n",
+        latex=r"\left\lfloor {0} \right\rfloor",
     ),
     _op(
         "ceil",
@@ -673,6 +724,7 @@ ROWS: tuple[Op, ...] = (
         "",
         "",
         example="block f(x: []) -> int[] {\n    return ceil(x)\n}\n",
+        latex=r"\left\lceil {0} \right\rceil",
     ),
     _op(
         "clamp",
@@ -701,6 +753,7 @@ ROWS: tuple[Op, ...] = (
         variadic=True,
         example="block f(x: [], y: []) -> [] {\n    return max(x, y)\n}\n",
         saves="x",
+        drawn="max",
     ),
     _op(
         "minimum",
@@ -715,6 +768,7 @@ ROWS: tuple[Op, ...] = (
         variadic=True,
         example="block f(x: [], y: []) -> [] {\n    return min(x, y)\n}\n",
         saves="x",
+        drawn="min",
     ),
     _op(
         "int",

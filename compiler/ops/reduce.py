@@ -21,7 +21,7 @@ from ..graph.traits import (
 )
 from ..graph.typed_value import show, union
 from ..graph.values import IndexInto, Role, Scalar, Type
-from .table import Brackets, Op, Option, Rule
+from .table import Brackets, Op, Option, Precedence, Rule
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
@@ -176,10 +176,9 @@ def _row(
     example: str,
     wrong: str,
     rule: Rule,
-    glyph: str,
     **more: Any,
 ) -> Op:
-    return Op(name, group, usage, doc, example, wrong, rule, brackets=Brackets.ACTS, glyph=glyph, reads=reads, **more)
+    return Op(name, group, usage, doc, example, wrong, rule, brackets=Brackets.ACTS, reads=reads, **more)
 
 
 def _reduction(
@@ -195,9 +194,7 @@ def _reduction(
 ) -> Op:
     example = f"width q, k\nblock f(x: {kind}[q, k]) -> {result} {{\n    return {name}[k](x)\n}}\n"
     wrong = f"width q, k\nblock f(x: [q]) -> [q] {{\n    return {name}[k](x)\n}}\n"
-    return _row(
-        name, reads, "reduce", f"{name}[k](x)", doc, example, wrong, rule, "reduce", masked=masked, cost=cost, **more
-    )
+    return _row(name, reads, "reduce", f"{name}[k](x)", doc, example, wrong, rule, masked=masked, cost=cost, **more)
 
 
 ROWS: tuple[Op, ...] = (
@@ -210,12 +207,17 @@ ROWS: tuple[Op, ...] = (
         "width q, k\ndepth d = 8\nblock f(Q: [q, d], K: [k, d]) -> [q, k] {\n    return dot[d](Q, K)\n}\n",
         "width q, k\ndepth d = 8, e = 8\nblock f(Q: [q, d], K: [k, e]) -> [q, k] {\n    return dot[d](Q, K)\n}\n",
         dot,
-        "contract",
         operands=("x",),
         variadic=True,
         cost=OpCost(work=0, saves=("other",)),
     ),
-    _reduction("sum", Reduce(ADDED, skips_zeros=True), "Sum over the axes in brackets. Over nothing at all: 0."),
+    _reduction(
+        "sum",
+        Reduce(ADDED, skips_zeros=True),
+        "Sum over the axes in brackets. Over nothing at all: 0.",
+        latex=r"\sum",
+        binds=Precedence.ODOT,
+    ),
     _reduction(
         "mean",
         Reduce(AVERAGED),
@@ -239,6 +241,7 @@ ROWS: tuple[Op, ...] = (
         Reduce(LOG_ADDED),
         "log of the sum of exp over the axes in brackets, without overflow. Over nothing at all: minus infinity.",
         cost=OpCost(4, reads=True, saves=("x", "result")),
+        drawn="lse",
     ),
     _reduction(
         "any",
@@ -267,7 +270,6 @@ ROWS: tuple[Op, ...] = (
         "width q, k\nblock f(s: [q, k], m: bool[q, k]) -> [q, k] {\n    return softmax[k](s where m)\n}\n",
         "width q, k\nblock f(s: [q, k], m: bool[q, k]) -> [q, k] {\n    return softmax(s where m)\n}\n",
         normalise,
-        "softmax",
         masked=True,
         cost=OpCost(5, saves=("result",), spare=2),
     ),
@@ -280,9 +282,9 @@ ROWS: tuple[Op, ...] = (
         "width q, k\nblock f(s: [q, k]) -> [q, k] {\n    return log_softmax[k](s)\n}\n",
         "width q, k\nblock f(s: [q, k]) -> [q, k] {\n    return log_softmax(s)\n}\n",
         normalise,
-        "softmax",
         masked=True,
         cost=OpCost(5, saves=("result",), spare=2),
+        latex="logsoftmax",
     ),
     _row(
         "l2norm",
@@ -293,12 +295,13 @@ ROWS: tuple[Op, ...] = (
         "width q\ndepth d = 8\nblock f(x: [q, d]) -> [q, d] {\n    return l2norm[d](x)\n}\n",
         "width q\ndepth d = 8, e = 8\nblock f(x: [q, e]) -> [q, e] {\n    return l2norm[d](x)\n}\n",
         normalise,
-        "norm",
         options=(
             Option(
                 "eps", 1e-12, "the length is at least this", lambda v: None if v >= 0 else "it must not be negative"
             ),
         ),
         cost=OpCost(4, saves=("x",)),
+        drawn="ℓ²",
+        latex="L2Norm",
     ),
 )

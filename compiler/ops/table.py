@@ -1,12 +1,12 @@
 """What a row of the op table is. Each op lives in one row: its form, its type rule, its page, its templates,
-its glyph.
+its notation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
 from ..graph.traits import OpCost, OpTraits
@@ -26,6 +26,23 @@ class Brackets(Enum):
     ACTS = "the axes it acts on"
     MAP = "axes it eats, an arrow, axes it makes"
     MADE = "the axes it makes"
+
+
+class Precedence(IntEnum):
+    """How tightly an operator of equations binds, as readers of mathematics expect it. That differs from attnc's own
+    rules: "mod" binds less than a sum, and the product of named tensors less than the dot between numbers.
+    """
+
+    ANY = 0
+    LOGIC = 1
+    COMPARE = 2
+    MOD = 3
+    PLUS = 4
+    ODOT = 5
+    TIMES = 6
+    POWER = 7
+    FRACTION = 8
+    ATOM = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +78,11 @@ class Op(WrittenOp):
     learned:  owns weights, so it has a name (D11).
     number:   the operation on numbers known at build time (`sizes.functions.OPERATIONS`) that it is. "" where there is
               none: of such numbers, too, it is computed when the model runs.
-    glyph:    the name under which the diagrams draw it.
+    drawn:    what a diagram writes at its glyph, if that is not its name. The glyph follows from how it reads.
+    latex:    how equations write it, if not as a function of its name: a command or word; a template over `{0}`, ...,
+              where `{0:PLUS}` is in parentheses if it binds less; or a sign, if it `binds` less than an atom: between
+              its operands, or before one with the axes in brackets beneath.
+    binds:    what it makes, as an operand of others in equations.
     cost:     it must be said of each row: what is not said would be left out of a bill.
     """
 
@@ -79,4 +100,6 @@ class Op(WrittenOp):
     positional: int = 0
     learned: bool = False
     number: str = ""
-    glyph: str = "function"
+    drawn: str = ""
+    latex: str = ""
+    binds: Precedence = Precedence.ATOM

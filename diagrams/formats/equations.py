@@ -10,33 +10,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, values_of
+from ...compiler.graph.traits import Arrange, Gather, IndexMap, Lookup, OpTraits, Pointwise, Quotient, Reduce, Sum
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
-from ...compiler.ops import OPS
+from ...compiler.ops import Op, op_named
+from ...compiler.ops.table import Precedence
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, consts_in, evaluate
 from ..scene.opening import uses
 from ..scene.passes import passes_text
 from .tikz import escaped
 
-_NOTHING, _TO, _DOT, _SUM, _SCAN = r"\{\}", r" \to ", r"\odot", r"\sum", r"\mathrm{scan}"
+_NOTHING, _TO, _DOT, _SCAN = r"\{\}", r" \to ", r"\odot", r"\mathrm{scan}"
 _IN = r"\quad "
 _SAID = {
     " even": r" \text{ even}", " odd": r" \text{ odd}", "mod": r"\bmod", "…": r", \ldots, ",
     "≤": r"\le", "≥": r"\ge", "≠": r"\ne",
 }  # fmt: skip
 _LONG = 150  # an expression of so many characters of LaTeX gets a row of its own
-# How tightly each operator binds, as readers of mathematics expect it. That differs from attnc's own rules: "mod" binds
-# less than a sum, and the product of named tensors less than the dot between numbers.
-_ANY, _LOGIC, _COMPARE, _MOD, _PLUS, _ODOT, _TIMES, _POWER, _FRACTION, _ATOM = range(10)
-_INFIX = {
-    "+": ("+", _PLUS), "-": ("-", _PLUS), "*": (r"\cdot", _TIMES), "%": (r"\bmod", _MOD),
-    "<=": (r"\le", _COMPARE), ">=": (r"\ge", _COMPARE), "<": ("<", _COMPARE), ">": (">", _COMPARE),
-    "==": ("=", _COMPARE), "!=": (r"\ne", _COMPARE), "and": (r"\wedge", _LOGIC), "or": (r"\vee", _LOGIC),
-}  # fmt: skip
-_WORDS = {
-    "relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU", "layernorm": "LayerNorm",
-    "rmsnorm": "RMSNorm", "l2norm": "L2Norm", "log_softmax": "logsoftmax", "logsumexp": "logsumexp",
-    "cross_entropy": "CrossEntropy",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +33,19 @@ class _Tex:
     """sign: the operator between its parts."""
 
     tex: str
-    binds: int = _ATOM
+    binds: int = Precedence.ATOM
     sign: str = ""
+
+    def __format__(self, spec: str) -> str:
+        """For the templates in the rows of ops: `{0:PLUS}` is in parentheses if it binds less than a sum."""
+        return self.within(Precedence[spec]) if spec else self.tex
 
     def within(self, binds: int) -> str:
         return self.tex if self.binds >= binds else rf"\left({self.tex}\right)"
 
     def beside(self, sign: str, binds: int) -> str:
-        """The term as an operand of `sign`, in parentheses where it would mix `and` with `or`."""
-        mixed = self.binds == _LOGIC and self.sign != sign
+        """The term as an operand of `sign`, in parentheses where it would mix two operators of logic."""
+        mixed = self.binds == Precedence.LOGIC and self.sign != sign
         return rf"\left({self.tex}\right)" if mixed else self.within(binds)
 
 
@@ -166,10 +159,8 @@ def _beneath(operator: str, text: str) -> str:
     return rf"\mathop{{\underset{{{text}}}{{{operator}}}}}" if text else operator
 
 
-def _function(
-    word: str, args: Sequence[str], axes: Sequence[Axis] = (), made: Sequence[Axis] = (), label: str = ""
-) -> _Tex:
-    return _Tex(rf"{_under(_upright(word) + label, axes, made)}\left({', '.join(args)}\right)")
+def _function(word: str, args: Sequence[_Tex]) -> _Tex:
+    return _Tex(rf"{word}\left({', '.join(arg.tex for arg in args)}\right)")
 
 
 def _given(name: str, value: Static) -> str:
@@ -183,13 +174,16 @@ def _static(value: Static) -> _Tex:
         case Literal(float() as number):
             return _number(number)
         case Literal(number):
-            return _Tex(str(number), _ATOM if number >= 0 else _PLUS)
+            return _Tex(str(number), Precedence.ATOM if number >= 0 else Precedence.PLUS)
         case SizeOf(axis):
             return _Tex(rf"|{axis_tex(axis)}|")
         case ConstOf(const):
             return _static(Literal(const.value)) if const.value is not None else _Tex(_named(const.name))
         case Arith(op, args):
-            return _op(op, [_static(arg) for arg in args])
+            terms = [_static(arg) for arg in args]
+            if op in ("max", "min"):  # of numbers; the ops of these names act on axes
+                return _function(rf"\{op}", terms)
+            return _op(op_named(op), terms)
 
 
 def _number(value: float) -> _Tex:
@@ -197,53 +191,34 @@ def _number(value: float) -> _Tex:
         return _Tex(r"\pi")
     text = f"{value:.6g}"
     if "e" not in text:
-        return _Tex(text, _ATOM if value >= 0 else _PLUS)
+        return _Tex(text, Precedence.ATOM if value >= 0 else Precedence.PLUS)
     digits, _, power = text.partition("e")
     ten = f"10^{{{int(power)}}}"
     if digits in ("1", "-1"):
-        return _Tex(f"{digits[:-1]}{ten}", _POWER if digits == "1" else _PLUS)
-    return _Tex(rf"{digits} \cdot {ten}", _TIMES if value >= 0 else _PLUS)
+        return _Tex(f"{digits[:-1]}{ten}", Precedence.POWER if digits == "1" else Precedence.PLUS)
+    return _Tex(rf"{digits} \cdot {ten}", Precedence.TIMES if value >= 0 else Precedence.PLUS)
 
 
-def _op(op: str, args: Sequence[_Tex]) -> _Tex:
+def _op(op: OpTraits, args: Sequence[_Tex]) -> _Tex:
     """Arithmetic and functions as mathematicians write them."""
-    match op:
-        case "/" if len(args) == 2:
-            return _Tex(rf"\frac{{{args[0].tex}}}{{{args[1].tex}}}", _FRACTION)
-        case "//" if len(args) == 2:
-            return _Tex(rf"\left\lfloor \frac{{{args[0].tex}}}{{{args[1].tex}}} \right\rfloor")
-        case "^" if len(args) == 2:
-            return _Tex(rf"{{{args[0].within(_ATOM)}}}^{{{args[1].tex}}}", _POWER)
-        case "sqrt":
-            return _Tex(rf"\sqrt{{{args[0].tex}}}")
-        case "rsqrt":
-            return _Tex(rf"\frac{{1}}{{\sqrt{{{args[0].tex}}}}}", _FRACTION)
-        case "neg":
-            return _Tex(rf"-{args[0].within(_ODOT)}", _PLUS)
-        case "not":
-            return _Tex(rf"\neg {args[0].within(_FRACTION)}", _FRACTION)
-        case "abs":
-            return _Tex(rf"\left|{args[0].tex}\right|")
-        case "floor":
-            return _Tex(rf"\left\lfloor {args[0].tex} \right\rfloor")
-        case "ceil":
-            return _Tex(rf"\left\lceil {args[0].tex} \right\rceil")
-        case "sigmoid":
-            return _Tex(rf"\sigma\left({args[0].tex}\right)")
-        case "dropout":
-            return args[0]
-        case "select" if len(args) == 3:
-            cases = rf"{args[1].tex} & \text{{if }} {args[0].tex} \\ {args[2].tex} & \text{{otherwise}}"
-            return _Tex(rf"\begin{{cases}} {cases} \end{{cases}}", _ANY)
-        case op if op in _INFIX and len(args) == 2:
-            sign, level = _INFIX[op]
-            left = {_COMPARE: _MOD, _MOD: _TIMES}.get(level, level)
-            right = left + 1 if op == "-" or args[1].tex.startswith("-") else left
-            return _Tex(f"{args[0].beside(sign, left)} {sign} {args[1].beside(sign, right)}", level, sign)
-        case op if op in ("sin", "cos", "tanh", "exp", "log", "min", "max"):
-            return _Tex(rf"\{op}\left({', '.join(a.tex for a in args)}\right)")
-        case op:
-            return _function(_WORDS.get(op, op), [a.tex for a in args])
+    if op.reads == Pointwise(Quotient(whole=True)):
+        return _Tex(rf"\left\lfloor \frac{{{args[0]}}}{{{args[1]}}} \right\rfloor")
+    if not isinstance(op, Op):
+        return _function(_upright(op.name), args)
+    if "{" in op.latex:
+        return _Tex(op.latex.format(*args), op.binds)
+    if op.binds == Precedence.ATOM or len(args) != 2:
+        return _function(_word(op), args)
+    left = {Precedence.COMPARE: Precedence.MOD, Precedence.MOD: Precedence.TIMES}.get(op.binds, op.binds)
+    right = left + 1 if op.reads == Pointwise(Sum((1, -1))) or args[1].tex.startswith("-") else left
+    tex = f"{args[0].beside(op.latex, left)} {op.latex} {args[1].beside(op.latex, right)}"
+    return _Tex(tex, op.binds, op.latex)
+
+
+def _word(op: OpTraits) -> str:
+    """What stands before the operands: a command of LaTeX, or a word in roman letters."""
+    latex = op.latex if isinstance(op, Op) else ""
+    return latex if latex.startswith("\\") else _upright(latex or op.name)
 
 
 # -- bodies ----------------------------------------------------------------------------------------------------
@@ -279,45 +254,54 @@ def _apply(rows: _Rows, node: Apply) -> _Tex:
     args = [rows.terms[v.id] for v in node.operands]
     if node.mask is not None:
         mask = rows.terms[node.mask.id]
-        args[0] = _Tex(rf"{args[0].within(_PLUS)} \text{{ where }} {mask.within(_PLUS)}", _ANY)
-    match node.op:
-        case "dot":
-            over = _under(_DOT, node.axes)
-            return _Tex(rf" \mathbin{{{over}}} ".join(a.within(_TIMES + 1) for a in args), _ODOT)
-        case "linear":
+        args[0] = _Tex(rf"{args[0]:PLUS} \text{{ where }} {mask:PLUS}", Precedence.ANY)
+    op = node.traits
+    match op.reads:
+        case _ if op.random:
+            return args[0]
+        case Reduce(multiplies=True) if node.weights:
             power = _label(node.name)
-            term = rf"W{power} \mathbin{{{_under(_DOT, node.axes)}}} {args[0].within(_TIMES + 1)}"
+            term = rf"W{power} \mathbin{{{_under(_DOT, node.axes)}}} {args[0]:POWER}"
             if any(w.name.endswith("bias") for w in node.weights):
-                return _Tex(f"{term} + b{power}", _PLUS)
-            return _Tex(term, _ODOT)
-        case "embed":
+                return _Tex(f"{term} + b{power}", Precedence.PLUS)
+            return _Tex(term, Precedence.ODOT)
+        case Reduce(multiplies=True):
+            over = _under(_DOT, node.axes)
+            return _Tex(rf" \mathbin{{{over}}} ".join(f"{a:POWER}" for a in args), Precedence.ODOT)
+        case Pointwise(Lookup()):
             label = node.name.split(".")[-1] if node.name else "E"
             return _Tex(rf"{{{_named(label)}}}_{{{_into(node, args[0])}}}")
-        case "gather":
-            return _Tex(rf"{{{args[0].within(_ATOM)}}}_{{{axis_tex(node.axes[0])}({args[1].tex})}}")
-        case "rename" | "split" | "merge":
+        case Gather():
+            return _Tex(rf"{{{args[0]:ATOM}}}_{{{axis_tex(node.axes[0])}({args[1]})}}")
+        case Arrange(IndexMap.SAME | IndexMap.DIGITS | IndexMap.NUMBER):
             old, new = (", ".join(map(axis_tex, axes)) for axes in (node.axes, node.made))
             if len(node.axes) > 1:
                 old = f"({old})"
             if len(node.made) > 1:
                 new = f"({new})"
-            return _Tex(rf"{{{args[0].within(_ATOM)}}}_{{{old} \to {new}}}")
-        case "broadcast":
+            return _Tex(rf"{{{args[0]:ATOM}}}_{{{old} \to {new}}}")
+        case Arrange(IndexMap.NEW):
             return args[0]
-        case "sum":
-            return _Tex(rf"{_under(_SUM, node.axes)} {args[0].within(_TIMES)}", _ODOT)
-        case "concat":
+        case Arrange(IndexMap.PARTS):
             axis = ", ".join(map(axis_tex, node.made))
             joined = r";\ ".join(a.tex for a in args)
             return _Tex(rf"\left[{joined}\right]_{{{axis}}}")
         case _ if node.axes:
-            usual = {option.name: option.default for option in OPS[node.op].options}
-            chosen = [_given(n, v) for n, v in node.options.items() if evaluate(v) != usual[n]]
-            label = _label(node.name if node.weights else None)
-            args_tex = [*(a.tex for a in args), *chosen]
-            return _function(_WORDS.get(node.op, node.op), args_tex, node.axes, node.made, label)
-        case op:
+            return _over_axes(node, args)
+        case _:
             return _op(op, args)
+
+
+def _over_axes(node: Apply, args: Sequence[_Tex]) -> _Tex:
+    """An op with the axes that it acts on beneath: a big operator before its operand, or a function."""
+    op = node.traits
+    word = _word(op)
+    if isinstance(op, Op) and op.binds != Precedence.ATOM:
+        return _Tex(rf"{_under(word, node.axes)} {args[0].within(op.binds + 1)}", op.binds)
+    usual = {option.name: option.default for option in op.options} if isinstance(op, Op) else {}
+    chosen = [_Tex(_given(n, v)) for n, v in node.options.items() if evaluate(v) != usual.get(n)]
+    label = _label(node.name if node.weights else None)
+    return _function(_under(word + label, node.axes, node.made), [*args, *chosen])
 
 
 def _label(name: str | None) -> str:
@@ -403,7 +387,7 @@ def _times(node: Repeat) -> str:
     note = r" \text{ (shared weights)}" if node.shared else ""
     if node.index is None or count == 0:
         return rf"{shown.tex} \text{{ {'time' if count == 1 else 'times'}}}{note}"
-    last = _op("-", [shown, _Tex("1")]).tex if count is None else str(int(count) - 1)
+    last = rf"{shown:PLUS} - 1" if count is None else str(int(count) - 1)
     numbers = {"0": "0", "1": "0, 1"}.get(last, rf"0, \ldots, {last}")
     return rf"\text{{for }} {_named(node.index.name)} = {numbers}{note}"
 

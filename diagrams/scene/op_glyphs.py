@@ -1,8 +1,8 @@
-"""How each op is drawn: `GLYPHS`, by the name in the field `glyph` of the op's row in `compiler/ops`.
+"""How each op is drawn: its glyph follows from how it reads its operands, and its row in `compiler/ops` says what is
+written there (`drawn`).
 
 A shape says how wires meet the glyph; the mark is the name of the function in `glyphs/` that draws it (`DRAW` in
-glyphs/marks.py). A residual add is the row `add`: it joins its operands, and `sign` in glyphs/joins.py draws it. An op
-whose glyph has no row here is drawn as a plain function.
+glyphs/marks.py).
 """
 
 from __future__ import annotations
@@ -10,7 +10,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from ...compiler.ops import OPS
+from ...compiler.graph.traits import (
+    Arrange,
+    Choice,
+    Compared,
+    Complement,
+    Conjunction,
+    Disjunction,
+    Gather,
+    IndexMap,
+    Lookup,
+    Meaning,
+    Normalise,
+    OpTraits,
+    Pointwise,
+    Product,
+    Quotient,
+    Reads,
+    Reduce,
+    Running,
+    Sum,
+    Window,
+)
+from ...compiler.ops import Op
 
 
 class Shape(Enum):
@@ -29,71 +51,76 @@ class Shape(Enum):
 @dataclass(frozen=True, slots=True)
 class Glyph:
     shape: Shape
-    mark: str  # what draws it: a key of DRAW in glyphs/marks.py
-    text: str = ""  # "": the op's name
+    mark: str = ""  # what draws it: a key of DRAW in glyphs/marks.py
 
 
-GLYPHS: dict[str, Glyph] = {
-    "linear": Glyph(Shape.THROUGH, "learned", "L"),
-    "embed": Glyph(Shape.LOOKUP, "embed", "E"),
-    "gather": Glyph(Shape.LOOKUP, "embed"),
-    "norm": Glyph(Shape.ON, "ring"),
-    "softmax": Glyph(Shape.ON, "triangle"),
-    "reduce": Glyph(Shape.THROUGH, "pill"),
-    "contract": Glyph(Shape.CONTRACT, "loop"),
-    "add": Glyph(Shape.JOIN, "sign", "+"),
-    "subtract": Glyph(Shape.JOIN, "sign", "−"),
-    "multiply": Glyph(Shape.JOIN, "gate"),
-    "divide": Glyph(Shape.JOIN, "sign", "÷"),
-    "predicate": Glyph(Shape.JOIN, "sign"),
-    "select": Glyph(Shape.JOIN, "sign"),
-    "function": Glyph(Shape.LANE, "arrow"),
-    "rename": Glyph(Shape.RENAME, ""),
-    "bar": Glyph(Shape.THROUGH, "bar"),
-    "window": Glyph(Shape.THROUGH, "pill"),
-    "order": Glyph(Shape.THROUGH, "pill"),
-    "broadcast": Glyph(Shape.THROUGH, "birth"),
-    "concat": Glyph(Shape.CONCAT, "bar"),
-    "dropout": Glyph(Shape.SILENT, ""),
-    "loss": Glyph(Shape.BOX, "plain"),
-}
-
-# What is written at the glyph of an op, where a paper would not print the op's own name.
-NAMES: dict[str, str] = {
-    "relu": "ReLU",
-    "gelu": "GELU",
-    "gelu_tanh": "GELU",
-    "silu": "SiLU",
-    "sigmoid": "σ",
-    "neg": "−",
-    "layernorm": "LN",
-    "rmsnorm": "RMS",
-    "l2norm": "ℓ²",
-    "softmax": "softmax",
-    "log_softmax": "log softmax",
-    "logsumexp": "lse",
-    "maximum": "max",
-    "minimum": "min",
-    "cross_entropy": "cross-\nentropy",
-    "<=": "≤",
-    ">=": "≥",
-    "==": "=",
-    "!=": "≠",
-}
-_BESIDES = {"cumsum": Glyph(Shape.ON, "pill")}  # its row's glyph is that of the reductions, but its axis does not end
+SILENT, FUNCTION = Glyph(Shape.SILENT), Glyph(Shape.LANE, "arrow")
+MAP, CONTRACTION = Glyph(Shape.THROUGH, "learned"), Glyph(Shape.CONTRACT, "loop")
+LOOKUP = Glyph(Shape.LOOKUP, "embed")
+PILL, PILL_ON = Glyph(Shape.THROUGH, "pill"), Glyph(Shape.ON, "pill")
+SHARES, NORM = Glyph(Shape.ON, "triangle"), Glyph(Shape.ON, "ring")
+SIGN, GATE = Glyph(Shape.JOIN, "sign"), Glyph(Shape.JOIN, "gate")
+RENAME, BAR, BIRTH = Glyph(Shape.RENAME), Glyph(Shape.THROUGH, "bar"), Glyph(Shape.THROUGH, "birth")
+CONCAT, BOX = Glyph(Shape.CONCAT, "bar"), Glyph(Shape.BOX, "plain")
+GLYPHS = (
+    SILENT, FUNCTION, MAP, CONTRACTION, LOOKUP, PILL, PILL_ON, SHARES, NORM, SIGN, GATE, RENAME, BAR, BIRTH, CONCAT, BOX
+)  # fmt: skip
 
 
-def glyph_of(op: str) -> Glyph:
-    """The op's glyph; that of a function of each element if there is no other."""
-    if op in _BESIDES:
-        return _BESIDES[op]
-    row = OPS.get(op)
-    return GLYPHS.get(row.glyph if row is not None else "", GLYPHS["function"])
+def glyph_of(op: OpTraits) -> Glyph:
+    """The glyph of an op. What is drawn at random is the operand itself to who reads the figure."""
+    return SILENT if op.random else _glyph(op.reads, learned=isinstance(op, Op) and op.learned)
 
 
-def name_of(op: str) -> str:
-    return glyph_of(op).text or NAMES.get(op, op.replace("_", " "))
+def _glyph(reads: Reads, *, learned: bool) -> Glyph:
+    match reads:
+        case Pointwise(meaning):
+            return _of_items(meaning)
+        case Gather():
+            return LOOKUP
+        case Reduce(multiplies=True):
+            return MAP if learned else CONTRACTION
+        case Reduce(None, indices=False):
+            return BOX
+        case Reduce() | Window():
+            return PILL
+        case Running() | Arrange(IndexMap.MIRRORED):
+            return PILL_ON
+        case Normalise(weights=weights):
+            return SHARES if weights else NORM
+        case Arrange(IndexMap.SAME):
+            return RENAME
+        case Arrange(IndexMap.NEW):
+            return BIRTH
+        case Arrange(IndexMap.DIGITS | IndexMap.NUMBER | IndexMap.SHIFTED):
+            return BAR
+        case Arrange(IndexMap.PARTS):
+            return CONCAT
+        case _:
+            return FUNCTION
 
 
-def is_silent(op: str) -> bool:
+def _of_items(meaning: Meaning) -> Glyph:
+    match meaning:
+        case Lookup():
+            return LOOKUP
+        case Product():
+            return GATE
+        case Sum((_, _)) | Quotient() | Compared() | Conjunction() | Disjunction() | Complement() | Choice():
+            return SIGN
+        case _:
+            return FUNCTION
+
+
+def name_of(op: OpTraits) -> str:
+    """What is written at its glyph."""
+    return (isinstance(op, Op) and op.drawn) or op.name.replace("_", " ")
+
+
+def is_silent(op: OpTraits) -> bool:
     return glyph_of(op).shape in (Shape.SILENT, Shape.RENAME)
+
+
+def scales(op: OpTraits) -> bool:
+    """Whether a number as an operand does no more than to scale the other operand."""
+    return isinstance(op.reads, Pointwise) and isinstance(op.reads.meaning, Product | Quotient)

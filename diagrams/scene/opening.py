@@ -12,7 +12,7 @@ from enum import Enum
 
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children
 from ...compiler.graph.values import Role, Scalar, Value
-from .op_glyphs import is_silent
+from .op_glyphs import is_silent, scales
 
 GLUE = 4  # glyphs at most, and
 LEARNED = 1  # of them learned, at most: then a block is glue
@@ -177,10 +177,10 @@ class Opening:
 
 def is_drawn(node: Apply) -> bool:
     """Whether an op gets a glyph of its own. Not exact, but good enough to estimate the size of a figure."""
-    if node.out.role <= Role.TABLE or is_silent(node.op):
+    if node.out.role <= Role.TABLE or is_silent(node.traits):
         return False
-    scalar_operand = node.op in ("*", "/") and any(v.role is Role.CONSTANT for v in node.operands)
-    return node.out.type.element is not Scalar.BOOL and not scalar_operand
+    scaled = scales(node.traits) and any(v.role is Role.CONSTANT for v in node.operands)
+    return node.out.type.element is not Scalar.BOOL and not scaled
 
 
 def pointwise(graph: Graph) -> bool:

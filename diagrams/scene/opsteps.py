@@ -11,10 +11,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...compiler.graph.nodes import Apply, Graph
+from ...compiler.graph.traits import (
+    Arrange,
+    Complement,
+    Conjunction,
+    Disjunction,
+    IndexMap,
+    OpTraits,
+    Pointwise,
+    Product,
+    Window,
+)
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
-from .op_glyphs import Glyph, Shape, glyph_of, name_of
+from .op_glyphs import BIRTH, LOOKUP, MAP, PILL, RENAME, Glyph, Shape, glyph_of, name_of, scales
 from .patterns import Case, cases, constant, telling
 from .steps import DrawStep, Scene, Section, StepKind
 from .symbolic import Symbolic, applied, number, of_static, renamed, written
@@ -116,24 +127,25 @@ class Steps:
         if item.data is not None:
             return self.tensor(frame, item.data)
         operands: list[Item] = [a.data if a.data is not None else a for a in item.args]
-        if item.op == "rename":
+        assert item.made_by is not None
+        glyph = glyph_of(item.made_by)
+        if glyph is RENAME:
             return self.relabelled(frame, self.tensor(frame, operands[0]), item.axes)
-        if item.op == "broadcast":
+        if glyph is BIRTH:
             x, out = self.tensor(frame, operands[0]), Tensor(item.axes, item.text)
             born = tuple(a for a in item.axes if a not in x.axes)
             if not born:  # along axes that are not shown
                 return x
-            mark = glyph_of(item.op).mark
-            self.add(DrawStep(StepKind.THROUGH, mark, [x], [out], frame.section, made=born, tip=item.op))
+            self.add(DrawStep(StepKind.THROUGH, glyph.mark, [x], [out], frame.section, made=born, tip=item.op))
             return out
-        return self.pointwise(frame, item.op, operands, item.axes, item.text)
+        return self.pointwise(frame, item.made_by, operands, item.axes, item.text)
 
     # -- ops
 
     def apply(self, frame: Frame, node: Apply) -> Item:
         items = [frame.items[v.id] for v in node.operands]
         self.span = node.span or self.span
-        glyph = glyph_of(node.op)
+        glyph = glyph_of(node.traits)
         axes = frame.shown(node.out)
         eaten = tuple(frame.axis(a) for a in node.axes)
         made = tuple(frame.axis(a) for a in node.made)
@@ -148,10 +160,10 @@ class Steps:
             if lazy or not any(arg.leaves for arg in args):
                 if glyph.shape is Shape.RENAME:
                     return renamed(args[0], dict(zip(eaten, made, strict=False)))
-                return Symbolic(node.op, args, text=name, axes=axes, boolean=boolean)
-        if boolean and node.op in ("and", "or", "not", "rename") and not any(isinstance(i, Learned) for i in items):
+                return Symbolic(node.op, args, made_by=node.traits, text=name, axes=axes, boolean=boolean)
+        if boolean and _keeps_truth(node.traits) and not any(isinstance(i, Learned) for i in items):
             args = tuple(i if isinstance(i, Symbolic) else leaf_of(i) for i in items if not isinstance(i, Learned))
-            return Symbolic(node.op, args, text=name, axes=axes, boolean=True)
+            return Symbolic(node.op, args, made_by=node.traits, text=name, axes=axes, boolean=True)
         if node.mask is not None and isinstance(items[0], Symbolic) and not items[0].axes and not items[0].leaves:
             items[0] = self.tensor(frame, frame.items[node.mask.id])  # `sum(1 where m)` counts m
         elif node.mask is not None:
@@ -178,17 +190,14 @@ class Steps:
                 return out
             case Shape.LANE | Shape.JOIN:
                 if node.axes:
-                    return self.unary(frame, node, Glyph(Shape.THROUGH, "pill"), items, eaten, made, axes, tip)
+                    return self.unary(frame, node, PILL, items, eaten, made, axes, tip)
                 scaled = self.rides(frame, node, items)
-                return scaled or self.pointwise(frame, node.op, items, axes, name)
+                return scaled or self.pointwise(frame, node.traits, items, axes, name)
             case Shape.BOX:
                 tensors = [self.tensor(frame, item) for item in items]
                 out = Tensor(axes, name)
-                self.add(
-                    DrawStep(
-                        StepKind.BOX, "plain", tensors, [out], frame.section, text=roman(name_of(node.op)), tip=tip
-                    )
-                )
+                text = roman(name_of(node.traits))
+                self.add(DrawStep(StepKind.BOX, glyph.mark, tensors, [out], frame.section, text=text, tip=tip))
                 return out
             case _:
                 return self.unary(frame, node, glyph, items, eaten, made, axes, tip)
@@ -200,7 +209,7 @@ class Steps:
         """One tensor in, one out; further operands make it a box."""
         tensors = [self.tensor(frame, item) for item in items if not (isinstance(item, Symbolic) and not item.axes)]
         out = Tensor(axes, node.out.name or "", isinstance(node.out.type.element, IndexInto))
-        text = self.window(frame, node) if node.op == "window" else roman(name_of(node.op))
+        text = self.window(frame, node) if isinstance(node.traits.reads, Window) else roman(name_of(node.traits))
         if len(tensors) != 1:
             kind = StepKind.BOX if tensors else StepKind.SOURCE
             mark = "plain" if tensors else "table"
@@ -215,8 +224,8 @@ class Steps:
         else:
             step.eaten = tuple(a for a in x.axes if a in eaten or a not in axes)
             step.made = tuple(a for a in axes if a in made or a not in x.axes)
-        if glyph.mark == "learned":
-            step.text, step.raised = bold(glyph.text), italic(spaced(tail(node.name or "")))
+        if glyph is MAP:
+            step.text, step.raised = bold(name_of(node.traits)), italic(spaced(tail(node.name or "")))
             step.bias = any(w.name.endswith("bias") for w in node.weights)
         if not step.on and not step.eaten and not step.made:
             step.kind, step.mark = StepKind.LANE, "arrow"
@@ -254,21 +263,21 @@ class Steps:
         eaten: tuple[Axis, ...], made: tuple[Axis, ...], axes: tuple[Axis, ...], tip: str,
     ) -> Item:  # fmt: skip
         out = Tensor(axes, node.out.name or "", isinstance(node.out.type.element, IndexInto))
-        if node.op == "embed":
+        if node.weights:
             x = self.tensor(frame, items[0])
-            label = tail(node.name or "E")
+            letter = name_of(node.traits)
+            label = tail(node.name or letter)
             born = tuple(a for a in axes if a not in x.axes)
-            text = bold("E") if label != "E" else bold(label)
-            raised = italic(spaced(label)) if label != "E" else ()
+            raised = italic(spaced(label)) if label != letter else ()
             self.add(
                 DrawStep(
                     StepKind.THROUGH,
-                    "embed",
+                    LOOKUP.mark,
                     [x],
                     [out],
                     frame.section,
                     made=born,
-                    text=text,
+                    text=bold(letter),
                     raised=raised,
                     learned=True,
                     tip=tip,
@@ -286,7 +295,7 @@ class Steps:
             self.add(
                 DrawStep(
                     StepKind.THROUGH,
-                    "embed",
+                    LOOKUP.mark,
                     [index],
                     [out],
                     frame.section,
@@ -373,7 +382,7 @@ class Steps:
 
     def rides(self, frame: Frame, node: Apply, items: Sequence[Item]) -> Tensor | None:
         """A scale right after a contraction: written on the arrow that leaves its half-loop."""
-        if node.op not in ("*", "/") or len(items) != 2:
+        if not scales(node.traits) or len(items) != 2:
             return None
         for at, (x, c) in enumerate(((items[0], items[1]), (items[1], items[0]))):
             if (
@@ -381,7 +390,7 @@ class Steps:
                 or not isinstance(c, Symbolic)
                 or c.axes
                 or c.leaves
-                or (at and node.op == "/")
+                or (at and node.traits.reads != Pointwise(Product()))
             ):
                 continue
             step = self.maker.get(id(x))
@@ -394,7 +403,7 @@ class Steps:
             return x
         return None
 
-    def pointwise(self, frame: Frame, op: str, items: Sequence[Item], axes: tuple[Axis, ...], name: str) -> Tensor:
+    def pointwise(self, frame: Frame, op: OpTraits, items: Sequence[Item], axes: tuple[Axis, ...], name: str) -> Tensor:
         """An op element by element: in a lane beside the wires of one tensor; with dots where several tensors meet."""
         solid: list[Tensor] = []
         scalars: list[tuple[int, Symbolic]] = []
@@ -407,19 +416,19 @@ class Steps:
         out = Tensor(axes, name)
         text = roman(name_of(op))
         if len(solid) == 1:
-            if len(scalars) == 1 and ((len(items) == 2 and glyph.shape is Shape.JOIN) or op in ("^", "%")):
-                text = applied(op, scalars[0][1], flipped=scalars[0][0] == 0)
+            if len(scalars) == 1 and ((len(items) == 2 and glyph.shape is Shape.JOIN) or op.name in ("^", "%")):
+                text = applied(op.name, scalars[0][1], flipped=scalars[0][0] == 0)
             elif scalars:
                 inner = ", ".join("".join(r.text for r in written(s)) for _, s in scalars)
                 text = roman(f"{name_of(op)}({inner})")
             if set(axes) == set(solid[0].axes):
-                self.add(DrawStep(StepKind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=op))
+                self.add(DrawStep(StepKind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=op.name))
                 return out
         if not solid:
-            self.add(DrawStep(StepKind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=op))
+            self.add(DrawStep(StepKind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=op.name))
             return out
         mark = glyph.mark if glyph.shape is Shape.JOIN else "sign"
-        self.add(DrawStep(StepKind.JOIN, mark, solid, [out], frame.section, text=text, tip=op))
+        self.add(DrawStep(StepKind.JOIN, mark, solid, [out], frame.section, text=text, tip=op.name))
         return out
 
     def masked(self, frame: Frame, x: Tensor, mask: Item, over: tuple[Axis, ...]) -> Tensor:
@@ -480,6 +489,15 @@ class Steps:
                 if like is not None:
                     swap[a] = like
         return self.relabelled(frame, leaf, tuple(swap.get(a, a) for a in leaf.axes)) if swap else leaf
+
+
+def _keeps_truth(op: OpTraits) -> bool:
+    """Whether what it makes of truth values can be read off these: a mask stays a formula."""
+    match op.reads:
+        case Pointwise(Conjunction() | Disjunction() | Complement()) | Arrange(IndexMap.SAME):
+            return True
+        case _:
+            return False
 
 
 def tail(name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ...compiler.graph.traits import OpTraits
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static
 from ..base.text import Rich, Run, axis_label, italic, joined, plain, raised, roman
 from .tensors import Tensor
@@ -18,12 +19,14 @@ from .tensors import Tensor
 class Symbolic:
     """A formula. `op` is `number`, `symbol`, `size`, `position`, `data`, `?` (too large to write), or an op of `args`.
 
+    made_by: of what the graph computes, the op.
     values: of a symbol that is the index of a repeat, the values that it has in the passes.
     block: whether `text` is the name of the block that made it.
     """
 
     op: str
     args: tuple[Symbolic, ...] = ()
+    made_by: OpTraits | None = None
     number: Number = 0
     axis: Axis | None = None
     text: str = ""

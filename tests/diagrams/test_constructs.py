@@ -96,7 +96,7 @@ def test_every_kind_of_node_is_unfolded() -> None:
 def test_every_glyph_has_a_meaning() -> None:
     from attnc.diagrams.glyphs.marks import DRAW
 
-    assert {glyph.mark for glyph in GLYPHS.values() if glyph.mark} <= set(DRAW)
+    assert {glyph.mark for glyph in GLYPHS if glyph.mark} <= set(DRAW)
 
 
 @pytest.mark.parametrize("depth", [0, 9])
