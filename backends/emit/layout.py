@@ -466,11 +466,11 @@ class Layout(ABC):
 
     def check_parts(self, axis: Axis, formula: Static, sizes: Callable[[Axis], str], where: list[str]) -> None:
         """Lines that refuse an input of which a size would be no number, or a quotient that leaves a remainder (D1)."""
-        for op, part in dict.fromkeys(undefined(formula)):
-            if not all(map(self.plan.static_size, axes_in(part))):
-                below = static_code(part, sizes, self.const_code)
-                text = no_number(axis, formula, (op, part)).format(in_text(below))
-                self.refuse(f"{below.at(SUM)} {'<' if op == 'sqrt' else '<='} 0", text, where)
+        for restricted in dict.fromkeys(undefined(formula)):
+            if not all(map(self.plan.static_size, axes_in(restricted.part))):
+                part = static_code(restricted.part, sizes, self.const_code)
+                text = no_number(axis, formula, restricted).format(in_text(part))
+                self.refuse(f"{part.at(SUM)} {'<' if restricted.zero else '<='} 0", text, where)
         for pair in dict.fromkeys(quotients(formula)):
             above, below = (static_code(part, sizes, self.const_code) for part in pair)
             text = inexact(axis, pair).format(in_text(above), in_text(below))

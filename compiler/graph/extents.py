@@ -6,27 +6,31 @@ An op wants extents that fit one another (`claim_of`), and a size that derives f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ..sizes.arithmetic import at_most, difference, never_negative_of_none, poly, substitute
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, known, once
+from ..sizes.functions import OPERATIONS, Extreme, Function, Power, Product, Quotient, Remainder, Rounded, Sum
 from .nodes import Apply
+from .traits import Arrange, IndexMap, Reduce
 
 Claim = tuple[Static, str, Static]  # left, "==" or "<=", right
 
 
 def claim_of(node: Apply) -> Claim | None:
     """What must hold for the op to have the result that the checker says it has."""
-    match node.op:
-        case "split":
+    match node.traits.reads:
+        case Arrange(IndexMap.DIGITS):
             return SizeOf(node.axes[0]), "==", _joined("*", node.made)
-        case "merge":
+        case Arrange(IndexMap.NUMBER):
             return SizeOf(node.made[0]), "==", _joined("*", node.axes)
-        case "concat":
+        case Arrange(IndexMap.PARTS):
             return SizeOf(node.made[0]), "==", _joined("+", node.axes)
-        case "topk":
+        case Reduce(indices=True) if node.made:
             return SizeOf(node.made[0]), "<=", SizeOf(node.axes[0])
-        case "pad":
+        case Arrange(IndexMap.SHIFTED):
             short, left = SizeOf(node.axes[0]), node.options["left"]
             return short if left == Literal(0) else Arith("+", (short, left)), "<=", SizeOf(node.made[0])
         case _:
@@ -85,41 +89,50 @@ def takes_nothing_away(size: Static) -> bool:
             return True
         case Literal(value):
             return value >= 0
-        case Arith("max", args):
+        case Arith(meaning=Extreme(largest=True), args=args):
             return any(map(takes_nothing_away, args))
-        case Arith("^", (base, _)):
+        case Arith(meaning=Power(), args=(base, _)):
             return takes_nothing_away(base)
-        case Arith("+" | "*" | "/" | "//" | "%" | "min" | "floor" | "ceil" | "sqrt", args):
+        case Arith(meaning=Sum((1, 1)) | Product() | Quotient() | Remainder() | Extreme() | Rounded(), args=args):
+            return all(map(takes_nothing_away, args))
+        case Arith(meaning=Function(zero=True, rising=True), args=args):
             return all(map(takes_nothing_away, args))
         case _:
             return False
 
 
-def undefined(size: Static) -> list[tuple[str, Static]]:
-    """The parts of a size that must be above 0 (`/`, `%`, `log`), or not below it (`sqrt`), by their ops.
+@dataclass(frozen=True, slots=True)
+class Restricted:
+    """A part of a size that must be above 0, or not below it where `zero`. use: what the size does with it."""
 
-    A power may be a quotient, or a root.
-    """
+    part: Static
+    use: str
+    zero: bool = False
+
+
+def undefined(size: Static) -> list[Restricted]:
+    """The parts of a size that not all numbers may be. A power may be a quotient, or a root."""
     match size:
-        case Arith("/" | "%" as op, (a, b)):
-            return [*undefined(a), *undefined(b), (op, b)]
-        case Arith("sqrt", (a,)) if takes_nothing_away(a):
-            return undefined(a)
-        case Arith("log" | "sqrt" as op, (a,)):
-            return [*undefined(a), (op, a)]
-        case Arith("^", (a, b)) if isinstance(power := known(b), int | float) and (power < 0 or power % 1):
-            return [*undefined(a), ("/" if power < 0 else "sqrt", a)]
+        case Arith("/" | "%", (a, b)):
+            return [*undefined(a), *undefined(b), Restricted(b, "divides by")]
+        case Arith("^", (a, b)) if isinstance(power := known(b), int | float) and power < 0:
+            return [*undefined(a), Restricted(a, "divides by")]
+        case Arith("^", (a, b)) if isinstance(power := known(b), int | float) and power % 1:
+            return [*undefined(a), Restricted(a, "takes the root of", zero=True)]
+        case Arith(op, (a,)) if isinstance(function := size.meaning, Function) and function.above > -math.inf:
+            part = a if function.above == 0 else Arith("-", (a, Literal(function.above)))
+            zero = function.zero and function.above == 0
+            use = f"takes the {OPERATIONS[op].noun or op} of"
+            return [*undefined(a), *([] if zero and takes_nothing_away(a) else [Restricted(part, use, zero)])]
         case Arith(_, args):
             return [part for arg in args for part in undefined(arg)]
         case _:
             return []
 
 
-def no_number(axis: Axis, size: Static, part: tuple[str, Static]) -> str:
+def no_number(axis: Axis, size: Static, below: Restricted) -> str:
     """The message of a size that is no number, for this part of it is what it must not be: `{}` stands for it."""
-    op, below = part
-    what = "divides by" if op in ("/", "%") else f"takes the {'root' if op == 'sqrt' else 'logarithm'} of"
-    return f"{axis.name} = {written(size)} {what} {written(below)}, which is {{}}"
+    return f"{axis.name} = {written(size)} {below.use} {written(below.part)}, which is {{}}"
 
 
 def inexact(axis: Axis, quotient: tuple[Static, Static]) -> str:
@@ -143,7 +156,8 @@ def fraction(axis: Axis, size: Static) -> str:
     return f"{axis.name} = {written(size)} is no whole number: {{}}"
 
 
-_LEVELS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2, "neg": 3, "^": 4}
+_LEVELS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2, "^": 4}
+_NEGATED = 3
 
 
 def written(size: Static, axis: str = "{}", level: int = 0) -> str:
@@ -155,11 +169,12 @@ def written(size: Static, axis: str = "{}", level: int = 0) -> str:
             return axis.format(of.name)
         case ConstOf(const):
             return const.name
-        case Arith("neg", (a,)):
-            text = f"-{written(a, axis, _LEVELS['neg'])}"
+        case Arith(meaning=Sum((-1,)), args=(a,)):
+            own = _NEGATED
+            text = f"-{written(a, axis, own)}"
         case Arith(op, (a, b)) if op in _LEVELS:
             own = _LEVELS[op]
             text = f"{written(a, axis, own)} {op.replace('//', '/')} {written(b, axis, own + 1)}"
         case Arith(op, args):
             return f"{op}({', '.join(written(arg, axis) for arg in args)})"
-    return f"({text})" if _LEVELS[size.op] < level else text
+    return f"({text})" if own < level else text

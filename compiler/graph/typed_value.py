@@ -7,6 +7,20 @@ from dataclasses import dataclass
 from ...dsl.source import Span
 from ..sizes.arithmetic import never_negative, poly
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, known, once
+from ..sizes.functions import (
+    Compared,
+    Complement,
+    Conjunction,
+    Disjunction,
+    Extreme,
+    Magnitude,
+    Power,
+    Product,
+    Quotient,
+    Remainder,
+    Rounded,
+    Sum,
+)
 from .values import Element, IndexInto, Role, Scalar, Type, Value
 
 BOUND_TERMS = 64
@@ -86,18 +100,18 @@ def static_element(static: Static) -> Scalar:
         case ConstOf(const):
             known_kind = const.like if const.value is None else const.value
             return Scalar.INT if known_kind is None else static_element(Literal(known_kind))
-        case Arith(op, args):
-            if op in ("<=", ">=", "<", ">", "==", "!=", "and", "or", "not"):
-                return Scalar.BOOL
-            if op in ("floor", "ceil", "//"):
-                return Scalar.INT
-            if op in ("+", "-", "*", "%", "neg", "abs", "max", "min"):
-                kinds = {static_element(arg) for arg in args}
-                return Scalar.INT if kinds == {Scalar.INT} else Scalar.REAL
-            if op == "^":
-                counted = known(static) is None and static_element(args[0]) is static_element(args[1]) is Scalar.INT
-                whole = counted and never_negative(poly(args[1]))
-                return Scalar.INT if whole or isinstance(known(static), int) else Scalar.REAL
+        case Arith(meaning=Compared() | Conjunction() | Disjunction() | Complement()):
+            return Scalar.BOOL
+        case Arith(meaning=Rounded() | Quotient(whole=True)):
+            return Scalar.INT
+        case Arith(meaning=Sum() | Product() | Remainder() | Magnitude() | Extreme(), args=args):
+            kinds = {static_element(arg) for arg in args}
+            return Scalar.INT if kinds == {Scalar.INT} else Scalar.REAL
+        case Arith(meaning=Power(), args=(base, exponent)):
+            counted = known(static) is None and static_element(base) is static_element(exponent) is Scalar.INT
+            whole = counted and never_negative(poly(exponent))
+            return Scalar.INT if whole or isinstance(known(static), int) else Scalar.REAL
+        case Arith():
             return Scalar.REAL
 
 

@@ -12,6 +12,7 @@ from ..base import rewritten
 from ..base.session import Reporter, Session
 from ..sizes.arithmetic import Inexact, divides_by_zero, inexact_division
 from ..sizes.axes import Arith, Axis, Literal, Number, Static, evaluate
+from ..sizes.functions import OPERATIONS, Extreme, Rounded
 from ..sizes.limits import TooMuch
 
 Lookup = Callable[[s.Ident], Static | None]
@@ -19,7 +20,9 @@ Lookup = Callable[[s.Ident], Static | None]
 _BINARY = frozenset({"+", "-", "*", "/", "%", "^"})
 NO_SIZES = ("range", "len")
 """What other languages write around a number of passes, or around an axis."""
-_FUNCTIONS = {"ceil": 1, "floor": 1, "sqrt": 1, "min": 2, "max": 2, "abs": 1, "exp": 1, "log": 1}
+_FUNCTIONS = {  # and how many numbers they take
+    name: 2 if isinstance(operation.meaning, Extreme) else 1 for name, operation in OPERATIONS.items() if operation.size
+}
 
 
 def size_static(expr: s.Expr, lookup: Lookup, session: Reporter, *, exact: bool = True) -> Static | None:
@@ -47,17 +50,14 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
             return lookup(s.Ident(text, span))
         case s.SizeExpr(axis):
             return lookup(axis)
-        case s.Unary("-", operand):
+        case s.Unary(op, operand) if op == "-" or not exact:
             inner = again(operand)
-            return None if inner is None else Arith("neg", (inner,))
+            return None if inner is None else Arith("neg" if op == "-" else op, (inner,))
         case s.Binary(op, left, right) if not exact or op in _BINARY:
             a, b = again(left), again(right)
             if a is None or b is None:
                 return None
             return Arith("//" if op == "/" and exact else op, (a, b))
-        case s.Unary("not", operand) if not exact:
-            inner = again(operand)
-            return None if inner is None else Arith("not", (inner,))
         case s.CallExpr(callee, None, None, arguments) if callee.text in _FUNCTIONS:
             if len(arguments) != _FUNCTIONS[callee.text] or any(argument.name for argument in arguments):
                 two = _FUNCTIONS[callee.text] == 2
@@ -68,7 +68,7 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
                     help=f"its form is `{callee.text}({'a, b' if two else 'a'})`",
                 )
                 return None
-            inner_exact = exact and callee.text not in ("ceil", "floor")
+            inner_exact = exact and not isinstance(OPERATIONS[callee.text].meaning, Rounded)
             parts = [again(argument.value, inner_exact) for argument in arguments]
             if any(part is None for part in parts):
                 return None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from .axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate, known, once
+from .functions import OPERATIONS, Extreme, Magnitude, Power, Product, Quotient, Remainder, Rounded, Sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ def solved(whole: Axis, part: Axis) -> Static | None:
 
 
 Monomial = tuple[object, ...]
-"""The unknowns of a monomial: ("axis", its family), ("index", its id) of a repeat, ("const", its id), or an Opaque."""
+"""The unknowns of a monomial: ("axis", its family), a Const, or an Opaque."""
 
 Poly = dict[Monomial, Fraction]
 
@@ -182,7 +183,7 @@ def poly(static: Static) -> Poly:
             return _add(poly(a), poly(b), 1)
         case Arith("-", (a, b)):
             return _add(poly(a), poly(b), -1)
-        case Arith("neg", (a,)):
+        case Arith(meaning=Sum((-1,)), args=(a,)):
             return _add({}, poly(a), -1)
         case Arith("*", (a, b)):
             return _multiply(poly(a), poly(b))
@@ -204,7 +205,7 @@ def _constant(value: Fraction) -> Poly:
 def _const(const: Const) -> Poly:
     if const.value is not None:
         return _constant(Fraction(const.value))
-    return {(("index" if const.is_index else "const", const.id),): Fraction(1)}
+    return {(const,): Fraction(1)}
 
 
 def _add(a: Poly, b: Poly, sign: int) -> Poly:
@@ -232,7 +233,7 @@ def _rank(unknown: object) -> tuple[int, int]:
     match unknown:
         case ("axis", int(id)):
             return 0, id
-        case ("const" | "index", int(id)):
+        case Const(id=id):
             return 1, id
         case _:
             return 2, hash(unknown)
@@ -286,25 +287,25 @@ def _least(unknown: object) -> int | None:
             return least
         case ("axis", _):
             return 1
-        case ("index", _):
+        case Const(is_index=True):
             return 0
         case _:
             return None
 
 
 def _least_of(op: str, args: list[Poly]) -> int | None:
-    match op, args:
-        case "floor" | "ceil", [inner] if never_negative(inner):
+    match OPERATIONS[op].meaning, args:
+        case Rounded(), [inner] if never_negative(inner):
             return 0
-        case "%", [_, divisor] if never_negative(_add(divisor, _constant(Fraction(1)), -1)):
+        case Remainder(), [_, divisor] if never_negative(_add(divisor, _constant(Fraction(1)), -1)):
             return 0
-        case "max", parts if any(map(never_negative, parts)):
+        case Extreme(largest=True), parts if any(map(never_negative, parts)):
             return 0
-        case "min", parts if all(map(never_negative, parts)):
+        case Extreme(largest=False), parts if all(map(never_negative, parts)):
             return 0
-        case "^", [base, _] if never_negative(base):
+        case Power(), [base, _] if never_negative(base):
             return 0
-        case "abs", _:
+        case Magnitude(), _:
             return 0
         case _:
             return None
@@ -330,14 +331,14 @@ def _at_most(a: Static, b: Static, memo: dict[tuple[int, int], bool]) -> bool:
 
 def _decided(a: Static, b: Static, memo: dict[tuple[int, int], bool]) -> bool:
     match a:
-        case Arith("max", parts):
+        case Arith(meaning=Extreme(largest=True), args=parts):
             return all(_at_most(part, b, memo) for part in parts)
-        case Arith("min", parts) if any(_at_most(part, b, memo) for part in parts):
+        case Arith(meaning=Extreme(largest=False), args=parts) if any(_at_most(part, b, memo) for part in parts):
             return True
     match b:
-        case Arith("min", parts):
+        case Arith(meaning=Extreme(largest=False), args=parts):
             return all(_at_most(a, part, memo) for part in parts)
-        case Arith("max", parts) if any(_at_most(a, part, memo) for part in parts):
+        case Arith(meaning=Extreme(largest=True), args=parts) if any(_at_most(a, part, memo) for part in parts):
             return True
     return never_negative(difference(b, a))
 
@@ -371,10 +372,10 @@ def _largest(static: Static) -> Number | None:
     match static:
         case SizeOf(axis):
             return axis.extent if axis.extent is not None else axis.bound
-        case Arith("+" | "*" | "//" | "/" | "floor" | "ceil" | "max" | "min", args):
+        case Arith(meaning=Sum((1, 1)) | Product() | Quotient() | Rounded() | Extreme(), args=args):
             parts = []
             for index, arg in enumerate(args):
-                fixed = static.op in ("/", "//") and index == 1
+                fixed = isinstance(static.meaning, Quotient) and index == 1
                 part = known(arg) if fixed else _largest(arg)
                 if part is None:
                     return None

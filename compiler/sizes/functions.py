@@ -167,11 +167,13 @@ class Operation:
     """What makes a number of numbers: as Python computes it, and what that means.
 
     size: a declaration may call it in a size or a const.
+    noun: what messages call the result, of a function that not all numbers have.
     """
 
     of: Callable[..., Number]
     meaning: Meaning
     size: bool = False
+    noun: str = ""
 
     def __call__(self, *numbers: Any) -> Number:
         """Raises ZeroDivisionError, ValueError or OverflowError as Python does."""
@@ -208,12 +210,14 @@ OPERATIONS: dict[str, Operation] = {
     "abs": Operation(abs, Magnitude(), size=True),
     "floor": Operation(math.floor, Rounded(up=False), size=True),
     "ceil": Operation(math.ceil, Rounded(up=True), size=True),
-    "sqrt": Operation(math.sqrt, Function(zero=True, least=0, above=0, harmless=1, rising=True), size=True),
-    "rsqrt": Operation(lambda a: 1 / math.sqrt(a), Function(least=0, above=0, harmless=1)),
+    "sqrt": Operation(
+        math.sqrt, Function(zero=True, least=0, above=0, harmless=1, rising=True), size=True, noun="root"
+    ),
+    "rsqrt": Operation(lambda a: 1 / math.sqrt(a), Function(least=0, above=0, harmless=1), noun="root"),
     "exp": Operation(
         math.exp, Function(least=0, below=LARGEST_EXPONENT, harmless=0, overflows=True, rising=True), size=True
     ),
-    "log": Operation(math.log, Function(above=0, harmless=1, rising=True), size=True),
+    "log": Operation(math.log, Function(above=0, harmless=1, rising=True), size=True, noun="logarithm"),
     "sin": Operation(math.sin, Function(zero=True, least=-1, greatest=1)),
     "cos": Operation(math.cos, Function(least=-1, greatest=1)),
     "tanh": Operation(math.tanh, Function(zero=True, least=-1, greatest=1, rising=True)),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
+from operator import add
 
-from ...sizes.functions import OPERATIONS
+from ...sizes.functions import OPERATIONS, Meaning, Power, Product, Quotient, Rounded, Sum
 from .polynomial import ONE, ZERO, Poly, SizeSymbol, plain
 from .show import formula
 
@@ -12,25 +14,24 @@ _INFIX = {"+": "+", "-": "-", "*": "*", "/": "/", "//": "/", "%": "mod", "^": "^
 
 
 def apply(op: str, args: tuple[Poly, ...], name: str = "") -> Poly:
-    """An operation of `static.OPERATIONS`: worked out where that stays a polynomial, else a symbol of its own."""
-    match op, args:
-        case "is", (a,):
+    """An operation of `sizes.functions`: worked out where that stays a polynomial, else a symbol of its own.
+
+    `is` makes a symbol of a formula that has a name.
+    """
+    match _meaning(op), args:
+        case None, (a,):
             return a if len(a.terms) <= 1 else _opaque(op, args, name)
-        case "+", (a, b):
-            return a + b
-        case "-", (a, b):
-            return a - b
-        case "neg", (a,):
-            return -a
-        case "*", (a, b):
+        case Sum(times), _:
+            return reduce(add, (arg * factor for factor, arg in zip(times, args, strict=True)))
+        case Product(), (a, b):
             return a * b
-        case (("/" | "//"), (a, b)):
+        case Quotient(), (a, b):
             quotient = a.over(b)
             if quotient is not None:
                 return quotient
-        case "^", (a, b) if b.number is not None and b.number.denominator == 1 and 0 <= b.number <= 64:
+        case Power(), (a, b) if b.number is not None and b.number.denominator == 1 and 0 <= b.number <= 64:
             return a ** int(b.number)
-        case (("floor" | "ceil"), (a,)) if a.number is None and _whole(a):
+        case Rounded(), (a,) if a.number is None and _whole(a):
             return a
     numbers = [arg.number for arg in args]
     if all(number is not None for number in numbers):
@@ -38,11 +39,19 @@ def apply(op: str, args: tuple[Poly, ...], name: str = "") -> Poly:
     return _opaque(op, args, name)
 
 
+def _meaning(op: str) -> Meaning | None:
+    return None if op == "is" else OPERATIONS[op].meaning
+
+
 def _whole(poly: Poly) -> bool:
     """Whether it is a whole number for all whole sizes, as far as its coefficients show."""
 
     def whole(symbol: SizeSymbol) -> bool:
-        return symbol.formula is None or symbol.formula[0] in ("floor", "ceil", "is", "//", "^")
+        match symbol.formula and _meaning(symbol.formula[0]):
+            case None | Rounded() | Quotient(whole=True) | Power():
+                return True
+            case _:
+                return False
 
     return all(
         c.denominator == 1 and all(e > 0 and whole(s) for s, e in monomial) for monomial, c in poly.terms.items()

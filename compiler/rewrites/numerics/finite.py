@@ -26,7 +26,7 @@ class KnownTables:
         match node:
             case Constant(static, out):
                 self._ranges[out.id] = _of_static(static)
-                finite = all(_above_0(part) for _, part in undefined(static))
+                finite = all(_above_0(restricted.part) for restricted in undefined(static))
             case Positions(axis, out):
                 self._ranges[out.id] = 0, math.inf if axis.extent is None else max(axis.extent - 1, 0)
                 finite = True

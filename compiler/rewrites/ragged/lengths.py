@@ -154,11 +154,11 @@ class Lengths:
         for above, below in quotients(size):
             if self._ragged(above) or self._ragged(below):
                 self._divides(axis, above, below)
-        for op, part in undefined(size):
-            if self._ragged(part):
-                number = self._number(part)
-                ok = self._compared(">=" if op == "sqrt" else ">", number, 0)
-                self.demand(ok, no_number(axis, size, (op, part)), number)
+        for restricted in undefined(size):
+            if self._ragged(restricted.part):
+                number = self._number(restricted.part)
+                ok = self._compared(">=" if restricted.zero else ">", number, 0)
+                self.demand(ok, no_number(axis, size, restricted), number)
         found = self._number(size)
         if found.type.element is Scalar.REAL:  # it is made of a const that may be 2.5
             whole = self.apply("floor", (found,), Type(Scalar.INT, ()))
