@@ -14,9 +14,9 @@ from ...dsl.diagnostic import Diagnostic, error
 from ...dsl.source import Span
 from ..base.names import indexed
 from ..graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan
-from ..graph.traits import Reduce
+from ..graph.traits import Arrange, IndexMap, Normalise, OpTraits, Reduce, Running
 from ..graph.values import Role, Value
-from ..ops import OPS
+from ..ops import OPS, Op
 from ..sizes.axes import Axis, axes_in
 
 STEPS_SHOWN = 20  # of the path of a leak
@@ -78,11 +78,14 @@ def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagn
 
 
 def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
-    if trace.node is not None and trace.node.op in ("topk", "argsort"):
-        return (
-            f"the proof does not follow a choice by rank: it may fall on any `{trace.node.axes[0].name}`, also on one "
-            "whose score is low; drop the claim"
-        )
+    match trace.node:
+        case Apply(traits=OpTraits(reads=Reduce(indices=True)), axes=axes, made=(_, *_)):
+            return (
+                f"the proof does not follow a choice by rank: it may fall on any `{axes[0].name}`, also on one whose "
+                "score is low; drop the claim"
+            )
+        case Apply(traits=OpTraits(reads=Arrange(IndexMap.MIRRORED))):
+            return f"leave `{trace.node.op}` out, or drop the claim"
     read = _groups(steps, axis)
     if read is None:
         return f"{_masked(trace, graph, axis)}, or drop the claim"
@@ -108,34 +111,44 @@ def _declared(axis: Axis) -> int:
 
 def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
     """How to make the last step read nothing that comes after."""
-    copies = sorted((each for each in graph.axes if each.family == axis.family and each != axis), key=_declared)
-    new = "past" if axis.name != "past" else "before"
-    past, name, node = copies[0].name if copies else new, axis.name, trace.node
-    if node is not None and not trace.via and isinstance(node.traits.reads, Reduce) and OPS[node.op].masked:
-        read = next((each for each in node.axes if each.family == axis.family and each != axis), None)
-        over_all = ", ".join(each.name for each in node.axes)
-        if read is not None:
-            seen = f"{_operand(node)} where {_kept(node)}{read.name} <= {name}"
-            return f"mask what comes after, `{node.op}[{over_all}]({seen})`"
-        if axis in node.axes:
-            running = f", or `cumsum[{name}]({_operand(node)})`" if node.op == "sum" and node.mask is None else ""
-            over_all = ", ".join(past if each == axis else each.name for each in node.axes)
-            read_as = past if _operand(node) == name else indexed(_operand(node), f"[{name} as {past}]")
-            seen = f"{read_as} where {_kept(node, axis, past)}{past} <= {name}"
-            over = f"`{node.op}[{over_all}]({seen})`{running}"
-            declared = "" if copies else f", with `{axis.kind.value} {past} like {name}`"
-            return f"each `{name}` may read what is not after it: {over}{declared}"
-    if node is not None and not trace.via and node.op in ("softmax", "log_softmax"):
-        alike = [each for each in node.out.type.axes if each.family == axis.family]
-        eaten = [each for each in alike if each in node.axes]
-        items = [each for each in alike if each not in node.axes]
-        if not items and axis not in eaten:  # which the mask gives it
-            items = [axis]
-        if len(eaten) == len(items) == 1:
-            over_all = ", ".join(each.name for each in node.axes)
-            after = f"{eaten[0].name} <= {items[0].name}"
-            return f"mask what comes after, `{node.op}[{over_all}]({_operand(node)} where {_kept(node)}{after})`"
-    return f"mask what comes after, `softmax[{new}](s where {new} <= {name})`"
+    copies = sorted((each for each in graph.axes if _alike(each, axis)), key=_declared)
+    new, node = "past" if axis.name != "past" else "before", trace.node
+    if node is not None and not trace.via and isinstance(node.traits, Op) and node.traits.masked:
+        match node.traits.reads:
+            case Reduce() as how:
+                read = next((each for each in node.axes if _alike(each, axis)), None)
+                if read is not None:
+                    return _with_mask(node, read, axis)
+                if axis in node.axes:
+                    declared = "" if copies else f", with `{axis.kind.value} {new} like {axis.name}`"
+                    return _over_copy(node, how, axis, copies[0].name if copies else new) + declared
+            case Normalise():
+                alike = [each for each in node.out.type.axes if each.family == axis.family]
+                eaten = [each for each in alike if each in node.axes]
+                items = [each for each in alike if each not in node.axes]
+                if not items and axis not in eaten:  # which the mask gives it
+                    items = [axis]
+                if len(eaten) == len(items) == 1:
+                    return _with_mask(node, eaten[0], items[0])
+    return f"mask what comes after, `softmax[{new}](s where {new} <= {axis.name})`"
+
+
+def _with_mask(node: Apply, read: Axis, item: Axis) -> str:
+    """The op with a mask that keeps what is not after an item."""
+    over_all = ", ".join(each.name for each in node.axes)
+    seen = f"{_operand(node)} where {_kept(node)}{read.name} <= {item.name}"
+    return f"mask what comes after, `{node.op}[{over_all}]({seen})`"
+
+
+def _over_copy(node: Apply, how: Reduce, axis: Axis, past: str) -> str:
+    """The op over a copy of the axis, masked; or the op that puts together the items up to each."""
+    name, alone = axis.name, node.mask is None and not how.multiplies
+    rows = [op for op in OPS.values() if isinstance(op.reads, Running) and op.reads.combination == how.combination]
+    by_step = f", or `{rows[0].name}[{name}]({_operand(node)})`" if rows and alone else ""
+    over_all = ", ".join(past if each == axis else each.name for each in node.axes)
+    read_as = past if _operand(node) == name else indexed(_operand(node), f"[{name} as {past}]")
+    seen = f"{read_as} where {_kept(node, axis, past)}{past} <= {name}"
+    return f"each `{name}` may read what is not after it: `{node.op}[{over_all}]({seen})`{by_step}"
 
 
 def _operand(node: Apply) -> str:

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..causality.proof import CausalityAnalysis, Given, Info, Step, constant_info, over_info
+from ..causality.given import Given, constant_info
+from ..causality.proof import CausalityAnalysis
+from ..causality.reach import Info, over_info
+from ..causality.step import Step
 from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
 from ..graph.traits import Extreme, Gather, Limited, Normalise, Pointwise, Reduce, Sum, Window
 from ..graph.values import Value

@@ -8,7 +8,7 @@ import pytest
 
 from attnc.compiler.base.session import Session
 from attnc.compiler.causality.leak import Trace
-from attnc.compiler.causality.proof import RIVALS, TOP, ZERO, Bound, Digit, Reach, unite
+from attnc.compiler.causality.reach import RIVALS, TOP, ZERO, Bound, Digit, Reach, unite
 from attnc.compiler.sizes.axes import Axis, Kind
 from attnc.compiler.sizes.predicates import (
     ALWAYS,
