@@ -16,7 +16,7 @@ from ..base.names import indexed
 from ..graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan
 from ..graph.traits import Arrange, IndexMap, Normalise, OpTraits, Reduce, Running
 from ..graph.values import Role, Value
-from ..ops import OPS, Op
+from ..ops import OPS
 from ..sizes.axes import Axis, axes_in
 
 STEPS_SHOWN = 20  # of the path of a leak
@@ -113,7 +113,7 @@ def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
     """How to make the last step read nothing that comes after."""
     copies = sorted((each for each in graph.axes if _alike(each, axis)), key=_declared)
     new, node = "past" if axis.name != "past" else "before", trace.node
-    if node is not None and not trace.via and isinstance(node.traits, Op) and node.traits.masked:
+    if node is not None and not trace.via and node.traits.masked:
         match node.traits.reads:
             case Reduce() as how:
                 read = next((each for each in node.axes if _alike(each, axis)), None)

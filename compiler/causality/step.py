@@ -44,7 +44,7 @@ class Step:
         match traits.reads:
             case Pointwise(meaning):
                 found = pointwise(meaning, parts)
-                return Info(found.reach, found.true) if traits.random else found
+                return Info(found.reach, found.true) if traits.random else found  # multiplied: what is 0 stays so
             case Reduce() as how:
                 return self._reduce(how, parts, read, kept)
             case Normalise() as how:

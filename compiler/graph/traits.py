@@ -174,7 +174,7 @@ class IndexMap(Enum):
     DIGITS   a = b |c| + c: one axis becomes several
     NUMBER   b = a |a'| + a': several become one
     PARTS    one operand's axis after the other's
-    SHIFTED  a = b - left, a number outside of that
+    SHIFTED  a = b - left, a number outside of that; left is an option, 0 or more
     MIRRORED a = |a| - 1 - a: the last first
     """
 
@@ -238,7 +238,7 @@ class OpTraits:
     name:      of the op; for messages, and for the tables of the backends.
     reads:     how it reads its operands.
     cost:      what one use of it takes.
-    random:    it draws at random while a model is trained, and is its operand else.
+    random:    while a model is trained, each item is multiplied by a number drawn at random; else it is its operand.
     gradient:  a gradient passes through it.
     jumps:     a small change of an operand may change the result by a whole one.
     checks:    it makes nothing of use: it stops the run where its first operand is false.
