@@ -34,6 +34,7 @@ from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import substitute
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
+from ...compiler.sizes.functions import Rounded
 from ..text.names import FILE, MODULE_ATTRIBUTES, Namer, camel
 from .sharing import Homes, differing
 
@@ -107,13 +108,13 @@ class _Canon:
         """Registers a value. What of it decides the code: its element, whether it is a number, or a float64 table."""
         self.values[value.id] = len(self.values)
         element = value.type.element
-        kind = ("index", self.axis(element.axis)) if isinstance(element, IndexInto) else element.value
+        kind = ("into", self.axis(element.axis)) if isinstance(element, IndexInto) else element.value
         return (kind, value.role is Role.CONSTANT, value.is_table, value.name)
 
     def term(self, term: Term) -> object:
         match term:
             case Index(axis):
-                return ("index", self.axis(axis))
+                return ("position", self.axis(axis))
             case Number(static):
                 return ("number", self.static(static))
             case Leaf(value):
@@ -314,7 +315,7 @@ class Plan:
     def is_int(self, static: Static) -> bool:
         """Whether Python computes it as an int: 6 // 2.0 is none."""
         match static:
-            case Arith("floor" | "ceil"):
+            case Arith(meaning=Rounded()):
                 return True
             case Arith("//", args):
                 return all(map(self.is_int, args))
@@ -325,7 +326,8 @@ class Plan:
 
     def annotation(self, const: Const) -> str:
         """What Python calls its kind."""
-        return {Scalar.REAL: "float", Scalar.BOOL: "bool"}.get(self.kind(ConstOf(const)), "int")
+        kinds: dict[Scalar, type] = {Scalar.REAL: float, Scalar.BOOL: bool}
+        return kinds.get(self.kind(ConstOf(const)), int).__name__
 
     def static_size(self, axis: Axis) -> bool:
         """Whether every instance knows the size at build time."""

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from ...compiler.graph.traits import Choice, Extreme, Limited, Magnitude, Meaning, Pointwise, Remainder, Sum
+from ...compiler.ops import op_named
 from ...compiler.sizes.axes import Arith, Axis, SizeOf, Static, evaluate
 
 Linear = Mapping[Axis | None, int]  # coefficients of sizes; None is the constant term
@@ -114,40 +116,35 @@ class Bounds:
         return None if a is None or b is None or len(a) + len(b) > MOST else (*a, *b)
 
     def apply(self, op: str, args: list[Interval]) -> Interval:
-        """The interval of a pointwise op on integers."""
-        found = self._pointwise(op, args)
+        """The interval of an op on integers."""
+        how = op_named(op).reads
+        found = self._pointwise(how.meaning, args) if isinstance(how, Pointwise) else ANY
         return replace(found, items=frozenset[Axis]().union(*(arg.items for arg in args)))
 
-    def _pointwise(self, op: str, args: list[Interval]) -> Interval:
-        if op == "+" or op == "-":
-            a, b = args
-            if op == "+":
-                return Interval(add(a.low, b.low), add(a.high, b.high))
-            return Interval(add(a.low, b.high, -1), add(a.high, b.low, -1))
-        if op == "neg":
-            return Interval(add(constant(0), args[0].high, -1), add(constant(0), args[0].low, -1))
-        if op in ("maximum", "minimum"):
-            found = args[0]
-            for other in args[1:]:
-                found = self._extreme(op, found, other)
-            return found
-        if op == "clamp":
-            return self._extreme("minimum", self._extreme("maximum", args[0], args[1]), args[2])
-        if op == "%":
-            if self.at_most(constant(1), args[1].low):
-                return Interval(constant(0), add(args[1].high, constant(-1)))
-            return ANY
-        if op == "select":
-            return self.union(args[1], args[2])
-        if op == "abs":
-            return args[0] if self.at_most(constant(0), args[0].low) else Interval(constant(0), None)
-        if op == "int":
-            return args[0]
-        return ANY
+    def _pointwise(self, meaning: Meaning, args: list[Interval]) -> Interval:
+        match meaning, args:
+            case Sum(times), _:
+                found = None if times[0] == 1 else Interval(constant(0), constant(0))
+                for factor, arg in zip(times, args, strict=False):
+                    low, high = (arg.low, arg.high) if factor > 0 else (arg.high, arg.low)
+                    found = Interval(add(found.low, low, factor), add(found.high, high, factor)) if found else arg
+                return found or ANY
+            case Extreme(largest), _:
+                return reduce(lambda a, b: self._extreme(largest, a, b), args)
+            case Limited(), [x, low, high]:
+                return self._extreme(False, self._extreme(True, x, low), high)
+            case Remainder(), [_, divisor] if self.at_most(constant(1), divisor.low):
+                return Interval(constant(0), add(divisor.high, constant(-1)))
+            case Choice(), [_, x, y]:
+                return self.union(x, y)
+            case Magnitude(), [x]:
+                return x if self.at_most(constant(0), x.low) else Interval(constant(0), None)
+            case _:
+                return ANY
 
-    def _extreme(self, op: str, a: Interval, b: Interval) -> Interval:
+    def _extreme(self, largest: bool, a: Interval, b: Interval) -> Interval:
         """max is at least each lower end, and at most the larger of the upper ones; min likewise."""
-        if op == "maximum":
+        if largest:
             low = b.low if a.low is None or self.at_most(a.low, b.low) else a.low
             return Interval(low, self._either(a.high, b.high))
         high = b.high if a.high is None or self.at_most(b.high, a.high) else a.high
